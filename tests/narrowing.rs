@@ -136,7 +136,8 @@ impl Bench {
     }
 
     async fn outputs(&self) -> serde_json::Value {
-        let exported = self.engine.export_state().await.unwrap();
+        let exported = self.engine.export_state().await.unwrap().to_line();
+        let exported: serde_json::Value = serde_json::from_str(&exported).unwrap();
         exported["outputs"]
             .as_object()
             .unwrap()

@@ -3,10 +3,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
 use super::options::{
-    DeployArgs, DestroyArgs, FmtArgs, ImportArgs, StageArgs, TaintArgs, ValidateArgs,
+    DeployArgs, DestroyArgs, FmtArgs, ImportArgs, InitArgs, PlanArgs, PluginSubcommand,
+    RefreshArgs, StageArgs, TaintArgs, ValidateArgs, WorkspaceCommand,
 };
 use super::values::{Level, since};
 
@@ -66,12 +67,16 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Fetch the modules and providers that the configuration needs and that are not there
+    Init(InitArgs),
     /// Say what is wrong with the configuration, whatever its variables are and whatever is there
     Validate(ValidateArgs),
     /// Lay configuration files out in the usual way
     Fmt(FmtArgs),
     /// Work out the changes
     Stage(StageArgs),
+    /// Work out the changes, as `stage`; with --out into a file that `apply` and `show` take
+    Plan(PlanArgs),
     /// Apply a stage, or stage anew and apply after a yes
     #[command(visible_alias = "apply")]
     Deploy(DeployArgs),
@@ -95,9 +100,45 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Take over what changed in the world, as `deploy --refresh-only --auto-approve`
+    Refresh(RefreshArgs),
+    /// Outputs of the root module, as the state has them
+    Output {
+        /// One of them, in the clear
+        name: Option<String>,
+        /// As one JSON document
+        #[arg(long)]
+        json: bool,
+        /// The value of the one that is named, by itself
+        #[arg(long, conflicts_with = "json", requires = "name")]
+        raw: bool,
+    },
+    /// The state, or a file that `plan --out` wrote
+    Show {
+        file: Option<PathBuf>,
+        /// As one JSON document: the plan representation, or that of the state
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take an object that is there into the state; as `state import`
+    Import(ImportArgs),
+    /// Mark an object to be replaced; as `state taint`
+    Taint(TaintArgs),
+    /// Take that mark away; as `state untaint`
+    Untaint(TaintArgs),
     /// Look at the state, export it, change it
     #[command(subcommand)]
     State(StateCommand),
+    /// The workspaces of this directory, in whichever backend
+    #[command(subcommand)]
+    Workspace(WorkspaceCommand),
+    /// Take the lock of this id from the state; only where its holder is certainly gone
+    ForceUnlock {
+        id: String,
+        /// Do not ask
+        #[arg(long)]
+        force: bool,
+    },
     /// What plugins said, from the store
     Logs {
         /// Part of a plugin's name
@@ -151,9 +192,44 @@ pub(super) enum StateCommand {
         /// Written with mode 0600; stdout where none is given
         file: Option<PathBuf>,
     },
-    /// Give an object another address (not yet there)
-    Mv { from: String, to: String },
+    /// Give an instance, a resource or a module another address
+    Mv {
+        from: String,
+        to: String,
+        /// Say what would be moved, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say of all objects of one provider that they belong to another
+    ReplaceProvider {
+        /// NAMESPACE/NAME or HOST/NAMESPACE/NAME
+        from: String,
+        to: String,
+        /// Do not ask
+        #[arg(long)]
+        auto_approve: bool,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// The state on stdout, as it is where it lives, decrypted
+    Pull,
+    /// Put a state file into the place of the state
+    Push {
+        /// `-` for standard input
+        file: PathBuf,
+        /// Also where it is older, or of another lineage
+        #[arg(long)]
+        force: bool,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
     /// Take objects out of the state without destroying them; settles what is unknown of them
+    #[command(visible_alias = "rm")]
     Forget {
         /// Instances, resources, modules, or deposed objects as `state list` names them
         #[arg(required = true, value_name = "ADDRESS")]
@@ -168,23 +244,22 @@ pub(super) enum StateCommand {
     Taint(TaintArgs),
     /// Take that mark away; settles what is unknown of its provisioners
     Untaint(TaintArgs),
-    /// Take over the state of another tool (not yet there)
-    Adopt { file: Option<PathBuf> },
+    /// Say which of two states is gone on with: where the state lives and what is on record here
+    /// were changed apart, or the state is gone from there
+    Use {
+        which: UseState,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
 }
 
-#[derive(Debug, Subcommand)]
-pub(super) enum PluginSubcommand {
-    /// Be a bundled plugin: what flightdeck launches as a child process
-    Serve {
-        /// `lab` or `local`, as in `flightdeck.internal/bundled/NAME`
-        name: String,
-    },
-    /// Start the source of a new plugin (not yet there)
-    New { name: String },
-    /// Check a plugin's schema and handshake (not yet there)
-    Check { path: PathBuf },
-    /// Run the conformance checks against a plugin (not yet there)
-    Conform { path: PathBuf },
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum UseState {
+    /// The one where the configuration says that the state lives
+    Home,
+    /// The one on record in `.flightdeck/`, which is written there
+    Record,
 }
 
 impl Command {
@@ -199,10 +274,19 @@ impl Command {
             | Self::State(
                 StateCommand::List { json, .. }
                 | StateCommand::Show { json, .. }
-                | StateCommand::Forget { json, .. },
+                | StateCommand::Forget { json, .. }
+                | StateCommand::Mv { json, .. }
+                | StateCommand::ReplaceProvider { json, .. }
+                | StateCommand::Push { json, .. }
+                | StateCommand::Use { json, .. },
             ) => *json,
+            Self::Plan(args) => args.json,
+            Self::Refresh(args) => args.json,
+            Self::Import(args) => args.json,
+            Self::Taint(args) | Self::Untaint(args) => args.json,
             Self::State(StateCommand::Import(args)) => args.json,
             Self::State(StateCommand::Taint(args) | StateCommand::Untaint(args)) => args.json,
+            Self::Init(args) => args.json,
             Self::Validate(args) => args.json,
             Self::Fmt(args) => args.json,
             Self::Stage(args) => args.json,
@@ -217,9 +301,17 @@ impl Command {
         match self {
             Self::Demo => "demo",
             Self::Plugins { .. } => "plugins",
+            Self::Init(_) => "init",
             Self::Validate(_) => "validate",
             Self::Fmt(_) => "fmt",
             Self::Stage(_) => "stage",
+            Self::Plan(_) => "plan",
+            Self::Refresh(_) => "refresh",
+            Self::Output { .. } => "output",
+            Self::Show { .. } => "show",
+            Self::Import(_) => "import",
+            Self::Taint(_) => "taint",
+            Self::Untaint(_) => "untaint",
             Self::Deploy(_) => "deploy",
             Self::Destroy(_) => "destroy",
             Self::History { .. } => "history",
@@ -230,8 +322,15 @@ impl Command {
             Self::State(StateCommand::Import(_)) => "state import",
             Self::State(StateCommand::Taint(_)) => "state taint",
             Self::State(StateCommand::Untaint(_)) => "state untaint",
+            Self::State(StateCommand::Mv { .. }) => "state mv",
+            Self::State(StateCommand::ReplaceProvider { .. }) => "state replace-provider",
+            Self::State(StateCommand::Pull) => "state pull",
+            Self::State(StateCommand::Push { .. }) => "state push",
+            Self::State(StateCommand::Use { .. }) => "state use",
             Self::State(_) => "state",
             Self::Logs { .. } => "logs",
+            Self::Workspace(_) => "workspace",
+            Self::ForceUnlock { .. } => "force-unlock",
             Self::Doctor { .. } => "doctor",
             Self::Plugin(_) => "plugin",
             Self::Completions { .. } => "completions",

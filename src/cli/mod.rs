@@ -15,6 +15,7 @@ mod schema;
 mod session;
 mod show;
 mod signals;
+mod spelling;
 mod suggest;
 mod time;
 mod values;
@@ -32,11 +33,12 @@ pub fn main() -> ExitCode {
         return guard::main(&words[2..]);
     }
     guard::offer();
+    let words = spelling::ours(words);
     let args = match args::Args::try_parse_from(&words) {
         Ok(args) => args,
         Err(error) => return refuse(&error, &words),
     };
-    if let Some(args::Command::Plugin(args::PluginSubcommand::Serve { name })) = &args.command {
+    if let Some(args::Command::Plugin(options::PluginSubcommand::Serve { name })) = &args.command {
         // A plugin's stdout, stderr and runtime are its own.
         return providers::main(name);
     }

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
-use super::values::{stage_name, variable};
+use super::values::{duration, stage_name, variable};
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct TaintArgs {
@@ -78,12 +78,54 @@ pub(super) struct Values {
     /// How many operations at a time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub(super) parallelism: Option<u16>,
+    /// How long to wait for a lock on the state that another program has, `30s` or `5m`
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(super) lock_timeout: Option<std::time::Duration>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct ValidateArgs {
     #[command(flatten)]
     pub(super) variables: Variables,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// What may become of the lock file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LockfileMode {
+    /// It stays as it is
+    Readonly,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct InitArgs {
+    #[command(flatten)]
+    pub(super) variables: Variables,
+    /// Fetch all anew, in the newest versions that are allowed, whatever is locked
+    #[arg(long, conflicts_with = "lockfile")]
+    pub(super) upgrade: bool,
+    /// Leave the lock file as it is, and end with an error where it does not do
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(super) lockfile: Option<LockfileMode>,
+    /// An argument of the backend that its block leaves open, or a file with some; may be repeated
+    #[arg(long, value_name = "NAME=TEXT | FILE")]
+    pub(super) backend_config: Vec<String>,
+    /// Go on with what is at the backend as it is configured now, whatever was where it was before
+    #[arg(long, conflicts_with_all = ["migrate_state", "force_copy"])]
+    pub(super) reconfigure: bool,
+    /// Bring the states from where they were to the backend as it is configured now
+    #[arg(long)]
+    pub(super) migrate_state: bool,
+    /// Bring them without a question
+    #[arg(long)]
+    pub(super) force_copy: bool,
+    /// Whether the backend is made ready; with `false` its record counts
+    #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
+    pub(super) backend: bool,
+    #[command(flatten)]
+    pub(super) unasked: Unasked,
     /// One JSON object a line
     #[arg(long)]
     pub(super) json: bool,
@@ -134,8 +176,52 @@ pub(super) struct StageArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(super) struct PlanArgs {
+    #[command(flatten)]
+    pub(super) choice: Choice,
+    /// Write the stage into a file, with mode 0600
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+    /// End with 2 where there are changes
+    #[arg(long)]
+    pub(super) detailed_exitcode: bool,
+    #[command(flatten)]
+    pub(super) unasked: Unasked,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct RefreshArgs {
+    /// Only this address and what it needs; may be repeated
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) target: Vec<String>,
+    /// All but this address and what needs it; may be repeated
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) exclude: Vec<String>,
+    #[command(flatten)]
+    pub(super) files: AddressFiles,
+    #[command(flatten)]
+    pub(super) values: Values,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) unasked: Unasked,
+}
+
+/// What scripts give so that they are not asked for values of variables: nobody is.
+#[derive(Debug, Default, ClapArgs)]
+pub(super) struct Unasked {
+    /// Taken as scripts write it; values of variables are never asked for
+    #[arg(long, value_name = "BOOL", default_missing_value = "true", num_args = 0..=1, require_equals = true, hide = true)]
+    pub(super) input: Option<bool>,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(super) struct DeployArgs {
-    /// Number or name of a stage; without one, stage anew
+    /// Number or name of a stage, or a file that `plan --out` wrote; without one, stage anew
     pub(super) stage: Option<String>,
     #[command(flatten)]
     pub(super) choice: Choice,
@@ -145,6 +231,8 @@ pub(super) struct DeployArgs {
     /// One JSON object a line
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) unasked: Unasked,
 }
 
 /// Addresses from files, shared by whatever takes `--target` and `--exclude`.
@@ -179,6 +267,8 @@ pub(super) struct DestroyArgs {
     /// One JSON object a line
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) unasked: Unasked,
 }
 
 impl Choice {
@@ -201,4 +291,47 @@ impl Choice {
             .into_iter()
             .find_map(|(given, name)| given.then_some(name))
     }
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum PluginSubcommand {
+    /// Be a bundled plugin: what flightdeck launches as a child process
+    Serve {
+        /// `lab` or `local`, as in `flightdeck.internal/bundled/NAME`
+        name: String,
+    },
+    /// Start the source of a new plugin (not yet there)
+    New { name: String },
+    /// Check a plugin's schema and handshake (not yet there)
+    Check { path: PathBuf },
+    /// Run the conformance checks against a plugin (not yet there)
+    Conform { path: PathBuf },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum WorkspaceCommand {
+    /// Their names, the selected one marked
+    List {
+        /// As one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// The name of the selected one
+    Show,
+    /// Make one, and select it
+    New { name: String },
+    /// Select one
+    Select {
+        name: String,
+        /// Make it where it is not there
+        #[arg(long)]
+        or_create: bool,
+    },
+    /// Take one away, with its state
+    Delete {
+        name: String,
+        /// Also where it has objects: they stay in the world, and nobody knows of them any more
+        #[arg(long)]
+        force: bool,
+    },
 }

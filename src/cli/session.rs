@@ -2,7 +2,7 @@
 //! is open, turns signals into the cancel ladder, shuts it down.
 
 use super::exit::CliError;
-use super::output::Output;
+use super::output::{Ink, Output, paint};
 use super::progress::Progress;
 use super::signals::Signals;
 use crate::engine::bus::{Subscription, Update};
@@ -11,6 +11,7 @@ use crate::engine::handle::Engine;
 use crate::engine::room;
 use crate::engine::settings::{Access, Settings};
 use crate::engine::words::CancelRung;
+use crate::engine::workspace::home;
 use futures_util::FutureExt;
 use std::future::Future;
 use std::time::Duration;
@@ -65,6 +66,11 @@ pub(super) fn settings(
         ))
     })?;
     let mut settings = Settings::new(here);
+    settings.named = home::selected(&settings.workspace, |name| std::env::var_os(name))
+        .map_err(|e| CliError::Refused(e.to_string()))?;
+    if let Some(seconds) = number("FLIGHTDECK_STATE_EVERY_S")? {
+        settings.home_every = Duration::from_secs(u64::max(seconds, 1));
+    }
     reason.clone_into(&mut settings.reason);
     settings.access = access;
     for name in [
@@ -108,6 +114,23 @@ pub(super) fn settings(
         settings.parallelism = usize::from(parallelism);
     }
     Ok(settings)
+}
+
+/// What an engine answers to one question; it is started for that, and ended.
+pub(super) async fn answered<T, F>(
+    settings: Settings,
+    out: &mut Output,
+    question: impl FnOnce(Engine) -> F,
+) -> Result<T, CliError>
+where
+    F: Future<Output = Result<T, EngineError>>,
+{
+    let mut session = Session::start(settings).await?;
+    let mut progress = Progress::new(out);
+    let question = question(session.engine.clone());
+    let answer = session.wait(out, &mut progress, question).await;
+    session.end(out).await;
+    answer
 }
 
 impl Session {
@@ -205,6 +228,18 @@ impl Session {
             () = self.signals.next() => Err(CliError::Cancelled),
             answer = question => Ok(answer),
         }
+    }
+
+    /// Asks a person on the terminal; anything but `yes` is a no.
+    pub(super) async fn yes(&mut self, question: &str, out: &Output) -> Result<bool, CliError> {
+        eprint!("{}", paint(out.err_color, Ink::Bold, question));
+        let answer = self
+            .ask(tokio::task::spawn_blocking(|| {
+                let mut line = String::new();
+                std::io::stdin().read_line(&mut line).map(|_| line)
+            }))
+            .await?;
+        Ok(matches!(answer, Ok(Ok(line)) if line.trim() == "yes"))
     }
 
     /// Stops every plugin and gives the lock back; what is said meanwhile is printed.

@@ -243,12 +243,16 @@ pub(super) fn state_change(c: &StateChange) -> String {
         .deposed
         .as_ref()
         .map_or_else(String::new, |key| format!(" (deposed {key})"));
+    let to = || c.to.clone().unwrap_or_default();
     let what = match c.what {
         StateChangeKind::Imported => format!("imported{id}"),
         StateChangeKind::Forgotten => format!("forgotten; the object itself{id} stays as it is"),
         StateChangeKind::Tainted => "tainted: the next deploy replaces it".to_owned(),
         StateChangeKind::Untainted => "not tainted any more".to_owned(),
         StateChangeKind::Settled => "let go; nothing of it was in the state".to_owned(),
+        StateChangeKind::Renamed => format!("is {} now", safe(&to())),
+        StateChangeKind::Reassigned => format!("belongs to {} now", safe(&to())),
+        StateChangeKind::Pushed => format!("pushed: {}", safe(&to())),
     };
     let settled = if c.settled.is_empty() {
         String::new()

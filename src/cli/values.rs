@@ -56,6 +56,12 @@ pub(super) fn stage_name(text: &str) -> Result<String, BadStageName> {
     crate::engine::words::stage_name(text).map(str::to_owned)
 }
 
+/// `--lock-timeout 30s`.
+pub(super) fn duration(text: &str) -> Result<std::time::Duration, String> {
+    crate::engine::state::backend::duration(text)
+        .ok_or_else(|| "that is no duration; write 30s, 5m or 1h30m".to_owned())
+}
+
 /// `--var name=text`.
 pub(super) fn variable(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("it needs the form NAME=VALUE")?;

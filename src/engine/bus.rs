@@ -160,6 +160,11 @@ impl Subscription {
         Some(self.hand_out())
     }
 
+    /// Number of the last event that was said to anybody.
+    pub fn said(&self) -> u64 {
+        self.bus.with_view(|view| view.seq)
+    }
+
     fn hand_out(&mut self) -> Update {
         self.due = None;
         let batch = std::mem::take(&mut self.batch);

@@ -30,6 +30,9 @@ pub enum EngineError {
     /// The store cannot be read or written.
     #[error(transparent)]
     Store(StoreError),
+    /// The state cannot be locked, read or written where it lives.
+    #[error(transparent)]
+    Home(HomeError),
     /// The record of a stage cannot be read.
     #[error("stage #{stage} cannot be read: {source}")]
     Unreadable {
@@ -102,6 +105,7 @@ impl From<HomeError> for EngineError {
     fn from(e: HomeError) -> Self {
         match e {
             HomeError::Store(e) => e.into(),
+            other => Self::Home(other),
         }
     }
 }
@@ -148,7 +152,7 @@ impl EngineError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Plugin(_) => 3,
-            Self::Locked(_) => 4,
+            Self::Locked(_) | Self::Home(HomeError::Locked { .. }) => 4,
             Self::Cancelled => 130,
             _ => 1,
         }

@@ -1,6 +1,8 @@
 //! The engine's handle: everything else holds a clone of it. Its methods are the verbs of the
 //! product.
 
+mod state;
+
 use super::bus::{Bus, Subscription};
 use super::calls::{Calls, Deadlines};
 use super::error::EngineError;
@@ -9,9 +11,11 @@ use super::pool::{Pool, PoolSettings};
 use super::provider::ProviderSchema;
 use super::provider::dialect::Dialects;
 use super::settings::Settings;
+use super::state::Place;
 use super::view::View;
 use super::words::*;
 use super::work::Work;
+use super::workspace::home;
 use std::sync::Arc;
 use tokio_util::task::TaskTracker;
 
@@ -51,7 +55,22 @@ impl Engine {
         }
         super::room::watch(settings.memory);
         let (bus, tasks) = (Bus::default(), TaskTracker::new());
-        let memory = Arc::new(Memory::open(&settings, &bus, &tasks).await?);
+        let found = home::of(
+            &settings.workspace,
+            &settings.named,
+            &StageRequest::default(),
+        );
+        // A configuration that cannot be read is told when something is to be done with it.
+        let found = found.unwrap_or_else(|error| {
+            let mut unsaid = home::unsaid(&settings.named);
+            if let Some(why) = error.refused {
+                unsaid.place = Place::Refused(why);
+            }
+            unsaid
+        });
+        let place = (found.place, found.encryption);
+        let memory = Memory::open(&settings, place, &bus, &tasks).await?;
+        let memory = Arc::new(memory);
         let history = memory.store().latencies().await?;
         let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), history);
         calls.set_retries(settings.retry.clone());
@@ -68,7 +87,7 @@ impl Engine {
             memory.clone(),
             pool,
         ));
-        if let Some(holder) = memory.state().holder().await? {
+        if let Some(holder) = memory.store().holder().await? {
             let ours = false;
             bus.emit(EventKind::Lock {
                 holder: Some(holder),
@@ -166,6 +185,22 @@ impl Engine {
         Box::pin(self.shared.work.plan_json(stage)).await
     }
 
+    /// A stage as the text of a file of its own, which holds sensitive values.
+    ///
+    /// # Errors
+    /// There is no such stage, or it cannot be read any more.
+    pub async fn stage_file(&self, stage: StageId) -> Result<String, EngineError> {
+        Box::pin(self.shared.work.stage_file(stage)).await
+    }
+
+    /// Takes in a stage from a file's text; the answer is its number here, to be deployed by.
+    ///
+    /// # Errors
+    /// The text is none of a stage, or it cannot be kept.
+    pub async fn take_in_stage(&self, text: &str) -> Result<StageId, EngineError> {
+        self.shared.work.take_in_stage(text).await
+    }
+
     /// Narrows or widens what the next deploy of a stage applies; closed under dependency.
     ///
     /// # Errors
@@ -239,35 +274,6 @@ impl Engine {
         self.shared.memory.logs(query).await
     }
 
-    /// Takes an object that is there into the state. What is unknown of the address is settled by
-    /// it.
-    ///
-    /// # Errors
-    /// The address is not in the configuration or has an object already, its provider knows no such
-    /// object, a held lock.
-    pub async fn import(&self, object: ImportObject) -> Result<StateChange, EngineError> {
-        Box::pin(self.shared.work.import(object)).await
-    }
-
-    /// Takes objects out of the state without destroying them: instances, whole resources or
-    /// modules, deposed objects by the name that lists show. What is unknown of them is settled by
-    /// it.
-    ///
-    /// # Errors
-    /// One of them is not there, which keeps all of them; a held lock.
-    pub async fn forget(&self, addresses: Vec<String>) -> Result<Vec<StateChange>, EngineError> {
-        self.shared.work.forget(addresses).await
-    }
-
-    /// Marks the current object of an instance to be replaced, or takes that mark away, which
-    /// settles what is unknown of its provisioners.
-    ///
-    /// # Errors
-    /// There is no such object, or it is so already; a held lock.
-    pub async fn taint(&self, address: String, tainted: bool) -> Result<StateChange, EngineError> {
-        self.shared.work.taint(address, tainted).await
-    }
-
     /// What was begun and has no end on record, in words and by address: one warning each, oldest
     /// first.
     pub async fn unknown_outcomes(&self) -> Result<Vec<Diagnostic>, EngineError> {
@@ -280,21 +286,6 @@ impl Engine {
             .iter()
             .map(super::work::unknown_outcome)
             .collect())
-    }
-
-    /// Changes of the state by hand, newest first; all that are kept for a `limit` of 0.
-    pub async fn state_changes(&self, limit: u32) -> Result<Vec<StateChange>, EngineError> {
-        Ok(self.shared.memory.store().state_changes(limit).await?)
-    }
-
-    /// The state, for showing.
-    pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
-        self.shared.memory.state_rows().await
-    }
-
-    /// The state as state version 4. Reads the store alone.
-    pub async fn export_state(&self) -> Result<serde_json::Value, EngineError> {
-        self.shared.memory.export_state().await
     }
 
     /// Stops every plugin, writes what is not written, gives the lock back. A deploy that runs

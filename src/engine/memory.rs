@@ -6,10 +6,13 @@ use super::error::EngineError;
 use super::holder::this_process;
 use super::secrets::Secrets;
 use super::settings::{Access, Settings};
-use super::state::StateOfRecord;
-use super::store::{Recorder, Store, rows, sensitive, version4};
+use super::state::{Place, StateOfRecord};
+use super::store::{Recorder, Store, StoreError, rows, sensitive, version4};
 use super::words::*;
+use super::workspace::home;
+use statefile::encryption::Encryption;
 use std::collections::HashMap;
+use std::path::Path;
 use tokio_util::task::TaskTracker;
 
 /// What is remembered of a workspace.
@@ -20,24 +23,35 @@ pub struct Memory {
     secrets: Secrets,
 }
 
+/// The store in `dir`, which is made where it is that of a workspace with a name.
+fn open_in(dir: &Path, access: Access) -> Result<Store, StoreError> {
+    if access == Access::ReadWrite {
+        // What cannot be made is told by what is to be made in it.
+        drop(std::fs::create_dir_all(dir));
+    }
+    Store::open(dir, access)
+}
+
 impl Memory {
     /// Opens the store as the settings say; from then on what `bus` hears is written down.
     ///
     /// # Errors
-    /// When the store cannot be used; see [`StoreError`](super::store::StoreError).
+    /// When the store cannot be used; see [`StoreError`].
     pub async fn open(
         settings: &Settings,
+        (place, encryption): (Place, Encryption),
         bus: &Bus,
         tasks: &TaskTracker,
     ) -> Result<Self, EngineError> {
-        let (dir, access) = (settings.workspace.clone(), settings.access);
-        let store = tokio::task::spawn_blocking(move || Store::open(&dir, access))
+        let dir = home::store_dir(&settings.workspace, &settings.named);
+        let access = settings.access;
+        let store = tokio::task::spawn_blocking(move || open_in(&dir, access))
             .await
             .map_err(EngineError::task("the store could not be opened"))??;
         let recorder = (access == Access::ReadWrite)
             .then(|| Recorder::start(store.clone(), bus.subscribe().1, tasks));
         Ok(Self {
-            state: StateOfRecord::of(&store),
+            state: StateOfRecord::of(&settings.workspace, &store, place, encryption),
             store,
             recorder,
             secrets: bus.secrets(),
@@ -60,7 +74,7 @@ impl Memory {
     /// # Errors
     /// [`EngineError::Locked`] where somebody else who is alive has it.
     pub async fn lock(&self, reason: &str) -> Result<Option<String>, EngineError> {
-        let taken = self.state.lock(this_process(reason)).await?;
+        let taken = self.store.acquire_lock(this_process(reason)).await?;
         Ok(taken.taken_over.map(|h| {
             format!(
                 "the lock of {} (pid {} on {}, {}) was taken over: that process is gone",
@@ -71,7 +85,7 @@ impl Memory {
 
     /// Gives the lock back.
     pub async fn unlock(&self) -> Result<(), EngineError> {
-        Ok(self.state.unlock().await?)
+        Ok(self.store.release_lock().await?)
     }
 
     /// Waits until everything that was said so far is on record.
@@ -147,8 +161,21 @@ impl Memory {
             .collect())
     }
 
-    /// State version 4.
-    pub async fn export_state(&self) -> Result<serde_json::Value, EngineError> {
+    /// The outputs that the state has, by name.
+    pub async fn outputs(&self) -> Result<Vec<OutputValue>, EngineError> {
+        let outputs = self.state.read().await?.outputs.into_iter();
+        Ok(outputs
+            .map(|output| OutputValue {
+                name: output.name,
+                value: output.value,
+                ty: output.ty,
+                sensitive: output.sensitive,
+            })
+            .collect())
+    }
+
+    /// State version 4, as a file of its own has it.
+    pub async fn export_state(&self) -> Result<statefile::StateFile, EngineError> {
         Ok(version4(&self.state.read().await?))
     }
 }

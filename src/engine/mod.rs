@@ -9,6 +9,7 @@ pub mod fmt;
 pub mod graph;
 pub mod handle;
 pub mod holder;
+pub mod install;
 pub mod memory;
 mod mutex;
 pub mod plugin;

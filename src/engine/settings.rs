@@ -74,7 +74,15 @@ impl RetrySettings {
 /// All that an engine needs to know to start.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// The directory of the configuration.
     pub workspace: PathBuf,
+    /// Which of the directory's states is worked on, `terraform.workspace`; empty for the default
+    /// one.
+    pub named: String,
+    /// While a deploy runs, the state is written home when that long has passed since it was.
+    pub home_every: Duration,
+    /// How long is waited for a lock on the state that another program has.
+    pub lock_timeout: Duration,
     pub access: Access,
     /// Whether a plugin that gave up ends the command (headless) or only blocks what needs it
     /// (console).
@@ -101,6 +109,9 @@ impl Settings {
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
         Self {
             workspace: workspace.into(),
+            named: String::new(),
+            home_every: Duration::from_secs(10),
+            lock_timeout: Duration::ZERO,
             access: Access::ReadWrite,
             strict: true,
             launch: LaunchSettings::default(),

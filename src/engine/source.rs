@@ -2,11 +2,10 @@
 //! by way of the pool. Owns nothing but the memory of package hashes.
 
 use super::calls::{CallContext, ProviderError};
-use super::plugin::Plugins;
-use super::plugin::Start;
 use super::plugin::find::{
-    self, Constraints, HashCache, LockFile, Places, ProviderAddress, Surroundings, Want,
+    self, Constraints, Found, HashCache, LockFile, Places, ProviderAddress, Surroundings, Want,
 };
+use super::plugin::{Plugins, Start};
 use super::pool::Pool;
 use super::provider::functions::Functions;
 use super::provider::{Provider, ProviderSchema};
@@ -21,7 +20,7 @@ use async_trait::async_trait;
 use cty::Value;
 use lang::config::Module;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What the search for a workspace's providers came to.
@@ -42,6 +41,66 @@ pub struct Sought {
     pub problems: Vec<Diagnostic>,
 }
 
+impl Sought {
+    /// Takes what was found for an address; the answer stands for it in the digest.
+    fn taken(&mut self, address: Arc<str>, found: &Found) -> String {
+        let actual: Arc<str> = found.address.to_string().into();
+        let executable = found.executable().map(|p| {
+            format!(
+                "{} {:?}",
+                p.display(),
+                std::fs::metadata(p).and_then(|m| m.modified()).ok()
+            )
+        });
+        let start = found
+            .start
+            .clone()
+            .ok_or_else(|| "it is part of the engine".to_owned());
+        if !self.records.iter().any(|(r, _)| *r.address == *actual) {
+            self.records.push((found.record(), start));
+        }
+        let stands_for_it = format!("{actual} {:?} {executable:?}", found.version);
+        self.found.insert(address, actual);
+        stands_for_it
+    }
+}
+
+fn problem(summary: &str, detail: String, severity: Severity) -> Diagnostic {
+    Diagnostic {
+        severity,
+        summary: summary.to_owned(),
+        detail,
+        address: None,
+        range: None,
+        snippet: None,
+        further: None,
+        intent: None,
+    }
+}
+
+/// Why what was found is not launched; `None` where it may be, as the yes has it.
+fn refused(
+    found: &mut Found,
+    trust: &Trust,
+    (places, workspace): (&Places, &Path),
+    cache: &HashCache,
+    untrusted: &mut Vec<WorkspacePlugin>,
+) -> Option<String> {
+    match trust.judge(found, places, workspace, cache) {
+        Ok(Verdict::Free) => None,
+        Ok(Verdict::Given { digest }) => {
+            found.only_as(digest);
+            None
+        }
+        Ok(Verdict::Lacking(plugin)) => {
+            let why = plugin.why();
+            untrusted.push(plugin);
+            Some(why)
+        }
+        Err(error) => Some(error.to_string()),
+    }
+}
+
 /// Searches for every provider that the configuration declares or the state names. Blocking.
 pub fn seek(
     root: &Module,
@@ -52,16 +111,6 @@ pub fn seek(
     trust: &Trust,
 ) -> Sought {
     let mut out = Sought::default();
-    let problem = |summary: &str, detail: String, severity: Severity| Diagnostic {
-        severity,
-        summary: summary.to_owned(),
-        detail,
-        address: None,
-        range: None,
-        snippet: None,
-        further: None,
-        intent: None,
-    };
     let mut places = match Places::gather(&workspace, &Surroundings::of_process()) {
         Ok(places) => places,
         Err(error) => {
@@ -94,54 +143,30 @@ pub fn seek(
         }
     };
     let mut digests = Vec::new();
-    for (address, want) in wants(root, in_state, &mut out.problems) {
+    let (wants, others) = wants(root, in_state, &mut out.problems);
+    for (address, want) in wants {
         if *address == *BUILTIN_PROVIDER {
             out.found.insert(address.clone(), address);
             continue;
         }
         match find::find(&want, &lock, &places, cache) {
             Ok(mut found) => {
-                let why = match trust.judge(&found, &places, &workspace, cache) {
-                    Ok(Verdict::Free) => None,
-                    Ok(Verdict::Given { digest }) => {
-                        found.only_as(digest);
-                        None
-                    }
-                    Ok(Verdict::Lacking(plugin)) => {
-                        let why = plugin.why();
-                        out.untrusted.push(plugin);
-                        Some(why)
-                    }
-                    Err(error) => Some(error.to_string()),
-                };
-                if let Some(why) = why {
-                    out.records.push((
-                        PluginFound {
-                            why: why.clone(),
-                            ..found.record()
-                        },
-                        Err(why.clone()),
-                    ));
+                if let Some(why) = refused(
+                    &mut found,
+                    trust,
+                    (&places, &workspace),
+                    cache,
+                    &mut out.untrusted,
+                ) {
+                    let record = PluginFound {
+                        why: why.clone(),
+                        ..found.record()
+                    };
+                    out.records.push((record, Err(why.clone())));
                     out.missing.insert(address, why);
                     continue;
                 }
-                let actual: Arc<str> = found.address.to_string().into();
-                let executable = found.executable().map(|p| {
-                    format!(
-                        "{} {:?}",
-                        p.display(),
-                        std::fs::metadata(p).and_then(|m| m.modified()).ok()
-                    )
-                });
-                digests.push(format!("{actual} {:?} {executable:?}", found.version));
-                let start = found
-                    .start
-                    .clone()
-                    .ok_or_else(|| "it is part of the engine".to_owned());
-                if !out.records.iter().any(|(r, _)| *r.address == *actual) {
-                    out.records.push((found.record(), start));
-                }
-                out.found.insert(address, actual);
+                digests.push(out.taken(address, &found));
             }
             Err(missing) => {
                 let record = PluginFound {
@@ -157,17 +182,22 @@ pub fn seek(
             }
         }
     }
+    for (other, address) in others {
+        if let Some(found) = out.found.get(&address).cloned() {
+            out.found.entry(other).or_insert(found);
+        }
+    }
     out.digest = digest(digests.into_iter());
     out
 }
 
-/// Every address with what is known of it: constraints of all modules, addresses that the state
-/// has.
+/// Every address with what is known of it, constraints of all modules, addresses that the state
+/// has; and the state's other names for one of them.
 fn wants(
     root: &Module,
     in_state: &BTreeSet<String>,
     problems: &mut Vec<Diagnostic>,
-) -> BTreeMap<Arc<str>, Want> {
+) -> (BTreeMap<Arc<str>, Want>, Vec<(Arc<str>, Arc<str>)>) {
     let mut out: BTreeMap<Arc<str>, Want> = BTreeMap::new();
     let state: Vec<ProviderAddress> = in_state.iter().filter_map(|a| a.parse().ok()).collect();
     let mut sources: BTreeMap<Arc<str>, (String, Constraints)> = BTreeMap::new();
@@ -179,16 +209,11 @@ fn wants(
             for (text, _) in &required.versions {
                 match Constraints::parse(text) {
                     Ok(more) => entry.1.extend(more),
-                    Err(error) => problems.push(Diagnostic {
-                        severity: Severity::Error,
-                        summary: "Invalid version constraint".to_owned(),
-                        detail: format!("{name}: {error}"),
-                        address: None,
-                        range: None,
-                        snippet: None,
-                        further: None,
-                        intent: None,
-                    }),
+                    Err(error) => problems.push(problem(
+                        "Invalid version constraint",
+                        format!("{name}: {error}"),
+                        Severity::Error,
+                    )),
                 }
             }
         }
@@ -215,24 +240,40 @@ fn wants(
             },
         );
     }
+    let others = of_state(in_state, &mut out);
+    (out, others)
+}
+
+/// Adds what the state alone has. The answer: other names that it has for what is wanted anyway.
+fn of_state(
+    in_state: &BTreeSet<String>,
+    out: &mut BTreeMap<Arc<str>, Want>,
+) -> Vec<(Arc<str>, Arc<str>)> {
+    let mut others = Vec::new();
     for text in in_state {
         let Ok(parsed) = text.parse::<ProviderAddress>() else {
             continue;
         };
-        let known =
-            out.values().any(|w| w.named.contains(&parsed)) || out.contains_key(text.as_str());
-        if !known {
-            out.insert(
-                text.as_str().into(),
-                Want {
-                    address: parsed.clone(),
-                    constraints: Constraints::any(),
-                    named: vec![parsed],
-                },
-            );
+        if out.contains_key(text.as_str()) {
+            continue;
         }
+        // A default host in a state is where its writer found the provider; the configuration may
+        // mean another one of them.
+        let meant = out.iter().find(|(_, want)| want.address.is_as(&parsed));
+        if let Some((address, _)) = meant {
+            others.push((text.as_str().into(), address.clone()));
+            continue;
+        }
+        out.insert(
+            text.as_str().into(),
+            Want {
+                address: parsed.without_default_host(),
+                constraints: Constraints::any(),
+                named: vec![parsed],
+            },
+        );
     }
-    out
+    others
 }
 
 /// The pool as a walk sees it.

@@ -165,7 +165,7 @@ fn a_link_pipe_or_device_in_place_of_a_file_of_the_store_is_refused() {
 #[test]
 fn a_store_of_another_owner_is_refused() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: without root nothing can be given to somebody else");
+        cty::testing::skipped("without root nothing can be given to somebody else");
         return;
     }
     for below in ["", "/flightdeck.db"] {

@@ -2,32 +2,42 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
+mod backends;
 mod bad_input;
 mod by_hand;
 mod deploys;
+mod encrypted;
 mod files;
 mod fmt;
 mod foreign_store;
 mod import_by_hand;
+mod install;
 mod instances;
 mod kept;
 mod lab;
 mod language;
 mod looks;
 mod lost_store;
+mod modules;
 mod once;
 mod outputs;
 mod prompt;
+mod provider_hosts;
 mod provisioners;
 mod reasons;
 mod remote;
+mod renamed;
 mod replaces;
 mod same;
 mod sensitive;
+#[path = "../../src/engine/state/backend/tests/server.rs"]
+mod server;
 mod support;
 mod targets;
 mod trust;
 mod usage;
 mod usual;
 mod validate;
+mod verbs;
 mod without_end;
+mod workspaces;

@@ -212,6 +212,8 @@ fn targets_and_excludes_reach_as_far_as_was_observed_in_every_mode() {
             if case["world"] != "new" {
                 std::fs::create_dir(w.path().join(".flightdeck")).unwrap();
                 std::fs::copy(full.store(), w.store()).unwrap();
+                let state = "terraform.tfstate";
+                std::fs::copy(full.path().join(state), w.path().join(state)).unwrap();
             }
             let (got, due) = (run(&w, case), due(case));
             if got != due {

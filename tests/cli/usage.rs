@@ -71,7 +71,6 @@ fn commands_that_are_not_there_yet_are_refused_by_name() {
         ("plugin new", "x"),
         ("plugin check", "x"),
         ("plugin conform", "x"),
-        ("state adopt", ""),
     ] {
         let args: Vec<&str> = name
             .split(' ')

@@ -183,7 +183,7 @@ fn in_a_container_whose_session_is_outside_of_it_the_console_works_and_ctrl_z_sa
         .status()
         .is_ok_and(|s| s.success())
     {
-        println!("skipped: this machine lets nobody make a pid namespace");
+        cty::testing::skipped("this machine lets nobody make a pid namespace");
         return;
     }
     let w = Workspace::bundled();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[tokio::test]
 async fn a_provider_as_it_is_shipped() {
     let Some(path) = std::env::var_os("FLIGHTDECK_TEST_PLUGIN") else {
-        println!("skipped: FLIGHTDECK_TEST_PLUGIN names no provider executable");
+        cty::testing::skipped("FLIGHTDECK_TEST_PLUGIN names no provider executable");
         return;
     };
     let mut patient = settings();
@@ -40,7 +40,7 @@ async fn a_provider_as_it_is_shipped() {
 #[tokio::test]
 async fn every_provider_of_a_mirror_is_found_and_comes_up() {
     let Some(mirror) = std::env::var_os("FLIGHTDECK_TEST_MIRROR") else {
-        println!("skipped: FLIGHTDECK_TEST_MIRROR names no mirror");
+        cty::testing::skipped("FLIGHTDECK_TEST_MIRROR names no mirror");
         return;
     };
     let bench = Bench::new(settings());

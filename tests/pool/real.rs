@@ -47,7 +47,7 @@ fn providers(mirror: &Path) -> Vec<(String, PathBuf)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_provider_of_the_mirror_says_what_it_is_and_checks_a_configuration() {
     let Some(mirror) = std::env::var_os("FLIGHTDECK_TEST_MIRROR") else {
-        println!("skipped: FLIGHTDECK_TEST_MIRROR names no filesystem mirror");
+        cty::testing::skipped("FLIGHTDECK_TEST_MIRROR names no filesystem mirror");
         return;
     };
     let all = providers(Path::new(&mirror));
@@ -128,7 +128,7 @@ async fn a_provider_of_protocol_5_makes_an_object() {
         .flat_map(|m| providers(m))
         .find(|(address, _)| address.ends_with("/time"));
     let Some((address, executable)) = found_time else {
-        println!("skipped: no mirror with terraform-provider-time");
+        cty::testing::skipped("no mirror with terraform-provider-time");
         return;
     };
     let bench = Bench::new(10);
@@ -212,10 +212,12 @@ async fn a_provider_of_protocol_5_makes_an_object() {
             .find(&address, "rfc3339_parse")
             .expect("there is one");
         let scope = lang::eval::Bindings::new(Default::default());
+        let steps = lang::eval::Steps::new(lang::eval::MOST);
         let host = lang::functions::Host {
             scope: &scope,
             depth: 0,
             secret: false,
+            steps: &steps,
         };
         assert_eq!(
             function.call(&[cty::Value::string("2026-11-21T10:00:00Z")], host),

@@ -14,7 +14,7 @@ const TYPES: usize = 40;
 #[test]
 fn every_provider_of_the_mirror_comes_up_and_plans_examples_of_its_types() {
     let Some(mirror) = std::env::var_os("FLIGHTDECK_TEST_MIRROR").map(PathBuf::from) else {
-        println!("skipped: FLIGHTDECK_TEST_MIRROR names no filesystem mirror");
+        cty::testing::skipped("FLIGHTDECK_TEST_MIRROR names no filesystem mirror");
         return;
     };
     let addresses = addresses(&mirror);

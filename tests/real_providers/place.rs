@@ -28,8 +28,8 @@ impl Place {
     /// where it names none.
     pub(crate) fn built(files: &[(&str, &str)]) -> Option<Self> {
         let Some(folder) = std::env::var_os("FLIGHTDECK_TEST_GO_BIN").map(PathBuf::from) else {
-            println!(
-                "skipped: FLIGHTDECK_TEST_GO_BIN names no folder; fill one with tests/interop/build"
+            cty::testing::skipped(
+                "FLIGHTDECK_TEST_GO_BIN names no folder; fill one with tests/interop/build",
             );
             return None;
         };

@@ -175,6 +175,8 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
         "lab.control.json",
         "plan.json",
         "out.tfstate",
+        "terraform.tfstate",
+        "terraform.tfstate.backup",
     ];
     let root = world.w.path().parent().unwrap().to_owned();
     let mut databases = 0;
@@ -182,6 +184,8 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if name.starts_with("flightdeck.db") {
             databases += 1;
+            assert_eq!(mode(&path), 0o600, "{}", path.display());
+        } else if name.starts_with("terraform.tfstate") {
             assert_eq!(mode(&path), 0o600, "{}", path.display());
         } else if !theirs.contains(&name.as_str()) {
             search(&path.display().to_string(), &std::fs::read(&path).unwrap());

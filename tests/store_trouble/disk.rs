@@ -26,7 +26,7 @@ fn where_mounts_are_allowed(script: &str, w: &Workspace, out: &Path) -> bool {
     let flags: &[&str] = if is_root() { &["-m"] } else { &["-r", "-m"] };
     let test = format!("mount -t tmpfs none {}", out.display());
     if !probe(&[flags, &["sh", "-c", &test]].concat()) {
-        eprintln!("skipped: nothing can be mounted here");
+        cty::testing::skipped("nothing can be mounted here");
         return false;
     }
     let base = w.command(&[] as &[&str]);

@@ -66,7 +66,9 @@ fn a_file_that_is_no_store_is_named_with_a_remedy_and_left_as_it_is() {
 
 #[test]
 fn damage_anywhere_in_the_file_is_met_with_words() {
-    let whole = std::fs::read(deployed().store()).unwrap();
+    let from = deployed();
+    let whole = std::fs::read(from.store()).unwrap();
+    let state = from.path().join("terraform.tfstate");
     let mut dice = Dice(0x5EED_0001);
     let mut refused = 0;
     for round in 0..24 {
@@ -84,6 +86,7 @@ fn damage_anywhere_in_the_file_is_met_with_words() {
             }
         }
         let w = with_store(&bytes);
+        std::fs::copy(&state, w.path().join("terraform.tfstate")).unwrap();
         for args in [READS[0], READS[1], WRITES[0]] {
             let run = w.run(args);
             let text = said(&run);
@@ -99,6 +102,7 @@ fn damage_anywhere_in_the_file_is_met_with_words() {
                     "is not a flightdeck store",
                     "cannot be read",
                     "newer flightdeck",
+                    "were changed apart",
                 ];
                 assert!(
                     words.iter().any(|w| text.contains(w)),
@@ -168,7 +172,7 @@ fn nobody_can_run(w: &Workspace) -> bool {
     }
     let ran = command.status().is_ok_and(|s| s.success());
     if !ran {
-        eprintln!("skipped: the binary cannot be run by an unprivileged user here");
+        cty::testing::skipped("the binary cannot be run by an unprivileged user here");
     }
     ran
 }
@@ -204,7 +208,7 @@ fn a_directory_that_cannot_be_written_is_said_so() {
 #[test]
 fn a_store_that_may_not_be_read_is_not_taken_for_none() {
     if !is_root() {
-        eprintln!("skipped: without root there is nobody else to own the store");
+        cty::testing::skipped("without root there is nobody else to own the store");
         return;
     }
     let w = deployed();

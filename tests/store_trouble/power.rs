@@ -17,6 +17,8 @@ struct Snapshot {
     wal: Vec<u8>,
     /// Bytes of the log that must not be cut: they were synced before the file was changed by them.
     safe: usize,
+    /// The state's own file.
+    state: Vec<u8>,
     /// Operations that had been told as done.
     told: BTreeSet<String>,
 }
@@ -44,15 +46,17 @@ fn copy(dir: &Path, told: &BTreeSet<String>) -> Snapshot {
         db: read("flightdeck.db"),
         wal: read("flightdeck.db-wal"),
         safe,
+        state: std::fs::read(dir.with_file_name("terraform.tfstate")).unwrap_or_default(),
         told: told.clone(),
     }
 }
 
-fn put(w: &Path, db: &[u8], wal: &[u8]) -> PathBuf {
+fn put(w: &Path, shot: &Snapshot, wal: &[u8]) -> PathBuf {
     let dir = w.join(".flightdeck");
     drop(std::fs::remove_dir_all(&dir));
     std::fs::create_dir_all(&dir).unwrap();
-    std::fs::write(dir.join("flightdeck.db"), db).unwrap();
+    std::fs::write(w.join("terraform.tfstate"), &shot.state).unwrap();
+    std::fs::write(dir.join("flightdeck.db"), &shot.db).unwrap();
     std::fs::write(dir.join("flightdeck.db-wal"), wal).unwrap();
     dir.join("flightdeck.db")
 }
@@ -92,6 +96,8 @@ fn groups() -> String {
 fn snapshots(w: &Workspace) -> Vec<Snapshot> {
     let mut child = w
         .command(&["deploy", "--auto-approve", "--json"])
+        // The file is written at the end: what is cut here is the store's log alone.
+        .env("FLIGHTDECK_STATE_EVERY_S", "100000")
         .spawn()
         .unwrap();
     let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
@@ -208,7 +214,7 @@ fn the_loss_of_power_at_any_moment_leaves_an_earlier_moment() {
                 _ => {}
             }
             let name = format!("snapshot {n}, cut {cut} at {at} of {}", shot.wal.len());
-            let path = put(copies.path(), &shot.db, &wal);
+            let path = put(copies.path(), shot, &wal);
             {
                 let conn =
                     Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();

@@ -44,7 +44,7 @@ pub use path::{Path, PathError, PathStep};
 pub use path_json::PathJsonError;
 pub use refine::{Range, Refinement, RefinementError};
 pub use refine_builder::RefinementBuilder;
-pub use text::{normal as normalize, safe_prefix};
+pub use text::{normal as normalize, quote, safe_prefix};
 pub use types::{ObjectType, Type};
 pub use types_json::{MAX_DEPTH, TypeJsonError};
 pub use value::{InconsistentTypes, Value};

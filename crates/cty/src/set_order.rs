@@ -3,7 +3,6 @@
 //! unknown elements after known ones.
 
 use std::cmp::Ordering;
-use std::fmt::Write;
 
 use crate::value::Data;
 use crate::{Type, Value};
@@ -109,7 +108,7 @@ fn append(value: &Value, out: &mut String) {
         (Data::Null, _) => out.push('~'),
         (Data::Bool(b), _) => out.push(if *b { 'T' } else { 'F' }),
         (Data::Number(n), _) => out.push_str(&n.to_hash_text()),
-        (Data::String(s), _) => quote(s, out),
+        (Data::String(s), _) => crate::text::quote(s, out),
         (Data::Map(members), Type::Object(_)) => {
             out.push('<');
             for v in members.values() {
@@ -121,7 +120,7 @@ fn append(value: &Value, out: &mut String) {
         (Data::Map(members), _) => {
             out.push('{');
             for (k, v) in members.iter() {
-                quote(k, out);
+                crate::text::quote(k, out);
                 out.push(':');
                 append(v, out);
                 out.push(';');
@@ -142,44 +141,4 @@ fn append(value: &Value, out: &mut String) {
             out.push(close);
         }
     }
-}
-
-/// Quotes as Go's `%q` does.
-fn quote(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
-                let _ = write!(out, "\\x{:02x}", c as u32);
-            }
-            c if c.is_ascii() || printable(c) => out.push(c),
-            c if (c as u32) < 0x10000 => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => {
-                let _ = write!(out, "\\U{:08x}", c as u32);
-            }
-        }
-    }
-    out.push('"');
-}
-
-/// Letters, marks, numbers, punctuation and symbols are printed; spaces other than U+0020, controls
-/// and format characters are not. `Debug` escapes the same classes, and combining marks besides,
-/// which are let through here.
-fn printable(c: char) -> bool {
-    if c.is_whitespace() {
-        return false;
-    }
-    let mut escaped = c.escape_debug();
-    escaped.next() != Some('\\') || unicode_normalization::char::is_combining_mark(c)
 }

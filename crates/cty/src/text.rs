@@ -1,6 +1,7 @@
 //! Text as values hold it: normal form C, and which part of a text stays the same whatever is
 //! appended to it.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
@@ -27,4 +28,44 @@ pub fn safe_prefix(text: &str) -> Arc<str> {
         return text;
     }
     Arc::from(&text[..last_at])
+}
+
+/// Quotes as Go's `%q` does.
+pub fn quote(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
+                let _ = write!(out, "\\x{:02x}", c as u32);
+            }
+            c if c.is_ascii() || printable(c) => out.push(c),
+            c if (c as u32) < 0x10000 => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => {
+                let _ = write!(out, "\\U{:08x}", c as u32);
+            }
+        }
+    }
+    out.push('"');
+}
+
+/// Letters, marks, numbers, punctuation and symbols are printed; spaces other than U+0020, controls
+/// and format characters are not. `Debug` escapes the same classes, and combining marks besides,
+/// which are let through here.
+fn printable(c: char) -> bool {
+    if c.is_whitespace() {
+        return false;
+    }
+    let mut escaped = c.escape_debug();
+    escaped.next() != Some('\\') || unicode_normalization::char::is_combining_mark(c)
 }

@@ -11,3 +11,4 @@ pub mod format;
 pub mod functions;
 pub mod source;
 pub mod syntax;
+pub mod written;

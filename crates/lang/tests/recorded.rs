@@ -86,7 +86,7 @@ fn load(step: &Value) -> Outcome {
 fn configurations_load_or_fail_as_recorded() {
     let cases = cases();
     if cases.is_empty() {
-        println!("skipped: no recorded cases at {}", cases_dir().display());
+        cty::testing::skipped(&format!("no recorded cases at {}", cases_dir().display()));
         return;
     }
     let mut wrong = Vec::new();

@@ -18,6 +18,7 @@ pub fn run(data: &[u8]) {
         lineage: "l".to_owned(),
         objects: objects(data),
         outputs: Vec::new(),
+        ..State::default()
     };
     if let Ok(Some(read)) = &read {
         state.outputs = read
@@ -27,6 +28,7 @@ pub fn run(data: &[u8]) {
                 value: cty::json::encode(value, value.ty()).expect("what was read is written"),
                 ty: value.ty().to_json(),
                 sensitive: false,
+                rest: String::new(),
             })
             .collect();
         for output in &state.outputs {
@@ -38,8 +40,8 @@ pub fn run(data: &[u8]) {
             );
         }
     }
-    let exported = version4(&state);
-    let text = exported.to_string();
+    let text = version4(&state).to_local();
+    let exported = serde_json::from_str(&text).expect("what is exported is JSON");
     let again = outputs(text.as_bytes())
         .expect("what is exported is read")
         .expect("there is something in it");
@@ -90,6 +92,7 @@ fn objects(data: &[u8]) -> Vec<StateObject> {
                 dependencies: Vec::new(),
                 identity: (feed.byte() & 1 == 1).then(|| "{\"id\":1}".to_owned()),
                 identity_version: 0,
+                rest: String::new(),
             }
         })
         .collect()

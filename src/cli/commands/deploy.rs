@@ -3,8 +3,8 @@
 
 use super::stage::{has_changes, request};
 use crate::cli::exit::{CANCELLED, CliError, Ended, FAILURES, OK, fields, plain};
-use crate::cli::options::{Choice, DeployArgs, DestroyArgs};
-use crate::cli::output::{Ink, Output};
+use crate::cli::options::{Choice, DeployArgs, DestroyArgs, RefreshArgs};
+use crate::cli::output::Output;
 use crate::cli::progress::Progress;
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
@@ -12,8 +12,10 @@ use crate::engine::settings::Access;
 use crate::engine::stage::commands::asked_for;
 use crate::engine::store::Store;
 use crate::engine::words::{DeployOutcome, DeployRequest, DeploySummary, StageId, StageSummary};
+use crate::engine::workspace::home;
 use serde_json::json;
 use std::io::IsTerminal;
+use std::path::Path;
 
 /// What is to be applied, and who said yes.
 struct Task {
@@ -30,6 +32,28 @@ pub(super) async fn deploy(args: DeployArgs, out: &mut Output) -> Ended {
             stage: args.stage,
             choice: args.choice,
             auto_approve: args.auto_approve,
+        },
+        out,
+    )
+    .await
+}
+
+pub(super) async fn refresh(args: RefreshArgs, out: &mut Output) -> Ended {
+    let choice = Choice {
+        target: args.target,
+        exclude: args.exclude,
+        files: args.files,
+        values: args.values,
+        refresh: true,
+        refresh_only: true,
+        ..Choice::default()
+    };
+    run(
+        Task {
+            command: "refresh",
+            stage: None,
+            choice,
+            auto_approve: true,
         },
         out,
     )
@@ -71,12 +95,13 @@ async fn run(task: Task, out: &mut Output) -> Ended {
                 .into(),
         ));
     }
-    let mut session = Session::start(settings(
+    let mut settings = settings(
         task.command,
         Access::ReadWrite,
         task.choice.values.parallelism,
-    )?)
-    .await?;
+    )?;
+    settings.lock_timeout = task.choice.values.lock_timeout.unwrap_or_default();
+    let mut session = Session::start(settings).await?;
     let applied = apply(&mut session, &task, must_ask, out).await;
     let summary = match applied {
         Ok(summary) => summary,
@@ -121,7 +146,10 @@ async fn apply(
     let engine = session.engine.clone();
     let summary = match &task.stage {
         Some(wanted) => {
-            let id = find(wanted, session).await?;
+            let id = match Path::new(wanted).is_file() {
+                true => take_in(Path::new(wanted), session).await?,
+                false => find(wanted, session).await?,
+            };
             session
                 .wait(out, &mut progress, engine.staged(Some(id)))
                 .await?
@@ -160,11 +188,18 @@ async fn apply(
         .await
 }
 
+/// The stage that a file holds.
+async fn take_in(file: &Path, session: &Session) -> Result<StageId, CliError> {
+    let text = super::show::read(file)?;
+    Ok(session.engine.take_in_stage(&text).await?)
+}
+
 /// The stage that a number or a name means.
 async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
     let refuse = |e: crate::engine::store::StoreError| CliError::Refused(e.to_string());
-    let store =
-        Store::open(&session.engine.settings().workspace, Access::ReadOnly).map_err(refuse)?;
+    let settings = session.engine.settings();
+    let dir = home::store_dir(&settings.workspace, &settings.named);
+    let store = Store::open(&dir, Access::ReadOnly).map_err(refuse)?;
     let named = store
         .stage_named(wanted)
         .await
@@ -213,26 +248,14 @@ async fn yes(
         "Apply stage #{}{what}? Only `yes` is taken for a yes: ",
         summary.stage
     );
-    eprint!(
-        "{}",
-        crate::cli::output::paint(out.err_color, Ink::Bold, &question)
-    );
-    let answer = session
-        .ask(tokio::task::spawn_blocking(|| {
-            let mut line = String::new();
-            std::io::stdin().read_line(&mut line).map(|_| line)
-        }))
-        .await?;
-    match answer {
-        Ok(Ok(line)) if line.trim() == "yes" => Ok(()),
-        _ => {
-            out.note(&format!(
-                "nothing was applied; stage #{} is kept: `flightdeck deploy {}` applies it",
-                summary.stage, summary.stage
-            ));
-            Err(CliError::Said(CANCELLED))
-        }
+    if session.yes(&question, out).await? {
+        return Ok(());
     }
+    out.note(&format!(
+        "nothing was applied; stage #{} is kept: `flightdeck deploy {}` applies it",
+        summary.stage, summary.stage
+    ));
+    Err(CliError::Said(CANCELLED))
 }
 
 /// Errors of operations as diagnostics, unless the engine has said them with their place already.

@@ -6,17 +6,23 @@ mod failures;
 mod files;
 mod fmt;
 mod history;
+mod init;
 mod logs;
+mod output;
+mod plan;
 mod plugins;
 mod program;
+mod show;
 mod stage;
 mod state;
 mod trust;
 mod unlock;
 mod validate;
+mod workspace;
 
-use super::args::{Args, Command, PluginSubcommand};
+use super::args::{Args, Command};
 use super::exit::{CliError, Ended};
+use super::options::PluginSubcommand;
 use super::output::Output;
 use std::path::Path;
 
@@ -49,13 +55,23 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
     match command {
         Command::Demo => console::demo(args.ascii, out).await,
         Command::Plugins { name, .. } => plugins::run(name.as_deref(), out).await,
+        Command::Init(args) => init::run(args, out).await,
         Command::Validate(args) => validate::run(args, out).await,
         Command::Fmt(args) => fmt::run(&args, out),
         Command::Stage(args) => stage::run(args, out).await,
+        Command::Plan(args) => plan::run(args, out).await,
+        Command::Refresh(args) => deploy::refresh(args, out).await,
+        Command::Output { name, json, raw } => output::run(name.as_deref(), (json, raw), out).await,
+        Command::Show { file, json } => show::run(file.as_deref(), json, out).await,
+        Command::Import(args) => state::import("import", args, out).await,
+        Command::Taint(args) => state::taint("taint", args, true, out).await,
+        Command::Untaint(args) => state::taint("untaint", args, false, out).await,
         Command::Deploy(args) => deploy::deploy(args, out).await,
         Command::Destroy(args) => deploy::destroy(args, out).await,
         Command::History { deploy, .. } => history::run(deploy, out).await,
         Command::Failures { since, .. } => failures::run(since, out).await,
+        Command::Workspace(command) => workspace::run(command, out).await,
+        Command::ForceUnlock { id, force } => workspace::force_unlock(&id, force, out).await,
         Command::State(command) => state::run(command, out).await,
         Command::Logs {
             plugin,

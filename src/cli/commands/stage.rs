@@ -88,61 +88,96 @@ fn commands(summary: &StageSummary) -> Vec<serde_json::Value> {
     .collect()
 }
 
+/// What is to be worked out, and what is to be done with it.
+pub(super) struct Wanted {
+    pub(super) command: &'static str,
+    pub(super) choice: Choice,
+    pub(super) name: Option<String>,
+    /// Where the plan representation goes.
+    pub(super) plan_json: Option<PathBuf>,
+    /// Where the stage itself goes.
+    pub(super) file: Option<PathBuf>,
+    pub(super) detailed_exitcode: bool,
+}
+
 pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
-    let mut session = Session::start(settings(
-        "stage",
-        Access::ReadWrite,
-        args.choice.values.parallelism,
-    )?)
-    .await?;
-    let staged = work_out(&mut session, &args, out).await;
+    let wanted = Wanted {
+        command: "stage",
+        choice: args.choice,
+        name: args.out,
+        plan_json: args.plan_json,
+        file: None,
+        detailed_exitcode: args.detailed_exitcode,
+    };
+    work_out(wanted, out).await
+}
+
+pub(super) async fn work_out(wanted: Wanted, out: &mut Output) -> Ended {
+    let parallelism = wanted.choice.values.parallelism;
+    let mut settings = settings(wanted.command, Access::ReadWrite, parallelism)?;
+    settings.lock_timeout = wanted.choice.values.lock_timeout.unwrap_or_default();
+    let mut session = Session::start(settings).await?;
+    let staged = staged(&mut session, &wanted, out).await;
     session.end(out).await;
     let summary = staged?;
     out.flush_diagnostics();
     if out.json {
-        let mut said = fields(json!({ "stage": summary.stage, "changes": summary.counts }));
-        if !summary.drift.is_empty() {
-            let rows: Vec<_> = summary
-                .drift
-                .iter()
-                .map(|d| json!({ "address": d.address, "what": d.what }))
-                .collect();
-            said.insert("drift".to_owned(), rows.into());
-        }
-        let commands = commands(&summary);
-        if !commands.is_empty() {
-            said.insert("commands".to_owned(), commands.into());
-        }
-        out.result("stage", said);
+        out.result(wanted.command, result(&summary));
     } else {
         show::stage(out, &summary);
+        if let Some(file) = &wanted.file {
+            out.note(&format!(
+                "It is kept in {}: `flightdeck apply` with that file applies it, `flightdeck show` shows it.",
+                file.display()
+            ));
+        }
     }
-    Ok(if args.detailed_exitcode && has_changes(&summary) {
+    Ok(if wanted.detailed_exitcode && has_changes(&summary) {
         CHANGES
     } else {
         OK
     })
 }
 
-async fn work_out(
+/// What programs are told of it.
+fn result(summary: &StageSummary) -> serde_json::Map<String, serde_json::Value> {
+    let mut said = fields(json!({ "stage": summary.stage, "changes": summary.counts }));
+    if !summary.drift.is_empty() {
+        let rows: Vec<_> = summary
+            .drift
+            .iter()
+            .map(|d| json!({ "address": d.address, "what": d.what }))
+            .collect();
+        said.insert("drift".to_owned(), rows.into());
+    }
+    let commands = commands(summary);
+    if !commands.is_empty() {
+        said.insert("commands".to_owned(), commands.into());
+    }
+    said
+}
+
+async fn staged(
     session: &mut Session,
-    args: &StageArgs,
+    wanted: &Wanted,
     out: &mut Output,
 ) -> Result<Arc<StageSummary>, CliError> {
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
+    let request = request(&wanted.choice, wanted.name.clone())?;
     let summary = session
-        .wait(
-            out,
-            &mut progress,
-            engine.stage(request(&args.choice, args.out.clone())?),
-        )
+        .wait(out, &mut progress, engine.stage(request))
         .await?;
-    if let Some(file) = &args.plan_json {
+    if let Some(file) = &wanted.plan_json {
         let plan = session
             .wait(out, &mut progress, engine.plan_json(summary.stage))
             .await?;
         write_private(file, &plan.to_string())?;
+    }
+    if let Some(file) = &wanted.file {
+        let text = engine.stage_file(summary.stage);
+        let text = session.wait(out, &mut progress, text).await?;
+        write_private(file, &text)?;
     }
     Ok(summary)
 }

@@ -1,17 +1,19 @@
 //! `flightdeck state`: look at the state, export it, change it by hand.
 
+mod change;
+
 use super::files::write_private;
-use super::not_yet;
-use crate::cli::args::StateCommand;
+use crate::cli::args::{StateCommand, UseState};
 use crate::cli::exit::{CliError, Ended, OK, fields};
 use crate::cli::options::{ImportArgs, TaintArgs};
 use crate::cli::output::{Ink, Output};
-use crate::cli::progress::Progress;
 use crate::cli::safe::{safe, safe_lines};
-use crate::cli::session::{Session, settings};
+use crate::cli::session::{answered, settings};
 use crate::cli::show;
 use crate::cli::suggest::nearest;
+use crate::engine::handle::Engine;
 use crate::engine::settings::Access;
+use crate::engine::state::Settled;
 use crate::engine::words::{DriftKind, ImportObject, StateChange, StateRow};
 use serde_json::json;
 use std::path::Path;
@@ -21,73 +23,72 @@ pub(super) async fn run(command: StateCommand, out: &mut Output) -> Ended {
         StateCommand::List { filter, .. } => list(filter.as_deref(), out).await,
         StateCommand::Show { address, .. } => show(&address, out).await,
         StateCommand::Export { file } => export(file.as_deref(), out).await,
-        StateCommand::Mv { .. } => Err(not_yet(
-            "state mv",
-            "a `moved` block in the configuration gives an object another address",
-        )),
+        StateCommand::Mv {
+            from, to, dry_run, ..
+        } => change::rename(from, to, dry_run, out).await,
+        StateCommand::ReplaceProvider {
+            from,
+            to,
+            auto_approve,
+            ..
+        } => change::replace_provider(from, to, auto_approve, out).await,
+        StateCommand::Pull => pull(out).await,
+        StateCommand::Push { file, force, .. } => change::push(&file, force, out).await,
         StateCommand::Forget { addresses, .. } => forget(addresses, out).await,
-        StateCommand::Import(args) => import(args, out).await,
+        StateCommand::Import(args) => import("state import", args, out).await,
         StateCommand::Taint(args) => taint("state taint", args, true, out).await,
         StateCommand::Untaint(args) => taint("state untaint", args, false, out).await,
-        StateCommand::Adopt { .. } => Err(not_yet(
-            "state adopt",
-            "keep working on that state with the tool that wrote it",
-        )),
+        StateCommand::Use { which, .. } => use_state(which, out).await,
     }
 }
 
 async fn rows(out: &mut Output) -> Result<Vec<StateRow>, CliError> {
-    let mut session = Session::start(settings("state", Access::ReadOnly, None)?).await?;
-    let mut progress = Progress::new(out);
-    let engine = session.engine.clone();
-    let answer = async {
+    let settings = settings("state", Access::ReadOnly, None)?;
+    let question = |engine: Engine| async move {
         let rows = engine.state_rows().await?;
         Ok((rows, engine.unknown_outcomes().await?))
     };
-    let answer = session.wait(out, &mut progress, answer).await;
-    session.end(out).await;
-    let (rows, unknown) = answer?;
+    let (rows, unknown) = answered(settings, out, question).await?;
     unknown.iter().for_each(|d| out.diagnostic(d));
     out.flush_diagnostics();
     Ok(rows)
 }
 
-async fn import(args: ImportArgs, out: &mut Output) -> Ended {
-    let mut session = Session::start(settings("state import", Access::ReadWrite, None)?).await?;
-    let mut progress = Progress::new(out);
-    let engine = session.engine.clone();
+pub(super) async fn import(command: &'static str, args: ImportArgs, out: &mut Output) -> Ended {
+    let settings = settings(command, Access::ReadWrite, None)?;
     let object = ImportObject {
         address: args.address,
         id: args.id,
         vars: args.variables.vars,
         var_files: args.variables.var_files,
     };
-    let change = session
-        .wait(out, &mut progress, engine.import(object))
-        .await;
-    session.end(out).await;
-    changed("state import", vec![change?], out)
+    let change = answered(settings, out, |engine| async move {
+        engine.import(object).await
+    })
+    .await;
+    changed(command, vec![change?], out)
 }
 
 async fn forget(addresses: Vec<String>, out: &mut Output) -> Ended {
-    let mut session = Session::start(settings("state forget", Access::ReadWrite, None)?).await?;
-    let mut progress = Progress::new(out);
-    let engine = session.engine.clone();
-    let changes = session
-        .wait(out, &mut progress, engine.forget(addresses))
-        .await;
-    session.end(out).await;
+    let settings = settings("state forget", Access::ReadWrite, None)?;
+    let changes = answered(settings, out, |engine| async move {
+        engine.forget(addresses).await
+    })
+    .await;
     changed("state forget", changes?, out)
 }
 
-async fn taint(command: &'static str, args: TaintArgs, tainted: bool, out: &mut Output) -> Ended {
-    let mut session = Session::start(settings(command, Access::ReadWrite, None)?).await?;
-    let mut progress = Progress::new(out);
-    let engine = session.engine.clone();
-    let change = session
-        .wait(out, &mut progress, engine.taint(args.address, tainted))
-        .await;
-    session.end(out).await;
+pub(super) async fn taint(
+    command: &'static str,
+    args: TaintArgs,
+    tainted: bool,
+    out: &mut Output,
+) -> Ended {
+    let settings = settings(command, Access::ReadWrite, None)?;
+    let change = answered(settings, out, |engine| async move {
+        engine.taint(args.address, tainted).await
+    })
+    .await;
     changed(command, vec![change?], out)
 }
 
@@ -149,43 +150,93 @@ async fn show(address: &str, out: &mut Output) -> Ended {
         out.result("state show", fields(json!({ "resources": found })));
         return Ok(OK);
     }
-    for row in found {
-        let head = out.paint(Ink::Bold, &safe(&row.id()));
-        out.line(&head);
-        out.line(&format!("  provider   {}", safe(&row.provider)));
-        if row.tainted {
-            let line = out.paint(Ink::Magenta, "  tainted    will be replaced");
-            out.line(&line);
+    found.into_iter().for_each(|row| instance(row, out));
+    Ok(OK)
+}
+
+/// One instance with its attributes.
+fn instance(row: &StateRow, out: &mut Output) {
+    let head = out.paint(Ink::Bold, &safe(&row.id()));
+    out.line(&head);
+    out.line(&format!("  provider   {}", safe(&row.provider)));
+    if row.tainted {
+        let line = out.paint(Ink::Magenta, "  tainted    will be replaced");
+        out.line(&line);
+    }
+    if let Some(drift) = row.drift {
+        let line = out.paint(Ink::Yellow, &format!("  drift      {}", drift_said(drift)));
+        out.line(&line);
+    }
+    for (label, all) in [("needs", &row.dependencies), ("needed by", &row.dependents)] {
+        if !all.is_empty() {
+            out.line(&format!("  {label:<10} {}", safe(&all.join(", "))));
         }
-        if let Some(drift) = row.drift {
-            let line = out.paint(Ink::Yellow, &format!("  drift      {}", drift_said(drift)));
-            out.line(&line);
-        }
-        for (label, all) in [("needs", &row.dependencies), ("needed by", &row.dependents)] {
-            if !all.is_empty() {
-                out.line(&format!("  {label:<10} {}", safe(&all.join(", "))));
-            }
-        }
-        for (path, value) in &row.attributes {
-            out.line(&format!(
-                "  {} = {}",
-                safe(path),
-                safe_lines(value).replace('\n', "\n    ")
-            ));
-        }
+    }
+    for (path, value) in &row.attributes {
+        out.line(&format!(
+            "  {} = {}",
+            safe(path),
+            safe_lines(value).replace('\n', "\n    ")
+        ));
+    }
+}
+
+/// The whole state: each instance with its attributes, then the outputs.
+pub(super) async fn show_all(out: &mut Output) -> Ended {
+    let rows = rows(out).await?;
+    if rows.is_empty() {
+        out.note("the state has no objects");
+    }
+    rows.iter().for_each(|row| instance(row, out));
+    super::output::run(None, (false, false), out).await
+}
+
+async fn use_state(which: UseState, out: &mut Output) -> Ended {
+    let settings = settings("state use", Access::ReadWrite, None)?;
+    let (with, word) = match which {
+        UseState::Home => (Settled::Home, "the state at its home"),
+        UseState::Record => (Settled::Record, "the state on record"),
+    };
+    let kept = answered(settings, out, |engine| async move {
+        engine.use_state(with).await
+    })
+    .await;
+    let kept = kept?.map(|file| file.display().to_string());
+    if out.json {
+        out.result("state use", fields(json!({ "kept": kept })));
+        return Ok(OK);
+    }
+    match kept {
+        Some(file) => out.line(&format!(
+            "{word} is gone on with; the other is kept in {}",
+            safe(&file)
+        )),
+        None => out.line(&format!("{word} is gone on with; there was no other")),
+    }
+    Ok(OK)
+}
+
+async fn pull(out: &mut Output) -> Ended {
+    let settings = settings("state pull", Access::ReadOnly, None)?;
+    let state = answered(settings, out, |engine| async move {
+        engine.export_state().await
+    })
+    .await;
+    let state = state?;
+    // As where nothing is: no state is no words.
+    if state.serial > 0 {
+        out.write((state.to_line() + "\n").as_bytes());
     }
     Ok(OK)
 }
 
 async fn export(file: Option<&Path>, out: &mut Output) -> Ended {
-    let mut session = Session::start(settings("state", Access::ReadOnly, None)?).await?;
-    let mut progress = Progress::new(out);
-    let engine = session.engine.clone();
-    let state = session
-        .wait(out, &mut progress, engine.export_state())
-        .await;
-    session.end(out).await;
-    let text = format!("{:#}\n", state?);
+    let settings = settings("state", Access::ReadOnly, None)?;
+    let state = answered(settings, out, |engine| async move {
+        engine.export_state().await
+    })
+    .await;
+    let text = state?.to_local();
     match file {
         Some(file) => write_private(file, &text)?,
         None => out.line(text.trim_end()),

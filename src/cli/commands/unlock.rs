@@ -8,16 +8,19 @@ use crate::cli::time::moment;
 use crate::engine::error::EngineError;
 use crate::engine::holder::this_process;
 use crate::engine::settings::Access;
-use crate::engine::state::StateOfRecord;
 use crate::engine::store::Store;
+use crate::engine::workspace::home;
 use std::io::IsTerminal;
 use std::path::Path;
 
 pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     let refuse = |e| CliError::Engine(EngineError::from(e));
-    let store = Store::open(Path::new("."), Access::ReadWrite).map_err(EngineError::from)?;
-    let state = StateOfRecord::of(&store);
-    let Some(holder) = state.holder().await.map_err(refuse)? else {
+    let here = Path::new(".");
+    let named = home::selected(here, |name| std::env::var_os(name))
+        .map_err(|e| CliError::Refused(e.to_string()))?;
+    let dir = home::store_dir(here, &named);
+    let store = Store::open(&dir, Access::ReadWrite).map_err(EngineError::from)?;
+    let Some(holder) = store.holder().await.map_err(refuse)? else {
         out.note("nobody holds the workspace; there is no lock to take away");
         return Ok(());
     };
@@ -43,8 +46,8 @@ pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     if !matches!(answer.await, Ok(Ok(line)) if line.trim() == "yes") {
         return Err(CliError::Refused("the lock was left as it is".to_owned()));
     }
-    if let Some(from) = state
-        .break_lock(this_process("force-unlock"))
+    if let Some(from) = store
+        .force_unlock(this_process("force-unlock"))
         .await
         .map_err(refuse)?
     {

@@ -2,8 +2,7 @@
 //! a pause between them. Each is a call of its own on the board. Lives as long as the call; what is
 //! worth another attempt is for its dialect to say.
 
-use super::Lane;
-use super::{Answer, CallContext, Method, ProviderError};
+use super::{Answer, CallContext, Lane, Method, ProviderError};
 use crate::engine::settings::RetrySettings;
 use crate::engine::words::Retry;
 use std::sync::Arc;
@@ -62,28 +61,36 @@ impl<'c> Attempts<'c> {
         self.made += 1;
         let (made, attempts) = (self.made, self.settings.attempts);
         let pause = self.settings.pause_after(made);
+        let again = |error: &ProviderError| made < attempts && is_transient(error);
         let stopped = || self.ctx.cancel.is_cancelled() || self.ctx.retrying.until.is_cancelled();
         let judge = |error: &ProviderError| {
-            (made < attempts && is_transient(error) && !stopped())
-                .then(|| Retry::after(made, attempts, pause))
+            (again(error) && !stopped()).then(|| Retry::after(made, attempts, pause))
         };
         let (result, retry) = self.lane.attempt(self.method, self.ctx, judge, call).await;
         let Some(retry) = retry else {
             if made > 1 {
                 self.tell(None);
             }
-            return Some(result.map_err(|error| error.tried(made)));
+            return Some(match result {
+                // The same answer, whether the end was asked for in the call or in the pause.
+                Err(error) if again(&error) && stopped() => Err(self.given_up()),
+                result => result.map_err(|error| error.tried(made)),
+            });
         };
         self.tell(Some(retry));
         if self.wait(pause).await {
             return None;
         }
         self.tell(None);
-        Some(Err(ProviderError::Cancelled {
+        Some(Err(self.given_up()))
+    }
+
+    fn given_up(&self) -> ProviderError {
+        ProviderError::Cancelled {
             plugin: self.lane.plugin().clone(),
             method: self.method,
             sent: false,
-        }))
+        }
     }
 
     /// Whether the pause came to its end.

@@ -3,7 +3,7 @@
 
 use super::Method;
 use crate::engine::secrets::Secrets;
-use crate::engine::words::{CallOutcome, FailureClass, PluginId};
+use crate::engine::words::{CallOutcome, FailureClass, PluginId, seconds};
 use std::time::Duration;
 
 /// A call that was not answered, or whose answer is of no use.
@@ -91,15 +91,6 @@ pub enum ProviderError {
         after: Duration,
         state: String,
     },
-}
-
-/// A duration as people write it: `60 s`, `1.5 s`, `250 ms`.
-pub(crate) fn seconds(d: Duration) -> String {
-    match d.as_millis() {
-        ms if ms < 1_000 => format!("{ms} ms"),
-        ms if ms % 1_000 == 0 => format!("{} s", ms / 1_000),
-        ms => format!("{:.1} s", ms as f64 / 1_000.0),
-    }
 }
 
 impl ProviderError {

@@ -4,15 +4,15 @@
 
 use super::class::class_of;
 use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
-use crate::engine::provider::{ApplyRequest, Provider};
+use crate::engine::provider::{ApplyRequest, ApplyResponse, Provider};
 use crate::engine::stage::managed::at_sensitive;
 use crate::engine::words::{Action, FailureClass, Severity};
 use cty::Value;
 use cty::schema::Schema;
 use proto::Bytes;
 
-/// One apply.
-pub struct Order<'a> {
+/// What is applied.
+pub struct Applying<'a> {
     pub type_name: &'a str,
     pub schema: &'a Schema,
     pub action: Action,
@@ -79,16 +79,16 @@ impl Failed {
 }
 
 /// Calls the provider and judges what it answers. Never drops a call that was sent.
-pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext) -> Applied {
+pub async fn apply(provider: &dyn Provider, asked: Applying<'_>, ctx: &CallContext) -> Applied {
     let request = ApplyRequest {
-        type_name: order.type_name.to_owned(),
-        prior: order.prior.clone(),
-        planned: order.planned.clone(),
-        config: order.config.clone(),
-        private: order.private.clone(),
-        planned_identity: order.identity.clone(),
+        type_name: asked.type_name.to_owned(),
+        prior: asked.prior.clone(),
+        planned: asked.planned.clone(),
+        config: asked.config.clone(),
+        private: asked.private.clone(),
+        planned_identity: asked.identity.clone(),
     };
-    let action = match (order.prior.is_null(), order.planned.is_null()) {
+    let action = match (asked.prior.is_null(), asked.planned.is_null()) {
         (_, true) => "destroy",
         (true, _) => "create",
         _ => "update",
@@ -97,79 +97,62 @@ pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext)
         action: Some(action),
         ..ctx.clone()
     };
-    let response = match provider.apply(request, &ctx).await {
-        Ok(response) => response,
-        Err(error) => {
-            let unknown = error.may_have_acted();
-            return Applied {
-                object: (!order.prior.is_null()).then(|| order.prior.clone()),
-                private: order.private,
-                identity: order.identity,
-                tainted: false,
-                warnings: Vec::new(),
-                failure: Some(Failed {
-                    class: error.class(),
-                    diagnostics: Vec::new(),
-                    error: Some(error),
-                    unknown,
-                }),
-            };
-        }
-    };
+    match provider.apply(request, &ctx).await {
+        Ok(response) => judged(asked, response, &provider.info().address),
+        Err(error) => unanswered(asked, error),
+    }
+}
+
+/// Without an answer the object counts as it was, until somebody has looked.
+fn unanswered(asked: Applying<'_>, error: ProviderError) -> Applied {
+    let unknown = error.may_have_acted();
+    Applied {
+        object: (!asked.prior.is_null()).then_some(asked.prior),
+        private: asked.private,
+        identity: asked.identity,
+        tainted: false,
+        warnings: Vec::new(),
+        failure: Some(Failed {
+            class: error.class(),
+            diagnostics: Vec::new(),
+            error: Some(error),
+            unknown,
+        }),
+    }
+}
+
+/// What an answer leaves in the state, and whether it is what was asked for.
+fn judged(asked: Applying<'_>, response: ApplyResponse, who: &str) -> Applied {
     let (mut errors, warnings): (Vec<_>, Vec<_>) = response
         .diagnostics
         .into_iter()
         .partition(|d| d.severity == Severity::Error);
     let provider_failed = !errors.is_empty();
     let mut class = class_of(&errors);
-    let destroys = order.planned.is_null();
-    let null = Value::null(order.schema.implied_type().clone());
-    let who = &provider.info().address;
-
+    let destroys = asked.planned.is_null();
     let mut new = match response.new_state {
         Some(value) => value,
         // An answer without a value: the object counts as it was; for a delete as gone only where
         // there is no error.
-        None if destroys && !provider_failed => null.clone(),
-        None => order.prior.clone(),
+        None if destroys && !provider_failed => Value::null(asked.schema.implied_type().clone()),
+        None => asked.prior.clone(),
     };
+    // A provider that failed has said so, and what it left is what it could.
+    if !provider_failed {
+        errors = faults(&asked, &new, response.legacy, who);
+        if !errors.is_empty() {
+            class = FailureClass::InconsistentResult;
+        }
+    }
     if !new.is_wholly_known() {
-        if !provider_failed {
-            errors.push(broken(who, "it left values unknown after the apply"));
-            class = FailureClass::InconsistentResult;
-        }
         new = new.unknown_as_null();
-    }
-    if !provider_failed && destroys && !new.is_null() {
-        errors.push(broken(who, "it left an object after a destroy"));
-        class = FailureClass::InconsistentResult;
-    }
-    if !provider_failed && !destroys && new.is_null() {
-        errors.push(broken(who, "it left no object after the apply"));
-        class = FailureClass::InconsistentResult;
-    }
-    if !provider_failed && !destroys && !new.is_null() && !response.legacy {
-        for (path, text) in
-            cty::plan::assert_object_compatible(&order.schema.block, &order.planned, &new)
-        {
-            let text = match order
-                .shown
-                .hides_at(&path)
-                .or_else(|| at_sensitive(order.schema, &new, &path))
-            {
-                Some(path) => format!("{path}: a sensitive value differs from the plan"),
-                None => format!("{path}: {text}"),
-            };
-            errors.push(broken(who, &text).at(path));
-            class = FailureClass::InconsistentResult;
-        }
     }
     let failed = !errors.is_empty();
     // Errors and no object from a create or update: what was there stays.
     if failed && provider_failed && new.is_null() && !destroys {
-        new = order.prior.clone();
+        new = asked.prior.clone();
     }
-    let creates = order.prior.is_null() && !destroys;
+    let creates = asked.prior.is_null() && !destroys;
     let object = (!new.is_null()).then_some(new);
     Applied {
         tainted: failed && creates && object.is_some(),
@@ -178,7 +161,7 @@ pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext)
         // A failed change may come without: the object is still known by what it was known by.
         identity: response
             .identity
-            .or(order.identity.filter(|v| failed && v.is_wholly_known())),
+            .or(asked.identity.filter(|v| failed && v.is_wholly_known())),
         warnings,
         failure: failed.then_some(Failed {
             class,
@@ -187,6 +170,36 @@ pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext)
             unknown: false,
         }),
     }
+}
+
+/// In what an answer that tells of no error is not what was planned.
+fn faults(asked: &Applying<'_>, new: &Value, legacy: bool, who: &str) -> Vec<ProviderDiagnostic> {
+    let mut faults = Vec::new();
+    if !new.is_wholly_known() {
+        faults.push(broken(who, "it left values unknown after the apply"));
+    }
+    let new = new.clone().unknown_as_null();
+    match (asked.planned.is_null(), new.is_null()) {
+        (true, true) => {}
+        (true, false) => faults.push(broken(who, "it left an object after a destroy")),
+        (false, true) => faults.push(broken(who, "it left no object after the apply")),
+        // The old SDK cannot keep to what it planned, and says so.
+        (false, false) if legacy => {}
+        (false, false) => {
+            let schema = asked.schema;
+            for (path, text) in
+                cty::plan::assert_object_compatible(&schema.block, &asked.planned, &new)
+            {
+                let hidden = asked.shown.hides_at(&path);
+                let text = match hidden.or_else(|| at_sensitive(schema, &new, &path)) {
+                    Some(path) => format!("{path}: a sensitive value differs from the plan"),
+                    None => format!("{path}: {text}"),
+                };
+                faults.push(broken(who, &text).at(path));
+            }
+        }
+    }
+    faults
 }
 
 fn broken(who: &str, what: &str) -> ProviderDiagnostic {

@@ -1,10 +1,10 @@
 //! What a supervisor lets be seen: the state by a watch channel, and every change as an event.
 //! Owned by the supervisor task; handles read.
 
+use super::PluginObserver;
 use super::failure::{Exit, StartFailure};
 use super::life::{Arrival, Life, PhaseKind};
 use super::logs::Logs;
-use crate::engine::plugin::PluginObserver;
 use crate::engine::process::ProcessIdentity;
 use crate::engine::settings::LaunchSettings;
 use crate::engine::words::{
@@ -79,14 +79,14 @@ impl Board {
 }
 
 /// The record of one launch attempt while it is written; each change leaves as an event.
-pub(super) struct Recorder {
+pub(super) struct AttemptRecord {
     board: Arc<Board>,
     kinds: &'static [PhaseKind],
     began: Instant,
     record: LaunchAttempt,
 }
 
-impl Recorder {
+impl AttemptRecord {
     pub(super) fn begin(
         board: &Arc<Board>,
         life: &dyn Life,

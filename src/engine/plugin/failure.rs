@@ -2,7 +2,7 @@
 //! and what to do.
 
 use super::oom::Memory;
-use crate::engine::words::Verdict;
+use crate::engine::words::{Verdict, seconds};
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -106,7 +106,7 @@ pub enum StartFailure {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("no {awaited} within {}{}; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer", seconds(.after), words(.last_line))]
+    #[error("no {awaited} within {}{}; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer", seconds(*after), words(.last_line))]
     TimedOut {
         awaited: &'static str,
         after: std::time::Duration,
@@ -155,15 +155,6 @@ pub enum Suspicion {
     Dies,
     /// It may be no plugin at all, and end by itself once it has said its say.
     Stranger,
-}
-
-/// A duration in words.
-pub(in crate::engine) fn seconds(d: &std::time::Duration) -> String {
-    if d.as_millis().is_multiple_of(1_000) {
-        format!("{} s", d.as_secs())
-    } else {
-        format!("{} ms", d.as_millis())
-    }
 }
 
 /// What to do about what only the plugin's authors can mend.

@@ -2,7 +2,7 @@
 //! reason, the process is gone and waited for when the launch is over. The supervisor calls it and
 //! owns what comes out.
 
-use super::board::{Board, Recorder};
+use super::board::{AttemptRecord, Board};
 use super::connection::Connection;
 use super::executable;
 use super::failure::{Exit, StartFailure, Suspicion};
@@ -125,7 +125,7 @@ pub(super) async fn launch(
     generation: u64,
     stop: CancellationToken,
 ) -> Result<Running, StartFailure> {
-    let recorder = Recorder::begin(
+    let recorder = AttemptRecord::begin(
         &context.board,
         &*context.life,
         number,
@@ -149,7 +149,7 @@ type Launched = Result<(Body, Box<dyn Link>), StartFailure>;
 async fn own(
     context: &LaunchContext,
     spec: &SpawnSpec,
-    mut recorder: Recorder,
+    mut recorder: AttemptRecord,
     stop: &CancellationToken,
 ) -> Launched {
     let begun = Instant::now();
@@ -346,7 +346,7 @@ async fn read_stderr(
 async fn attach(
     context: &LaunchContext,
     other: &Reattach,
-    mut recorder: Recorder,
+    mut recorder: AttemptRecord,
     stop: &CancellationToken,
 ) -> Launched {
     let identity = other.pid.and_then(ProcessIdentity::of);

@@ -29,7 +29,7 @@ mod usage;
 
 pub use connection::Connection;
 pub use failure::{Exit, StartFailure, Suspicion, Unfit};
-pub(in crate::engine) use failure::{ITS_ERROR, REINSTALL, seconds};
+pub(in crate::engine) use failure::{ITS_ERROR, REINSTALL};
 pub use fleet::Plugins;
 pub(in crate::engine) use group::Group;
 pub use handle::{Plugin, PluginError};

@@ -1,7 +1,7 @@
 //! A process on its way up, as its dialect sees it: what it says and does, its record, its log.
 //! Lives as long as one launch; the process itself belongs to the launch.
 
-use super::board::Recorder;
+use super::board::AttemptRecord;
 use super::failure::{Exit, StartFailure, Suspicion};
 use super::launch::{LaunchContext, SETTLE};
 use super::logs::{LineAssembler, Logs};
@@ -23,7 +23,7 @@ pub(super) type FirstLine = oneshot::Receiver<Option<Vec<u8>>>;
 /// A process that is to become a plugin.
 pub struct Newborn<'l> {
     pub(super) context: &'l LaunchContext,
-    pub(super) recorder: &'l mut Recorder,
+    pub(super) recorder: &'l mut AttemptRecord,
     /// `None` for a process of somebody else.
     pub(super) child: Option<Child<'l>>,
     /// What reads of it beside its standard streams.

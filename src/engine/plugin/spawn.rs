@@ -32,7 +32,7 @@ const REAP: Duration = Duration::from_secs(5);
 
 /// A child of ours that was not waited for yet.
 pub(super) struct Process {
-    // Order of fields is order of dropping: the group is killed before the child's handle is given
+    // Spawning of fields is order of dropping: the group is killed before the child's handle is given
     // up to the reaper.
     group: Group,
     child: Child,
@@ -185,7 +185,7 @@ pub(super) async fn spawn(
 ) -> io::Result<Process> {
     let command = command(spec, environment);
     let (reply, answer) = oneshot::channel();
-    let order = Order {
+    let order = Spawning {
         command,
         sockets,
         runtime: tokio::runtime::Handle::current(),
@@ -228,16 +228,16 @@ fn command(spec: &SpawnSpec, environment: Environment) -> std::process::Command 
     command
 }
 
-struct Order {
+struct Spawning {
     command: std::process::Command,
     sockets: SocketFolder,
     runtime: tokio::runtime::Handle,
     reply: oneshot::Sender<io::Result<Process>>,
 }
 
-fn spawner() -> &'static SyncSender<Order> {
+fn spawner() -> &'static SyncSender<Spawning> {
     // One for the whole process and never ended: when this thread ends, every plugin gets SIGKILL.
-    static SPAWNER: OnceLock<SyncSender<Order>> = OnceLock::new();
+    static SPAWNER: OnceLock<SyncSender<Spawning>> = OnceLock::new();
     SPAWNER.get_or_init(|| {
         let (sender, orders) = sync_channel(QUEUE);
         let thread = std::thread::Builder::new().name("plugin-spawner".to_owned());
@@ -251,8 +251,8 @@ fn spawner() -> &'static SyncSender<Order> {
     })
 }
 
-fn serve(orders: &Receiver<Order>) {
-    while let Ok(Order {
+fn serve(orders: &Receiver<Spawning>) {
+    while let Ok(Spawning {
         command,
         sockets,
         runtime,

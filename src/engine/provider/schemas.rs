@@ -26,9 +26,6 @@ pub enum SchemaError {
     Nesting { at: String, mode: i32 },
     #[error("function {0} returns nothing")]
     NoResult(String),
-    /// The thread that read it came to no end.
-    #[error("its schema could not be converted: {0}")]
-    Task(#[from] tokio::task::JoinError),
 }
 
 /// Schemas by the names of their types.

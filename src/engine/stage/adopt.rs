@@ -3,24 +3,28 @@
 //! whoever asks keeps the record.
 
 use super::cell::Cell;
+use super::create_first::create_first;
 use super::ephemeral::When;
 use super::expand::{self, Meta};
 use super::import::{self, Wanted};
+use super::keep::KeepError;
+use super::managed::Prior;
 use super::nodes::Node;
 use super::objects::{self, Around};
 use super::plan::about;
 use super::prior::PriorState;
 use super::scope::ModuleScope;
-use super::staging::{create_first, keep_as_stored};
+use super::stored::keep_as_stored;
 use super::values::Repetition;
 use super::walk::Walk;
+use crate::engine::graph::Step;
 use crate::engine::store::model::StateObject;
-use crate::engine::words::short_provider;
+use crate::engine::words::{ConfigKey, short_provider};
 use crate::engine::workspace::provider_addr;
+use cty::schema::Schema;
 use lang::addr::{AbsInstance, AbsResource, Mode};
 use lang::config::{Module, Resource};
 use lang::diag::{Diagnostic, Diagnostics};
-use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -61,33 +65,7 @@ async fn adopted(
     };
     let config = address.config();
     let step = walk.nodes.step(&Node::Resource(config.clone()))?;
-    let needed = walk.nodes.graph.closure([step]);
-    let run = |s| {
-        let (wanted, walk, prior) = (
-            s != step && needed.contains(&s),
-            walk.clone(),
-            prior.clone(),
-        );
-        async move {
-            if !wanted {
-                return true;
-            }
-            let cell = match &walk.nodes.nodes[s] {
-                Node::Resource(r) if r.resource.mode == Mode::Ephemeral => {
-                    walk.open(s, r, &|_| When::Now).await
-                }
-                node => match walk.common(node).await {
-                    Some(cell) => cell,
-                    None => keep_as_stored(&walk, &prior, s),
-                },
-            };
-            walk.absorb(s, cell)
-        }
-    };
-    walk.nodes
-        .graph
-        .walk(NODES_AT_A_TIME, || !walk.cancel.is_cancelled(), run)
-        .await;
+    work_out_needs(walk, prior, step).await;
     if walk.cells.has_errors() || walk.cancel.is_cancelled() {
         return None;
     }
@@ -124,36 +102,81 @@ async fn adopted(
             found
         }
     };
-    let dependencies: BTreeSet<String> = walk
-        .nodes
-        .dependencies(step)
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    let around = Around {
+    match record(
+        walk,
+        prior,
+        (step, resource),
         address,
-        deposed: "",
-        provider: &key,
-        tainted: false,
-        create_before_destroy: create_first(&walk.nodes, &walk.around.root, prior)
-            .contains(&config),
-        skip_destroy: resource.lifecycle.destroy == Some(false),
-        dependencies: &dependencies,
-        needs: &Default::default(),
-        identity: objects::kept_identity(
-            &walk.around,
-            &key,
-            &address.resource.kind,
-            found.identity.as_ref(),
-        ),
-    };
-    match objects::record(&around, schema, &found.value, &found.private) {
+        (&key, schema),
+        found,
+    ) {
         Ok(object) => Some(object),
         Err(e) => refuse(
             Diagnostic::error("The object cannot be kept", e.to_string()),
             cell,
         ),
     }
+}
+
+fn record(
+    walk: &Walk,
+    prior: &PriorState,
+    (step, resource): (Step, &Resource),
+    address: &AbsInstance,
+    (key, schema): (&ConfigKey, &Schema),
+    found: Prior,
+) -> Result<StateObject, KeepError> {
+    let dependencies = walk.nodes.dependencies(step);
+    let around = Around {
+        address,
+        deposed: "",
+        provider: key,
+        tainted: false,
+        create_before_destroy: create_first(&walk.nodes, &walk.around.root, prior)
+            .contains(&address.config()),
+        skip_destroy: resource.lifecycle.destroy == Some(false),
+        dependencies: &dependencies,
+        needs: &Default::default(),
+        identity: objects::kept_identity(
+            &walk.around,
+            key,
+            &address.resource.kind,
+            found.identity.as_ref(),
+        ),
+    };
+    objects::record(&around, schema, &found.value, &found.private)
+}
+
+/// Works out all that a node needs, and not the node itself: other resources are as the state has
+/// them.
+async fn work_out_needs(walk: &Arc<Walk>, prior: &Arc<PriorState>, step: Step) {
+    let needed = walk.nodes.graph.closure([step]);
+    let run = |s| {
+        let (wanted, walk, prior) = (
+            s != step && needed.contains(&s),
+            walk.clone(),
+            prior.clone(),
+        );
+        async move {
+            if !wanted {
+                return true;
+            }
+            let cell = match &walk.nodes.nodes[s] {
+                Node::Resource(r) if r.resource.mode == Mode::Ephemeral => {
+                    walk.open(s, r, &|_| When::Now).await
+                }
+                node => match walk.common(node).await {
+                    Some(cell) => cell,
+                    None => keep_as_stored(&walk, &prior, s),
+                },
+            };
+            walk.absorb(s, cell)
+        }
+    };
+    walk.nodes
+        .graph
+        .walk(NODES_AT_A_TIME, || !walk.cancel.is_cancelled(), run)
+        .await;
 }
 
 /// The resource in the configuration.

@@ -52,8 +52,9 @@ pub struct Change {
     pub prior_private: Vec<u8>,
     pub replace_paths: Vec<Path>,
     pub schema_version: i64,
-    /// Configuration addresses on which the resource depends.
-    pub dependencies: BTreeSet<String>,
+    /// Configuration addresses on which the resource depends; in a chain of modules these are many,
+    /// and the same for most resources of a module.
+    pub dependencies: Arc<BTreeSet<String>>,
     /// The same as the state had it.
     pub prior_dependencies: BTreeSet<String>,
     /// What it needs itself, by instance as far as that is known.

@@ -125,9 +125,7 @@ impl Kind {
 
 /// Evaluates one condition. A failure is an error (a warning for an assertion) at the condition.
 pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Status, Diagnostics) {
-    let mut refs = condition.condition.traversals();
-    refs.extend(condition.message.traversals());
-    let faults = scope.check(&refs);
+    let faults = unknown_names(scope, condition);
     if faults.has_errors() {
         return (Status::Error, faults);
     }
@@ -179,6 +177,36 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
     };
     diags.push(failure.at(span));
     (Status::Fail, diags)
+}
+
+/// What is wrong with a resource's condition whatever it comes to: how it stands is the affair of a
+/// plan, since only a plan knows whether there is anything to hold it against.
+pub fn evaluable(scope: &ModuleScope<'_>, condition: &Condition) -> Diagnostics {
+    let mut diags = unknown_names(scope, condition);
+    if !diags.has_errors() {
+        diags.append(scope.evaluate(&condition.condition).1);
+        diags.append(scope.evaluate(&condition.message).1);
+    }
+    diags
+}
+
+/// What is wrong with an assertion before anything is planned: its names and its message.
+pub fn sayable(scope: &ModuleScope<'_>, assertion: &Condition) -> Diagnostics {
+    let mut diags = unknown_names(scope, assertion);
+    if !diags.has_errors() {
+        let (message, found) = scope.evaluate(&assertion.message);
+        diags.append(found);
+        diags.extend(unfit(&message).map(|detail| {
+            Diagnostic::error("Invalid error message", detail).at(assertion.message.span)
+        }));
+    }
+    diags
+}
+
+fn unknown_names(scope: &ModuleScope<'_>, condition: &Condition) -> Diagnostics {
+    let mut refs = condition.condition.traversals();
+    refs.extend(condition.message.traversals());
+    scope.check(&refs)
 }
 
 /// Why a value is no message; one that is not known may become one.

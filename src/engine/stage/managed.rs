@@ -2,93 +2,20 @@
 //! checked, and which action follows. Knows nothing of configuration files: it gets values. Rules:
 //! `engine.md` 3.3 of the project's references, after the reference engine.
 
+mod ask;
+mod destroy;
+mod reason;
+
 use super::ignore::Ignore;
 use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
-use crate::engine::provider::{PlanRequest, PlanResponse, Provider};
+use crate::engine::provider::{PlanResponse, Provider};
 use crate::engine::words::Action;
+use ask::{ask, warnings};
 use cty::schema::Schema;
 use cty::{Marks, Path, Value};
+pub use destroy::plan_destroy;
 use proto::Bytes;
-
-/// Why a change is what it is, in the words of the plan representation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    ReplaceBecauseTainted,
-    ReplaceByRequest,
-    ReplaceByTriggers,
-    ReplaceBecauseCannotUpdate,
-    DeleteBecauseNoResourceConfig,
-    DeleteBecauseWrongRepetition,
-    DeleteBecauseCountIndex,
-    DeleteBecauseEachKey,
-    DeleteBecauseNoModule,
-    DeleteBecauseNoMoveTarget,
-    DeleteBecauseEnabledFalse,
-    ForgotBecauseLifecycleDestroyInConfig,
-    ForgotBecauseLifecycleDestroyInState,
-    ReadBecauseConfigUnknown,
-    ReadBecauseDependencyPending,
-    ReadBecauseCheckNested,
-}
-
-impl Reason {
-    /// As the plan representation writes it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::ReplaceBecauseTainted => "replace_because_tainted",
-            Self::ReplaceByRequest => "replace_by_request",
-            Self::ReplaceByTriggers => "replace_by_triggers",
-            Self::ReplaceBecauseCannotUpdate => "replace_because_cannot_update",
-            Self::DeleteBecauseNoResourceConfig => "delete_because_no_resource_config",
-            Self::DeleteBecauseWrongRepetition => "delete_because_wrong_repetition",
-            Self::DeleteBecauseCountIndex => "delete_because_count_index",
-            Self::DeleteBecauseEachKey => "delete_because_each_key",
-            Self::DeleteBecauseNoModule => "delete_because_no_module",
-            Self::DeleteBecauseNoMoveTarget => "delete_because_no_move_target",
-            Self::DeleteBecauseEnabledFalse => "delete_because_enabled_false",
-            Self::ForgotBecauseLifecycleDestroyInConfig => {
-                "forgot_because_lifecycle_destroy_in_config"
-            }
-            Self::ForgotBecauseLifecycleDestroyInState => {
-                "forgot_because_lifecycle_destroy_in_state"
-            }
-            Self::ReadBecauseConfigUnknown => "read_because_config_unknown",
-            Self::ReadBecauseDependencyPending => "read_because_dependency_pending",
-            Self::ReadBecauseCheckNested => "read_because_check_nested",
-        }
-    }
-
-    /// For people.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::ReplaceBecauseTainted => "the object is tainted: its creation did not finish",
-            Self::ReplaceByRequest => "asked for",
-            Self::ReplaceByTriggers => "something in replace_triggered_by changes",
-            Self::ReplaceBecauseCannotUpdate => "an attribute cannot be changed in place",
-            Self::DeleteBecauseNoResourceConfig => "no longer in the configuration",
-            Self::DeleteBecauseWrongRepetition => {
-                "the resource's repetition (count, for_each) changed"
-            }
-            Self::DeleteBecauseCountIndex => "the index is out of range of count",
-            Self::DeleteBecauseEachKey => "the key is no longer in for_each",
-            Self::DeleteBecauseNoModule => "its module instance is gone",
-            Self::DeleteBecauseNoMoveTarget => {
-                "it was moved to an address that is not in the configuration"
-            }
-            Self::DeleteBecauseEnabledFalse => "enabled is false",
-            Self::ForgotBecauseLifecycleDestroyInConfig => "its lifecycle says destroy = false",
-            Self::ForgotBecauseLifecycleDestroyInState => {
-                "its lifecycle said destroy = false when it was last deployed"
-            }
-            Self::ReadBecauseConfigUnknown => {
-                "its configuration depends on values known only after apply"
-            }
-            Self::ReadBecauseDependencyPending => "something it depends on is going to change",
-            Self::ReadBecauseCheckNested => "it belongs to a check",
-        }
-    }
-}
+pub use reason::Reason;
 
 /// The object that is there, fit for the schema of now.
 #[derive(Debug, Clone, PartialEq)]
@@ -210,54 +137,25 @@ pub async fn plan(
     let same = planned.raw_equals(&prior);
     if !forced && replace_paths.is_empty() {
         let after = mark(schema, planned, &config_marks);
-        // Equal objects are one: most of what there is does not change.
-        let (action, after) = if !same || marks_differ(&before, &after) {
-            (Action::Update, after)
-        } else {
-            (Action::NoOp, before.clone())
-        };
-        return Ok(Planned {
-            action,
-            reason: None,
-            before,
-            after,
-            private: first.private,
-            identity: first.identity,
-            replace_paths: Vec::new(),
-            warnings,
-        });
+        return Ok(kept_or_updated(before, after, same, first, warnings));
     }
-    // The create half is planned against nothing, with the configuration as written.
+    // The create half is planned against nothing, with the configuration as written. Of a tainted
+    // object that was planned already.
     let null = Value::null(ty);
     let second = if tainted {
         first
     } else {
-        ask(
-            provider,
-            &question,
-            &null,
-            &config,
-            first.private,
-            None,
-            ctx,
-        )
-        .await?
+        let private = first.private;
+        ask(provider, &question, &null, &config, private, None, ctx).await?
     };
     warnings.truncate(64);
-    let reason = match () {
-        // What the configuration asks for says more than what would have come of it anyway.
-        () if question.force == Some(Reason::ReplaceByTriggers) => Reason::ReplaceByTriggers,
-        () if tainted => Reason::ReplaceBecauseTainted,
-        () if !replace_paths.is_empty() => Reason::ReplaceBecauseCannotUpdate,
-        () => question.force.unwrap_or(Reason::ReplaceByRequest),
-    };
     Ok(Planned {
         action: if question.create_first {
             Action::ReplaceCreateFirst
         } else {
             Action::Replace
         },
-        reason: Some(reason),
+        reason: Some(why_replaced(question.force, tainted, &replace_paths)),
         before,
         after: mark(schema, second.planned, &config_marks),
         private: second.private,
@@ -267,83 +165,39 @@ pub async fn plan(
     })
 }
 
-fn warnings(response: &PlanResponse) -> Vec<ProviderDiagnostic> {
-    response
-        .diagnostics
-        .iter()
-        .filter(|d| d.severity == crate::engine::words::Severity::Warning)
-        .cloned()
-        .collect()
-}
-
-/// One PlanResourceChange, checked.
-async fn ask(
-    provider: &dyn Provider,
-    question: &Question<'_>,
-    prior: &Value,
-    config: &Value,
-    private: Bytes,
-    identity: Option<Value>,
-    ctx: &CallContext,
-) -> Result<PlanResponse, NoPlan> {
-    let block = &question.schema.block;
-    let proposed = question.schema.proposed_new(prior, config);
-    let request = PlanRequest {
-        type_name: question.type_name.to_owned(),
-        prior: prior.clone(),
-        proposed,
-        config: config.clone(),
-        prior_private: private,
-        prior_identity: identity,
+fn kept_or_updated(
+    before: Value,
+    after: Value,
+    same: bool,
+    answer: PlanResponse,
+    warnings: Vec<ProviderDiagnostic>,
+) -> Planned {
+    // Equal objects are one: most of what there is does not change.
+    let (action, after) = if !same || marks_differ(&before, &after) {
+        (Action::Update, after)
+    } else {
+        (Action::NoOp, before.clone())
     };
-    let response = provider.plan(request, ctx).await?;
-    if response
-        .diagnostics
-        .iter()
-        .any(|d| d.severity == crate::engine::words::Severity::Error)
-    {
-        return Err(NoPlan::Refused(response.diagnostics));
+    Planned {
+        action,
+        reason: None,
+        before,
+        after,
+        private: answer.private,
+        identity: answer.identity,
+        replace_paths: Vec::new(),
+        warnings,
     }
-    if response.planned.is_null() {
-        return Err(NoPlan::Refused(vec![ProviderDiagnostic::error(
-            "Provider produced invalid plan",
-            format!(
-                "{} planned no object where one is configured. This is a bug in the provider; report it there.",
-                provider.info().address
-            ),
-        )]));
-    }
-    if !response.legacy {
-        let broken = cty::plan::assert_plan_valid(block, prior, config, &response.planned);
-        if !broken.is_empty() {
-            let secret = |path: &Path| {
-                let before = question.prior.and_then(|p| p.value.hides_at(path));
-                question
-                    .config
-                    .hides_at(path)
-                    .or(before)
-                    .or_else(|| at_sensitive(question.schema, &response.planned, path))
-            };
-            let said = |(path, text): (Path, String)| match secret(&path) {
-                Some(path) => invalid(
-                    provider,
-                    path,
-                    "it is not what the configuration and the state have there, and it is sensitive",
-                ),
-                None => invalid(provider, path, &text),
-            };
-            return Err(NoPlan::Refused(broken.into_iter().map(said).collect()));
-        }
-    }
-    Ok(response)
 }
 
-fn invalid(provider: &dyn Provider, path: Path, text: &str) -> ProviderDiagnostic {
-    let detail = format!(
-        "{} planned an invalid value for {path}: {text}. This is a bug in the provider; report it there.",
-        provider.info().address
-    );
-    ProviderDiagnostic::error("Provider produced invalid plan", detail).at(path)
+fn why_replaced(force: Option<Reason>, tainted: bool, paths: &[Path]) -> Reason {
+    match () {
+        // What the configuration asks for says more than what would have come of it anyway.
+        () if force == Some(Reason::ReplaceByTriggers) => Reason::ReplaceByTriggers,
+        () if tainted => Reason::ReplaceBecauseTainted,
+        () if !paths.is_empty() => Reason::ReplaceBecauseCannotUpdate,
+        () => force.unwrap_or(Reason::ReplaceByRequest),
+    }
 }
 
 /// The paths that really force a replacement: those whose value changes.
@@ -403,60 +257,6 @@ fn marks_differ(before: &Value, after: &Value) -> bool {
         all
     };
     paths(before) != paths(after)
-}
-
-/// The plan of a destroy; asks the provider only where it wants to be asked. `None` means there is
-/// nothing to plan with.
-pub async fn plan_destroy(
-    provider: &dyn Provider,
-    type_name: &str,
-    schema: &Schema,
-    prior: &Prior,
-    plan_destroy: bool,
-    ctx: &CallContext,
-) -> Result<Planned, NoPlan> {
-    let null = Value::null(schema.implied_type().clone());
-    let mut planned = Planned {
-        action: Action::Destroy,
-        reason: None,
-        before: prior.value.clone(),
-        after: null.clone(),
-        private: prior.private.clone(),
-        identity: prior.identity.clone(),
-        replace_paths: Vec::new(),
-        warnings: Vec::new(),
-    };
-    if !plan_destroy {
-        return Ok(planned);
-    }
-    let request = PlanRequest {
-        type_name: type_name.to_owned(),
-        prior: prior.value.clone().unmark_deep().0,
-        proposed: null.clone(),
-        config: null,
-        prior_private: prior.private.clone(),
-        prior_identity: prior.identity.clone(),
-    };
-    let response = provider.plan(request, ctx).await?;
-    if response
-        .diagnostics
-        .iter()
-        .any(|d| d.severity == crate::engine::words::Severity::Error)
-    {
-        return Err(NoPlan::Refused(response.diagnostics));
-    }
-    if !response.planned.is_null() {
-        return Err(NoPlan::Refused(vec![ProviderDiagnostic::error(
-            "Provider produced invalid plan",
-            format!(
-                "{} planned an object for a destroy. This is a bug in the provider; report it there.",
-                provider.info().address
-            ),
-        )]));
-    }
-    planned.warnings = warnings(&response);
-    planned.private = response.private;
-    Ok(planned)
 }
 
 /// As much of a path as may be told, where the schema says that what is there is sensitive.

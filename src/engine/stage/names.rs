@@ -1,23 +1,55 @@
 //! What is to be said of names that a configuration uses, whatever their values: functions of
 //! providers that a module does not require, variables and outputs that their module's author wants
-//! nobody to use any more. Pure.
+//! nobody to use any more, attributes and types of which a provider says so. Pure.
 
+use super::nodes::schema_of;
+use crate::engine::provider::ProviderSchema;
+use crate::engine::workspace::provider_addr;
 use crate::engine::workspace::refs::{self, Ref};
+use cty::schema::{Attribute, Block};
+use lang::addr::Resource;
 use lang::config::{Module, Variable};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
-use lang::syntax::ast::Traversal;
-use std::collections::BTreeMap;
+use lang::syntax::ast::{Step, StepKind, Traversal};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+const DEPRECATED: &str = "Value derived from a deprecated source";
 
 /// What was found, by place: one place is used in several instances, and told once.
 #[derive(Default)]
 pub struct Names {
+    schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
     found: BTreeMap<Span, Diagnostic>,
+    /// What providers call deprecated, by what is said of it: one cause, and all its places.
+    outdated: BTreeMap<String, BTreeSet<Span>>,
 }
 
 impl Names {
+    /// Nothing yet, of a configuration with these providers.
+    pub fn with(schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>) -> Self {
+        Self {
+            schemas: schemas.clone(),
+            ..Self::default()
+        }
+    }
+
     pub fn said(&self) -> Diagnostics {
-        Diagnostics(self.found.values().cloned().collect())
+        let mut said = self.found.clone();
+        for (detail, places) in &self.outdated {
+            let Some(first) = places.first() else {
+                continue;
+            };
+            let further = match places.len() - 1 {
+                0 => String::new(),
+                1 => " It is used at one more place.".to_owned(),
+                n => format!(" It is used at {n} more places."),
+            };
+            let d = Diagnostic::warning(DEPRECATED, format!("{detail}{further}"));
+            said.entry(*first).or_insert_with(|| d.at(*first));
+        }
+        Diagnostics(said.into_values().collect())
     }
 
     fn say(&mut self, span: Span, diagnostic: Diagnostic) {
@@ -60,13 +92,15 @@ impl Names {
         }
     }
 
-    /// A reference, perhaps to an output of a module that is called.
+    /// A reference, perhaps to an output of a module that is called, or into a resource.
     pub fn referred(&mut self, module: &Module, t: &Traversal) {
-        let Ok(Ref::ModuleOutput {
-            call, output: name, ..
-        }) = refs::parse(t)
-        else {
-            return;
+        let (call, name) = match refs::parse(t) {
+            Ok(Ref::ModuleOutput { call, output, .. }) => (call, output),
+            Ok(Ref::Resource { resource, used, .. }) => {
+                let steps = t.steps.get(used..).unwrap_or_default();
+                return self.read(module, &resource, steps, t.span());
+            }
+            _ => return,
         };
         let called = module.calls.get(&call).and_then(|c| c.module.as_ref());
         if let Some(why) = called
@@ -74,10 +108,181 @@ impl Names {
             .and_then(|o| o.deprecated.as_ref())
         {
             let detail = format!("The author of module.{call} says of its output {name:?}: {why}");
-            self.say(
-                t.span(),
-                Diagnostic::warning("Value derived from a deprecated source", detail),
+            self.say(t.span(), Diagnostic::warning(DEPRECATED, detail));
+        }
+    }
+
+    /// What is read of a resource.
+    fn read(&mut self, module: &Module, resource: &Resource, steps: &[Step], span: Span) {
+        // What is merely waited for is not read.
+        if steps.is_empty() {
+            return;
+        }
+        let schema = module.resources.get(resource).and_then(|declared| {
+            let local = provider_addr::provider_name(declared);
+            let schemas = self
+                .schemas
+                .get(&provider_addr::address_of(module, local))?;
+            schema_of(schemas, resource)
+        });
+        let Some((path, why)) = schema.and_then(|schema| outdated(&schema.block, steps)) else {
+            return;
+        };
+        let why = match why {
+            "" => ".".to_owned(),
+            why => format!(": {}.", why.trim_end_matches('.')),
+        };
+        let detail = format!("The provider wants {resource}{path} not to be used any more{why}");
+        self.outdated.entry(detail).or_default().insert(span);
+    }
+}
+
+/// The first thing on the way into an object that its provider calls deprecated: its path, and what
+/// the provider says of it.
+fn outdated<'s>(block: &'s Block, steps: &[Step]) -> Option<(String, &'s str)> {
+    let mut path = String::new();
+    if block.deprecated {
+        return Some((path, &block.deprecation_message));
+    }
+    let (mut attributes, mut blocks) = (&block.attributes, Some(&block.blocks));
+    // Keys of elements lead nowhere else in a schema.
+    let names = steps.iter().filter_map(|step| match &step.kind {
+        StepKind::Attr(name) => Some(name),
+        StepKind::Index(_) => None,
+    });
+    for name in names {
+        path.push('.');
+        path.push_str(name);
+        if let Some(inner) = blocks.and_then(|blocks| blocks.get(&**name)) {
+            if inner.block.deprecated {
+                return Some((path, &inner.block.deprecation_message));
+            }
+            (attributes, blocks) = (&inner.block.attributes, Some(&inner.block.blocks));
+            continue;
+        }
+        let attribute: &Attribute = attributes.get(&**name)?;
+        if attribute.deprecated {
+            return Some((path, &attribute.deprecation_message));
+        }
+        (attributes, blocks) = (&attribute.nested.as_ref()?.attributes, None);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cty::schema::{NestedBlock, NestedObject, Nesting, Schema};
+    use lang::config::{Inputs, load_root};
+    use lang::source::SourceMap;
+
+    /// A type of which some is deprecated, and one that is so as a whole.
+    fn schemas() -> HashMap<Arc<str>, Arc<ProviderSchema>> {
+        let plain = || ("plain".to_owned(), Attribute::default());
+        let old = |why: &str| {
+            let old = Attribute {
+                deprecated: true,
+                deprecation_message: why.to_owned(),
+                ..Attribute::default()
+            };
+            ("old".to_owned(), old)
+        };
+        let nested = Attribute {
+            nested: Some(NestedObject {
+                attributes: [plain(), old("")].into(),
+                nesting: Nesting::List,
+            }),
+            ..Attribute::default()
+        };
+        let inner = |deprecated| NestedBlock {
+            block: Block {
+                attributes: [plain(), old("take plain")].into(),
+                deprecated,
+                ..Block::default()
+            },
+            nesting: Nesting::List,
+            min_items: 0,
+            max_items: 0,
+        };
+        let block = Block {
+            attributes: [plain(), old("take plain"), ("nested".to_owned(), nested)].into(),
+            blocks: [
+                ("part".to_owned(), inner(false)),
+                ("gone".to_owned(), inner(true)),
+            ]
+            .into(),
+            ..Block::default()
+        };
+        let whole = Block {
+            attributes: [plain()].into(),
+            deprecated: true,
+            deprecation_message: "take t_some".to_owned(),
+            ..Block::default()
+        };
+        let schema = |block| Schema::new(0, block);
+        let provider = ProviderSchema {
+            resources: [("t_some".to_owned(), schema(block))].into(),
+            data_sources: [("t_whole".to_owned(), schema(whole))].into(),
+            ..ProviderSchema::default()
+        };
+        let address = crate::engine::words::whole_provider("t");
+        [(Arc::from(address.as_str()), Arc::new(provider))].into()
+    }
+
+    /// What is said of references, with how often.
+    fn said(references: &[&str]) -> Vec<String> {
+        let dir = tempfile::tempdir().unwrap();
+        let sources = SourceMap::new();
+        let config = "resource \"t_some\" \"a\" {}\ndata \"t_whole\" \"b\" {}\n";
+        std::fs::write(dir.path().join("main.tf"), config).unwrap();
+        let (loaded, diags) = load_root(dir.path(), &sources, &Inputs::default());
+        assert!(!diags.has_errors(), "{diags:?}");
+        let mut names = Names::with(&schemas());
+        for text in references {
+            let (expr, _) = lang::syntax::parse_expression(text, text, &sources);
+            for t in expr.traversals() {
+                names.referred(&loaded.root, t);
+            }
+        }
+        names.said().into_iter().map(|d| d.detail).collect()
+    }
+
+    #[test]
+    fn what_a_provider_calls_deprecated_is_warned_of_where_it_is_read() {
+        const WANTS: &str = "The provider wants";
+        for (reference, path, why) in [
+            ("t_some.a.old", "t_some.a.old", ": take plain."),
+            ("t_some.a[0].old", "t_some.a.old", ": take plain."),
+            ("t_some.a.nested[0].old", "t_some.a.nested.old", "."),
+            ("t_some.a.part[0].old", "t_some.a.part.old", ": take plain."),
+            ("t_some.a.gone[0].plain", "t_some.a.gone", "."),
+            ("data.t_whole.b.plain", "data.t_whole.b", ": take t_some."),
+        ] {
+            assert_eq!(
+                said(&[reference]),
+                [format!("{WANTS} {path} not to be used any more{why}")],
+                "{reference}"
             );
         }
+        for reference in [
+            "t_some.a.plain",
+            "t_some.a.nested[0].plain",
+            "t_some.a.part[0].plain",
+            "t_some.a",
+            "data.t_whole.b",
+            "t_some.nope.old",
+        ] {
+            assert_eq!(said(&[reference]), [""; 0], "{reference}");
+        }
+    }
+
+    #[test]
+    fn one_cause_is_told_once_with_how_often_it_is_met() {
+        assert_eq!(
+            said(&["t_some.a.old", "[t_some.a.old, t_some.a.old]"]),
+            [
+                "The provider wants t_some.a.old not to be used any more: take plain. It is used at 2 more places."
+            ]
+        );
     }
 }

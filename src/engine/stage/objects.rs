@@ -43,10 +43,17 @@ pub async fn load(
             ),
         )]));
     }
+    // With a version of its own the provider is to see what it had; else what the schema does not
+    // know any more is nobody's.
+    let attributes = if stored == schema.version {
+        known(&object.attributes, schema.implied_type())
+    } else {
+        object.attributes.clone()
+    };
     let request = UpgradeRequest {
         type_name: type_name.to_owned(),
         version: stored,
-        raw_json: Bytes::from(object.attributes.clone().into_bytes()),
+        raw_json: Bytes::from(attributes.into_bytes()),
     };
     let answer = provider
         .upgrade(request, ctx)
@@ -65,6 +72,42 @@ pub async fn load(
         tainted: object.tainted,
         identity: load_identity(provider, object, type_name, ctx).await?,
     })
+}
+
+/// Attributes as JSON text without those that the type does not have.
+fn known(attributes: &str, ty: &Type) -> String {
+    fn strip(value: &mut serde_json::Value, ty: &Type) -> bool {
+        use serde_json::Value as Json;
+        match (value, ty) {
+            (Json::Array(all), Type::List(ty) | Type::Set(ty)) => {
+                all.iter_mut().fold(false, |any, one| strip(one, ty) | any)
+            }
+            (Json::Object(all), Type::Map(ty)) => all
+                .values_mut()
+                .fold(false, |any, one| strip(one, ty) | any),
+            (Json::Object(all), Type::Object(object)) => {
+                let before = all.len();
+                all.retain(|name, _| object.attributes.contains_key(name.as_str()));
+                let mut any = all.len() != before;
+                for (name, one) in all.iter_mut() {
+                    if let Some(ty) = object.attributes.get(name.as_str()) {
+                        any |= strip(one, ty);
+                    }
+                }
+                any
+            }
+            _ => false,
+        }
+    }
+    // What is no JSON is told by who reads it.
+    let Ok(mut value) = serde_json::from_str(attributes) else {
+        return attributes.to_owned();
+    };
+    if strip(&mut value, ty) {
+        value.to_string()
+    } else {
+        attributes.to_owned()
+    }
 }
 
 /// What the provider knows a stored object by, fit for the identity's schema of now. One that was
@@ -198,6 +241,8 @@ pub fn record(
         needs: around.needs.iter().cloned().collect(),
         identity: around.identity.as_ref().map(|(text, _)| text.clone()),
         identity_version: around.identity.as_ref().map_or(0, |(_, version)| *version),
+        // Of the object that was before; what it said was not said of this one.
+        rest: String::new(),
     })
 }
 

@@ -3,9 +3,8 @@
 //! goes to a file of mode 0600 alone.
 
 use super::change::{Change, Drift, Importing, Stage};
-use super::masks;
-use super::prior_values;
-use crate::engine::stage::scope::timestamp;
+use super::scope::timestamp;
+use super::{masks, prior_values};
 use crate::engine::store::model::State;
 use crate::engine::words::{Action, StageMode, TERRAFORM_VERSION};
 use cty::{Path, PathStep, Value};
@@ -17,6 +16,18 @@ use std::collections::BTreeMap;
 const FORMAT_VERSION: &str = "1.2";
 /// Version of the representation of values within `prior_state`.
 const STATE_FORMAT_VERSION: &str = "1.0";
+
+/// The representation of a state.
+pub fn state_json(state: &State) -> Json {
+    if state.objects.is_empty() && state.outputs.is_empty() {
+        return json!({ "format_version": STATE_FORMAT_VERSION });
+    }
+    json!({
+        "format_version": STATE_FORMAT_VERSION,
+        "terraform_version": TERRAFORM_VERSION,
+        "values": prior_values::values(state),
+    })
+}
 
 /// The plan representation; `state` is the one that the stage was made from.
 pub fn plan_json(stage: &Stage, state: &State) -> Json {

@@ -187,6 +187,7 @@ fn stored(address: &str, deposed: &str, attributes: &str, sensitive: &str) -> St
         needs: Vec::new(),
         identity: None,
         identity_version: 0,
+        rest: String::new(),
     }
 }
 
@@ -201,6 +202,7 @@ fn the_prior_state_is_the_one_after_refreshing() {
             stored("thing_x.gone", "", "{}", "[]"),
         ],
         outputs: vec![StateOutput {
+            rest: String::new(),
             name: "o".into(),
             value: "[1]".into(),
             ty: r#"["list","number"]"#.into(),

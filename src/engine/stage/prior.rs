@@ -5,7 +5,8 @@ use crate::engine::store::model::{State, StateEdit, StateObject, StateOutput};
 use crate::engine::words::ConfigKey;
 use cty::{Marks, Path, PathStep, Value};
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// What is there of one resource instance.
 #[derive(Debug, Clone, Default)]
@@ -22,9 +23,12 @@ pub struct PriorState {
     pub serial: i64,
     pub resources: BTreeMap<AbsResource, BTreeMap<InstanceKey, Objects>>,
     pub outputs: BTreeMap<String, StateOutput>,
-    /// Edits that moves amount to.
+    /// Edits that moves, and other addresses of providers, amount to.
     pub moves: Vec<StateEdit>,
 }
+
+/// Address of a provider as configuration or state have it → as it was found.
+pub type Meant = HashMap<Arc<str>, Arc<str>>;
 
 impl PriorState {
     /// Indexes a state. Objects whose address cannot be read are left alone.
@@ -55,6 +59,22 @@ impl PriorState {
             .map(|o| (o.name.clone(), o.clone()))
             .collect();
         out
+    }
+
+    /// Takes objects to belong to their providers as those were found: a state that another tool
+    /// wrote may name another default host.
+    pub fn translate(&mut self, meant: &Meant) {
+        let objects = self.resources.values_mut().flat_map(BTreeMap::values_mut);
+        for object in objects.flat_map(|o| o.current.iter_mut().chain(&mut o.deposed)) {
+            let Some(key) = ConfigKey::parse(&object.provider) else {
+                continue;
+            };
+            if let Some(address) = meant.get(&key.address).filter(|a| **a != key.address) {
+                let address = address.clone();
+                object.provider = ConfigKey { address, ..key }.to_string();
+                self.moves.push(StateEdit::Put(Box::new(object.clone())));
+            }
+        }
     }
 
     /// Resources as declared that have objects.

@@ -64,6 +64,7 @@ pub fn after_edits(state: &State, edits: &[StateEdit]) -> State {
         lineage: state.lineage.clone(),
         objects: objects.into_values().collect(),
         outputs: outputs.into_values().collect(),
+        ..State::default()
     }
 }
 
@@ -120,8 +121,8 @@ fn resource(address: &AbsInstance, object: &StateObject) -> Json {
     let (values, sensitive) = value_and_mask(&Paths::of(object).from(&parsed(&object.attributes)));
     out.insert("provider_name".into(), provider.into());
     out.insert("schema_version".into(), object.schema_version.into());
-    out.insert("sensitive_values".into(), sensitive);
     out.insert("values".into(), values);
+    out.insert("sensitive_values".into(), sensitive);
     if !object.dependencies.is_empty() {
         out.insert("depends_on".into(), json!(object.dependencies));
     }

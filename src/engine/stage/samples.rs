@@ -5,6 +5,7 @@ use super::conditions::Statuses;
 use crate::engine::words::{Action, ConfigKey, StageRequest};
 use cty::{Type, Value};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A change of `address` between two objects.
 pub fn change(address: &str, action: Action, before: Value, after: Value) -> Change {
@@ -42,7 +43,7 @@ pub fn change(address: &str, action: Action, before: Value, after: Value) -> Cha
 pub fn bare(address: &str, action: Action, needs: &[&str], needed_before: &[&str]) -> Change {
     let null = Value::null(Type::Dynamic);
     Change {
-        dependencies: needs.iter().map(|s| (*s).to_owned()).collect(),
+        dependencies: Arc::new(needs.iter().map(|s| (*s).to_owned()).collect()),
         prior_dependencies: needed_before.iter().map(|s| (*s).to_owned()).collect(),
         needs: needs.iter().map(|s| (*s).to_owned()).collect(),
         ..change(address, action, null.clone(), null)

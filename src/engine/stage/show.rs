@@ -2,11 +2,9 @@
 //! through [`super::diff`] alone, which masks what is sensitive.
 
 use super::change::{Change, Drift, Importing, OutputChange, Stage};
-use super::diff;
 use super::managed::Reason;
-use super::select;
+use super::{diff, select};
 use crate::engine::secrets::Secrets;
-use crate::engine::words::short_provider;
 use crate::engine::words::*;
 use cty::{Path, PathStep, Value};
 use lang::addr::Mode;
@@ -252,5 +250,4 @@ fn names(attributes: &[AttributeChange], pick: impl Fn(&AttributeChange) -> bool
 }
 
 #[cfg(test)]
-#[path = "show_tests.rs"]
 mod tests;

@@ -4,32 +4,30 @@
 use super::cell::{Cell, Gathered};
 use super::change::{Change, Digests, OutputChange, Stage};
 use super::conditions::Statuses;
+use super::create_first::create_first;
+use super::cycle::cycle;
 use super::ephemeral::Leases;
-use super::import;
-use super::moves;
 use super::narrow::Narrow;
-use super::needs;
-use super::nodes::{Node, Nodes, Sources};
-use super::objects;
+use super::nodes::{Nodes, Sources};
+use super::output_changes::outputs;
 use super::plan::{PlanWalk, Wishes};
-use super::prior::PriorState;
-use super::refactor_checks;
+use super::prior::{Meant, PriorState};
 use super::scope::{Phase, Surroundings, timestamp};
 use super::sights::Sights;
-use super::steps;
-use super::validate;
-use super::values::{Values, Worked};
+use super::stored::keep_as_stored;
+use super::targets::{Targets, nowhere, read_targets};
+use super::values::Values;
 use super::walk::{Providers, Walk};
-use crate::engine::graph::{Starts, Step, Urgency};
+use super::{import, moves, needs, refactor_checks, steps, validate};
+use crate::engine::graph::{Graph, Starts, Step, Urgency};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::store::model::State;
-use crate::engine::words::{Action, StageId, StageMode, StageRequest, UnixMs, now_ms};
+use crate::engine::words::{StageId, StageMode, StageRequest, UnixMs, now_ms};
 use cty::{Mark, Value};
-use lang::addr::{AbsInstance, ConfigResource, InstanceKey, Mode, Target};
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{SourceMap, Span};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -40,7 +38,7 @@ use tokio_util::sync::CancellationToken;
 const NODES_AT_A_TIME: usize = 64;
 
 /// All that a staging starts from.
-pub struct Order {
+pub struct Basis {
     pub id: StageId,
     pub request: StageRequest,
     pub root: Arc<Module>,
@@ -48,6 +46,8 @@ pub struct Order {
     pub sources: SourceMap,
     pub schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
     pub state: State,
+    /// Where its providers were found.
+    pub meant: Meant,
     pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
     pub digests: Digests,
     pub providers: Arc<dyn Providers>,
@@ -59,8 +59,8 @@ pub struct Order {
     pub progress: Arc<dyn Fn(u32, u32, &str) + Send + Sync>,
 }
 
-impl Order {
-    fn walk(&self, phase: Phase, prior: &PriorState, at: UnixMs) -> Walk {
+impl Basis {
+    pub(super) fn walk(&self, phase: Phase, prior: &PriorState, at: UnixMs) -> Walk {
         let around = Surroundings {
             root: self.root.clone(),
             dir: self.dir.clone(),
@@ -93,9 +93,9 @@ impl Order {
 }
 
 /// What is wrong with the configuration whatever values its variables have; with warnings.
-async fn validate(order: &Order, prior: &PriorState, at: UnixMs) -> Diagnostics {
-    let walk = Arc::new(order.walk(Phase::Validate, prior, at));
-    if let Some(d) = cycle(&walk.nodes, &order.root) {
+async fn validate(basis: &Basis, prior: &PriorState, at: UnixMs) -> Diagnostics {
+    let walk = Arc::new(basis.walk(Phase::Validate, prior, at));
+    if let Some(d) = cycle(&walk.nodes, &basis.root) {
         // References can still be wrong apart from the cycle; the reference engine reports the
         // cycle alone.
         return d.into();
@@ -110,38 +110,39 @@ async fn validate(order: &Order, prior: &PriorState, at: UnixMs) -> Diagnostics 
     };
     walk.nodes
         .graph
-        .walk(NODES_AT_A_TIME, || !order.cancel.is_cancelled(), run)
+        .walk(NODES_AT_A_TIME, || !basis.cancel.is_cancelled(), run)
         .await;
     let mut cell = Cell::default();
     cell.report(names);
     cell.report(walk.cells.gather(walk.nodes.graph.order()).diags);
     cell.report(import::validate(&walk));
-    cell.report(refactor_checks::removed(&order.root));
+    cell.report(refactor_checks::removed(&basis.root));
     cell.diags
 }
 
 /// What is wrong with a configuration by itself, whatever is in the state; with warnings.
-pub async fn validated(order: &Order) -> Diagnostics {
-    validate(order, &PriorState::new(&State::default()), now_ms()).await
+pub async fn validated(basis: &Basis) -> Diagnostics {
+    validate(basis, &PriorState::new(&State::default()), now_ms()).await
 }
 
 /// A stage, or the reasons why there is none; with warnings either way.
-pub async fn stage(order: Order) -> (Option<Stage>, Diagnostics) {
+pub async fn stage(basis: Basis) -> (Option<Stage>, Diagnostics) {
     let (began, at) = (std::time::Instant::now(), now_ms());
-    let mut prior = PriorState::new(&order.state);
-    let targets = match read_targets(&order.request) {
+    let mut prior = PriorState::new(&basis.state);
+    prior.translate(&basis.meant);
+    let targets = match read_targets(&basis.request) {
         Ok(targets) => targets,
         Err(d) => return (None, d.into()),
     };
     // Which moves are wrong shows once it is known what there is; that they go in a circle is said
     // where nothing else is.
-    let (mut diags, circle) = match moves::apply(&order.root, &mut prior) {
+    let (mut diags, circle) = match moves::apply(&basis.root, &mut prior) {
         Ok(said) => (said, Diagnostics::new()),
         Err(circle) => (Diagnostics::new(), circle),
     };
-    diags.append(validate(&order, &prior, at).await);
+    diags.append(validate(&basis, &prior, at).await);
     if !diags.has_errors() {
-        diags.append(import::undeclared(&order.root));
+        diags.append(import::undeclared(&basis.root));
     }
     if !diags.has_errors() {
         diags.extend(refactor_checks::targeted(
@@ -150,59 +151,101 @@ pub async fn stage(order: Order) -> (Option<Stage>, Diagnostics) {
             &targets.exclude,
         ));
     }
-    if diags.has_errors() || order.cancel.is_cancelled() {
+    if diags.has_errors() || basis.cancel.is_cancelled() {
         return (None, diags);
     }
-
-    let may = || {
-        if order.cancel.is_cancelled() {
-            Starts::None
-        } else {
-            Starts::All
+    let plan = Arc::new(planning(&basis, prior, targets, at, &mut diags));
+    let graph = plan.walk.nodes.to_plan();
+    worked_out(&plan, &graph, &basis.cancel).await;
+    let mut faults = plan.moves_faults();
+    if !faults.has_errors() {
+        faults.append(circle);
+    }
+    if faults.has_errors() && !basis.cancel.is_cancelled() {
+        // Objects that were moved wrongly are likely the cause of all other errors, so those are
+        // not shown.
+        diags.append(faults);
+        return (None, diags);
+    }
+    let mut gathered = plan.walk.cells.gather(graph.order());
+    // What was said of the configuration as a whole is said again of its instances.
+    let before = diags.len();
+    for d in std::mem::take(&mut gathered.diags) {
+        if !diags.0[..before].contains(&d) {
+            diags.push(d);
         }
+    }
+    if diags.has_errors() || basis.cancel.is_cancelled() {
+        return (None, diags);
+    }
+    match put_together(basis, &plan, gathered, at) {
+        Ok(mut stage) => {
+            stage.took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            (Some(stage), diags)
+        }
+        Err(faults) => {
+            diags.append(faults);
+            (None, diags)
+        }
+    }
+}
+
+/// The planning walk over what is known once the configuration is valid.
+fn planning(
+    basis: &Basis,
+    prior: PriorState,
+    targets: Targets,
+    at: UnixMs,
+    diags: &mut Diagnostics,
+) -> PlanWalk {
+    let walk = Walk {
+        destroying: basis.request.mode == StageMode::Destroy,
+        ..basis.walk(Phase::Plan, &prior, at)
     };
-    let planning = Walk {
-        destroying: order.request.mode == StageMode::Destroy,
-        ..order.walk(Phase::Plan, &prior, at)
-    };
-    diags.extend(nowhere(&order.request, &planning.nodes));
+    diags.extend(nowhere(&basis.request, &walk.nodes));
     let narrow = Narrow::new(
-        &planning.nodes,
-        &order.root,
+        &walk.nodes,
+        &basis.root,
         &prior,
         targets.target,
         targets.exclude,
-        order.request.mode,
+        basis.request.mode,
     );
-    let create_first = create_first(&planning.nodes, &order.root, &prior);
-    let total = u32::try_from(
-        prior
-            .resources
-            .values()
-            .map(|i| i.len())
-            .sum::<usize>()
-            .max(order.root.all().iter().map(|m| m.resources.len()).sum()),
-    )
-    .unwrap_or(u32::MAX);
-    let (done, told) = (AtomicU32::new(0), order.progress.clone());
-    let plan = Arc::new(PlanWalk {
-        walk: planning,
+    // How many there will be is known when all are expanded; until then the state has the best
+    // guess.
+    let in_state = prior.resources.values().map(|i| i.len()).sum::<usize>();
+    let declared = basis.root.all().iter().map(|m| m.resources.len()).sum();
+    let total = u32::try_from(in_state.max(declared)).unwrap_or(u32::MAX);
+    let (done, told) = (AtomicU32::new(0), basis.progress.clone());
+    PlanWalk {
+        create_first: create_first(&walk.nodes, &basis.root, &prior),
+        walk,
         prior,
         wishes: Wishes {
-            mode: order.request.mode,
-            refresh: !order.request.no_refresh,
+            mode: basis.request.mode,
+            refresh: !basis.request.no_refresh,
             replace: targets.replace,
             narrow,
-            parallelism: order.parallelism,
+            parallelism: basis.parallelism,
         },
-        create_first,
         needs: needs::Known::default(),
         progress: Box::new(move |address| {
             let n = done.fetch_add(1, Ordering::Relaxed) + 1;
             told(n, total.max(n), address);
         }),
-    });
-    let (graph, leases) = (&plan.walk.nodes.to_plan(), &plan.walk.leases);
+    }
+}
+
+/// Works out every node, each once what it needs is.
+async fn worked_out(plan: &Arc<PlanWalk>, graph: &Graph, cancel: &CancellationToken) {
+    let may = || {
+        if cancel.is_cancelled() {
+            Starts::None
+        } else {
+            Starts::All
+        }
+    };
+    let leases = &plan.walk.leases;
     let run = |step| {
         let plan = plan.clone();
         async move {
@@ -223,381 +266,88 @@ pub async fn stage(order: Order) -> (Option<Stage>, Diagnostics) {
         leases.ended(graph, step)
     });
     leases.beside(&plan.walk, graph, walking).await;
-    let mut faults = plan.moves_faults();
-    if !faults.has_errors() {
-        faults.append(circle);
-    }
-    if faults.has_errors() && !order.cancel.is_cancelled() {
-        // Objects that were moved wrongly are likely the cause of all other errors, so those are
-        // not shown.
-        diags.append(faults);
-        return (None, diags);
-    }
-    // What was said of the configuration as a whole is said again of its instances.
-    let before = diags.len();
-    let Gathered {
-        changes,
-        drift,
-        edits,
-        statuses,
-        diags: said,
-    } = plan.walk.cells.gather(graph.order());
-    for d in said {
-        if !diags.0[..before].contains(&d) {
-            diags.push(d);
-        }
-    }
-    if diags.has_errors() || order.cancel.is_cancelled() {
-        return (None, diags);
-    }
-    let outputs = outputs(&plan);
+}
+
+/// The stage of what the walk has found.
+fn put_together(
+    basis: Basis,
+    plan: &PlanWalk,
+    found: Gathered,
+    at: UnixMs,
+) -> Result<Stage, Diagnostics> {
+    let outputs = outputs(plan);
     let PlanWalk {
         walk,
         prior,
         wishes,
         ..
-    } = &*plan;
-    let changes = in_order(&walk.nodes, changes);
+    } = plan;
+    let changes = in_order(&walk.nodes, found.changes);
     let narrow = wishes
         .narrow
         .as_ref()
-        .filter(|_| order.request.mode == StageMode::Normal);
-    let left = match narrow.map(|n| n.besides(&changes, prior)) {
-        Some(Err(faults)) => {
-            diags.append(faults);
-            return (None, diags);
-        }
-        left => left.and_then(Result::ok).unwrap_or_default(),
-    };
-    // A stage that cannot be deployed is of no use, so that shows now.
-    let all: BTreeSet<usize> = (0..changes.len())
-        .filter(|&i| steps::acts(&changes[i]))
-        .collect();
-    let ends = steps::ends(
-        &walk.nodes,
-        &order.request,
-        &outputs.iter().collect::<Vec<_>>(),
-    );
-    if let Err(cycle) = steps::build(&walk.nodes, &changes, &all, &ends) {
-        diags.push(cycle);
-        return (None, diags);
-    }
-    let mut statuses = statuses;
-    if order.request.mode == StageMode::Destroy {
+        .filter(|_| basis.request.mode == StageMode::Normal);
+    let left = narrow.map(|n| n.besides(&changes, prior)).transpose()?;
+    can_be_deployed(&basis, walk, &changes, &outputs)?;
+    let mut statuses = found.statuses;
+    if basis.request.mode == StageMode::Destroy {
         // What is to go need not fulfil anything, so nothing was looked at to the end.
         statuses = Statuses::default();
-        statuses.complete(&order.root, |_| false);
+        statuses.complete(&basis.root, |_| false);
     } else {
-        statuses.complete(&order.root, |node| {
+        statuses.complete(&basis.root, |node| {
             walk.nodes
                 .step(node)
                 .is_some_and(|step| wishes.works_out(step))
         });
     }
-    let stage = Stage {
-        id: order.id,
-        request: order.request,
+    Ok(Stage {
+        id: basis.id,
+        variables: variables(&basis),
+        request: basis.request,
         at,
-        took_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-        digests: order.digests,
+        took_ms: 0,
+        digests: basis.digests,
         sights: walk.around.sights.seen(),
         state_serial: prior.serial,
         changes,
-        left,
+        left: left.unwrap_or_default(),
         outputs,
-        drift,
-        edits: prior.moves.iter().cloned().chain(edits).collect(),
+        drift: found.drift,
+        edits: prior.moves.iter().cloned().chain(found.edits).collect(),
         statuses,
-        variables: order
-            .root
-            .variables
-            .iter()
-            .filter_map(|(name, v)| {
-                let value = order
-                    .given
-                    .get(name)
-                    .map(|(value, _)| value.clone())
-                    .or_else(|| v.default.clone())?;
-                Some((
-                    name.clone(),
-                    if v.ephemeral {
-                        value.mark(Mark::Ephemeral)
-                    } else {
-                        value
-                    },
-                ))
-            })
-            .collect(),
-    };
-    (Some(stage), diags)
-}
-
-struct Targets {
-    target: Vec<Target>,
-    exclude: Vec<Target>,
-    replace: Vec<AbsInstance>,
-}
-
-fn read_targets(request: &StageRequest) -> Result<Targets, Diagnostic> {
-    if !request.target.is_empty() && !request.exclude.is_empty() {
-        let detail = "A stage is limited to addresses with --target, or leaves addresses out with --exclude. Give one of the two.";
-        return Err(Diagnostic::error(
-            "--target and --exclude cannot be combined",
-            detail,
-        ));
-    }
-    let all = |texts: &[String], flag: &str| -> Result<Vec<Target>, Diagnostic> {
-        texts
-            .iter()
-            .map(|t| {
-                t.parse().map_err(|e: lang::addr::AddrError| {
-                    Diagnostic::error(format!("Invalid address for --{flag}"), e.to_string())
-                })
-            })
-            .collect()
-    };
-    let replace = request
-        .replace
-        .iter()
-        .map(|t| {
-            t.parse().map_err(|e: lang::addr::AddrError| {
-                Diagnostic::error("Invalid address for --replace", e.to_string())
-            })
-        })
-        .collect::<Result<_, _>>()?;
-    Ok(Targets {
-        target: all(&request.target, "target")?,
-        exclude: all(&request.exclude, "exclude")?,
-        replace,
     })
 }
 
-/// Addresses that were given and that neither the configuration nor the state has. Staging goes on:
-/// one that is gone already is no error, but a slip of the pen must be seen, above all where it was
-/// to be left out.
-fn nowhere(request: &StageRequest, nodes: &Nodes) -> Vec<Diagnostic> {
-    let flags = [
-        ("target", &request.target, "Nothing is staged for it."),
-        ("exclude", &request.exclude, "Nothing is left out for it."),
-        ("replace", &request.replace, "Nothing is replaced for it."),
-    ];
-    let known = |t: &Target| {
-        nodes
-            .nodes
-            .iter()
-            .any(|n| n.resource().is_some_and(|r| t.may_contain(r)))
-    };
-    let missing = |text: &&String| text.parse::<Target>().is_ok_and(|t| !known(&t));
-    let warning = |flag: &str, text: &String, then: &str| {
-        let detail = format!("Neither the configuration nor the state has {text}. {then}");
-        Diagnostic::warning(format!("--{flag} names nothing"), detail)
-    };
-    flags
-        .iter()
-        .flat_map(|(flag, texts, then)| {
-            texts
-                .iter()
-                .filter(missing)
-                .map(move |text| warning(flag, text, then))
-        })
-        .collect()
+/// A stage that cannot be deployed is of no use, so that shows now.
+fn can_be_deployed(
+    basis: &Basis,
+    walk: &Walk,
+    changes: &[Change],
+    outputs: &[OutputChange],
+) -> Result<(), Diagnostic> {
+    let all: BTreeSet<usize> = (0..changes.len())
+        .filter(|&i| steps::acts(&changes[i]))
+        .collect();
+    let outputs: Vec<&OutputChange> = outputs.iter().collect();
+    let ends = steps::ends(&walk.nodes, &basis.request, &outputs);
+    steps::build(&walk.nodes, changes, &all, &ends).map(|_| ())
 }
 
-/// The first cycle, in words.
-pub fn cycle(nodes: &Nodes, root: &Module) -> Option<Diagnostic> {
-    let cycles = nodes.graph.cycles();
-    let first = cycles.first()?;
-    let names: Vec<String> = first.iter().map(|s| nodes.nodes[*s].text()).collect();
-    let mut d = Diagnostic::error(
-        format!("Cycle: {}", names.join(", ")),
-        "Each of these needs the next one before it can be worked out. Take one of the references out.",
-    );
-    d.subject = first.iter().find_map(|s| span_of(&nodes.nodes[*s], root));
-    Some(d)
-}
-
-fn span_of(node: &Node, root: &Module) -> Option<Span> {
-    match node {
-        Node::Resource(r) => Some(
-            root.descendant(&r.module.0)?
-                .resources
-                .get(&r.resource)?
-                .span,
-        ),
-        Node::Local(m, n) => Some(root.descendant(&m.0)?.locals.get(n)?.span),
-        Node::Output(m, n) => Some(root.descendant(&m.0)?.outputs.get(n)?.span),
-        Node::Variable(m, n) => Some(root.descendant(&m.0)?.variables.get(n)?.span),
-        Node::Call(m, n) => Some(root.descendant(&m.0)?.calls.get(n)?.span),
-        _ => None,
-    }
-}
-
-/// Resources that are replaced by creating first: declared so, or needed by such a one, or known as
-/// such by the state where they are declared no longer.
-pub(super) fn create_first(
-    nodes: &Nodes,
-    root: &Module,
-    prior: &PriorState,
-) -> HashSet<ConfigResource> {
-    let declared = nodes
-        .nodes
-        .iter()
-        .enumerate()
-        .filter_map(|(step, node)| match node {
-            Node::Resource(r) => {
-                let resource = root.descendant(&r.module.0)?.resources.get(&r.resource)?;
-                (resource.lifecycle.create_before_destroy == Some(true)).then_some(step)
-            }
-            Node::Orphan(r) => prior
-                .of_config(r)
-                .flat_map(|(_, i)| i.values())
-                .filter_map(|o| o.current.as_ref())
-                .any(|o| o.create_before_destroy)
-                .then_some(step),
-            _ => None,
-        });
-    nodes
-        .graph
-        .closure(declared)
-        .into_iter()
-        .filter_map(|s| nodes.nodes[s].resource().cloned())
-        .filter(|r| r.resource.mode == Mode::Managed)
-        .collect()
-}
-
-/// A node that is not staged: resources keep the value that the state has, everything else stays
-/// without one.
-pub(super) fn keep_as_stored(walk: &Walk, prior: &PriorState, step: Step) -> Cell {
-    let mut cell = Cell::default();
-    let Node::Resource(address) = &walk.nodes.nodes[step] else {
-        return cell;
-    };
-    if address.resource.mode == Mode::Ephemeral {
-        return walk.leave_shut(address);
-    }
-    let Some(module) = walk.module(&address.module) else {
-        return cell;
-    };
-    let Some(resource) = module.resources.get(&address.resource) else {
-        return cell;
-    };
-    let key =
-        crate::engine::workspace::provider_addr::for_resource(&walk.around.root, module, resource);
-    let Some(schema) = walk.around.schema(&key.address, &address.resource) else {
-        return cell;
-    };
-    let ty = schema.implied_type().clone();
-    for (abs, instances) in prior.of_config(address) {
-        let values: Vec<(InstanceKey, Value)> = instances
-            .iter()
-            .filter_map(|(k, o)| {
-                let object = o.current.as_ref()?;
-                let value = cty::json::decode(object.attributes.as_bytes(), &ty).ok()?;
-                Some((k.clone(), super::prior::marked(value, &object.sensitive)))
-            })
-            .collect();
-        let value = if resource.count.is_some() {
-            Value::tuple(values.into_iter().map(|(_, v)| v).collect())
-        } else if resource.for_each.is_some() {
-            Value::object(values.into_iter().map(|(k, v)| {
-                (
-                    if let InstanceKey::Str(s) = k {
-                        s
-                    } else {
-                        "".into()
-                    },
-                    v,
-                )
-            }))
+/// The values that a deploy works with: given, or the default.
+fn variables(basis: &Basis) -> BTreeMap<Arc<str>, Value> {
+    let declared = basis.root.variables.iter();
+    let all = declared.filter_map(|(name, declared)| {
+        let given = basis.given.get(name).map(|(value, _)| value.clone());
+        let value = given.or_else(|| declared.default.clone())?;
+        let value = if declared.ephemeral {
+            value.mark(Mark::Ephemeral)
         } else {
-            values
-                .into_iter()
-                .next()
-                .map_or_else(|| Value::unknown(ty.clone()), |(_, v)| v)
+            value
         };
-        cell.values.push(Worked::Resource(abs.clone(), value));
-    }
-    cell
-}
-
-/// The changes of root outputs.
-fn outputs(plan: &PlanWalk) -> Vec<OutputChange> {
-    // A narrowed destroy leaves them as they are.
-    if plan.wishes.mode == StageMode::Destroy && plan.wishes.narrow.is_some() {
-        return Vec::new();
-    }
-    let root = lang::addr::ModuleInstance::root();
-    let declared = &plan.walk.around.root.outputs;
-    let mut names: BTreeSet<Arc<str>> = declared.keys().cloned().collect();
-    names.extend(plan.prior.outputs.keys().map(|n| Arc::from(n.as_str())));
-    let mut out = Vec::new();
-    for name in names {
-        let stored = plan.prior.outputs.get(name.as_ref());
-        let before = stored.and_then(objects::output_value);
-        let output = declared.get(&name);
-        // Outside of what is staged, or declared no longer while not all is: it stays.
-        let step = plan
-            .walk
-            .nodes
-            .step(&Node::Output(lang::addr::ModulePath::root(), name.clone()));
-        if !step.map_or_else(
-            || plan.wishes.narrow.is_none(),
-            |step| plan.wishes.works_out(step),
-        ) {
-            continue;
-        }
-        let destroying = plan.wishes.mode == StageMode::Destroy;
-        let refreshed = destroying
-            && plan.wishes.refresh
-            && !(plan.prior.resources.is_empty() && plan.prior.outputs.is_empty());
-        let worked_out = output
-            .filter(|o| !o.ephemeral)
-            .and_then(|_| plan.walk.around.values.output(&root, &name));
-        let given = |v: &Value| !(v.is_known() && v.is_null());
-        // A destroy ends what refreshing a state that is there would have put into it, even if it
-        // was never deployed.
-        let before = before.or_else(|| {
-            worked_out
-                .clone()
-                .filter(|v| refreshed && v.is_wholly_known() && given(v))
-        });
-        let after = worked_out.filter(|v| !destroying && given(v));
-        let sensitive = output.is_some_and(|o| o.sensitive) || stored.is_some_and(|o| o.sensitive);
-        let action = match (&before, &after) {
-            (None, None) if destroying || output.is_none_or(|o| o.ephemeral) => continue,
-            (None, None) => Action::NoOp,
-            (None, Some(_)) => Action::Create,
-            // One that is declared and null is kept nowhere, and yet it is no deletion.
-            (Some(_), None) if !destroying && output.is_some_and(|o| !o.ephemeral) => {
-                Action::Update
-            }
-            (Some(_), None) => Action::Destroy,
-            (Some(b), Some(a)) => {
-                let same = b
-                    .clone()
-                    .unmark_deep()
-                    .0
-                    .raw_equals(&a.clone().unmark_deep().0);
-                let marked =
-                    stored.is_some_and(|o| o.sensitive) == output.is_some_and(|o| o.sensitive);
-                if same && marked {
-                    Action::NoOp
-                } else {
-                    Action::Update
-                }
-            }
-        };
-        let needs = plan.needing().of_output(&name);
-        out.push(OutputChange {
-            name,
-            action,
-            before,
-            after,
-            sensitive,
-            needs,
-        });
-    }
-    out
+        Some((name.clone(), value))
+    });
+    all.collect()
 }
 
 /// Changes in the order of dependencies; among equals by address.

@@ -1,8 +1,10 @@
 //! The validating walk over resources: every block once, with all that a deploy decides unknown.
 //! Errors found here hide those of the planning walk, as with the reference engine.
 
+mod depends_on;
+
 use super::cell::Cell;
-use super::conditions::{self, Kind};
+use super::conditions;
 use super::ephemeral::nothing_known;
 use super::expand::{self, Meta};
 use super::nodes::Node;
@@ -13,8 +15,8 @@ use crate::engine::calls::ProviderDiagnostic;
 use crate::engine::graph::Step;
 use crate::engine::words::short_provider;
 use crate::engine::workspace::provider_addr;
-use crate::engine::workspace::refs;
 use cty::Value;
+use depends_on::{dependency_faults, depends_on};
 use lang::addr::{AbsResource, ConfigResource, InstanceKey, Mode};
 use lang::config::{IgnoreChanges, Module, Resource};
 use lang::diag::{Diagnostic, Diagnostics};
@@ -33,102 +35,6 @@ pub async fn run(walk: &Walk, step: Step) -> Cell {
         _ => true,
     };
     cell.ended(good)
-}
-
-/// Faults of an output's `depends_on`.
-fn depends_on(walk: &Walk, node: &Node, cell: &mut Cell) -> bool {
-    let (path, entries) = match node {
-        Node::Output(path, name) => (
-            path,
-            walk.module(path)
-                .and_then(|m| m.outputs.get(name))
-                .map(|o| o.depends_on.clone()),
-        ),
-        Node::Call(path, name) => (
-            path,
-            walk.module(path)
-                .and_then(|m| m.calls.get(name))
-                .map(|c| c.depends_on.clone()),
-        ),
-        _ => return true,
-    };
-    let (Some(module), Some(entries)) = (walk.module(path), entries) else {
-        return true;
-    };
-    let instances = walk.around.values.instances(path);
-    let Some(instance) = instances.first() else {
-        return true;
-    };
-    let scope = ModuleScope::new(&walk.around, module, instance);
-    cell.report(dependency_faults(&scope, &entries))
-}
-
-/// What is wrong with the entries of a `depends_on`.
-fn dependency_faults(
-    scope: &ModuleScope<'_>,
-    entries: &[lang::syntax::ast::Traversal],
-) -> Diagnostics {
-    let mut diags = Diagnostics::new();
-    for t in entries {
-        match refs::parse(t) {
-            Err(d) => diags.push(d),
-            Ok(refs::Ref::Resource { resource, used, .. })
-                if scope.module.resources.contains_key(&resource) && t.steps.len() > used =>
-            {
-                let detail = format!(
-                    "References in depends_on must be to a whole object; {resource} is one."
-                );
-                diags.push(
-                    Diagnostic::error("Invalid depends_on reference", detail)
-                        .at(t.steps[used].span),
-                );
-            }
-            Ok(refs::Ref::Resource { resource, .. })
-                if !scope.module.resources.contains_key(&resource) =>
-            {
-                let detail = format!("{resource} has not been declared in this module.");
-                diags.push(
-                    Diagnostic::error("Reference to undeclared resource", detail).at(t.span()),
-                );
-            }
-            Ok(refs::Ref::Resource { resource, .. })
-                if scope
-                    .module
-                    .resources
-                    .get(&resource)
-                    .is_some_and(|r| r.check.is_some()) =>
-            {
-                let detail = format!(
-                    "{resource} belongs to a check, and nothing outside of that check may refer to it."
-                );
-                diags.push(Diagnostic::error("Reference to scoped resource", detail).at(t.span()));
-            }
-            Ok(refs::Ref::Module { call, .. } | refs::Ref::ModuleOutput { call, .. })
-                if !scope.module.calls.contains_key(&call) =>
-            {
-                let detail = format!("No module call named {call:?} is declared in this module.");
-                diags
-                    .push(Diagnostic::error("Reference to undeclared module", detail).at(t.span()));
-            }
-            Ok(refs::Ref::Var(_) | refs::Ref::Local(_)) => diags.append(scope.check(&[t])),
-            Ok(refs::Ref::Check(_)) => {
-                let detail = "A check is no object to wait for: it is looked at once everything else is done.";
-                diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.span()));
-            }
-            Ok(
-                refs::Ref::Each(_)
-                | refs::Ref::Count(_)
-                | refs::Ref::SelfObject
-                | refs::Ref::Path(_)
-                | refs::Ref::Terraform(_),
-            ) => {
-                let detail = "\"depends_on\" takes references to resources, modules, variables and local values.";
-                diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.span()));
-            }
-            Ok(_) => {}
-        }
-    }
-    diags
 }
 
 async fn resource(walk: &Walk, address: &ConfigResource, cell: &mut Cell) -> bool {
@@ -278,7 +184,7 @@ fn conditions_of(
 ) -> bool {
     let mut good = true;
     for condition in &resource.lifecycle.preconditions {
-        good &= cell.report(conditions::check(scope, condition, Kind::Precondition).1);
+        good &= cell.report(conditions::evaluable(scope, condition));
     }
     let after = ModuleScope {
         self_value: Some(some_instance(walk, module, resource)),
@@ -287,7 +193,7 @@ fn conditions_of(
         ..ModuleScope::new(&walk.around, module, scope.instance)
     };
     for condition in &resource.lifecycle.postconditions {
-        good &= cell.report(conditions::check(&after, condition, Kind::Postcondition).1);
+        good &= cell.report(conditions::evaluable(&after, condition));
     }
     // What refers to something is looked at where a plan is made.
     if let Some(expr) = resource
@@ -411,6 +317,21 @@ fn ignored_faults(resource: &Resource, block: &cty::schema::Block) -> Diagnostic
             .chain(t.steps.iter().cloned())
             .collect();
         diags.extend(lang::decode::traversal_fault(block, &steps));
+        // Keys of elements lead nowhere else in a schema.
+        let names = steps.iter().filter_map(|step| match &step.kind {
+            StepKind::Attr(name) => Some(cty::PathStep::Attr(name.clone())),
+            StepKind::Index(_) => None,
+        });
+        let attribute = block.attribute_at(&cty::Path::new(names.collect()));
+        if !diags.has_errors() && attribute.is_some_and(|a| a.computed && !a.optional) {
+            let detail = format!(
+                "{} in ignore_changes is the provider's alone to set: nothing is configured that could change, and so there is nothing to ignore. Take it out.",
+                t.root
+            );
+            diags.push(
+                Diagnostic::warning("Redundant ignore_changes element", detail).at(resource.span),
+            );
+        }
     }
     diags
 }

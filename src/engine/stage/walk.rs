@@ -3,6 +3,9 @@
 //! and cells of one walk; a node is worked out to a [`Cell`], and reads what it needs of others
 //! from those that are there.
 
+mod said;
+mod variables;
+
 use super::cell::{Cell, Cells};
 use super::conditions::{self, Kind};
 use super::ephemeral::Leases;
@@ -10,7 +13,7 @@ use super::expand::{self, Meta};
 use super::nodes::{Node, Nodes};
 use super::scope::{ModuleScope, Phase, Surroundings};
 use super::values::Worked;
-use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
+use crate::engine::calls::{CallContext, ProviderError};
 use crate::engine::graph::Step;
 use crate::engine::provider::Provider;
 use crate::engine::provider::functions::Functions;
@@ -19,10 +22,11 @@ use crate::engine::words::{ConfigKey, short_provider};
 use crate::engine::workspace::provider_addr::{self};
 use async_trait::async_trait;
 use cty::{Mark, Value};
-use lang::addr::{AbsInstance, AbsResource, ModuleInstance, ModulePath};
-use lang::config::{Module, Variable};
+use lang::addr::{AbsInstance, AbsResource, ModulePath};
+use lang::config::{Module, Output};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
+pub use said::{call_failed, placed};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -239,181 +243,6 @@ impl Walk {
         good
     }
 
-    fn variable(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
-        let Some(module) = self.module(path) else {
-            return true;
-        };
-        let Some(variable) = module.variables.get(name) else {
-            return true;
-        };
-        let mut good = true;
-        for instance in self.around.values.instances(path).iter() {
-            let (value, span) = match path.parent() {
-                None => (
-                    self.root_variable(variable),
-                    self.given.get(name).and_then(|(_, s)| *s),
-                ),
-                Some((parent, call)) => {
-                    let (value, span, fine) = self.passed(&parent, call, instance, variable, cell);
-                    good &= fine;
-                    (value, span)
-                }
-            };
-            let marked = |value: Value| {
-                let value = if variable.sensitive {
-                    value.mark(Mark::Sensitive)
-                } else {
-                    value
-                };
-                if variable.ephemeral {
-                    value.mark(Mark::Ephemeral)
-                } else {
-                    value
-                }
-            };
-            let value = marked(value);
-            self.providers.secrets().learn(&value);
-            if good {
-                good &= self.validate_variable(module, (instance, variable), &value, span, cell);
-            }
-            // A module is valid for whatever it may be given, and not for what this call gives.
-            let value = match self.around.phase {
-                Phase::Validate => marked(Value::unknown(variable.ty.ty.without_optional())),
-                _ => value,
-            };
-            cell.values
-                .push(Worked::Variable(instance.clone(), name.clone(), value));
-        }
-        good
-    }
-
-    fn root_variable(&self, variable: &Variable) -> Value {
-        if self.around.phase == Phase::Validate {
-            return Value::unknown(variable.ty.ty.without_optional());
-        }
-        match self.given.get(&variable.name) {
-            Some((value, _)) => value.clone(),
-            None => variable
-                .default
-                .clone()
-                .unwrap_or_else(|| Value::unknown(variable.ty.ty.without_optional())),
-        }
-    }
-
-    /// The value that a call gives to a variable of the module that it calls.
-    fn passed(
-        &self,
-        parent: &ModulePath,
-        call: &Arc<str>,
-        instance: &ModuleInstance,
-        variable: &Variable,
-        cell: &mut Cell,
-    ) -> (Value, Option<Span>, bool) {
-        let unknown = || Value::unknown(variable.ty.ty.without_optional());
-        let default = || variable.default.clone().unwrap_or_else(unknown);
-        let (Some(module), Some(outer)) = (self.module(parent), instance.parent()) else {
-            return (unknown(), None, true);
-        };
-        let Some(argument) = module
-            .calls
-            .get(call)
-            .and_then(|c| c.arguments.get(&variable.name))
-        else {
-            return (default(), None, true);
-        };
-        let scope = ModuleScope::new(&self.around, module, &outer)
-            .repeated(self.around.values.repetition(instance));
-        let (value, diags) = scope.evaluate(&argument.expr);
-        if !cell.report(diags) {
-            return (unknown(), None, false);
-        }
-        let span = argument.expr.span;
-        if value.contains_mark(&Mark::Ephemeral) && !variable.ephemeral {
-            let detail = format!(
-                "The value of {}.var.{} is ephemeral, and the variable is not declared as such, so that it could be kept. Declare it with ephemeral = true.",
-                instance, variable.name
-            );
-            return (
-                unknown(),
-                Some(span),
-                cell.report(Diagnostic::error("Ephemeral value not allowed", detail).at(span)),
-            );
-        }
-        match variable.convert(&value) {
-            Ok(value) if value.is_known() && value.is_null() && !variable.nullable => {
-                match &variable.default {
-                    Some(default) => (default.clone(), Some(span), true),
-                    None => {
-                        let detail = format!(
-                            "The given value is not suitable for {}.var.{}: required variable may not be set to null.",
-                            instance, variable.name
-                        );
-                        (
-                            unknown(),
-                            Some(span),
-                            cell.report(
-                                Diagnostic::error("Invalid value for input variable", detail)
-                                    .at(span),
-                            ),
-                        )
-                    }
-                }
-            }
-            Ok(value) => (value, Some(span), true),
-            Err(error) => {
-                let detail = format!(
-                    "The given value is not suitable for {}.var.{} declared here: {error}.",
-                    instance, variable.name
-                );
-                (
-                    unknown(),
-                    Some(span),
-                    cell.report(
-                        Diagnostic::error("Invalid value for input variable", detail)
-                            .at(variable.span)
-                            .within(span),
-                    ),
-                )
-            }
-        }
-    }
-
-    fn validate_variable(
-        &self,
-        module: &Module,
-        (instance, variable): (&ModuleInstance, &Variable),
-        value: &Value,
-        given: Option<Span>,
-        cell: &mut Cell,
-    ) -> bool {
-        if variable.validations.is_empty() {
-            return true;
-        }
-        let address = self.object(&module.path, &format!("var.{}", variable.name));
-        let mut scope = ModuleScope::new(&self.around, module, instance);
-        scope.own_variable = Some((variable.name.clone(), value.clone()));
-        for validation in &variable.validations {
-            let (status, mut diags) = conditions::check(&scope, validation, Kind::Validation);
-            cell.statuses.note(&address, status);
-            for d in &mut diags.0 {
-                if d.is_error() && d.summary == "Invalid value for variable" {
-                    d.context = Some(validation.span);
-                    // Of the root's variables it is said where they are declared, whoever gave the
-                    // value.
-                    d.subject = Some(
-                        given
-                            .filter(|_| !module.path.is_root())
-                            .unwrap_or(variable.span),
-                    );
-                }
-            }
-            if !cell.report(diags) {
-                return false;
-            }
-        }
-        true
-    }
-
     /// The address of a checked object, for statuses.
     pub fn object(&self, path: &ModulePath, rest: &str) -> String {
         if path.is_root() {
@@ -465,25 +294,7 @@ impl Walk {
             }
             let (value, mut diags) = scope.evaluate(&output.value);
             if !diags.has_errors() {
-                let fleeting = value.contains_mark(&Mark::Ephemeral) && !output.ephemeral;
-                if value.contains_mark(&Mark::Sensitive)
-                    && !output.sensitive
-                    && path.is_root()
-                    && !fleeting
-                {
-                    let detail = "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, root module outputs that contain sensitive data are required to be explicitly marked as sensitive: sensitive = true";
-                    diags.push(
-                        Diagnostic::error("Output refers to sensitive values", detail)
-                            .at(output.span),
-                    );
-                }
-                if fleeting {
-                    let detail = "This output's value is ephemeral; declare the output with ephemeral = true, in a module that is not the root.";
-                    diags.push(
-                        Diagnostic::error("Output refers to ephemeral values", detail)
-                            .at(output.value.span),
-                    );
-                }
+                diags.extend(undeclared_marks(output, &value, path.is_root()));
             }
             good &= cell.report(diags);
             let value = if output.sensitive {
@@ -532,10 +343,12 @@ impl Walk {
             for assertion in &check.asserts {
                 // A check that is not met is a warning and never fails a run; one that cannot be
                 // evaluated does.
-                let (status, diags) = conditions::check(&scope, assertion, Kind::Assertion);
-                if self.around.phase != Phase::Validate {
-                    cell.statuses.note(&address, status);
+                if self.around.phase == Phase::Validate {
+                    good &= cell.report(conditions::sayable(&scope, assertion));
+                    continue;
                 }
+                let (status, diags) = conditions::check(&scope, assertion, Kind::Assertion);
+                cell.statuses.note(&address, status);
                 good &= cell.report(diags);
             }
         }
@@ -569,41 +382,16 @@ impl Walk {
     }
 }
 
-/// The failure of a call.
-pub fn call_failed(error: &ProviderError, address: &str, span: Option<Span>) -> Diagnostic {
-    let mut d = Diagnostic::error("Plugin call failed", error.to_string()).about(address);
-    d.subject = span;
-    d
-}
-
-/// What a provider said, at the argument it is about where that can be found.
-pub fn placed(
-    said: &[ProviderDiagnostic],
-    address: &str,
-    body: Option<&lang::body::Body>,
-    span: Option<Span>,
-) -> Diagnostics {
-    let mut out = Diagnostics::new();
-    for d in said {
-        let mut placed = match d.severity {
-            crate::engine::words::Severity::Error => {
-                Diagnostic::error(&d.summary, d.detail.clone())
-            }
-            crate::engine::words::Severity::Warning => {
-                Diagnostic::warning(&d.summary, d.detail.clone())
-            }
-        }
-        .about(address);
-        placed.subject = span;
-        if let (Some(body), Some(path)) = (body, &d.path) {
-            let place = lang::decode::place_of(body, path);
-            // What is not written there at all is about the block as a whole.
-            if place != body.missing_span() {
-                placed.subject = Some(place);
-                placed.context = span;
-            }
-        }
-        out.push(placed);
+/// What an output's value is that the output is not declared to be.
+fn undeclared_marks(output: &Output, value: &Value, of_root: bool) -> Option<Diagnostic> {
+    if value.contains_mark(&Mark::Ephemeral) && !output.ephemeral {
+        let detail = "This output's value is ephemeral; declare the output with ephemeral = true, in a module that is not the root.";
+        let error = Diagnostic::error("Output refers to ephemeral values", detail);
+        return Some(error.at(output.value.span));
     }
-    out
+    // Within the configuration a secret stays marked; out of the root it would be read.
+    (value.contains_mark(&Mark::Sensitive) && !output.sensitive && of_root).then(|| {
+        let detail = "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, root module outputs that contain sensitive data are required to be explicitly marked as sensitive: sensitive = true";
+        Diagnostic::error("Output refers to sensitive values", detail).at(output.span)
+    })
 }

@@ -1,10 +1,136 @@
 //! What can go wrong with the state of record, in words for an operator.
 
-use crate::engine::store::StoreError;
+use crate::engine::store::{StoreError, Version4Error};
+use statefile::encryption::EncryptionError;
+use statefile::{LockInfo, ReadError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Why the state cannot be locked, read or written where it lives.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum HomeError {
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Another program works on it.
+    #[error("the state in {place} is locked{}; wait for that to end, and try again", holder(.info.as_deref()))]
+    Locked {
+        place: String,
+        info: Option<Box<LockInfo>>,
+    },
+    #[error("cannot {what} {}: {source}", path.display())]
+    Io {
+        what: &'static str,
+        path: PathBuf,
+        source: Arc<std::io::Error>,
+    },
+    #[error("{} is no regular file, and a state is kept in one; move it away, or say in a backend block where the state is", path.display())]
+    NotAFile { path: PathBuf },
+    #[error(
+        "the state in {place} cannot be read: {source}. Nothing was done to it; a copy of what it was before may be in {place}.backup"
+    )]
+    Unreadable {
+        place: String,
+        source: Arc<ReadError>,
+    },
+    #[error("the state in {place} cannot be worked with: {source}")]
+    Unusable {
+        place: String,
+        source: Version4Error,
+    },
+    /// It is encrypted in another way than the configuration says, or not at all.
+    #[error("the state in {place} cannot be decrypted: {source}")]
+    Encrypted {
+        place: String,
+        source: EncryptionError,
+    },
+    /// There and here have changed since they were the same.
+    #[error(
+        "the state in {place} (serial {theirs}) and the one on record here (serial {ours}) were changed apart: {differ}. Both are kept. `flightdeck state use home` goes on with the one in {place}, `flightdeck state use record` with the one on record; the other is kept in a file"
+    )]
+    Apart {
+        place: String,
+        theirs: i64,
+        ours: i64,
+        /// What differs, in words.
+        differ: String,
+    },
+    /// What was there is not there any more.
+    #[error(
+        "the state that was in {place} is gone, and {objects} objects of it are on record here. `flightdeck state use record` writes it anew, `flightdeck state use home` begins with nothing; what was on record is kept in a file"
+    )]
+    Gone { place: String, objects: usize },
+    /// The configuration says another place than before.
+    #[error(
+        "the state was kept in {from}, and the configuration says {to} now. `flightdeck state use record` brings it there, `flightdeck state use home` goes on with what is there; the other is kept in a file"
+    )]
+    Moved { from: String, to: String },
+    #[error("what is pushed is empty, and no state; nothing was done")]
+    NothingPushed,
+    #[error(
+        "what is pushed has the lineage {pushed}, and the state that is there {there}: they never were the same. Nothing was done; --force pushes it all the same"
+    )]
+    OtherLineage { pushed: String, there: String },
+    #[error(
+        "what is pushed has the serial {pushed}, and the state that is there {there}: it has changed since. Nothing was done; --force pushes it all the same"
+    )]
+    Older { pushed: i64, there: i64 },
+    /// A server that keeps it did not do as it was asked.
+    #[error("cannot {what} the state in {place}: {why}")]
+    Remote {
+        what: &'static str,
+        place: String,
+        why: String,
+    },
+    /// The configuration and the directory do not agree on it, or not on one that can be used.
+    #[error("{0}")]
+    Refused(String),
+    #[error("the {kind} backend cannot be used as it is configured: {why}")]
+    Backend { kind: String, why: String },
+    #[error(
+        "the {kind} backend has no workspaces besides the default one, and {named:?} is selected; `flightdeck workspace select default` selects that, or unset TF_WORKSPACE"
+    )]
+    NoWorkspaces { kind: &'static str, named: String },
+    #[error(
+        "the record of the backend, {}, cannot be used: {why}; `flightdeck init -reconfigure` writes it anew", path.display()
+    )]
+    Record { path: PathBuf, why: String },
+    /// Work on another thread came to no end.
+    #[error("the state could not be looked at: {0}")]
+    Task(Arc<tokio::task::JoinError>),
+}
+
+impl HomeError {
+    /// With what to do where a lock stays behind.
+    pub(super) fn left_locked(self, id: &str) -> Self {
+        match self {
+            Self::Remote { what, place, why } => Self::Remote {
+                what,
+                place,
+                why: format!(
+                    "{why}. It stays locked; `tofu force-unlock {id}` takes the lock away"
+                ),
+            },
+            other => other,
+        }
+    }
+
+    pub(super) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io {
+            what,
+            path,
+            source: Arc::new(source),
+        }
+    }
+}
+
+fn holder(info: Option<&LockInfo>) -> String {
+    let Some(info) = info else {
+        return " by another process, which left no word of itself".to_owned();
+    };
+    let id = &info.id;
+    format!(
+        " by {} ({}, version {}) since {}, lock {id}",
+        info.who, info.operation, info.version, info.created
+    )
 }

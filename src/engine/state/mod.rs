@@ -1,135 +1,124 @@
 //! The state of record: the one room that knows where it lives. [`Home`] is the seam, with a file
-//! in here for each kind of place; today there is one, the store itself.
+//! in here for each kind of place.
 //!
-//! Whatever the home, the store keeps what was meant and what came of it, and in one transaction
-//! with each outcome its own copy of the state, by lineage and serial. What is worked on is read
-//! from the home under its lock, and is brought home before the lock is given back.
+//! The store keeps what was meant and what came of it, and in one transaction with each outcome its
+//! own copy of the state. [`StateOfRecord`] holds the two together: what is worked on is what is at
+//! home, under its lock; what the store has come to know is brought home, and what could not be is
+//! brought there at the next start.
 
+pub mod backend;
+mod compare;
 mod error;
-mod stored;
+mod file;
+mod look;
+mod nowhere;
+mod ours;
+mod patience;
+mod push;
+mod record;
+mod sealed;
+mod settle;
 #[cfg(test)]
 mod tests;
+mod told;
 
+use backend::Settings;
 pub use error::HomeError;
+pub use ours::lock_info;
+pub use patience::Patience;
+pub use record::StateOfRecord;
+pub use sealed::respelt;
+pub use settle::Settled;
 
-use super::store::Store;
-use super::store::model::Acquired;
-use super::store::model::{State, StateObject};
-use super::words::LockHolder;
 use async_trait::async_trait;
+use statefile::LockInfo;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stored::Stored;
 
-/// A place where a state of record lives.
+/// How a place wants the text of a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spelling {
+    /// For people to look into.
+    Indented,
+    /// On one line.
+    Line,
+}
+
+/// A place where a state of record lives. What is there is a text; what that says is read above.
 #[async_trait]
 pub trait Home: Send + Sync + 'static {
-    /// Where that is, for an operator.
+    /// Where that is, for an operator; another place has another name.
     fn place(&self) -> String;
 
-    /// Takes its lock. Whoever has it already may take it again.
+    /// How it wants a text.
+    fn spelling(&self) -> Spelling;
+
+    /// Takes its lock; nothing happens where it is ours.
     ///
     /// # Errors
-    /// Somebody else has it who is alive, or cannot be judged from here.
-    async fn lock(&self, by: LockHolder) -> Result<Acquired, HomeError>;
-
-    /// Gives the lock back; nothing happens where it is not ours.
-    async fn unlock(&self) -> Result<(), HomeError>;
-
-    /// Takes the lock from whoever is on record as its holder, be it alive or not. The answer: from
-    /// whom.
-    async fn break_lock(&self, by: LockHolder) -> Result<Option<LockHolder>, HomeError>;
-
-    /// Who has the lock; a dead holder counts as nobody.
-    async fn holder(&self) -> Result<Option<LockHolder>, HomeError>;
-
-    /// The state as it is there; an empty one where there is none.
-    async fn read(&self) -> Result<State, HomeError>;
-
-    /// Has there what the store's copy has.
-    async fn write(&self, copy: &Store) -> Result<(), HomeError>;
-}
-
-/// The state of record of a workspace. Cheap to clone.
-#[derive(Clone)]
-pub struct StateOfRecord {
-    home: Arc<dyn Home>,
-    copy: Store,
-}
-
-impl StateOfRecord {
-    /// Of the workspace that the store belongs to.
-    pub fn of(store: &Store) -> Self {
-        Self::at(Arc::new(Stored(store.clone())), store)
-    }
-
-    fn at(home: Arc<dyn Home>, copy: &Store) -> Self {
-        Self {
-            home,
-            copy: copy.clone(),
-        }
-    }
-
-    /// Where it lives, for an operator.
-    pub fn place(&self) -> String {
-        self.home.place()
-    }
-
-    /// Takes the lock that goes with it.
-    ///
-    /// # Errors
-    /// As [`Home::lock`].
-    pub async fn lock(&self, by: LockHolder) -> Result<Acquired, HomeError> {
-        self.home.lock(by).await
-    }
+    /// Somebody else has it.
+    async fn lock(&self, info: LockInfo) -> Result<(), HomeError>;
 
     /// Gives the lock back; nothing happens where it is not ours.
     ///
     /// # Errors
     /// It cannot be given back.
-    pub async fn unlock(&self) -> Result<(), HomeError> {
-        self.home.unlock().await
-    }
+    async fn unlock(&self) -> Result<(), HomeError>;
 
-    /// Takes the lock from whoever is on record as its holder.
-    ///
-    /// # Errors
-    /// It cannot be taken away: a process of this machine that runs has it.
-    pub async fn break_lock(&self, by: LockHolder) -> Result<Option<LockHolder>, HomeError> {
-        self.home.break_lock(by).await
-    }
-
-    /// Who works on it.
-    ///
-    /// # Errors
-    /// That cannot be read.
-    pub async fn holder(&self) -> Result<Option<LockHolder>, HomeError> {
-        self.home.holder().await
-    }
-
-    /// The whole of it.
+    /// What is there; nothing where there is none.
     ///
     /// # Errors
     /// It cannot be read.
-    pub async fn read(&self) -> Result<State, HomeError> {
-        self.home.read().await
-    }
+    async fn read(&self) -> Result<Vec<u8>, HomeError>;
 
-    /// The current object at an address.
+    /// Puts a text there. The lock must be ours.
+    ///
+    /// # Errors
+    /// It cannot be written; what is there may be half of it.
+    async fn write(&self, text: String) -> Result<(), HomeError>;
+
+    /// Takes the lock away from whoever has it.
+    ///
+    /// # Errors
+    /// It is not locked, the lock has another id, or it cannot be taken away.
+    async fn force_unlock(&self, id: &str) -> Result<(), HomeError>;
+
+    /// Removes what is there. The lock must be ours.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    async fn delete(&self) -> Result<(), HomeError>;
+}
+
+/// Where a configuration says that its state lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A file, seen from the workspace's directory.
+    File(PathBuf),
+    /// A workspace's in a backend; the name of the default one is empty.
+    In(Settings, String),
+    /// None: what is said of it cannot be used.
+    Refused(String),
+}
+
+impl Place {
+    /// What is there, as it is; nothing where there is none.
     ///
     /// # Errors
     /// It cannot be read.
-    pub async fn object(&self, address: &str) -> Result<Option<StateObject>, HomeError> {
-        let all = self.read().await?.objects.into_iter();
-        Ok(all
-            .filter(|object| object.deposed.is_empty())
-            .find(|object| object.address == address))
+    pub async fn text(&self, dir: &Path) -> Result<Vec<u8>, HomeError> {
+        self.open(dir).read().await
     }
 
-    /// Brings home what the store has come to know of it.
-    ///
-    /// # Errors
-    /// It cannot be written there; the store has it all.
-    pub async fn bring_home(&self) -> Result<(), HomeError> {
-        self.home.write(&self.copy).await
+    /// The home that this is; one that cannot be says so whatever it is asked.
+    fn open(&self, dir: &Path) -> Arc<dyn Home> {
+        match self {
+            Self::File(path) => Arc::new(file::InFile::new(dir, path)),
+            Self::Refused(why) => Arc::new(nowhere::Nowhere(HomeError::Refused(why.clone()))),
+            Self::In(settings, named) => settings
+                .open(dir)
+                .and_then(|backend| backend.home(named))
+                .unwrap_or_else(|why| Arc::new(nowhere::Nowhere(why))),
+        }
     }
 }

@@ -1,70 +1,391 @@
-//! The seam, with a home that is not the store.
+//! What is brought together of a home and a store, in every way in which they can stand to each
+//! other.
+
+#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
 use super::*;
-use crate::engine::mutex::lock;
 use crate::engine::settings::Access;
-use crate::engine::store::model::StateEdit;
+use crate::engine::store::model::{HomeRecord, State, StateEdit};
 use crate::engine::store::sensitive::tests::object;
-use std::sync::Mutex;
+use crate::engine::store::{Store, version4};
+use statefile::encryption::{Encryption, Hash, KeySource, Method, Secret};
+use std::fs;
+use tempfile::TempDir;
 
-/// A state that lives in memory, and lacks a lock.
-#[derive(Default)]
-struct Elsewhere(Mutex<State>);
+const NAME: &str = "terraform.tfstate";
+const BUILTIN: &str = "provider[\"terraform.io/builtin/terraform\"]";
 
-#[async_trait]
-impl Home for Elsewhere {
-    fn place(&self) -> String {
-        "elsewhere".to_owned()
+struct Bench {
+    dir: TempDir,
+    store: Store,
+    state: StateOfRecord,
+}
+
+fn plain() -> Encryption {
+    Encryption::default()
+}
+
+fn info() -> LockInfo {
+    LockInfo {
+        id: "1".into(),
+        operation: "OperationTypeApply".into(),
+        who: "me@here".into(),
+        ..LockInfo::default()
+    }
+}
+
+impl Bench {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), Access::ReadWrite).unwrap();
+        let state = StateOfRecord::of(dir.path(), &store, Place::File(NAME.into()), plain());
+        Self { dir, store, state }
     }
 
-    async fn lock(&self, _: LockHolder) -> Result<Acquired, HomeError> {
-        Ok(Acquired { taken_over: None })
+    fn file(&self) -> PathBuf {
+        self.dir.path().join(NAME)
     }
 
-    async fn unlock(&self) -> Result<(), HomeError> {
-        Ok(())
+    /// The same workspace after a start.
+    fn again(self) -> Self {
+        let state = StateOfRecord::of(
+            self.dir.path(),
+            &self.store,
+            Place::File(NAME.into()),
+            plain(),
+        );
+        Self { state, ..self }
     }
 
-    async fn break_lock(&self, _: LockHolder) -> Result<Option<LockHolder>, HomeError> {
-        Ok(None)
+    async fn put(&self, address: &str) {
+        let one = crate::engine::store::model::StateObject {
+            address: address.to_owned(),
+            provider: BUILTIN.into(),
+            ..object()
+        };
+        let edit = StateEdit::Put(Box::new(one));
+        self.store.edit_state(vec![edit]).await.unwrap();
     }
 
-    async fn holder(&self) -> Result<Option<LockHolder>, HomeError> {
-        Ok(None)
+    /// As another program leaves it.
+    fn elsewhere(&self, serial: i64, addresses: &[&str]) {
+        let of = |address: &&str| crate::engine::store::model::StateObject {
+            address: (*address).to_owned(),
+            provider: BUILTIN.into(),
+            ..object()
+        };
+        let state = State {
+            serial,
+            lineage: "theirs".into(),
+            objects: addresses.iter().map(of).collect(),
+            ..State::default()
+        };
+        fs::write(self.file(), version4(&state).to_local()).unwrap();
     }
 
-    async fn read(&self) -> Result<State, HomeError> {
-        Ok(lock(&self.0).clone())
+    async fn open(&self) -> Vec<String> {
+        self.state.open(info(), &Patience::none()).await.unwrap()
     }
 
-    async fn write(&self, copy: &Store) -> Result<(), HomeError> {
-        let state = copy.state().await?;
-        *lock(&self.0) = state;
-        Ok(())
+    async fn refused(&self) -> String {
+        self.state
+            .open(info(), &Patience::none())
+            .await
+            .unwrap_err()
+            .to_string()
+    }
+
+    async fn addresses(&self) -> Vec<String> {
+        let all = self.state.read().await.unwrap().objects;
+        all.into_iter().map(|o| o.address).collect()
     }
 }
 
 #[tokio::test]
-async fn what_the_store_has_is_read_from_a_home_elsewhere_once_it_was_brought_there() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path(), Access::ReadWrite).unwrap();
-    let state = StateOfRecord::at(Arc::new(Elsewhere::default()), &store);
-    let put = StateEdit::Put(Box::new(object()));
-    store.edit_state(vec![put]).await.unwrap();
-    assert_eq!(state.read().await.unwrap(), State::default());
-    state.bring_home().await.unwrap();
-    assert_eq!(state.read().await.unwrap(), store.state().await.unwrap());
-    let found = state.object("terraform_data.a").await.unwrap();
-    assert_eq!(found, Some(object()));
+async fn a_new_workspace_has_no_file_until_there_is_something_in_it() {
+    let w = Bench::new();
+    assert!(w.open().await.is_empty());
+    assert_eq!(fs::read(w.file()).unwrap(), b"", "locked, and empty");
+    w.state.close().await.unwrap();
+    assert!(!w.file().exists());
+    w.open().await;
+    w.put("terraform_data.a").await;
+    w.state.close().await.unwrap();
+    let text = fs::read_to_string(w.file()).unwrap();
+    assert_eq!(text, version4(&w.store.state().await.unwrap()).to_local());
+    assert!(!w.dir.path().join(".terraform.tfstate.lock.info").exists());
 }
 
 #[tokio::test]
-async fn a_state_whose_home_is_the_store_is_there_with_its_outcome() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path(), Access::ReadWrite).unwrap();
-    let state = StateOfRecord::of(&store);
-    let put = StateEdit::Put(Box::new(object()));
-    store.edit_state(vec![put]).await.unwrap();
-    assert_eq!(state.read().await.unwrap().objects, [object()]);
-    assert_eq!(state.place(), store.path().display().to_string());
+async fn a_state_that_another_program_left_is_taken_over_and_comes_back_byte_for_byte() {
+    let w = Bench::new();
+    w.elsewhere(7, &["terraform_data.a", "terraform_data.b"]);
+    let text = fs::read(w.file()).unwrap();
+    assert_eq!(w.addresses().await.len(), 2, "before anything is locked");
+    let told = w.open().await;
+    assert!(
+        told[0].contains("(serial 7, 2 objects) is taken over"),
+        "{told:?}"
+    );
+    w.state.close().await.unwrap();
+    assert_eq!(fs::read(w.file()).unwrap(), text);
+    w.elsewhere(9, &["terraform_data.b"]);
+    let told = w.open().await;
+    assert!(told[0].contains("(serial 7, now 9, 1 object)"), "{told:?}");
+    assert_eq!(w.addresses().await, ["terraform_data.b"]);
+}
+
+#[tokio::test]
+async fn before_the_first_change_what_was_there_is_kept_beside_it_on_one_line() {
+    let w = Bench::new();
+    w.elsewhere(7, &["terraform_data.a"]);
+    w.open().await;
+    w.put("terraform_data.b").await;
+    w.state.bring_home().await.unwrap();
+    w.put("terraform_data.c").await;
+    w.state.close().await.unwrap();
+    let backup = fs::read_to_string(w.dir.path().join("terraform.tfstate.backup")).unwrap();
+    assert!(backup.contains("terraform_data") && backup.lines().count() == 1);
+    assert!(backup.contains("\"serial\":7"), "{backup}");
+    assert!(
+        fs::read_to_string(w.file())
+            .unwrap()
+            .contains("\"serial\": 9")
+    );
+}
+
+#[tokio::test]
+async fn what_was_not_brought_home_is_brought_there_at_the_next_start() {
+    let w = Bench::new();
+    w.open().await;
+    w.put("terraform_data.a").await;
+    w.state.bring_home().await.unwrap();
+    w.put("terraform_data.b").await;
+    // The process ends here: its lock goes with it, its record does not.
+    let w = w.again();
+    let told = w.open().await;
+    assert!(
+        told[0].contains("had not been written to terraform.tfstate"),
+        "{told:?}"
+    );
+    assert!(fs::read_to_string(w.file()).unwrap().contains("\"b\""));
+}
+
+#[tokio::test]
+async fn a_file_that_was_half_written_is_written_again_from_the_record() {
+    let w = Bench::new();
+    w.open().await;
+    w.put("terraform_data.a").await;
+    w.state.close().await.unwrap();
+    let whole = fs::read(w.file()).unwrap();
+    for cut in [0, 1, whole.len() / 2] {
+        let known = w.store.home().await.unwrap();
+        let writing = HomeRecord {
+            writing: true,
+            ..known
+        };
+        w.store.put_home(writing).await.unwrap();
+        fs::write(w.file(), &whole[..cut]).unwrap();
+        assert_eq!(w.addresses().await, ["terraform_data.a"], "{cut}");
+        let told = w.open().await;
+        assert!(told[0].contains("was half written"), "{cut}: {told:?}");
+        w.state.close().await.unwrap();
+        assert_eq!(fs::read(w.file()).unwrap(), whole, "{cut}");
+    }
+}
+
+#[tokio::test]
+async fn what_nobody_of_ours_cut_off_is_refused_and_left_alone() {
+    let w = Bench::new();
+    w.elsewhere(7, &["terraform_data.a"]);
+    w.open().await;
+    w.state.close().await.unwrap();
+    fs::write(w.file(), b"{\"version\": 4,").unwrap();
+    assert!(w.refused().await.contains("it is no JSON object"));
+    assert_eq!(fs::read(w.file()).unwrap(), b"{\"version\": 4,");
+}
+
+#[tokio::test]
+async fn states_that_were_changed_apart_are_both_kept_until_the_operator_says_which() {
+    for with in [Settled::Home, Settled::Record] {
+        let w = Bench::new();
+        w.elsewhere(7, &["terraform_data.a"]);
+        w.open().await;
+        w.put("terraform_data.ours").await;
+        let w = w.again();
+        w.elsewhere(9, &["terraform_data.a", "terraform_data.theirs"]);
+        let said = w.refused().await;
+        for part in [
+            "(serial 9)",
+            "(serial 8)",
+            "terraform_data.ours is on record alone",
+            "terraform_data.theirs is there alone",
+            "flightdeck state use home",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        let other = w.state.settle(with, info()).await.unwrap().unwrap();
+        let other = fs::read_to_string(other).unwrap();
+        w.open().await;
+        let (here, there) = match with {
+            Settled::Home => ("terraform_data.theirs", "\"ours\""),
+            Settled::Record => ("terraform_data.ours", "\"theirs\""),
+        };
+        assert_eq!(w.addresses().await[1], here);
+        assert!(other.contains(there), "{other}");
+        w.state.close().await.unwrap();
+        let text = fs::read_to_string(w.file()).unwrap();
+        let serial = if with == Settled::Home { 9 } else { 10 };
+        assert!(text.contains(&format!("\"serial\": {serial},")), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_gone_is_not_taken_for_a_state_without_objects() {
+    let w = Bench::new();
+    w.open().await;
+    w.put("terraform_data.a").await;
+    w.state.close().await.unwrap();
+    fs::remove_file(w.file()).unwrap();
+    let said = w.refused().await;
+    assert!(said.contains("is gone, and 1 objects of it"), "{said}");
+    assert!(!w.file().exists(), "nothing is left of the look");
+    w.state.settle(Settled::Record, info()).await.unwrap();
+    assert!(w.file().exists());
+    assert!(w.open().await.is_empty());
+}
+
+#[tokio::test]
+async fn another_place_is_not_begun_with_unasked() {
+    let w = Bench::new();
+    w.open().await;
+    w.put("terraform_data.a").await;
+    w.state.close().await.unwrap();
+    w.state
+        .lives_at(Place::File("st/x.tfstate".into()), plain());
+    let said = w.refused().await;
+    assert!(
+        said.contains("was kept in terraform.tfstate, and the configuration says st/x.tfstate now"),
+        "{said}"
+    );
+    w.state.settle(Settled::Record, info()).await.unwrap();
+    assert!(w.dir.path().join("st/x.tfstate").exists());
+    assert!(w.file().exists(), "what was left stays");
+}
+
+#[tokio::test]
+async fn the_state_of_an_older_flightdeck_is_brought_to_its_file_once_and_that_is_said() {
+    let w = Bench::new();
+    w.put("terraform_data.a").await;
+    assert_eq!(w.addresses().await.len(), 1, "before");
+    let told = w.open().await;
+    assert!(told[0].contains("where it lives from now on"), "{told:?}");
+    w.state.close().await.unwrap();
+    assert!(w.open().await.is_empty());
+}
+
+#[tokio::test]
+async fn the_lock_is_seen_by_others_and_theirs_here() {
+    let w = Bench::new();
+    w.open().await;
+    let other = file::InFile::new(w.dir.path(), NAME.as_ref());
+    let said = other.lock(info()).await.unwrap_err().to_string();
+    assert!(
+        said.contains("is locked by me@here (OperationTypeApply"),
+        "{said}"
+    );
+    w.state.close().await.unwrap();
+    other.lock(info()).await.unwrap();
+    // Without a word beside it.
+    fs::remove_file(w.dir.path().join(".terraform.tfstate.lock.info")).unwrap();
+    assert!(w.refused().await.contains("which left no word of itself"));
+    other.unlock().await.unwrap();
+    assert!(w.open().await.is_empty());
+}
+
+#[tokio::test]
+async fn fields_that_are_not_known_here_survive_a_change_of_other_objects() {
+    let w = Bench::new();
+    w.elsewhere(7, &["terraform_data.a"]);
+    let text = fs::read_to_string(w.file()).unwrap();
+    let text = text.replacen(
+        "\"schema_version\"",
+        "\"fresh\": [1], \"schema_version\"",
+        1,
+    );
+    let text = text.replacen(
+        "\"mode\"",
+        "\"each\": \"map\", \"extra\": {\"x\": null}, \"mode\"",
+        1,
+    );
+    let text = text.replacen("\"serial\"", "\"footer\": \"f\", \"serial\"", 1);
+    fs::write(w.file(), text).unwrap();
+    w.open().await;
+    w.put("terraform_data.b").await;
+    w.state.close().await.unwrap();
+    let text = fs::read_to_string(w.file()).unwrap();
+    for part in ["\"fresh\": [\n", "\"extra\": {\n", "\"footer\": \"f\""] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+fn sealed_with(passphrase: &str, more: &[Method]) -> Encryption {
+    let key = KeySource {
+        name: "key_provider.pbkdf2.k".into(),
+        secret: Secret::Passphrase(passphrase.into()),
+        length: 32,
+        iterations: 1_000,
+        hash: Hash::Sha256,
+        salt_length: 32,
+    };
+    let aad = Vec::new();
+    let mut all = vec![Method::AesGcm { key, aad }];
+    all.extend(more.iter().cloned());
+    Encryption::new(all)
+}
+
+#[tokio::test]
+async fn an_encrypted_state_is_read_and_written_as_such_and_by_nobody_without_the_key() {
+    let w = Bench::new();
+    let place = || Place::File(NAME.into());
+    w.state
+        .lives_at(place(), sealed_with("sixteen letters!", &[]));
+    w.open().await;
+    w.put("terraform_data.a").await;
+    w.state.close().await.unwrap();
+    let text = fs::read_to_string(w.file()).unwrap();
+    assert!(text.contains("encrypted_data") && !text.contains("terraform_data"));
+    assert!(text.starts_with("{\n  \"serial\": 1,\n") && text.ends_with("}\n"));
+    // Of another store, which has to read it.
+    let other = Store::open(&w.dir.path().join("other"), Access::ReadOnly).unwrap();
+    let with = |encryption| StateOfRecord::of(w.dir.path(), &other, place(), encryption);
+    let read = with(sealed_with("sixteen letters!", &[])).read().await;
+    assert_eq!(read.unwrap().objects.len(), 1);
+    let said = with(sealed_with("another passphrase", &[])).read().await;
+    assert!(
+        said.unwrap_err()
+            .to_string()
+            .contains("another than the one")
+    );
+    let said = with(plain()).read().await.unwrap_err().to_string();
+    assert!(said.contains("it is encrypted"), "{said}");
+}
+
+#[tokio::test]
+async fn a_plain_state_is_encrypted_from_the_first_change_on_where_the_fallback_says_so() {
+    let w = Bench::new();
+    w.elsewhere(7, &["terraform_data.a"]);
+    let place = || Place::File(NAME.into());
+    w.state
+        .lives_at(place(), sealed_with("sixteen letters!", &[]));
+    assert!(w.refused().await.contains("it is not encrypted"));
+    let begun = sealed_with("sixteen letters!", &[Method::Unencrypted]);
+    w.state.lives_at(place(), begun);
+    w.open().await;
+    w.put("terraform_data.b").await;
+    w.state.close().await.unwrap();
+    let text = fs::read_to_string(w.file()).unwrap();
+    assert!(text.contains("encrypted_data"), "{text}");
+    let backup = fs::read_to_string(w.dir.path().join("terraform.tfstate.backup")).unwrap();
+    assert!(backup.contains("\"serial\":7"), "as it was");
 }

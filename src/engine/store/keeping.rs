@@ -3,7 +3,8 @@
 
 use super::StoreError;
 use super::model::{
-    Acquired, CallSample, Intent, NewDeploy, Outcome, StageRecord, State, StateEdit, UnknownOutcome,
+    Acquired, CallSample, HomeRecord, Intent, NewDeploy, Outcome, StageRecord, State, StateEdit,
+    UnknownOutcome,
 };
 use crate::engine::words::*;
 use async_trait::async_trait;
@@ -24,6 +25,15 @@ pub trait States: Send + Sync {
     /// [`StoreError::Occupied`] where something is moved onto something else; nothing is changed
     /// then.
     async fn edit_state(&self, edits: Vec<StateEdit>) -> Result<i64, StoreError>;
+
+    /// How the copy stands to the state's home; the default where it has been nowhere yet.
+    async fn home(&self) -> Result<HomeRecord, StoreError>;
+
+    /// Keeps what is known of the home.
+    async fn put_home(&self, home: HomeRecord) -> Result<(), StoreError>;
+
+    /// Puts the state as it was found at home into the place of the copy, in one transaction.
+    async fn take_over(&self, state: State, home: HomeRecord) -> Result<(), StoreError>;
 }
 
 /// Changes of the state by hand, and who made them.

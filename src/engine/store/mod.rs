@@ -2,21 +2,21 @@
 //! round it. How it is kept is a folder of its own: SQLite.
 
 mod error;
-mod export;
 mod keeping;
 pub mod model;
 mod recorder;
 mod rows;
 pub mod sensitive;
 mod sqlite;
+mod version4;
 
 pub use error::StoreError;
-pub use export::version4;
 pub use keeping::{
     Deploys, Edits, Failures, Keeping, Launches, Locks, Logs, Rescues, Stages, States,
 };
 pub use recorder::Recorder;
 pub use rows::rows;
+pub use version4::{Version4Error, from_version4, version4};
 
 use super::settings::Access;
 use std::ops::Deref;

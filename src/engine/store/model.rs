@@ -38,6 +38,9 @@ pub struct StateObject {
     pub needs: Vec<String>,
     pub identity: Option<String>,
     pub identity_version: i64,
+    /// Fields of a state file that are not known here, as JSON text; empty where there are none.
+    #[serde(default)]
+    pub rest: String,
 }
 
 /// One root output in the state.
@@ -49,6 +52,9 @@ pub struct StateOutput {
     /// JSON text of the type.
     pub ty: String,
     pub sensitive: bool,
+    /// Fields of a state file that are not known here, as JSON text; empty where there are none.
+    #[serde(default)]
+    pub rest: String,
 }
 
 /// The whole state of a workspace.
@@ -61,6 +67,26 @@ pub struct State {
     /// In the order of address, current object first.
     pub objects: Vec<StateObject>,
     pub outputs: Vec<StateOutput>,
+    /// Results of conditions, as a state file has them.
+    #[serde(default)]
+    pub check_results: Option<String>,
+    /// Fields of a state file that are not known here, as JSON text; empty where there are none.
+    #[serde(default)]
+    pub rest: String,
+}
+
+/// Where the state of record lives, and how the store's copy stands to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HomeRecord {
+    /// Where that is; empty as long as it was nowhere.
+    pub place: String,
+    /// Digest of what was last seen or written there; empty where there was nothing. While it is being
+    /// written, those of what was sent since follow it.
+    pub digest: String,
+    /// The copy's serial that it has.
+    pub serial: i64,
+    /// Whether it was being written: what is there may be half of it.
+    pub writing: bool,
 }
 
 /// A change of the state; a batch is one transaction and one serial.
@@ -97,7 +123,7 @@ pub enum StateEdit {
 
 /// A stage as it is kept. `detail` belongs to the engine's stage room; the store does not look into
 /// it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StageRecord {
     pub id: StageId,
     pub name: Option<String>,

@@ -17,13 +17,14 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 
-/// Events that a flush writes together: as many as fit in one commit's time.
+/// Events that are written together where many have come: as many as fit in one commit's time.
 const TOGETHER: usize = 4_096;
 /// How long events are gathered, so that a stream of them neither wakes this task with each of them
 /// nor keeps the store's thread busy with commits of a few each.
 const GATHER: Duration = Duration::from_millis(50);
 
-/// The task that writes. Ends when it is dropped; [`Recorder::flush`] first, to lose nothing.
+/// The task that writes. Ends when it is dropped, once all that was said before is written;
+/// [`Recorder::flush`] waits for that.
 #[derive(Debug)]
 pub struct Recorder {
     flush: mpsc::Sender<oneshot::Sender<()>>,
@@ -67,49 +68,79 @@ fn kept(event: &Event) -> Event {
     event
 }
 
-async fn run(
-    store: Store,
-    mut events: Subscription,
-    mut asked: mpsc::Receiver<oneshot::Sender<()>>,
-) {
-    let mut deploy = None;
-    let mut batch = Batch::default();
+async fn run(store: Store, events: Subscription, mut asked: mpsc::Receiver<oneshot::Sender<()>>) {
+    let mut listening = Listening {
+        store,
+        events,
+        deploy: None,
+        heard: 0,
+    };
     loop {
         tokio::select! {
-            update = events.recv_together(GATHER) => {
+            update = listening.events.recv_together(GATHER) => {
                 let Some(update) = update else { break };
-                batch.take(update, &mut deploy);
-                std::mem::take(&mut batch).write(&store).await;
+                let mut batch = Batch::default();
+                listening.take(update, &mut batch);
+                batch.write(&listening.store).await;
             }
             flush = asked.recv() => {
                 let Some(done) = flush else { break };
-                loop {
-                    batch.fill(&mut events, &mut deploy);
-                    if batch.size == 0 {
-                        break;
-                    }
-                    std::mem::take(&mut batch).write(&store).await;
-                }
+                listening.drain().await;
                 // Who asked may have given up waiting.
                 done.send(()).unwrap_or_default();
             }
         }
     }
-    batch.fill(&mut events, &mut deploy);
-    batch.write(&store).await;
+    listening.drain().await;
 }
 
-impl Batch {
-    /// Takes what has come already. Unconstrained: tokio's budget must not make a full channel look
-    /// empty.
-    fn fill(&mut self, events: &mut Subscription, deploy: &mut Option<DeployId>) {
-        while self.size < TOGETHER
-            && let Some(Some(update)) = tokio::task::unconstrained(events.recv()).now_or_never()
-        {
-            self.take(update, deploy);
+/// What is heard, and as far as it is written.
+struct Listening {
+    store: Store,
+    events: Subscription,
+    /// The deploy that what is said belongs to.
+    deploy: Option<DeployId>,
+    /// Number of the last event that was taken.
+    heard: u64,
+}
+
+impl Listening {
+    /// Writes all that has been said by now, and not what others go on to say meanwhile: it must
+    /// come to an end.
+    async fn drain(&mut self) {
+        let said = self.events.said();
+        while self.heard < said {
+            let mut batch = Batch::default();
+            self.fill(&mut batch);
+            // Nobody has heard what was said before the subscription.
+            if batch.size == 0 {
+                break;
+            }
+            batch.write(&self.store).await;
         }
     }
 
+    /// Takes what has come already. Unconstrained: tokio's budget must not make a full channel look
+    /// empty.
+    fn fill(&mut self, batch: &mut Batch) {
+        while batch.size < TOGETHER
+            && let Some(Some(update)) =
+                tokio::task::unconstrained(self.events.recv()).now_or_never()
+        {
+            self.take(update, batch);
+        }
+    }
+
+    fn take(&mut self, update: Update, batch: &mut Batch) {
+        self.heard = match &update {
+            Update::Events(events) => events.last().map_or(self.heard, |event| event.seq),
+            Update::Snapshot(view) => view.seq,
+        };
+        batch.take(update, &mut self.deploy);
+    }
+}
+
+impl Batch {
     fn take(&mut self, update: Update, deploy: &mut Option<DeployId>) {
         match update {
             Update::Events(events) => {

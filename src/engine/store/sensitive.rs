@@ -187,6 +187,7 @@ pub mod tests {
             needs: Vec::new(),
             identity: None,
             identity_version: 0,
+            rest: String::new(),
         }
     }
 

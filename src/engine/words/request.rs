@@ -27,6 +27,17 @@ pub struct StageRequest {
     pub rest_of: Option<DeployId>,
 }
 
+impl StageRequest {
+    /// For these variables, of everything.
+    pub fn with_variables(vars: &[(String, String)], var_files: &[PathBuf]) -> Self {
+        Self {
+            vars: vars.to_vec(),
+            var_files: var_files.to_vec(),
+            ..Self::default()
+        }
+    }
+}
+
 /// Why a stage cannot have a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadStageName {

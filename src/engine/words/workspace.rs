@@ -17,6 +17,12 @@ pub enum StateChangeKind {
     Tainted,
     /// An object is not to be replaced any more.
     Untainted,
+    /// An object has another address.
+    Renamed,
+    /// An object belongs to another provider.
+    Reassigned,
+    /// The whole state was put into the place of what was there.
+    Pushed,
 }
 
 impl StateChangeKind {
@@ -28,6 +34,9 @@ impl StateChangeKind {
             Self::Tainted => "tainted",
             Self::Untainted => "untainted",
             Self::Settled => "settled",
+            Self::Renamed => "renamed",
+            Self::Reassigned => "reassigned",
+            Self::Pushed => "pushed",
         }
     }
 }
@@ -47,12 +56,26 @@ pub struct StateChange {
     pub id: Option<String>,
     /// The provider configuration, as state version 4 writes it; `None` where there was no object.
     pub provider: Option<String>,
+    /// The address that it has now; of a reassigned object, its provider configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
     /// Unknown outcomes that it settled: `create in deploy #3`.
     pub settled: Vec<String>,
     pub who: String,
     pub host: String,
     /// The state's serial afterwards.
     pub serial: i64,
+}
+
+/// An output of the root module, as the state has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputValue {
+    pub name: String,
+    /// JSON text.
+    pub value: String,
+    /// JSON text of the type.
+    pub ty: String,
+    pub sensitive: bool,
 }
 
 /// Who holds a workspace.

@@ -1,11 +1,24 @@
 //! What operators do to the state by hand: import and forget. Each settles what is unknown of the
 //! address.
 
-use super::*;
+use super::reading::nodes;
+use super::unknown::quoted;
+use super::verb::{Switches, Work};
+use crate::engine::error::EngineError;
+use crate::engine::holder::this_process;
+use crate::engine::source::Pooled;
 use crate::engine::stage::ephemeral::Leases;
+use crate::engine::stage::prior::PriorState;
+use crate::engine::stage::scope::Phase;
+use crate::engine::stage::sights::Sights;
+use crate::engine::stage::walk::Walk;
 use crate::engine::stage::{adopt, moves};
-use crate::engine::store::model::{StateEdit, StateObject, UnknownOutcome};
+use crate::engine::store::model::{State, StateEdit, StateObject, UnknownOutcome};
+use crate::engine::told::tell_all;
+use crate::engine::words::*;
 use lang::addr::{AbsInstance, Mode, Target};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A name of something in the state.
 enum Named {
@@ -19,16 +32,16 @@ impl Work {
     /// Takes an object that is there into the state.
     pub async fn import(&self, request: ImportObject) -> Result<StateChange, EngineError> {
         let _turn = self.turn.lock().await;
-        self.take_lock().await?;
+        let asked = StageRequest::with_variables(&request.vars, &request.var_files);
+        self.begin_on_state(&asked, "state-import").await?;
         let switches = self.begin();
         let result = self.import_locked(request, &switches).await;
         self.end();
         let said = self.say_unknown().await;
-        self.unlock().await;
+        self.end_on_state().await;
         let change = result?;
         said.map(|()| change)
     }
-
     async fn import_locked(
         &self,
         request: ImportObject,
@@ -68,13 +81,14 @@ impl Work {
             ..StageRequest::default()
         };
         let loaded = self.read(&wanted).await?;
-        let (root, schemas, _) = self.providers(&loaded, &state, switches).await?;
+        let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;
         self.tell(tell_all(
             loaded.value_errors.iter(),
             &loaded.sources,
             self.pool.secrets(),
         ))?;
         let mut prior = PriorState::new(&state);
+        prior.translate(&sought.found);
         let (Ok(moved) | Err(moved)) = moves::apply(&root, &mut prior);
         self.tell(tell_all(moved.iter(), &loaded.sources, self.pool.secrets()))?;
         if prior.objects(&address).is_some_and(|o| o.current.is_some()) {
@@ -172,7 +186,7 @@ impl Work {
                 range: None,
                 snippet: None,
                 further: None,
-        intent: None,
+                intent: None,
             });
         }
     }
@@ -181,10 +195,11 @@ impl Work {
     /// is known of an address, that is settled. All of the addresses, or none.
     pub async fn forget(&self, addresses: Vec<String>) -> Result<Vec<StateChange>, EngineError> {
         let _turn = self.turn.lock().await;
-        self.take_lock().await?;
+        self.begin_on_state(&StageRequest::default(), "state-rm")
+            .await?;
         let result = self.forget_locked(&addresses).await;
         let said = self.say_unknown().await;
-        self.unlock().await;
+        self.end_on_state().await;
         let changes = result?;
         said.map(|()| changes)
     }
@@ -363,6 +378,7 @@ pub(super) fn by_hand(what: StateChangeKind, address: &str) -> StateChange {
         deposed: None,
         id: None,
         provider: None,
+        to: None,
         settled: Vec::new(),
         who: me.who,
         host: me.host,

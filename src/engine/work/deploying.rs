@@ -1,17 +1,46 @@
 //! Applying stages, and ending what runs.
 
-use super::*;
-use crate::engine::words::short_provider;
+use super::reading::nodes;
+use super::verb::{ASK_EVERY, ASKS, Staged, Switches, Work};
+use crate::engine::calls::{CallContext, Kind, Method};
+use crate::engine::deploy::record::DeployRecord;
+use crate::engine::deploy::run::{Deploying, Stops};
+use crate::engine::error::EngineError;
+use crate::engine::holder::this_process;
+use crate::engine::mutex::lock;
+use crate::engine::pool::Pool;
+use crate::engine::source::Pooled;
+use crate::engine::stage::change::{Change, OutputChange};
+use crate::engine::stage::prior::PriorState;
+use crate::engine::stage::scope::Phase;
+use crate::engine::stage::sights::Sights;
+use crate::engine::stage::walk::Walk;
+use crate::engine::stage::{select, steps};
+use crate::engine::store::model::{NewDeploy, State};
+use crate::engine::told::tell_all;
+use crate::engine::words::*;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 impl Work {
     /// Applies a stage.
     pub async fn deploy(&self, request: DeployRequest) -> Result<DeploySummary, EngineError> {
         let _turn = self.turn.lock().await;
-        self.lock().await?;
+        let staged = self.request_of(request.stage).await?;
+        let first = self.begin_on_state(&staged, "OperationTypeApply").await?;
         let switches = self.begin();
-        let result = self.deploy_locked(request, &switches).await;
+        let said = if first {
+            self.say_unknown().await
+        } else {
+            Ok(())
+        };
+        let result = match said {
+            Ok(()) => self.deploy_locked(request, &switches).await,
+            Err(error) => Err(error),
+        };
         self.end();
-        self.unlock().await;
+        self.end_on_state().await;
         result
     }
 
@@ -94,7 +123,7 @@ impl Work {
         let state = store.state().await?;
         self.settle_by_reading(stage, &state).await?;
         let unknown = store.unknown_outcomes().await?;
-        let recorder = Arc::new(Recorder::new(
+        let recorder = Arc::new(DeployRecord::new(
             store.clone(),
             self.bus.clone(),
             self.pool.clone(),
@@ -117,17 +146,33 @@ impl Work {
             stops,
             state.objects,
         );
-        let went = Arc::new(deploying).run().await;
+        let done = CancellationToken::new();
+        let (went, kept_home) = tokio::join!(
+            async {
+                let went = Arc::new(deploying).run().await;
+                done.cancel();
+                went
+            },
+            self.keep_home_current(switches, &done)
+        );
+        let not_home = match kept_home {
+            Ok(()) => self.memory.state().bring_home().await.err(),
+            Err(error) => Some(error),
+        };
         let told = tell_all(
             went.diagnostics.iter(),
             &staged.loaded.sources,
             self.pool.secrets(),
         );
         told.iter().for_each(|d| self.diagnose(d.clone()));
+        if let Some(error) = &not_home {
+            self.diagnose(super::state::not_home(error));
+        }
         let operations = recorder.counts();
         let failed = operations.bad() > 0
             || told.iter().any(|d| d.severity == Severity::Error)
-            || went.store_failed;
+            || went.store_failed
+            || not_home.is_some();
         let outcome = match () {
             () if went.cancelled
                 && (operations.not_attempted + operations.unknown + operations.half_replaced
@@ -166,55 +211,9 @@ impl Work {
         Ok(summary)
     }
 
-    /// What the store does not take any more is written beside it.
-    async fn rescue(&self, deploy: DeployId) {
-        let store = self.memory.store();
-        let workspace = self.settings.workspace.clone();
-        let mut rescued = store.rescue(&workspace).await;
-        if rescued.is_err() {
-            rescued = store.rescue(&std::env::temp_dir()).await;
-        }
-        let begun = format!(
-            "Deploy #{deploy} could not be written down to its end, so nothing more was begun."
-        );
-        let detail = match rescued {
-            Ok(file) => {
-                let (from, to) = (
-                    unknown::quoted(&file.display().to_string()),
-                    unknown::quoted(&store.path().display().to_string()),
-                );
-                format!(
-                    "{begun} The state as it is now, with all that was begun, is in {}. Before anything is staged again, put it in the place \
-                     of the store: `mkdir -p -m 700 {} && rm -f {to} {to}-wal {to}-shm && mv {from} {to}`.",
-                    file.display(),
-                    unknown::quoted(
-                        &store
-                            .path()
-                            .parent()
-                            .unwrap_or(store.path())
-                            .display()
-                            .to_string()
-                    )
-                )
-            }
-            Err(error) => format!(
-                "{begun} It could not be written anywhere else either: {error}. Compare the state with the world before anything is staged again."
-            ),
-        };
-        self.diagnose(Diagnostic {
-            severity: Severity::Error,
-            summary: "Not all of the deploy could be written down".to_owned(),
-            detail,
-            address: None,
-            range: None,
-            snippet: None,
-            further: None,
-            intent: None,
-        });
-    }
-
     pub(super) fn walk(&self, staged: &Staged, state: &State, switches: &Switches) -> Walk {
-        let prior = PriorState::new(state);
+        let mut prior = PriorState::new(state);
+        prior.translate(&staged.meant);
         let nodes = nodes(&staged.root, &staged.schemas, &prior);
         let around = self.around(
             &staged.loaded,

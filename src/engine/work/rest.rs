@@ -1,9 +1,13 @@
 //! What a deploy did not bring to an end, asked for as that deploy was: in its mode, with its
 //! variables, its replacements.
 
-use super::*;
+use super::verb::Work;
+use crate::engine::error::EngineError;
+use crate::engine::stage::keep;
 use crate::engine::stage::managed::Reason;
 use crate::engine::store::model::StageRecord;
+use crate::engine::words::*;
+use std::collections::BTreeSet;
 
 impl Work {
     /// The request as it is carried out: one for the rest of a deploy says what that is.
@@ -101,6 +105,7 @@ fn has_new_object(operation: &Operation) -> bool {
 mod tests {
     use super::*;
     use crate::engine::stage::samples::{change, stage};
+    use crate::engine::stage::show;
     use cty::Value;
 
     fn operation(address: &str, state: OperationState) -> Operation {

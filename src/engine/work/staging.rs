@@ -1,16 +1,36 @@
 //! Working out stages, and finding them again.
 
-use super::*;
+use super::verb::{PROGRESS_EVERY_MS, Staged, Switches, Work};
+use crate::engine::calls::{CallContext, ProviderError};
+use crate::engine::error::{EngineError, PluginTrouble};
+use crate::engine::mutex::lock;
+use crate::engine::provider::ProviderSchema;
+use crate::engine::source::{self, Pooled, Sought};
+use crate::engine::stage::change::Digests;
+use crate::engine::stage::prior::Meant;
+use crate::engine::stage::staging::{Basis, stage as staged_anew, validated};
+use crate::engine::stage::{keep, show};
+use crate::engine::store::model::State;
+use crate::engine::told::{tell, tell_all};
+use crate::engine::words::*;
+use crate::engine::workspace::load::{self, Loaded};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 impl Work {
     /// Works out a stage.
     pub async fn stage(&self, request: StageRequest) -> Result<Arc<StageSummary>, EngineError> {
         let _turn = self.turn.lock().await;
-        self.lock().await?;
-        let switches = self.begin();
-        let result = self.stage_locked(request, &switches).await;
-        self.end();
-        self.unlock().await;
+        let result = match self.begin_on_state(&request, "OperationTypePlan").await {
+            Ok(_) => {
+                let switches = self.begin();
+                let result = self.stage_locked(request, &switches).await;
+                self.end();
+                self.end_on_state().await;
+                result
+            }
+            Err(error) => Err(error),
+        };
         if let Err(error) = &result {
             let errors = error
                 .diagnostics()
@@ -69,9 +89,10 @@ impl Work {
         };
         let name = request.name.clone();
         let found = (root.clone(), schemas.clone(), sought.digest);
-        let order = Order {
+        let order = Basis {
             id,
             state,
+            meant: sought.found.clone(),
             progress: Arc::new(progress),
             ..self.order(request, &loaded, found, switches)
         };
@@ -95,6 +116,7 @@ impl Work {
             loaded,
             root,
             schemas,
+            meant: sought.found,
         }));
         self.bus.emit(EventKind::Staged(summary.clone()));
         Ok(summary)
@@ -117,12 +139,27 @@ impl Work {
     ) -> Result<(), EngineError> {
         let loaded = self.read_with(&request, true).await?;
         let (root, schemas, sought) = self.providers(&loaded, &State::default(), switches).await?;
-        let order = self.order(request, &loaded, (root, schemas, sought.digest), switches);
-        let diags = validated(&order).await;
+        let found = (root, schemas, sought.digest);
+        let order = self.order(request.clone(), &loaded, found, switches);
+        let mut diags = validated(&order).await;
+        let mut unfound = Ok(());
+        for module in &loaded.tested.modules {
+            let apart = loaded.apart(module.clone());
+            match self.providers(&apart, &State::default(), switches).await {
+                Ok((root, schemas, sought)) => {
+                    let found = (root, schemas, sought.digest);
+                    let order = self.order(request.clone(), &apart, found, switches);
+                    diags.append(validated(&order).await);
+                }
+                Err(error) => unfound = Err(error),
+            }
+        }
+        diags.append(loaded.tested.faults.clone());
         if switches.stop.is_cancelled() {
             return Err(EngineError::Cancelled);
         }
-        self.tell(tell_all(diags.iter(), &loaded.sources, self.pool.secrets()))
+        self.tell(tell_all(diags.iter(), &loaded.sources, self.pool.secrets()))?;
+        unfound
     }
 
     /// What is to be worked out, from what was read and found; on no state, and with nobody to tell
@@ -137,8 +174,8 @@ impl Work {
             String,
         ),
         switches: &Switches,
-    ) -> Order {
-        Order {
+    ) -> Basis {
+        Basis {
             id: 0,
             request,
             root,
@@ -146,6 +183,7 @@ impl Work {
             sources: loaded.sources.clone(),
             schemas,
             state: State::default(),
+            meant: Meant::default(),
             given: loaded.given.clone(),
             digests: Digests {
                 config: loaded.config_digest.clone(),
@@ -243,155 +281,10 @@ impl Work {
             Some(error) => Err(error.into()),
         }
     }
-
-    /// A stage worked out before; the newest where none is named.
-    pub async fn staged(&self, stage: Option<StageId>) -> Result<Arc<StageSummary>, EngineError> {
-        let store = self.memory.store();
-        let known = lock(&self.newest)
-            .as_ref()
-            .filter(|s| stage.is_none_or(|id| id == s.stage.id))
-            .cloned();
-        if let Some(staged) = known {
-            let mut summary = show::shown(&staged.stage, self.pool.secrets());
-            summary.left = store
-                .stage(staged.stage.id)
-                .await?
-                .map(|r| r.left)
-                .unwrap_or_default();
-            return Ok(summary.into());
-        }
-        let record = match stage {
-            Some(id) => store.stage(id).await?,
-            None => store.latest_stage().await?,
-        };
-        let record = record.ok_or_else(|| match stage {
-            Some(id) => EngineError::NotFound(format!(
-                "there is no stage #{id}; `flightdeck stage` works one out"
-            )),
-            None => EngineError::NotFound(
-                "nothing has been staged yet; `flightdeck stage` works out the changes".to_owned(),
-            ),
-        })?;
-        let read = serde_json::from_str(&record.summary);
-        let mut summary: StageSummary = read.map_err(EngineError::unreadable(record.id))?;
-        summary.left = record.left;
-        Ok(summary.into())
-    }
-
-    /// The whole stage: the newest one as it is, an older one from the record; refused where it
-    /// does not fit any more.
-    pub(super) async fn whole(&self, id: StageId, fresh: bool) -> Result<Arc<Staged>, EngineError> {
-        let known = lock(&self.newest)
-            .as_ref()
-            .filter(|s| s.stage.id == id)
-            .cloned();
-        let staged = match known {
-            Some(staged) => staged,
-            None => self.restore(id).await?,
-        };
-        if fresh {
-            self.still_fits(&staged).await?;
-        }
-        Ok(staged)
-    }
-
-    pub(super) async fn restore(&self, id: StageId) -> Result<Arc<Staged>, EngineError> {
-        let store = self.memory.store();
-        let record = store.stage(id).await?.ok_or_else(|| {
-            EngineError::NotFound(format!(
-                "there is no stage #{id}; `flightdeck stage` works one out"
-            ))
-        })?;
-        let request = keep::asked(&record)?.request;
-        let loaded = Arc::new(self.read(&request).await?);
-        if loaded.config_digest != record.config_digest {
-            return Err(EngineError::Stale {
-                stage: id,
-                what: moved(&record.snapshot, &loaded.snapshot),
-            });
-        }
-        let state = self.memory.state().read().await?;
-        let (root, schemas, _) = self.providers(&loaded, &state, &self.current()).await?;
-        let stage = keep::restore(&record, |address, resource| {
-            let schemas = schemas.get(address)?;
-            crate::engine::stage::nodes::schema_of(schemas, resource).cloned()
-        })?;
-        Ok(Arc::new(Staged {
-            stage: Arc::new(stage),
-            loaded,
-            root,
-            schemas,
-        }))
-    }
-
-    /// Whether what the stage was made from is still what is there.
-    pub(super) async fn still_fits(&self, staged: &Staged) -> Result<(), EngineError> {
-        let id = staged.stage.id;
-        let stale = |what: String| EngineError::Stale { stage: id, what };
-        let now = self.read(&staged.stage.request).await?;
-        if now.config_digest != staged.stage.digests.config {
-            return Err(stale(moved(&staged.loaded.snapshot, &now.snapshot)));
-        }
-        let dir = now.dir.clone();
-        let seen = staged.stage.sights.clone();
-        let moved_on = tokio::task::spawn_blocking(move || sights::moved_on(&seen, &dir)).await;
-        let moved_on = moved_on.map_err(EngineError::task("files could not be looked at"))?;
-        if !moved_on.is_empty() {
-            return Err(stale(format!(
-                "changed since it was staged: {}",
-                some(&moved_on)
-            )));
-        }
-        if now.variables_digest != staged.stage.digests.variables {
-            return Err(stale(
-                "values of variables are not the same any more".to_owned(),
-            ));
-        }
-        let state = self.memory.state().read().await?;
-        if state.serial != staged.stage.state_serial {
-            return Err(stale(format!(
-                "the state has changed since (serial {} then, {} now)",
-                staged.stage.state_serial, state.serial
-            )));
-        }
-        let sought = self.seek(&now, &state).await?;
-        if sought.digest != staged.stage.digests.plugins {
-            return Err(stale(
-                "plugins are not the same executables any more".to_owned(),
-            ));
-        }
-        Ok(())
-    }
-
-    /// Terraform's plan representation of a stage.
-    pub async fn plan_json(&self, id: StageId) -> Result<serde_json::Value, EngineError> {
-        let staged = self.whole(id, false).await?;
-        let state = self.memory.state().read().await?;
-        Ok(plan_json::plan_json(&staged.stage, &state))
-    }
-
-    /// Changes what a stage's deploy would apply.
-    pub async fn select(&self, id: StageId, how: Select) -> Result<Selection, EngineError> {
-        let staged = self.whole(id, false).await?;
-        let store = self.memory.store();
-        let left: BTreeSet<String> = store
-            .stage(id)
-            .await?
-            .map(|r| r.left.into_iter().collect())
-            .unwrap_or_default();
-        let selection = select::select(&select::references(&staged.stage), &left, &how)?;
-        store.set_left(id, selection.left.clone()).await?;
-        self.bus.emit(EventKind::Selected {
-            stage: id,
-            taken: selection.taken.clone(),
-            left: selection.left.clone(),
-        });
-        Ok(selection)
-    }
 }
 
 /// Names, at most so many that they can be read.
-fn some(names: &[String]) -> String {
+pub(super) fn some(names: &[String]) -> String {
     const NAMED: usize = 8;
     let more = names.len().saturating_sub(NAMED);
     let named = names[..names.len() - more].join(", ");
@@ -400,20 +293,4 @@ fn some(names: &[String]) -> String {
     } else {
         format!("{named}, and {more} more")
     }
-}
-
-/// Which files are not as they were.
-pub(super) fn moved(then: &[(String, String)], now: &[(String, String)]) -> String {
-    let a: BTreeMap<&str, &str> = then.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
-    let b: BTreeMap<&str, &str> = now.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
-    let names: BTreeSet<&str> = a
-        .keys()
-        .chain(b.keys())
-        .copied()
-        .filter(|n| a.get(n) != b.get(n))
-        .collect();
-    format!(
-        "the configuration has changed since ({})",
-        names.into_iter().collect::<Vec<_>>().join(", ")
-    )
 }

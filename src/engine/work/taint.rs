@@ -2,17 +2,20 @@
 //! away says that the object is as it should be, and settles what is unknown of its provisioners.
 
 use super::by_hand::by_hand;
-use super::*;
+use super::verb::Work;
+use crate::engine::error::EngineError;
 use crate::engine::store::model::{StateEdit, StateObject, UnknownOutcome};
+use crate::engine::words::*;
 
 impl Work {
     /// Marks the current object of an instance, or takes its mark away.
     pub async fn taint(&self, address: String, tainted: bool) -> Result<StateChange, EngineError> {
         let _turn = self.turn.lock().await;
-        self.take_lock().await?;
+        self.begin_on_state(&StageRequest::default(), "taint")
+            .await?;
         let result = self.taint_locked(&address, tainted).await;
         let said = self.say_unknown().await;
-        self.unlock().await;
+        self.end_on_state().await;
         let change = result?;
         said.map(|()| change)
     }

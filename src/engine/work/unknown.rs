@@ -1,9 +1,13 @@
 //! Operations that were begun and whose end is not on record: said whenever the workspace is worked
 //! on, settled by reading back, and in the way of what would do them a second time.
 
-use super::*;
-use crate::engine::store::model::UnknownOutcome;
+use super::verb::Work;
+use crate::engine::error::EngineError;
+use crate::engine::stage::change::Stage;
+use crate::engine::store::model::{State, UnknownOutcome};
+use crate::engine::words::*;
 use lang::addr::{AbsInstance, Mode};
+use std::collections::{BTreeSet, HashMap};
 
 impl Work {
     /// Names what an earlier run left with an unknown outcome, and how each is settled.

@@ -2,10 +2,11 @@
 //! refuses it as a whole.
 
 use super::provider_addr;
-use crate::engine::words::StageRequest;
+use crate::engine::state::backend::Settings;
+use crate::engine::words::{StageMode, StageRequest};
 use cty::Value;
 use lang::addr::Mode;
-use lang::config::{self, Flag, Inputs, Module, RequiredProvider};
+use lang::config::{self, Encrypted, Flag, Inputs, Method, Module, RequiredProvider};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{FileId, SourceMap, Span};
 use sha2::{Digest, Sha256};
@@ -26,6 +27,25 @@ pub struct Loaded {
     pub snapshot: Vec<(String, String)>,
     /// Errors of values for variables, told when a stage is worked out.
     pub value_errors: Diagnostics,
+    /// What its test files add, where it is validated alone.
+    pub tested: config::Tested,
+}
+
+impl Loaded {
+    /// A module that a test is about, as a root to be validated alone.
+    pub fn apart(&self, root: Arc<Module>) -> Self {
+        Self {
+            root,
+            dir: self.dir.clone(),
+            sources: self.sources.clone(),
+            given: HashMap::new(),
+            config_digest: String::new(),
+            variables_digest: String::new(),
+            snapshot: self.snapshot.clone(),
+            value_errors: Diagnostics::new(),
+            tested: config::Tested::default(),
+        }
+    }
 }
 
 /// Reads a workspace; where `partial`, to be validated alone: variables need no values, and where
@@ -35,22 +55,18 @@ pub struct Loaded {
 /// Everything that is wrong with the configuration; the sources come along so that it can be shown.
 pub fn load(
     dir: &Path,
+    workspace: &str,
     request: &StageRequest,
     partial: bool,
 ) -> Result<(Loaded, Diagnostics), (SourceMap, Diagnostics)> {
     let sources = SourceMap::new();
-    let flags = request.vars.iter().map(|(name, text)| Flag::Var {
-        name: name.clone(),
-        text: text.clone(),
-    });
-    let files = request.var_files.iter().map(|f| Flag::File(f.clone()));
     let inputs = Inputs {
-        flags: files.chain(flags).collect(),
         partial,
-        ..Inputs::default()
-    }
-    .environment();
-    if !config::is_config_dir(dir) {
+        ..inputs(request, workspace)
+    };
+    // What is all to be destroyed needs none; there the state says what that is.
+    let destroys = request.mode == StageMode::Destroy && !partial;
+    if !destroys && !config::is_config_dir(dir) {
         let detail = format!(
             "The directory {} contains no configuration files (.tf, .tf.json). Go to the directory that has them, or name it with -C.",
             dir.display()
@@ -62,7 +78,7 @@ pub fn load(
     }
     let (loaded, mut diags) = config::load_root(dir, &sources, &inputs);
     if !partial {
-        diags.append(refused(dir, &loaded.root));
+        diags.append(refused(&loaded.root));
         diags.append(unencrypted(&loaded.root, &loaded.encrypted));
     }
     if diags.has_errors() {
@@ -87,6 +103,7 @@ pub fn load(
         config_digest: digest(snapshot.iter().map(|(n, t)| format!("{n}\0{t}"))),
         variables_digest: variables_digest(&given),
         value_errors: loaded.values.value_errors,
+        tested: loaded.tested,
         root: loaded.root,
         dir: dir.to_path_buf(),
         sources,
@@ -96,47 +113,36 @@ pub fn load(
     Ok((loaded, diags))
 }
 
-/// What flightdeck does not take over yet, said before anything is done.
-fn refused(dir: &Path, root: &Module) -> Diagnostics {
-    let mut diags = Diagnostics::new();
-    if let Some((kind, span)) = root.backend.as_ref().filter(|(kind, _)| &**kind != "local") {
-        let (what, detail) = if &**kind == "cloud" {
-            (
-                "Cloud block",
-                "The configuration keeps its state in a cloud service (cloud block), which flightdeck cannot use yet.".to_owned(),
-            )
-        } else {
-            (
-                "Backend",
-                format!(
-                    "The configuration keeps its state in the backend {kind:?}, which flightdeck cannot use yet; only \"local\" is."
-                ),
-            )
-        };
-        let remedy = "Take the block out in a copy of the directory to try flightdeck there; the state stays where it is until it can be adopted.";
-        diags.push(
-            Diagnostic::error(
-                format!("{what} is not supported yet"),
-                format!("{detail} {remedy}"),
-            )
-            .at(*span),
-        );
+/// What the operator gave, for the configuration of a workspace of this name.
+pub fn inputs(request: &StageRequest, workspace: &str) -> Inputs {
+    let flags = request.vars.iter().map(|(name, text)| Flag::Var {
+        name: name.clone(),
+        text: text.clone(),
+    });
+    let files = request.var_files.iter().map(|f| Flag::File(f.clone()));
+    Inputs {
+        flags: files.chain(flags).collect(),
+        workspace: workspace.into(),
+        ..Inputs::default()
     }
-    let file = dir.join("terraform.tfstate");
-    if let Ok(text) = lang::functions::read_regular(&file)
-        && has_resources(&text)
+    .environment()
+}
+
+/// A backend that cannot be used, said before anything is done.
+fn refused(root: &Module) -> Diagnostics {
+    let mut diags = Diagnostics::new();
+    if let Some((kind, span)) = &root.backend
+        && let Err(error) = Settings::new(kind)
     {
-        let detail = "The directory has a terraform.tfstate with resources in it, which another tool manages. flightdeck keeps its own state and cannot adopt that one yet; staging would plan to create everything a second time. Work in a copy of the directory without the file.";
-        diags.push(Diagnostic::error("State of another tool found", detail));
+        diags.error(*span, "Backend is not supported", error.to_string());
     }
     diags
 }
 
-/// What would have to be kept encrypted, and cannot be: nothing is written in plain text that is
-/// meant to be none.
-fn unencrypted(root: &Module, encrypted: &[(Arc<str>, Span)]) -> Diagnostics {
+/// What would have to be read encrypted, and cannot be; and what is kept as plain text though the
+/// state is not.
+fn unencrypted(root: &Module, encrypted: &[Encrypted]) -> Diagnostics {
     const SUMMARY: &str = "Encryption is not supported yet";
-    const REMEDY: &str = "It would be kept as plain text, and so nothing is done.";
     let mut diags = Diagnostics::new();
     let modules = root.all();
     let reads = modules.iter().any(|m| {
@@ -144,36 +150,33 @@ fn unencrypted(root: &Module, encrypted: &[(Arc<str>, Span)]) -> Diagnostics {
             .keys()
             .any(|r| r.mode == Mode::Data && &*r.kind == "terraform_remote_state")
     });
+    let really = |one: &&Encrypted| !matches!(one.methods.first(), Some(Method::Unencrypted));
     // Where no state of others is read, how it would be decrypted does not matter.
-    for (what, span) in encrypted
-        .iter()
-        .filter(|(what, _)| reads || !what.starts_with("remote_state"))
-    {
-        let detail = format!(
-            "The encryption block is in order, and has {what} encrypted, which flightdeck cannot do yet. {REMEDY} Take \"{what}\" out of the block in a copy of the directory to try flightdeck there."
+    let remote = |one: &&Encrypted| one.what.starts_with("remote_state");
+    for one in encrypted.iter().filter(really).filter(remote) {
+        if reads {
+            let what = &one.what;
+            let detail = format!(
+                "The encryption block is in order, and has {what} decrypted, which flightdeck cannot do yet. Take \"{what}\" out of the block in a copy of the directory to try flightdeck there."
+            );
+            diags.push(Diagnostic::error(SUMMARY, detail).at(one.span));
+        }
+    }
+    if let Some(one) = encrypted.iter().filter(really).find(|one| !remote(one)) {
+        let detail = "The state is encrypted where it lives. What flightdeck has on record itself, in .flightdeck/, is not: stages and a copy of the state are there as plain text, in a file that its owner alone can read.";
+        diags.warning(
+            one.span,
+            "The record of flightdeck is not encrypted",
+            detail,
         );
-        diags.push(Diagnostic::error(SUMMARY, detail).at(*span));
     }
     if std::env::var_os("TF_ENCRYPTION")
         .is_some_and(|text| !text.to_string_lossy().trim().is_empty())
     {
-        let detail = format!(
-            "TF_ENCRYPTION has something encrypted, which flightdeck cannot do yet. {REMEDY} Unset it to go on."
-        );
+        let detail = "TF_ENCRYPTION has something encrypted, which flightdeck cannot do yet. It would be kept as plain text, and so nothing is done. Say it in an encryption block, and unset it.";
         diags.push(Diagnostic::error(SUMMARY, detail));
     }
     diags
-}
-
-fn has_resources(text: &[u8]) -> bool {
-    match serde_json::from_slice::<serde_json::Value>(text) {
-        Ok(state) => state
-            .get("resources")
-            .and_then(serde_json::Value::as_array)
-            .is_some_and(|r| !r.is_empty()),
-        // Not to be read as state (encrypted, damaged): it holds something all the same.
-        Err(_) => !text.is_empty(),
-    }
 }
 
 /// All texts that were read from files.

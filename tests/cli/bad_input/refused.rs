@@ -40,9 +40,11 @@ fn plain() -> Vec<Case> {
             .main(format!("{}resource \"terraform_data\" \"b\" {{\n  for_each = toset([terraform_data.a.id])\n}}\n", with_a("")))
             .at("main.tf", 4, 14),
         case("plugin missing", "acme/x").main(ACME).at("main.tf", 3, 9).code(3),
-        case("cloud block", "take the block out").main("terraform {\n  cloud {\n    organization = \"o\"\n  }\n}\n").at("main.tf", 2, 3),
-        case("backend", "the backend \"s3\"").main("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n  }\n}\n").at("main.tf", 2, 3),
-        case("state of another tool", "terraform.tfstate").main(with_a("")).file("terraform.tfstate", STATE),
+        case("cloud block", "tofu init -migrate-state").main("terraform {\n  cloud {\n    organization = \"o\"\n  }\n}\n").at("main.tf", 2, 3),
+        case("backend", "the backend \"consul\"").main("terraform {\n  backend \"consul\" {\n    path = \"b\"\n  }\n}\n").at("main.tf", 2, 3),
+        case("half a backend", "the argument \"key\" is not said").main("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    region = \"r\"\n  }\n}\n").at("main.tf", 2, 3),
+        case("argument of a backend", "no argument \"adress\"").main("terraform {\n  backend \"http\" {\n    adress = \"b\"\n  }\n}\n").at("main.tf", 2, 3),
+        case("a state that is none", "\"resources\": invalid type").main(with_a("")).file("terraform.tfstate", STATE),
     ]
 }
 
@@ -50,12 +52,12 @@ fn plain() -> Vec<Case> {
 fn not_accepted() -> Vec<Case> {
     let lab = |name, says| case(name, says).file("versions.tf", LAB);
     vec![
-        case("module of a registry", "registries, git and archives are not supported yet")
+        case("module of a registry", "is not installed yet")
             .main("module \"m\" {\n  source = \"acme/network/aws\"\n}\n")
-            .at("main.tf", 2, 12),
-        case("module from git", "registries, git and archives are not supported yet")
+            .at("main.tf", 1, 1),
+        case("module from git", "is not installed yet")
             .main("module \"m\" {\n  source = \"git::https://example.com/m.git?ref=v1\"\n}\n")
-            .at("main.tf", 2, 12),
+            .at("main.tf", 1, 1),
         case("version of a module", "a module of a local path has no versions")
             .main("module \"m\" {\n  source  = \"./m\"\n  version = \"1.0.0\"\n}\n")
             .file("m/main.tf", "")
@@ -63,9 +65,9 @@ fn not_accepted() -> Vec<Case> {
         lab("ephemeral resource of no type", "does not support ephemeral resource \"lab_token\"")
             .main("\nephemeral \"lab_token\" \"t\" {\n}\n")
             .at("main.tf", 2, 1),
-        case("encryption of the state", "has state encrypted, which flightdeck cannot do yet")
-            .main("terraform {\n  encryption {\n    key_provider \"pbkdf2\" \"k\" {\n      passphrase = \"sixteen letters!\"\n    }\n    method \"aes_gcm\" \"m\" {\n      keys = key_provider.pbkdf2.k\n    }\n    state {\n      method = method.aes_gcm.m\n    }\n  }\n}\n")
-            .at("main.tf", 9, 5),
+        case("encryption with a key from a cloud", "with a key of the key provider \"aws_kms\", which flightdeck cannot do")
+            .main("terraform {\n  encryption {\n    key_provider \"aws_kms\" \"k\" {\n      kms_key_id = \"x\"\n      key_spec   = \"AES_256\"\n    }\n    method \"aes_gcm\" \"m\" {\n      keys = key_provider.aws_kms.k\n    }\n    state {\n      method = method.aes_gcm.m\n    }\n  }\n}\n")
+            .at("main.tf", 10, 5),
         case("another edition", "language edition \"tofu2099\" is not supported")
             .main("terraform {\n}\nlanguage {\n  edition = tofu2099\n}\n")
             .at("main.tf", 4, 13),

@@ -189,6 +189,22 @@ fn an_override_file_has_one_cloud_block() {
             verdict: Refused(&[("override.tf", 2), ("override.tf", 7)]),
         },
         Case {
+            name: "of a backend and a cloud block the backend is one too many",
+            files: &[
+                ("a.tf", "terraform {\n  backend \"local\" {}\n}\n"),
+                ("b.tf", "terraform {\n  cloud {}\n}\n"),
+            ],
+            verdict: Invalid(&[("a.tf", 2)]),
+        },
+        Case {
+            name: "in whichever order",
+            files: &[
+                ("a.tf", "terraform {\n  cloud {}\n}\n"),
+                ("b.tf", "terraform {\n  backend \"local\" {}\n}\n"),
+            ],
+            verdict: Invalid(&[("b.tf", 2)]),
+        },
+        Case {
             name: "two backends",
             files: &[("main.tf", "locals {}\n"), ("override.tf", BACKENDS)],
             verdict: Refused(&[("override.tf", 6)]),
@@ -201,6 +217,142 @@ fn an_override_file_has_one_cloud_block() {
                 ("b_override.tf", "terraform {\n  backend \"local\" {}\n}\n"),
             ],
             verdict: Staged(&[]),
+        },
+    ]);
+}
+
+#[test]
+fn how_a_condition_stands_is_seen_by_the_plan() {
+    const VALUES: &str = "locals {\n  no = false\n  nothing = null\n  text = \"maybe\"\n}\n";
+    macro_rules! resource {
+        ($name:literal, $kind:literal, $condition:literal, $message:literal, $verdict:expr) => {
+            Case {
+                name: $name,
+                files: &[
+                    ("locals.tf", VALUES),
+                    (
+                        "main.tf",
+                        concat!(
+                            "resource \"terraform_data\" \"a\" {\n  lifecycle {\n    ",
+                            $kind,
+                            " {\n      condition     = ",
+                            $condition,
+                            "\n      error_message = ",
+                            $message,
+                            "\n    }\n  }\n}\n"
+                        ),
+                    ),
+                ],
+                verdict: $verdict,
+            }
+        };
+    }
+    macro_rules! assertion {
+        ($name:literal, $condition:literal, $message:literal, $verdict:expr) => {
+            Case {
+                name: $name,
+                files: &[
+                    ("locals.tf", VALUES),
+                    (
+                        "main.tf",
+                        concat!(
+                            "check \"c\" {\n  assert {\n    condition     = ",
+                            $condition,
+                            "\n    error_message = ",
+                            $message,
+                            "\n  }\n}\n"
+                        ),
+                    ),
+                ],
+                verdict: $verdict,
+            }
+        };
+    }
+    judge(&[
+        resource!(
+            "never met",
+            "precondition",
+            "local.no",
+            "\"x\"",
+            OnlyValid(&[("main.tf", 4)])
+        ),
+        resource!(
+            "never met by what is made",
+            "postcondition",
+            "local.no && self.id != null",
+            "\"x\"",
+            OnlyValid(&[("main.tf", 4)])
+        ),
+        resource!(
+            "null",
+            "precondition",
+            "local.nothing",
+            "\"x\"",
+            OnlyValid(&[("main.tf", 4)])
+        ),
+        resource!(
+            "no bool",
+            "precondition",
+            "local.text",
+            "\"x\"",
+            OnlyValid(&[("main.tf", 4)])
+        ),
+        resource!(
+            "a message that is none",
+            "precondition",
+            "local.no",
+            "local.nothing",
+            OnlyValid(&[("main.tf", 5)])
+        ),
+        resource!(
+            "what cannot be evaluated is wrong in any case",
+            "precondition",
+            "local.no.x",
+            "\"x\"",
+            Invalid(&[("main.tf", 4)])
+        ),
+        resource!(
+            "its message neither",
+            "postcondition",
+            "local.no",
+            "local.no.x",
+            Invalid(&[("main.tf", 5)])
+        ),
+        assertion!("never met", "local.no", "\"x\"", Warned(&[])),
+        assertion!(
+            "null",
+            "local.nothing",
+            "\"x\"",
+            OnlyValid(&[("main.tf", 3)])
+        ),
+        assertion!(
+            "not to be evaluated",
+            "local.no.x",
+            "\"x\"",
+            OnlyValid(&[("main.tf", 3)])
+        ),
+        assertion!(
+            "names are looked up",
+            "local.nope",
+            "\"x\"",
+            Invalid(&[("main.tf", 3)])
+        ),
+        assertion!(
+            "its message is evaluated",
+            "local.no",
+            "local.nothing",
+            Invalid(&[("main.tf", 4)])
+        ),
+        Case {
+            name: "an output's is looked at before, where it is known",
+            files: &[
+                ("locals.tf", VALUES),
+                (
+                    "main.tf",
+                    "output \"o\" {\n  value = 1\n  precondition {\n    condition     = local.no\n    error_message = \"x\"\n  }\n}\n",
+                ),
+            ],
+            verdict: Invalid(&[("main.tf", 4)]),
         },
     ]);
 }

@@ -16,6 +16,7 @@ mod provider_instances;
 mod provisioners;
 mod refused;
 mod rules;
+mod tested;
 mod unknown;
 mod warned;
 
@@ -36,6 +37,8 @@ pub(super) enum Verdict {
     Outputs(&'static [(&'static str, &'static str)]),
     /// It is refused at these places and no other: file and line.
     Refused(&'static [(&'static str, u64)]),
+    /// It is not valid, by itself: at these places and no other.
+    Invalid(&'static [(&'static str, u64)]),
     /// It is valid by itself, and staging it is refused at these places and no other.
     OnlyValid(&'static [(&'static str, u64)]),
     /// It is valid, with warnings at these places and no other.
@@ -53,6 +56,13 @@ pub(super) fn judge(cases: &[Case]) {
 
 fn differs(case: &Case) -> Option<String> {
     let workspace = Workspace::new(case.files);
+    if let Verdict::Invalid(places) = case.verdict {
+        let run = workspace.run(&["validate", "--json"]);
+        return match run.code {
+            Some(1) => other_places(&run, "error", places),
+            _ => Some(format!("valid: {run:#?}")),
+        };
+    }
     if let Verdict::OnlyValid(_) | Verdict::Warned(_) = case.verdict {
         let run = workspace.run(&["validate", "--json"]);
         if run.code != Some(0) {
@@ -97,7 +107,9 @@ fn differs(case: &Case) -> Option<String> {
             let other: Vec<_> = outputs.iter().filter(|output| !is(output)).collect();
             (!other.is_empty()).then(|| format!("not {other:?}: {}", plan["output_changes"]))
         }
-        Verdict::Refused(_) | Verdict::OnlyValid(_) | Verdict::Warned(_) => None,
+        Verdict::Refused(_) | Verdict::Invalid(_) | Verdict::OnlyValid(_) | Verdict::Warned(_) => {
+            None
+        }
     }
 }
 

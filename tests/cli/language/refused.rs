@@ -164,3 +164,25 @@ fn what_decides_over_objects_must_be_fit_to_decide() {
         },
     ]);
 }
+
+#[test]
+fn what_is_part_of_the_engine_has_no_versions_to_choose_from() {
+    judge(&[
+        Case {
+            name: "by its name alone",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = {\n      version = \"1.2.0\"\n    }\n  }\n}\n",
+            )],
+            verdict: Invalid(&[("main.tf", 3)]),
+        },
+        Case {
+            name: "without one",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = {\n      source = \"terraform.io/builtin/terraform\"\n    }\n  }\n}\n",
+            )],
+            verdict: Staged(&[]),
+        },
+    ]);
+}

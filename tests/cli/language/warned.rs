@@ -131,3 +131,52 @@ fn what_is_given_for_an_attribute_that_the_type_has_not_is_warned_about() {
         },
     ]);
 }
+
+#[test]
+fn a_backend_of_a_called_module_is_ignored_with_a_warning_and_a_cloud_block_without() {
+    macro_rules! child {
+        ($name:literal, $block:literal, $lines:expr) => {
+            Case {
+                name: $name,
+                files: &[
+                    ("main.tf", CALL),
+                    ("m/main.tf", concat!("terraform {\n  ", $block, " {}\n}\n")),
+                ],
+                verdict: Warned($lines),
+            }
+        };
+    }
+    judge(&[
+        child!("a backend", "backend \"local\"", &[("m/main.tf", 2)]),
+        child!("a cloud block", "cloud", &[]),
+    ]);
+}
+
+#[test]
+fn what_the_provider_alone_sets_cannot_be_ignored() {
+    macro_rules! ignored {
+        ($name:literal, $what:literal, $lines:expr) => {
+            Case {
+                name: $name,
+                files: &[(
+                    "main.tf",
+                    concat!(
+                        "resource \"terraform_data\" \"a\" {\n  lifecycle {\n    ignore_changes = [",
+                        $what,
+                        "]\n  }\n}\n"
+                    ),
+                )],
+                verdict: Warned($lines),
+            }
+        };
+    }
+    judge(&[
+        ignored!("its id", "id", &[("main.tf", 1)]),
+        ignored!("what is configured", "input", &[]),
+        ignored!(
+            "both",
+            "input, id, output",
+            &[("main.tf", 1), ("main.tf", 1)]
+        ),
+    ]);
+}

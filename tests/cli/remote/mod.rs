@@ -27,7 +27,7 @@ fn program() -> Option<PathBuf> {
         .map(PathBuf::from)
         .find(|p| p.exists());
     if found.is_none() {
-        eprintln!("skipped: no sshd on this machine (openssh-server brings it)");
+        cty::testing::skipped("no sshd on this machine (openssh-server brings it)");
     }
     found
 }

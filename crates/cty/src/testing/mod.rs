@@ -4,7 +4,9 @@
 
 mod go;
 mod schemas;
+mod skip;
 mod vectors;
 
 pub use schemas::schema;
+pub use skip::skipped;
 pub use vectors::{optional_value, path_marks, readable, recorded, ty, types, value, vectors};

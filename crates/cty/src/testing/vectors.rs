@@ -67,7 +67,7 @@ pub fn vectors(name: &str) -> Option<Vec<serde_json::Value>> {
         .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/vectors").into());
     let file = std::path::Path::new(&folder).join(name);
     let Ok(text) = std::fs::read_to_string(&file) else {
-        println!("skipped: {} is not there", file.display());
+        super::skipped(&format!("{} is not there", file.display()));
         return None;
     };
     let rows: Vec<serde_json::Value> = text

@@ -101,13 +101,15 @@ fn take_settings(
     for (kind, span, body) in own.backends {
         let is_cloud = &*kind == "cloud";
         // An override takes the place of what other files say, and not of what itself says.
+        let before = module.backend.as_ref();
         let other = match is_override {
             true => in_this_file[usize::from(is_cloud)].then_some(is_cloud),
-            false => module
-                .backend
-                .as_ref()
-                .map(|(other, _)| &**other == "cloud"),
+            false => before.map(|(other, _)| &**other == "cloud"),
         };
+        // Of a backend and a cloud block it is the backend that is one too many.
+        let place = before
+            .filter(|_| other == Some(false) && is_cloud)
+            .map_or(span, |(_, place)| *place);
         match other {
             Some(other) => {
                 let (summary, detail) = match (other, is_cloud) {
@@ -124,7 +126,7 @@ fn take_settings(
                         "A module may have either a backend or a cloud block.",
                     ),
                 };
-                diags.error(span, summary, detail);
+                diags.error(place, summary, detail);
             }
             // Of both in one override the cloud block counts, whichever comes first.
             None if is_override && !is_cloud && in_this_file[1] => {}

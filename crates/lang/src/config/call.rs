@@ -145,7 +145,7 @@ pub(super) fn arguments(
         .collect()
 }
 
-fn passed_providers(
+pub(super) fn passed_providers(
     attribute: &Attribute,
     diags: &mut Diagnostics,
 ) -> Vec<(ProviderRef, ProviderRef)> {

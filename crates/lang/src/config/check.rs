@@ -116,6 +116,7 @@ fn within(
     for reference in uses.chain(passes) {
         undefined_alias(module, reference, &known, diags);
     }
+    passing::names(module, diags);
     passing::on(module, call, diags);
     passing::stand_ins(module, diags);
     instances(module, &configured, diags);

@@ -28,6 +28,8 @@ pub(super) struct Declared {
     pub(super) kind: Arc<str>,
     pub(super) name: Arc<str>,
     pub(super) body: Body,
+    /// What a key's metadata is filed under.
+    pub(super) metadata: Arc<str>,
 }
 
 /// A `state`, `plan`, … block.
@@ -91,8 +93,9 @@ fn only_one<'a>(blocks: impl Iterator<Item = &'a Block>, kind: &str, diags: &mut
 fn declared(block: &Block, own: &[&str], diags: &mut Diagnostics) -> Declared {
     let (content, body, found) = block.body.partial_content(&BodySchema::new().optional(own));
     diags.append(found);
+    let mut alias = None;
     for attribute in content.attributes.values() {
-        constant::text(attribute, diags);
+        alias = constant::text(attribute, diags).or(alias);
     }
     for label in &block.labels {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -107,9 +110,12 @@ fn declared(block: &Block, own: &[&str], diags: &mut Diagnostics) -> Declared {
             ));
         }
     }
+    let (kind, name) = (block.labels[0].text.clone(), block.labels[1].text.clone());
+    let own = || format!("{}.{kind}.{name}", block.type_name);
     Declared {
-        kind: block.labels[0].text.clone(),
-        name: block.labels[1].text.clone(),
+        metadata: alias.map_or_else(|| own().into(), |alias| alias.to_string().into()),
+        kind,
+        name,
         body,
     }
 }

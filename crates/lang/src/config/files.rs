@@ -19,15 +19,44 @@ pub(super) struct ConfigFile {
 /// Largest file that is read, in bytes.
 const MAX_FILE: u64 = 64 << 20;
 
+/// Extensions of test files, each with the one that takes its place.
+const TESTS: [(&str, &str); 4] = [
+    (".tftest.hcl", ".tofutest.hcl"),
+    (".tofutest.hcl", ".tofutest.hcl"),
+    (".tftest.json", ".tofutest.json"),
+    (".tofutest.json", ".tofutest.json"),
+];
+
+/// Names of the test files of a directory, in order.
+pub(super) fn tests(dir: &Path) -> std::io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !is_ignored(&name) && !entry.path().is_dir() && TESTS.iter().any(|t| name.ends_with(t.0))
+        {
+            names.push(name);
+        }
+    }
+    names.sort();
+    let taken_place_of = |name: &String| {
+        let parts = TESTS
+            .iter()
+            .find_map(|(own, other)| Some((name.strip_suffix(own)?, own, other)));
+        parts.is_some_and(|(base, own, other)| {
+            own != other && names.contains(&format!("{base}{other}"))
+        })
+    };
+    Ok(names
+        .iter()
+        .filter(|name| !taken_place_of(name))
+        .cloned()
+        .collect())
+}
+
 /// The extension of a configuration file and whether it is OpenTofu's own.
 fn extension(name: &str) -> Option<(&'static str, bool)> {
-    const TESTS: [&str; 4] = [
-        ".tftest.hcl",
-        ".tofutest.hcl",
-        ".tftest.json",
-        ".tofutest.json",
-    ];
-    if TESTS.iter().any(|t| name.ends_with(t)) {
+    if TESTS.iter().any(|(test, _)| name.ends_with(test)) {
         return None;
     }
     [

@@ -23,6 +23,10 @@ pub struct Inputs {
     /// Whether variables may have no value, and what a caller would pass need not be there: a
     /// configuration is validated by itself.
     pub partial: bool,
+    /// The selected workspace, `terraform.workspace`; empty for the default one.
+    pub workspace: Arc<str>,
+    /// The data directory, seen from the configuration's; empty where it is `.terraform`.
+    pub data_dir: PathBuf,
 }
 
 /// One flag.
@@ -40,7 +44,7 @@ pub enum Flag {
 }
 
 impl Inputs {
-    /// With the `TF_VAR_…` variables of this process's environment.
+    /// With the `TF_VAR_…` variables of this process's environment, and its `TF_DATA_DIR`.
     pub fn environment(mut self) -> Inputs {
         self.env = std::env::vars_os()
             .filter_map(|(k, v)| {
@@ -51,7 +55,17 @@ impl Inputs {
             })
             .collect();
         self.env.sort();
+        self.data_dir = std::env::var_os("TF_DATA_DIR").unwrap_or_default().into();
         self
+    }
+
+    /// The data directory, seen from the configuration's.
+    #[must_use]
+    pub fn data_dir(&self) -> &Path {
+        match self.data_dir.as_os_str().is_empty() {
+            true => Path::new(".terraform"),
+            false => &self.data_dir,
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use cty::{Type, Value};
 use super::encryption::{Declared, Encryption, Target};
 use super::pbkdf2::{BYTES, length};
 use super::statics::Statics;
+use super::ways::{Encrypted, Key, Method};
 use crate::body::{Attribute, BodySchema};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::eval;
@@ -26,12 +27,12 @@ const REMOTE: [&str; 5] = ["aws_kms", "gcp_kms", "azure_vault", "openbao", "exte
 /// Bytes of keys for AES.
 const AES: [u64; 3] = [16, 24, 32];
 
-/// Looks at all that is to be encrypted. Answers what really is: the word for it and its block.
+/// Looks at all that is to be encrypted. Answers what really is.
 pub(super) fn check(
     encryption: &Encryption,
     statics: &Statics<'_>,
     diags: &mut Diagnostics,
-) -> Vec<(Arc<str>, Span)> {
+) -> Vec<Encrypted> {
     for _ in encryption.methods.iter().filter(|m| &*m.kind == PLAIN) {
         let detail = "With the method unencrypted, what it is used for is kept as plain text. It is meant for the way into encryption and out of it.";
         diags.warning(encryption.span, "Unencrypted method configured", detail);
@@ -51,18 +52,25 @@ pub(super) fn check(
             diags.error(encryption.span, "Unencrypted method is forbidden", detail);
             continue;
         }
-        // The others are for reading what was written before.
-        let Some(first) = methods.first().filter(|m| &*m.kind != PLAIN) else {
-            continue;
-        };
-        Setup {
+        let mut setup = Setup {
             encryption,
             statics,
             made: HashMap::new(),
+        };
+        let mut ways = Vec::new();
+        for (at, method) in methods.iter().enumerate() {
+            // Those after the first are for reading what was written before, and what is wrong with
+            // them shows when they are needed.
+            let mut unsaid = Diagnostics::new();
+            let said = if at == 0 { &mut *diags } else { &mut unsaid };
+            ways.push(setup.method(method, said));
         }
-        .method(first, diags);
         if !wrong(diags) {
-            out.push((word.clone(), target.span));
+            out.push(Encrypted {
+                what: word.clone(),
+                span: target.span,
+                methods: ways,
+            });
         }
     }
     out
@@ -127,14 +135,18 @@ fn two(traversal: &Traversal) -> Option<(&str, &str)> {
 pub(super) struct Setup<'a> {
     encryption: &'a Encryption,
     statics: &'a Statics<'a>,
-    /// The length of each key that was looked at; `None` while it is being looked at, and where it
-    /// is wrong.
-    made: HashMap<(Arc<str>, Arc<str>), Option<u64>>,
+    /// Each key that was looked at, with its length; `None` while it is being looked at, and where
+    /// it is wrong.
+    made: Made,
 }
 
+type Made = HashMap<(Arc<str>, Arc<str>), Option<(u64, Arc<Key>)>>;
+
 impl Setup<'_> {
-    fn method(&mut self, method: &Declared, diags: &mut Diagnostics) {
+    fn method(&mut self, method: &Declared, diags: &mut Diagnostics) -> Method {
+        let other = Method::Other(method.kind.clone());
         let schema = match &*method.kind {
+            PLAIN => return Method::Unencrypted,
             "aes_gcm" => BodySchema::new().required(&["keys"]).optional(&["aad"]),
             "external" => {
                 BodySchema::new().optional(&["keys", "encrypt_command", "decrypt_command"])
@@ -143,22 +155,30 @@ impl Setup<'_> {
                 let detail = format!(
                     "There is no encryption method {kind:?}; aes_gcm, external and unencrypted there are."
                 );
-                return diags.push(Diagnostic::error("Unknown encryption method type", detail));
+                diags.push(Diagnostic::error("Unknown encryption method type", detail));
+                return other;
             }
         };
         let (content, found) = method.body.content(&schema);
         let failed = found.has_errors();
         diags.append(found);
         if failed {
-            return;
+            return other;
         }
+        let (mut found, mut aad) = (None, Vec::new());
         for (name, attribute) in &content.attributes {
             let Some(value) = self.value(&attribute.expr, diags) else {
                 continue;
             };
+            if &**name == "aad" {
+                let bytes = value.as_slice().unwrap_or_default().iter();
+                let byte = |v: &Value| v.as_number().and_then(|n| u8::try_from(n.to_u64()?).ok());
+                aad = bytes.filter_map(byte).collect();
+            }
             if &**name != "keys" {
                 continue;
             }
+            found = self.key_of(&value);
             let Some(bytes) = length(&value, attribute.expr.span, diags) else {
                 continue;
             };
@@ -176,6 +196,21 @@ impl Setup<'_> {
                 diags.push(Diagnostic::error("Invalid method configuration", detail));
             }
         }
+        match found {
+            Some(key) if &*method.kind == "aes_gcm" => Method::AesGcm { key, aad },
+            _ => other,
+        }
+    }
+
+    /// The key that a value stands for.
+    pub(super) fn key_of(&self, value: &Value) -> Option<Arc<Key>> {
+        let fields = value.as_map()?;
+        let Some(id) = fields.get(ID).and_then(|id| id.as_str().map(str::to_owned)) else {
+            return Some(Arc::new(Key::Written));
+        };
+        let (kind, name) = id.split_once('.')?;
+        let made = self.made.get(&(kind.into(), name.into()))?.as_ref()?;
+        Some(made.1.clone())
     }
 
     /// The value of an expression over static values and keys; `None` with errors. What is
@@ -198,12 +233,7 @@ impl Setup<'_> {
             return None;
         }
         if let Some((kind, name)) = named.as_ref().and_then(two) {
-            return self
-                .made
-                .get(&(kind.into(), name.into()))
-                .copied()
-                .flatten()
-                .map(key);
+            return made(&self.made, kind, name);
         }
         let (value, found) = eval::evaluate(
             expr,
@@ -250,15 +280,20 @@ impl Setup<'_> {
             return false;
         };
         self.made.insert(id.clone(), None);
-        let bytes = self.key_provider(declared, diags);
-        self.made.insert(id, bytes);
-        bytes.is_some()
+        let key = self.key_provider(declared, diags);
+        let good = key.is_some();
+        self.made.insert(id, key);
+        good
     }
 
-    /// The length of the key that a provider gives; `None` with errors.
-    fn key_provider(&mut self, declared: &Declared, diags: &mut Diagnostics) -> Option<u64> {
+    /// The key that a provider gives, with its length; `None` with errors.
+    fn key_provider(
+        &mut self,
+        declared: &Declared,
+        diags: &mut Diagnostics,
+    ) -> Option<(u64, Arc<Key>)> {
         let mark = diags.len();
-        let bytes = match &*declared.kind {
+        let key = match &*declared.kind {
             "pbkdf2" => self.pbkdf2(declared, diags),
             kind if REMOTE.contains(&kind) => {
                 for attribute in declared.body.just_attributes().0.values() {
@@ -266,7 +301,7 @@ impl Setup<'_> {
                 }
                 // How long their keys are is for them to say; all of them are asked for as many
                 // bytes as fit.
-                Some(32)
+                Some((32, Arc::new(Key::Remote(declared.kind.clone()))))
             }
             kind => {
                 let detail = format!(
@@ -277,7 +312,7 @@ impl Setup<'_> {
                 None
             }
         };
-        bytes.filter(|_| !diags.0[mark..].iter().any(Diagnostic::is_error))
+        key.filter(|_| !diags.0[mark..].iter().any(Diagnostic::is_error))
     }
 
     pub(super) fn of_type(
@@ -305,27 +340,29 @@ impl Setup<'_> {
     }
 }
 
+/// Which key a value stands for; as [`BYTES`], no configuration can write that.
+const ID: &str = "type and name of the key";
+
 /// A key as expressions see it.
-fn key(bytes: u64) -> Value {
-    Value::object([(Arc::from(BYTES), Value::number(bytes))])
+fn made(all: &Made, kind: &str, name: &str) -> Option<Value> {
+    let (bytes, _) = all.get(&(kind.into(), name.into()))?.as_ref()?;
+    Some(Value::object([
+        (Arc::from(BYTES), Value::number(*bytes)),
+        (Arc::from(ID), Value::string(format!("{kind}.{name}"))),
+    ]))
 }
 
 /// Static values, and the keys that were looked at.
 struct WithKeys<'a> {
     statics: &'a Statics<'a>,
-    made: &'a HashMap<(Arc<str>, Arc<str>), Option<u64>>,
+    made: &'a Made,
 }
 
 impl Scope for WithKeys<'_> {
     fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics> {
         let known = two(traversal).filter(|_| &*traversal.root == "key_provider");
-        match known.and_then(|(kind, name)| {
-            self.made
-                .get(&(kind.into(), name.into()))
-                .copied()
-                .flatten()
-        }) {
-            Some(bytes) => Ok((key(bytes), 2)),
+        match known.and_then(|(kind, name)| made(self.made, kind, name)) {
+            Some(key) => Ok((key, 2)),
             None => self.statics.resolve(traversal, 0),
         }
     }

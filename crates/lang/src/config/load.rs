@@ -1,20 +1,24 @@
-//! The tree of modules from directories. Local sources only; what a source refers to must be known
-//! while loading.
+//! The tree of modules from directories. What a source refers to must be known while loading; where
+//! a module lies that is elsewhere is for [`Packages`] to say.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cty::Type;
-
 use super::assemble::assemble;
+use super::backend::backend;
 use super::call::{CallBlock, arguments};
+use super::call_source::source;
 use super::inputs::{Inputs, RootValues, collect};
+use super::manifest::{Asked, Installed, Packages};
 use super::model::{Module, Variable};
+use super::module_source::ModuleSource;
 use super::repeat::repeated_over;
 use super::statics::{Given, Statics};
+use super::tested::Tested;
 use super::version::VersionConstraint;
-use super::{check, files, keys, language};
+use super::ways::Encrypted;
+use super::{check, files, keys, language, tested};
 use crate::addr::ModulePath;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::{SourceMap, Span};
@@ -29,14 +33,27 @@ pub struct Loaded {
     pub root: Arc<Module>,
     /// Values of the root module's variables.
     pub values: RootValues,
-    /// What the root's `encryption` block has encrypted: the word for it, and its place.
-    pub encrypted: Vec<(Arc<str>, Span)>,
+    /// What the root's `encryption` block has encrypted, and how.
+    pub encrypted: Vec<Encrypted>,
+    /// What its test files add, where it is validated by itself.
+    pub tested: Tested,
 }
 
 /// Reads the configuration in `dir`. Whatever can be said without evaluating resources is said, all
 /// of it; with errors, what is returned is incomplete. File names in diagnostics are relative to
 /// `dir`.
 pub fn load_root(dir: &Path, sources: &SourceMap, inputs: &Inputs) -> (Loaded, Diagnostics) {
+    let mut installed = Installed::new(dir, inputs.data_dir());
+    load_with(dir, sources, inputs, &mut installed)
+}
+
+/// The same with modules from wherever `packages` has them.
+pub fn load_with(
+    dir: &Path,
+    sources: &SourceMap,
+    inputs: &Inputs,
+    packages: &mut dyn Packages,
+) -> (Loaded, Diagnostics) {
     let mut diags = Diagnostics::new();
     let Some((mut root, calls)) = read_module(dir, "", sources, &mut diags) else {
         diags.push(Diagnostic::error(
@@ -48,16 +65,24 @@ pub fn load_root(dir: &Path, sources: &SourceMap, inputs: &Inputs) -> (Loaded, D
         ));
         return (Loaded::default(), diags);
     };
+    let tests = match inputs.partial {
+        true => tested::read(dir, sources, &mut diags),
+        false => Vec::new(),
+    };
     let mut input_errors = Diagnostics::new();
     let values = collect(&root, dir, inputs, sources, &mut input_errors);
     let given: Given<'_> =
         &|name: &str, _depth: usize| Ok(values.values.get(name).map(|v| v.value.clone()));
     let mut loader = Loader {
         sources,
+        packages,
+        root: dir.to_path_buf(),
+        base: Vec::new(),
         dirs: vec![dir.to_path_buf()],
     };
     root.dir = dir.to_path_buf();
     root.dir_text = ".".to_owned();
+    root.workspace = inputs.workspace.clone();
     backend(&root, given, &mut diags);
     provider_instances(&mut root, given, &mut diags);
     // What it comes to is asked where something is kept, and not of a configuration as such.
@@ -66,8 +91,15 @@ pub fn load_root(dir: &Path, sources: &SourceMap, inputs: &Inputs) -> (Loaded, D
         .map(|e| keys::check(e, &Statics::new(&root, given), &mut diags))
         .unwrap_or_default();
     loader.children(&mut root, calls, "", given, &mut diags);
+    let modules = tested::modules(&mut loader, &root, &tests, given, &mut diags);
     if !diags.has_errors() {
         check::providers(&root, inputs.partial, &mut diags);
+        for module in modules.values() {
+            check::providers(module, true, &mut diags);
+        }
+        for file in &tests {
+            tested::providers(&root, &modules, file, &mut diags);
+        }
     }
     // What the operator gave is looked at only where the configuration itself is in order.
     if !diags.has_errors() {
@@ -75,18 +107,27 @@ pub fn load_root(dir: &Path, sources: &SourceMap, inputs: &Inputs) -> (Loaded, D
     }
     if !diags.has_errors() {
         check::arguments(&root, &mut diags);
+        for module in modules.values() {
+            check::arguments(module, &mut diags);
+        }
     }
+    let mut faults = Diagnostics::new();
+    tests.iter().for_each(|file| file.check(&mut faults));
     (
         Loaded {
             root: Arc::new(root),
             values,
             encrypted,
+            tested: Tested {
+                modules: modules.into_values().collect(),
+                faults,
+            },
         },
         diags,
     )
 }
 
-fn read_module(
+pub(super) fn read_module(
     dir: &Path,
     prefix: &str,
     sources: &SourceMap,
@@ -108,13 +149,57 @@ fn read_module(
     Some((module, calls))
 }
 
-struct Loader<'a> {
+pub(super) struct Loader<'a> {
     sources: &'a SourceMap,
+    packages: &'a mut dyn Packages,
+    root: PathBuf,
+    /// What stands before the names of calls where a module is loaded apart.
+    base: Vec<String>,
     /// The directories of the modules that call each other down to here.
     dirs: Vec<PathBuf>,
 }
 
 impl Loader<'_> {
+    /// A module that no other calls, as a root of its own. `given` has values for its variables,
+    /// before their defaults, `key` the names that its own calls are known by.
+    pub(super) fn apart(
+        &mut self,
+        source: &str,
+        key: Vec<String>,
+        span: Span,
+        given: Given<'_>,
+        diags: &mut Diagnostics,
+    ) -> Option<Module> {
+        let dir = files::join(self.dirs.first()?, source);
+        let shown = files::join(Path::new(""), source)
+            .to_string_lossy()
+            .into_owned();
+        let Some((mut module, calls)) = read_module(&dir, &shown, self.sources, diags) else {
+            let detail = format!(
+                "The directory {shown} could not be read: it does not exist or is no directory."
+            );
+            diags.error(span, "Unreadable module directory", detail);
+            return None;
+        };
+        module.dir = dir.clone();
+        module.dir_text = shown.clone();
+        if let Some(import) = module.imports.first() {
+            let detail = "Import blocks are only allowed in the root module.";
+            diags.error(import.span, "Invalid import configuration", detail);
+        }
+        let defaults: BTreeMap<Arc<str>, Variable> = module.variables.clone();
+        let inner: Given<'_> = &|name: &str, depth: usize| {
+            let default = || defaults.get(name).and_then(|v| v.default.clone());
+            Ok(given(name, depth)?.or_else(default))
+        };
+        provider_instances(&mut module, inner, diags);
+        let dirs = std::mem::replace(&mut self.dirs, vec![dir]);
+        let base = std::mem::replace(&mut self.base, key);
+        self.children(&mut module, calls, &shown, inner, diags);
+        (self.dirs, self.base) = (dirs, base);
+        Some(module)
+    }
+
     fn children(
         &mut self,
         parent: &mut Module,
@@ -126,38 +211,75 @@ impl Loader<'_> {
         for mut block in calls {
             let statics = Statics::new(parent, given);
             let source = source(&mut block, &statics, diags);
-            if let Some(source) = source {
-                self.child(parent, &mut block, &source, prefix, given, diags);
+            if let Some((source, version)) = source {
+                let wanted = (&source, version.as_ref());
+                self.child(parent, &mut block, wanted, prefix, given, diags);
             }
             parent.calls.insert(block.call.name.clone(), block.call);
         }
+    }
+
+    /// The directory of a call's module: where it is, and as it is shown.
+    fn place(
+        &mut self,
+        parent: &Module,
+        block: &CallBlock,
+        (source, version): (&ModuleSource, Option<&VersionConstraint>),
+        prefix: &str,
+        diags: &mut Diagnostics,
+    ) -> Option<(PathBuf, String)> {
+        let names = parent.path.0.iter().chain([&block.call.name]);
+        let names = names.map(|name| name.to_string());
+        let asked = Asked {
+            key: self
+                .base
+                .iter()
+                .cloned()
+                .chain(names)
+                .collect::<Vec<_>>()
+                .join("."),
+            name: &block.call.name,
+            source,
+            version,
+            from: prefix,
+            span: block.call.span,
+            source_span: block.call.source_span,
+        };
+        let shown = self.packages.place(&asked, diags)?;
+        let dir = match shown.starts_with('/') {
+            true => PathBuf::from(&shown),
+            false => files::join(&self.root, &shown),
+        };
+        Some((dir, shown))
     }
 
     fn child(
         &mut self,
         parent: &Module,
         block: &mut CallBlock,
-        source: &str,
+        wanted: (&ModuleSource, Option<&VersionConstraint>),
         prefix: &str,
         given: Given<'_>,
         diags: &mut Diagnostics,
     ) {
         let span = block.call.source_span;
-        let dir = files::join(&parent.dir, source);
-        if self.dirs.len() > MAX_MODULE_DEPTH || self.dirs.contains(&dir) {
-            let detail = "The module calls itself, directly or through others, or calls are nested too deeply.";
-            diags.error(span, "Module calls without end", detail);
+        if self.dirs.len() > MAX_MODULE_DEPTH {
+            without_end(span, diags);
             return;
         }
-        let shown = files::join(Path::new(prefix), source)
-            .to_string_lossy()
-            .into_owned();
+        let Some((dir, shown)) = self.place(parent, block, wanted, prefix, diags) else {
+            return;
+        };
+        if self.dirs.contains(&dir) {
+            without_end(span, diags);
+            return;
+        }
         let Some((mut module, calls)) = read_module(&dir, &shown, self.sources, diags) else {
             diags.error(
                 span,
                 "Unreadable module directory",
                 format!(
-                    "The directory {shown} could not be read for module \"{}\": it does not exist or is no directory.",
+                    "The directory {shown} could not be read for module \"{}\".",
                     block.call.name
                 ),
             );
@@ -173,12 +295,14 @@ impl Loader<'_> {
                 .collect(),
         );
         module.dir = dir.clone();
+        module.workspace = parent.workspace.clone();
         module.dir_text = if shown.is_empty() {
             ".".to_owned()
         } else {
             shown.clone()
         };
-        if let Some((kind, span)) = module.backend.take() {
+        // A cloud block is passed over in silence, as the reference engine does.
+        if let Some((kind, span)) = module.backend.take().filter(|(kind, _)| &**kind != "cloud") {
             let detail =
                 format!("A {kind} backend is for the root module alone; this one is ignored.");
             diags.warning(span, "Backend configuration ignored", detail);
@@ -225,91 +349,10 @@ impl Loader<'_> {
     }
 }
 
-/// The source of a call as a local path, or `None` with an error.
-fn source(block: &mut CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics) -> Option<String> {
-    let attribute = block.source.as_ref()?;
-    let span = attribute.expr.span;
-    let value = match statics.value(&attribute.expr, 0) {
-        Ok(value) => value,
-        Err(errors) => {
-            diags.append(errors);
-            return None;
-        }
-    };
-    if value.contains_marked() {
-        let detail = "The source of a module is no secret, and must not rest on one: it shows wherever the module does.";
-        diags.error(span, "Invalid module source", detail);
-        return None;
-    }
-    let text = match value.convert(&Type::String) {
-        Ok(value) if value.as_str().is_some() => value.as_str().unwrap_or_default().to_owned(),
-        Ok(value) if !value.is_known() => return None,
-        _ => {
-            diags.error(
-                span,
-                "Unsuitable value type",
-                "Unsuitable value: a string is required.",
-            );
-            return None;
-        }
-    };
-    block.call.source = text.clone();
-    let version = version(block, statics, diags);
-    let local = text == "." || text == ".." || text.starts_with("./") || text.starts_with("../");
-    if !local {
-        diags.error(
-            span,
-            "Unsupported module source",
-            format!(
-                "The module source \"{text}\" is not a local path. Registries, git and archives are not supported yet: \
-                 copy the module into a directory and name it as \"./path\" or \"../path\"."
-            ),
-        );
-        return None;
-    }
-    if version != Wanted::Any {
-        diags.error(
-            span,
-            "Invalid version constraint",
-            "A module of a local path has no versions to choose from. Take the version argument out.",
-        );
-        return None;
-    }
-    Some(text)
-}
-
-/// What a call says of versions.
-#[derive(PartialEq, Eq)]
-enum Wanted {
-    Any,
-    Some,
-}
-
-fn version(block: &CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics) -> Wanted {
-    let Some(attribute) = &block.version else {
-        return Wanted::Any;
-    };
-    let value = match statics.value(&attribute.expr, 0) {
-        Ok(value) => value.unmark_deep().0,
-        Err(errors) => {
-            diags.append(errors);
-            return Wanted::Some;
-        }
-    };
-    if value.is_null() {
-        return Wanted::Any;
-    }
-    let fits = value
-        .as_str()
-        .is_some_and(|text| text.parse::<VersionConstraint>().is_ok());
-    if !fits && value.is_known() {
-        diags.error(
-            attribute.expr.span,
-            "Invalid version constraint",
-            "A version constraint is a text such as \"~> 1.2\".",
-        );
-    }
-    Wanted::Some
+fn without_end(span: Span, diags: &mut Diagnostics) {
+    let detail =
+        "The module calls itself, directly or through others, or calls are nested too deeply.";
+    diags.error(span, "Module calls without end", detail);
 }
 
 /// Which configurations the `provider` blocks with `for_each` make: that must be known before
@@ -335,26 +378,5 @@ fn provider_instances(module: &mut Module, given: Given<'_>, diags: &mut Diagnos
     }
     for (at, instances) in found {
         module.providers[at].instances = Some(instances);
-    }
-}
-
-/// Arguments of the backend must be known before anything is, and are no place for secrets.
-fn backend(root: &Module, given: Given<'_>, diags: &mut Diagnostics) {
-    let (Some(body), Some((_, span))) = (&root.backend_body, &root.backend) else {
-        return;
-    };
-    let statics = Statics::new(root, given);
-    for attribute in body.just_attributes().0.values() {
-        match statics.value(&attribute.expr, 0) {
-            Err(errors) => diags.append(errors),
-            Ok(value) if value.contains_marked() => {
-                let detail = format!(
-                    "The argument {:?} of the backend rests on a secret, and where the state is kept is none.",
-                    &*attribute.name
-                );
-                diags.error(*span, "Backend config contains sensitive values", detail);
-            }
-            Ok(_) => {}
-        }
     }
 }

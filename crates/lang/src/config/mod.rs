@@ -2,7 +2,9 @@
 //! [`load_root`] reads a directory and the modules below it; [`Module`] is what everybody reads.
 
 mod assemble;
+mod backend;
 mod call;
+mod call_source;
 mod check;
 mod constant;
 mod declare;
@@ -15,7 +17,9 @@ mod keys;
 mod language;
 mod lifecycle;
 mod load;
+mod manifest;
 mod model;
+mod module_source;
 mod overrides;
 mod parts;
 mod passing;
@@ -27,15 +31,24 @@ mod repeat;
 mod resource;
 mod settings;
 mod statics;
+mod test_file;
+mod test_override;
+mod tested;
 pub(crate) mod types;
 mod unused;
 mod values;
 mod version;
+mod ways;
 
+pub use backend::{Backend, backend_of};
 pub use encryption::Encryption;
 pub use files::{is_config_dir, is_ignored};
 pub use inputs::{Flag, InputValue, Inputs, Origin, RootValues, read_tfvars};
-pub use load::{Loaded, load_root};
+pub use load::{Loaded, load_root, load_with};
+pub use manifest::{Asked, Installed, MANIFEST, Manifest, Packages, Record, local, modules_dir};
 pub use model::*;
+pub use module_source::{ModuleSource, RegistryModule, RemoteModule, SourceError};
 pub use repeat::repeated_over;
+pub use tested::Tested;
 pub use version::{LANGUAGE_VERSION, Version, VersionConstraint, VersionError};
+pub use ways::{Encrypted, Key, Method, Secret};

@@ -106,6 +106,54 @@ fn defaults(module: &Module, call: Option<(&Module, &ModuleCall)>) -> Vec<Provid
         .collect()
 }
 
+/// Warns where one provider goes by two names: what is configured under one of them is not what is
+/// used under the other. Refuses versions of what has none.
+pub(super) fn names(module: &Module, diags: &mut Diagnostics) {
+    const SUMMARY: &str = "Duplicate required provider";
+    let mut seen: Vec<(&str, ProviderSource, Span)> = Vec::new();
+    for (name, entry) in &module.required_providers {
+        let source = type_of(module, name);
+        if source.is_builtin() && !entry.versions.is_empty() {
+            let detail = format!(
+                "{source} is part of the engine and has no versions to choose from. Take the version out."
+            );
+            let summary = "Invalid dependency on built-in provider";
+            diags.error(entry.span, summary, detail);
+        }
+        if let Some((other, _, place)) = seen.iter().find(|(_, s, _)| s.same_as(&source)) {
+            let later = entry.span.max(*place);
+            let detail = format!(
+                "{other} and {name} are both {source}. Let required_providers name it once."
+            );
+            diags.warning(later, SUMMARY, detail);
+        } else if source.same_as(&ProviderSource::implied(&source.type_name)) {
+            let implied = &source.type_name;
+            if **name != **implied && module.providers.iter().any(|p| p.name == *implied) {
+                let detail = format!(
+                    "{source} is {name} by required_providers, and there is a provider block for it under the name {implied}. Give that block the name {name}."
+                );
+                diags.warning(entry.span, SUMMARY, detail);
+            }
+        }
+        seen.push((name, source, entry.span));
+    }
+    for resource in module.resources.values().filter(|r| r.provider.is_none()) {
+        let kind = &*resource.name.kind;
+        let local = kind.split_once('_').map_or(kind, |(first, _)| first);
+        if module.required_providers.contains_key(local) {
+            continue;
+        }
+        let implied = ProviderSource::implied(local);
+        for (name, _, _) in seen.iter().filter(|(_, s, _)| s.same_as(&implied)) {
+            let detail = format!(
+                "{} takes the provider {implied} by the name {local}, which required_providers calls {name}. Call it {local} there, or say here provider = {name}.",
+                resource.name
+            );
+            diags.warning(resource.span, SUMMARY, detail);
+        }
+    }
+}
+
 /// Blocks of called modules that configure nothing: what they stand for has had another form for
 /// long.
 pub(super) fn stand_ins(module: &Module, diags: &mut Diagnostics) {
@@ -131,5 +179,48 @@ pub(super) fn stand_ins(module: &Module, diags: &mut Diagnostics) {
             type_of(module, name)
         );
         diags.warning(spans[0], "Redundant empty provider block", detail);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Inputs, load_root};
+    use crate::source::SourceMap;
+
+    #[test]
+    fn one_provider_under_two_names_is_warned_about() {
+        const A: &str = "terraform {\n  required_providers {\n    mine = { source = \"hashicorp/a\" }\n  }\n}\n";
+        const TWICE: &str = "terraform {\n  required_providers {\n    x = { source = \"o/a\" }\n    b = { source = \"o/a\" }\n    c = { source = \"o/c\" }\n  }\n}\n";
+        for (name, text, lines) in [
+            ("required twice", TWICE.to_owned(), &[4][..]),
+            ("a block", format!("{A}provider \"a\" {{}}\n"), &[3]),
+            (
+                "a block with an alias",
+                format!("{A}provider \"a\" {{\n  alias = \"x\"\n}}\n"),
+                &[3],
+            ),
+            (
+                "a resource",
+                format!("{A}resource \"a_b\" \"c\" {{}}\n"),
+                &[6],
+            ),
+            (
+                "a resource that says which",
+                format!("{A}data \"a_b\" \"c\" {{\n  provider = mine\n}}\n"),
+                &[],
+            ),
+            ("its own name", format!("{A}provider \"mine\" {{}}\n"), &[]),
+        ] {
+            let dir = tempfile::tempdir().expect("a directory");
+            std::fs::write(dir.path().join("main.tf"), text).expect("written");
+            let sources = SourceMap::new();
+            let (_, diags) = load_root(dir.path(), &sources, &Inputs::default());
+            let places: Vec<u32> = diags
+                .iter()
+                .filter(|d| d.summary == "Duplicate required provider")
+                .filter_map(|d| Some(d.range(&sources)?.start.line))
+                .collect();
+            assert_eq!(places, lines, "{name}: {diags:?}");
+        }
     }
 }

@@ -1,9 +1,12 @@
 //! A key made from a passphrase: the key provider `pbkdf2`.
 
+use std::sync::Arc;
+
 use cty::{Type, Value};
 
 use super::encryption::Declared;
 use super::keys::Setup;
+use super::ways::{Key, Secret};
 use crate::body::BodySchema;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::Span;
@@ -18,7 +21,11 @@ const ROUNDS: u64 = 200_000;
 pub(super) const BYTES: &str = "bytes of the key";
 
 impl Setup<'_> {
-    pub(super) fn pbkdf2(&mut self, declared: &Declared, diags: &mut Diagnostics) -> Option<u64> {
+    pub(super) fn pbkdf2(
+        &mut self,
+        declared: &Declared,
+        diags: &mut Diagnostics,
+    ) -> Option<(u64, Arc<Key>)> {
         const ARGUMENTS: [&str; 6] = [
             "passphrase",
             "chain",
@@ -54,17 +61,19 @@ impl Setup<'_> {
                 .map(|v| v.as_str().unwrap_or_default().to_owned())
         };
         let hash = text(self, "hash_function", diags).unwrap_or_else(|| "sha512".to_owned());
-        let passphrase = text(self, "passphrase", diags)
-            .filter(|p| !p.is_empty())
-            .map(|p| p.len() as u64);
+        let passphrase = text(self, "passphrase", diags).filter(|p| !p.is_empty());
         let chain = content.attribute("chain").and_then(|a| {
             let value = self.value(&a.expr, diags)?;
-            length(&value, a.expr.span, diags)
+            Some((length(&value, a.expr.span, diags)?, self.key_of(&value)?))
         });
         if diags.0[mark..].iter().any(Diagnostic::is_error) {
             return None;
         }
-        let why = match (passphrase, chain) {
+        let lengths = (
+            passphrase.as_ref().map(|p| p.len() as u64),
+            chain.as_ref().map(|(bytes, _)| *bytes),
+        );
+        let why = match lengths {
             (None, None) => "it has neither a passphrase nor a chain".to_owned(),
             (Some(_), Some(_)) => {
                 "it has a passphrase and a chain, which exclude each other".to_owned()
@@ -83,7 +92,22 @@ impl Setup<'_> {
             _ if !matches!(&*hash, "sha256" | "sha512") => {
                 format!("there is no hash_function {hash:?}; sha256 and sha512 there are")
             }
-            _ => return bytes,
+            _ => {
+                let secret = match (passphrase, chain) {
+                    (Some(text), _) => Secret::Passphrase(text),
+                    (None, chain) => Secret::Key(chain?.1),
+                };
+                let narrow = |n: Option<u64>| usize::try_from(n?).ok();
+                let key = Key::Derived {
+                    name: declared.metadata.clone(),
+                    secret,
+                    length: narrow(bytes)?,
+                    iterations: u32::try_from(rounds?).ok()?,
+                    hash: hash.into(),
+                    salt_length: narrow(salt)?,
+                };
+                return Some((bytes?, Arc::new(key)));
+            }
         };
         let detail = format!("key_provider.pbkdf2.{} gives no key: {why}.", declared.name);
         diags.push(Diagnostic::error(

@@ -142,7 +142,7 @@ impl<'a> Statics<'a> {
             },
             "path" if name == "module" => Ok(Value::string(&self.module.dir_text)),
             "path" if name == "root" => Ok(Value::string(".")),
-            "terraform" | "tofu" if name == "workspace" => Ok(Value::string("default")),
+            "terraform" | "tofu" if name == "workspace" => Ok(self.module.workspace_value()),
             _ => {
                 let detail = format!(
                     "{traversal} cannot be used here: only variables and locals known while loading can."

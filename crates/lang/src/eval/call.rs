@@ -13,7 +13,7 @@ use super::env::{Env, Outcome};
 use super::place::start_of;
 use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::functions;
-use crate::functions::{Function, Host};
+use crate::functions::{CallError, Function, Host};
 use crate::source::Span;
 use crate::syntax::{Call, Expr};
 
@@ -36,7 +36,7 @@ impl Argument<'_> {
 
 impl Env<'_> {
     pub(super) fn call(&self, call: &Call, whole: Span) -> Outcome {
-        if let Some(fault) = self.scope.cut() {
+        if let Some(fault) = self.cut() {
             return (Value::dynamic(), fault.at(whole).into());
         }
         let name = call.name.strip_prefix("core::").unwrap_or(&call.name);
@@ -78,21 +78,7 @@ impl Env<'_> {
         if diags.has_errors() {
             return (Value::dynamic(), diags);
         }
-        let host = Host {
-            scope: self.scope,
-            depth: self.depth,
-            secret: values.iter().any(Value::hides),
-        };
-        // What takes little memory while it is shared may take much once something is made of each
-        // of its parts.
-        let parts: usize = values
-            .iter()
-            .map(|v| usize::try_from(v.size()).unwrap_or(usize::MAX))
-            .fold(0, usize::saturating_add);
-        match host
-            .room(parts.saturating_mul(size_of::<Value>()))
-            .and_then(|()| function.call(&values, host))
-        {
+        match self.run(&function, &values) {
             Ok(value) => (value, diags),
             Err(error) => {
                 diags.push(blame(
@@ -105,6 +91,26 @@ impl Env<'_> {
                 (Value::dynamic(), diags)
             }
         }
+    }
+
+    fn run(&self, function: &Function, values: &[Value]) -> Result<Value, CallError> {
+        let host = Host {
+            scope: self.scope,
+            depth: self.depth,
+            secret: values.iter().any(Value::hides),
+            steps: self.steps,
+        };
+        self.steps.take_call(values);
+        // What takes little memory while it is shared may take much once something is made of each
+        // of its parts.
+        let parts: usize = values
+            .iter()
+            .map(|v| usize::try_from(v.size()).unwrap_or(usize::MAX))
+            .fold(0, usize::saturating_add);
+        host.room(parts.saturating_mul(size_of::<Value>()))?;
+        let value = function.call(values, host)?;
+        self.steps.take_call(std::slice::from_ref(&value));
+        Ok(value)
     }
 
     fn function(&self, name: &str) -> Option<Arc<Function>> {

@@ -3,7 +3,7 @@
 
 use cty::{Type, Value};
 
-use super::Scope;
+use super::{Scope, Steps};
 use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::source::Span;
 use crate::syntax::{BinaryOp, Expr, ExprKind, Traversal};
@@ -15,6 +15,7 @@ pub struct Env<'e> {
     pub(super) names: Option<&'e Names<'e>>,
     pub(super) item: Option<&'e Value>,
     pub(super) depth: usize,
+    pub(super) steps: &'e Steps,
 }
 
 /// Names bound by one `for`, innermost first.
@@ -48,27 +49,29 @@ pub(super) type Outcome = (Value, Diagnostics);
 
 impl<'e> Env<'e> {
     /// No names but those of the scope.
-    pub fn new(scope: &'e dyn Scope) -> Env<'e> {
-        Env {
-            scope,
-            names: None,
-            item: None,
-            depth: 0,
-        }
+    pub fn new(scope: &'e dyn Scope, steps: &'e Steps) -> Env<'e> {
+        Env::nested(scope, 0, steps)
     }
 
     /// Inside `depth` templates that are rendered within each other.
-    pub(crate) fn nested(scope: &'e dyn Scope, depth: usize) -> Env<'e> {
+    pub(crate) fn nested(scope: &'e dyn Scope, depth: usize, steps: &'e Steps) -> Env<'e> {
         Env {
             scope,
             names: None,
             item: None,
             depth,
+            steps,
         }
+    }
+
+    /// Why evaluation is to end here and now, if it is.
+    pub(super) fn cut(&self) -> Option<Diagnostic> {
+        self.steps.fault().or_else(|| self.scope.cut())
     }
 
     /// The value of an expression.
     pub fn value(&self, expr: &Expr) -> (Value, Diagnostics) {
+        self.steps.take(1);
         match &expr.kind {
             ExprKind::Literal(value) => (value.clone(), Diagnostics::new()),
             ExprKind::Error => (Value::dynamic(), Diagnostics::new()),

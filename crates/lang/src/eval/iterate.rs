@@ -118,7 +118,7 @@ impl Env<'_> {
         let mut values = Vec::new();
         let mut known = true;
         for (key, value) in collection.elements() {
-            if let Some(fault) = self.scope.cut() {
+            if let Some(fault) = self.cut() {
                 // Of loops within each other the innermost says so.
                 if !diags.has_errors() {
                     diags.push(fault.at(whole));
@@ -157,7 +157,7 @@ impl Env<'_> {
         let mut grouped: BTreeMap<Arc<str>, Vec<Value>> = BTreeMap::new();
         let mut known = true;
         for (key, value) in collection.elements() {
-            if let Some(fault) = self.scope.cut() {
+            if let Some(fault) = self.cut() {
                 // Of loops within each other the innermost says so.
                 if !diags.has_errors() {
                     diags.push(fault.at(whole));

@@ -13,6 +13,7 @@ mod iterate;
 mod place;
 mod scope;
 mod splat;
+mod steps;
 mod template;
 
 pub(crate) use access::follow;
@@ -20,6 +21,7 @@ pub use access::{attribute, index};
 pub use env::Env;
 pub use place::{closest, start_of};
 pub use scope::{Bindings, Scope};
+pub use steps::{MOST, Steps};
 pub(crate) use template::render;
 
 use cty::{Type, Value};
@@ -30,7 +32,16 @@ use crate::syntax::Expr;
 /// The value of an expression. With errors the value is unknown, of the right type where that is
 /// known, so that the caller can go on and find further faults.
 pub fn evaluate(expr: &Expr, scope: &dyn Scope) -> (Value, Diagnostics) {
-    Env::new(scope).value(expr)
+    let steps = Steps::new(scope.steps());
+    let (value, mut diags) = Env::new(scope, &steps).value(expr);
+    // What a `try` or `can` got over has come to nothing all the same.
+    match steps.fault() {
+        Some(fault) if !diags.has_errors() => {
+            diags.push(fault.at(expr.span));
+            (Value::dynamic(), diags)
+        }
+        _ => (value, diags),
+    }
 }
 
 /// The value of an expression, converted to `ty`.

@@ -52,6 +52,11 @@ pub trait Scope {
         u64::MAX
     }
 
+    /// How many steps an expression may take.
+    fn steps(&self) -> u64 {
+        super::MOST
+    }
+
     /// A function found something outside of the configuration, and is about to answer by it.
     ///
     /// # Errors
@@ -160,6 +165,10 @@ impl Scope for Bindings<'_> {
 
     fn room(&self) -> u64 {
         self.parent.map_or(u64::MAX, Scope::room)
+    }
+
+    fn steps(&self) -> u64 {
+        self.parent.map_or(super::MOST, Scope::steps)
     }
 
     fn found(&self, finding: Finding) -> Result<(), String> {

@@ -47,7 +47,7 @@ impl Env<'_> {
         let mut values = Vec::with_capacity(source.len().unwrap_or(0));
         let mut bad = false;
         for item in source.children() {
-            if let Some(fault) = self.scope.cut() {
+            if let Some(fault) = self.cut() {
                 diags.push(fault.at(whole));
                 return (Value::dynamic(), diags);
             }

@@ -2,8 +2,8 @@
 
 use cty::{Marks, Type, Value};
 
-use super::Scope;
 use super::env::{Env, Outcome};
+use super::{Scope, Steps};
 use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::source::Span;
 use crate::syntax::Expr;
@@ -13,8 +13,13 @@ const PREFIX: usize = 128;
 const INVALID: &str = "Invalid template interpolation value";
 
 /// Evaluates a template inside `depth` others.
-pub(crate) fn render(expr: &Expr, scope: &dyn Scope, depth: usize) -> (Value, Diagnostics) {
-    Env::nested(scope, depth).value(expr)
+pub(crate) fn render(
+    expr: &Expr,
+    scope: &dyn Scope,
+    depth: usize,
+    steps: &Steps,
+) -> (Value, Diagnostics) {
+    Env::nested(scope, depth, steps).value(expr)
 }
 
 impl Env<'_> {
@@ -102,7 +107,7 @@ impl Env<'_> {
             )
         };
         if fits {
-            self.scope.cut()
+            self.cut()
         } else {
             Some(Diagnostic::error("Out of memory", Said::plain(detail())))
         }

@@ -8,7 +8,7 @@ use cty::{Marks, Type, Value};
 
 use super::files::{Finding, Look};
 use crate::diag::Said;
-use crate::eval::Scope;
+use crate::eval::{Scope, Steps};
 
 /// Why a call failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -88,9 +88,20 @@ pub struct Host<'a> {
     pub depth: usize,
     /// Whether an argument must not be shown.
     pub secret: bool,
+    /// What the calling expression may still do.
+    pub steps: &'a Steps,
 }
 
 impl Host<'_> {
+    /// Counts what a function does beyond looking at its arguments once, before it does it.
+    pub(crate) fn take(&self, steps: u64) -> Result<(), CallError> {
+        self.steps.take(steps);
+        if self.steps.are_over() {
+            return Err(CallError::call(Said::plain(self.steps.words())));
+        }
+        Ok(())
+    }
+
     /// Whether there is memory for a value of so many bytes, before it is made.
     pub(crate) fn room(&self, bytes: usize) -> Result<(), CallError> {
         /// What is smaller is not worth a look.

@@ -89,7 +89,7 @@ pub(super) fn uuidv5() -> Function {
 }
 
 pub(super) fn bcrypt() -> Function {
-    Function::new(vec![Param::new("str", Type::String)], Type::String, |args, _, _| {
+    Function::new(vec![Param::new("str", Type::String)], Type::String, |args, _, host| {
         let cost = if args.len() > 1 { whole(args, 1)? } else { 10 };
         if args.len() > 2 {
             return Err(CallError::call("bcrypt() takes no more than two arguments"));
@@ -104,6 +104,8 @@ pub(super) fn bcrypt() -> Function {
         if password.len() > 72 {
             return Err(CallError::call("error occurred generating password: password length exceeds 72 bytes"));
         }
+        // Each more takes twice as long.
+        host.take(256 << cost)?;
         bcrypt::hash_with_result(password, cost)
             .map(|parts| Value::from(parts.format_for_version(bcrypt::Version::TwoA)))
             .map_err(|e| CallError::call(format!("error occurred generating password: {e}")))

@@ -14,6 +14,8 @@ use crate::syntax::{Expr, TemplateOrigin};
 
 /// How many templates may be rendered within each other.
 const DEPTH: usize = 32;
+/// Steps of reading a template anew, without its text.
+const READ: u64 = 128;
 
 /// Where the text of a template came from.
 enum Origin {
@@ -59,6 +61,7 @@ fn template(
                 ))));
             }
             let (content, origin) = load(args, host)?;
+            host.take(READ + content.len() as u64 / 4)?;
             let marks = args[0].marks().union(args[1].marks());
             // The text of a template that must not be shown would be quoted by name and place.
             let opaque = |error: CallError| {
@@ -96,7 +99,7 @@ fn rendered(
     check_references(&expr, &bindings, origin, &sources)?;
     let inner = Bindings::within(host.scope, bindings).with_sources(sources.clone());
     let scope: &dyn Scope = &inner;
-    let (value, diags) = render(&expr, scope, host.depth + 1);
+    let (value, diags) = render(&expr, scope, host.depth + 1, host.steps);
     if diags.has_errors() {
         return Err(CallError::call(words(&diags, &sources)));
     }

@@ -11,7 +11,7 @@ pub fn folder(variable: &str, default: &str) -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    println!("skipped: {} is not there", folder.display());
+    cty::testing::skipped(&format!("{} is not there", folder.display()));
     None
 }
 

@@ -6,7 +6,7 @@ mod file;
 mod local;
 mod remote;
 
-use super::record::Recorder;
+use super::record::DeployRecord;
 use super::run::Trouble;
 use crate::engine::shell::ssh::{Remote, SshError, Target};
 use crate::engine::stage::change::Change;
@@ -48,7 +48,7 @@ struct Fault {
 
 /// A provisioner at work.
 struct Doing<'a> {
-    recorder: &'a Recorder,
+    recorder: &'a DeployRecord,
     provisioner: &'a Provisioner,
     /// The address of the object.
     name: String,
@@ -63,7 +63,7 @@ pub async fn run(
     scope: &ModuleScope<'_>,
     provisioner: &Provisioner,
     place: usize,
-    recorder: &Recorder,
+    recorder: &DeployRecord,
     change: &Change,
     cancel: &CancellationToken,
 ) -> Result<(), Failed> {

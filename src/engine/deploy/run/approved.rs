@@ -1,77 +1,35 @@
 //! Whether what a deploy is about to do is what was approved.
 
-use super::*;
+use super::deploying::Deploying;
+use super::instances::Subject;
+use super::trouble::Trouble;
+use crate::engine::calls::{Method, ProviderDiagnostic};
+use crate::engine::deploy::instance::Failed;
+use crate::engine::stage::change::Change;
+use crate::engine::stage::managed::{self};
+use crate::engine::words::*;
+use cty::schema::Schema;
+use cty::{Path, Value};
+use lang::diag::{Diagnostic, Diagnostics};
 
 impl Deploying {
     /// What is planned now must be what was approved, with unknown values filled in.
     pub(super) fn as_approved(
         &self,
-        change: &Change,
-        schema: &Schema,
-        provider: &Arc<dyn Provider>,
+        subject: &Subject<'_>,
         config: &Value,
         now: &managed::Planned,
     ) -> Result<(), Box<Trouble>> {
-        let approved = change.after.clone().unmark_deep().0;
-        let planned = now.after.clone().unmark_deep().0;
-        let who = &provider.info().address;
-        let mut faults: Vec<String> = Vec::new();
-        let becomes = now.action;
-        let fits = matches!(
-            (change.action, becomes),
-            (
-                Action::Create | Action::Replace | Action::ReplaceCreateFirst,
-                Action::Create
-            ) | (Action::Update, Action::Update | Action::NoOp)
-        );
-        if !fits {
-            faults.push(format!(
-                "the action was {} and is {} now",
-                change.action.word(),
-                becomes.word()
-            ));
-        } else {
-            for (path, text) in
-                cty::plan::assert_object_compatible(&schema.block, &approved, &planned)
-            {
-                let marked = || {
-                    change
-                        .after
-                        .hides_at(&path)
-                        .or_else(|| now.after.hides_at(&path))
-                };
-                faults.push(
-                    match marked().or_else(|| managed::at_sensitive(schema, &planned, &path)) {
-                        Some(path) => format!("{path}: a sensitive value differs"),
-                        None => format!("{path}: {text}"),
-                    },
-                );
-            }
-        }
+        let (change, schema) = (subject.change, subject.schema);
+        let faults = differences(change, schema, now);
         if faults.is_empty() {
             return Ok(());
         }
         // Before a provider is blamed: it may have been given something else.
-        let given = change.config.as_ref().map(|staged| {
-            cty::plan::assert_object_compatible(
-                &schema.block,
-                &staged.clone().unmark_deep().0,
-                config,
-            )
-        });
-        if let Some(given) = given.filter(|g| !g.is_empty()) {
-            let places: Vec<String> = given.iter().map(|(path, _)| path.to_string()).collect();
-            let detail = format!(
-                "{}: what these arguments rest on has changed since it was staged: {}. Stage again.",
-                change.address,
-                places.join(", ")
-            );
-            return Err(Diagnostics::from(Diagnostic::error(
-                "The arguments are not those that were staged",
-                detail,
-            ))
-            .into());
+        if let Some(other) = other_arguments(change, schema, config) {
+            return Err(Diagnostics::from(other).into());
         }
+        let who = &subject.provider.info().address;
         let detail = format!(
             "When expanding the plan for {} to include new values learned so far, {who} produced an invalid new value: {}. This is a bug in the provider; report it there.",
             change.address,
@@ -91,4 +49,58 @@ impl Deploying {
             method: Some(Method::Plan),
         }))
     }
+}
+
+/// In what the plan of now is not the one that was approved.
+fn differences(change: &Change, schema: &Schema, now: &managed::Planned) -> Vec<String> {
+    let becomes = now.action;
+    let fits = matches!(
+        (change.action, becomes),
+        (
+            Action::Create | Action::Replace | Action::ReplaceCreateFirst,
+            Action::Create
+        ) | (Action::Update, Action::Update | Action::NoOp)
+    );
+    if !fits {
+        return vec![format!(
+            "the action was {} and is {} now",
+            change.action.word(),
+            becomes.word()
+        )];
+    }
+    let approved = change.after.clone().unmark_deep().0;
+    let planned = now.after.clone().unmark_deep().0;
+    let one = |(path, text): (Path, String)| {
+        let marked = change
+            .after
+            .hides_at(&path)
+            .or_else(|| now.after.hides_at(&path));
+        match marked.or_else(|| managed::at_sensitive(schema, &planned, &path)) {
+            Some(path) => format!("{path}: a sensitive value differs"),
+            None => format!("{path}: {text}"),
+        }
+    };
+    cty::plan::assert_object_compatible(&schema.block, &approved, &planned)
+        .into_iter()
+        .map(one)
+        .collect()
+}
+
+/// What to say where the provider was given other arguments than while staging.
+fn other_arguments(change: &Change, schema: &Schema, config: &Value) -> Option<Diagnostic> {
+    let staged = change.config.as_ref()?.clone().unmark_deep().0;
+    let others = cty::plan::assert_object_compatible(&schema.block, &staged, config);
+    if others.is_empty() {
+        return None;
+    }
+    let places: Vec<String> = others.iter().map(|(path, _)| path.to_string()).collect();
+    let detail = format!(
+        "{}: what these arguments rest on has changed since it was staged: {}. Stage again.",
+        change.address,
+        places.join(", ")
+    );
+    Some(Diagnostic::error(
+        "The arguments are not those that were staged",
+        detail,
+    ))
 }

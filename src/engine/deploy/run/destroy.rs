@@ -1,7 +1,23 @@
 //! Destroying and forgetting one object.
 
-use super::*;
+use super::deploying::Deploying;
+use super::trouble::Trouble;
+use super::turns::Turn;
+use crate::engine::deploy::instance::{self, Applied, Applying};
 use crate::engine::deploy::provision;
+use crate::engine::mutex::lock;
+use crate::engine::stage::change::Change;
+use crate::engine::stage::managed::{self};
+use crate::engine::stage::objects::{self, Around};
+use crate::engine::stage::plan::{self};
+use crate::engine::stage::scope::ModuleScope;
+use crate::engine::stage::walk::placed;
+use crate::engine::store::model::StateEdit;
+use crate::engine::words::*;
+use cty::Value;
+use cty::schema::Schema;
+use lang::addr::ModuleInstance;
+use proto::Bytes;
 
 impl Deploying {
     /// Destroys or forgets one object.
@@ -31,7 +47,7 @@ impl Deploying {
         }
     }
 
-    pub(super) async fn destroy_object(
+    async fn destroy_object(
         &self,
         i: usize,
         change: &Change,
@@ -46,22 +62,11 @@ impl Deploying {
             },
             _ => change.deposed.clone().unwrap_or_default(),
         };
-        let remove = StateEdit::Remove {
-            address: change.address.to_string(),
-            deposed: deposed.clone(),
-        };
         if change.action == Action::Replace {
             self.adopt(change).await?;
         }
         if change.forgets() {
-            if deposed.is_empty() {
-                lock(&self.state).remove(&change.address);
-            }
-            self.recorder
-                .done(change, &deposed, OperationStep::Forget, vec![remove])
-                .await
-                .map_err(|e| self.store_trouble(e))?;
-            return Ok(());
+            return self.forget(change, &deposed).await;
         }
         let Some(provider) = self.walk.ready(&change.provider) else {
             return Err(Trouble::text("its provider is not configured"));
@@ -75,74 +80,61 @@ impl Deploying {
             ));
         };
         let ctx = self.context(change);
+        // An object that was not finished, or is only what a replacement has left, was never in
+        // use: as the reference engine has it.
         if !change.tainted
             && change.deposed.is_none()
             && change.action != Action::ReplaceCreateFirst
         {
-            self.destroy_provisioners(change, &ctx).await?;
+            self.destroy_provisioners(change).await?;
         }
-        let null = Value::null(schema.implied_type().clone());
-        let order = Order {
-            type_name: &change.address.resource.kind,
-            schema,
-            action: Action::Destroy,
-            prior: change.before.clone().unmark_deep().0,
-            planned: null.clone(),
-            shown: &change.before,
-            config: null,
-            private: Bytes::from(if change.action == Action::Destroy {
-                change.private.clone()
-            } else {
-                change.prior_private.clone()
-            }),
-            identity: change.identity_before.clone(),
-        };
         self.recorder
             .intend(change, &deposed, OperationStep::Destroy, &change.before)
             .await
             .map_err(|e| self.store_trouble(e))?;
-        let applied = instance::apply(provider.as_ref(), order, &ctx).await;
+        let request = destruction(change, schema);
+        let applied = instance::apply(provider.as_ref(), request, &ctx).await;
+        // The second half of a replacement goes on with the turn of the first.
         if change.action != Action::Replace {
             drop(turn.take());
         }
+        self.destroyed(change, &deposed, schema, applied).await
+    }
+
+    /// Takes an object out of the state and leaves it where it is.
+    async fn forget(&self, change: &Change, deposed: &str) -> Result<(), Box<Trouble>> {
+        if deposed.is_empty() {
+            lock(&self.state).remove(&change.address);
+        }
+        let edits = vec![removal(change, deposed)];
+        self.recorder
+            .done(change, deposed, OperationStep::Forget, edits)
+            .await
+            .map_err(|e| self.store_trouble(e))
+    }
+
+    /// Writes down what a destroy led to.
+    async fn destroyed(
+        &self,
+        change: &Change,
+        deposed: &str,
+        schema: &Schema,
+        applied: Applied,
+    ) -> Result<(), Box<Trouble>> {
         let failed = match applied.failure.clone() {
+            // The intent stays open: that is what an unknown outcome is.
             Some(failed) if failed.unknown => return Err(Trouble::applied(failed)),
             failed => failed,
         };
         let edit = match &applied.object {
-            None => remove,
-            Some(value) => {
-                let (_, marks) = change.before.clone().unmark_deep_with_paths();
-                let needs = change.prior_needs.clone().unwrap_or_default();
-                let around = Around {
-                    address: &change.address,
-                    deposed: &deposed,
-                    provider: &change.provider,
-                    tainted: change.tainted,
-                    create_before_destroy: change.create_before_destroy,
-                    skip_destroy: change.skip_destroy,
-                    dependencies: &change.prior_dependencies,
-                    needs: &needs,
-                    identity: self.kept_identity(
-                        change,
-                        applied
-                            .identity
-                            .as_ref()
-                            .or(change.identity_before.as_ref()),
-                    ),
-                };
-                let object = objects::record(
-                    &around,
-                    schema,
-                    &managed::mark(schema, value.clone(), &marks),
-                    &applied.private,
-                );
-                StateEdit::Put(Box::new(object.map_err(|e| Trouble::unkept(&e, true))?))
+            None => {
+                if deposed.is_empty() {
+                    lock(&self.state).remove(&change.address);
+                }
+                removal(change, deposed)
             }
+            Some(value) => self.left_standing(change, deposed, schema, value, &applied)?,
         };
-        if matches!(edit, StateEdit::Remove { .. }) && deposed.is_empty() {
-            lock(&self.state).remove(&change.address);
-        }
         self.recorder
             .settle(
                 change,
@@ -160,6 +152,35 @@ impl Deploying {
             None => Ok(()),
             Some(failed) => Err(Trouble::applied(failed)),
         }
+    }
+
+    /// An object that is there after its destroy, as the provider has left it.
+    fn left_standing(
+        &self,
+        change: &Change,
+        deposed: &str,
+        schema: &Schema,
+        value: &Value,
+        applied: &Applied,
+    ) -> Result<StateEdit, Box<Trouble>> {
+        let (_, marks) = change.before.clone().unmark_deep_with_paths();
+        let needs = change.prior_needs.clone().unwrap_or_default();
+        let known_by = applied.identity.as_ref();
+        let around = Around {
+            address: &change.address,
+            deposed,
+            provider: &change.provider,
+            tainted: change.tainted,
+            create_before_destroy: change.create_before_destroy,
+            skip_destroy: change.skip_destroy,
+            dependencies: &change.prior_dependencies,
+            needs: &needs,
+            identity: self.kept_identity(change, known_by.or(change.identity_before.as_ref())),
+        };
+        let value = managed::mark(schema, value.clone(), &marks);
+        let object = objects::record(&around, schema, &value, &applied.private);
+        let object = object.map_err(|e| Trouble::unkept(&e, true))?;
+        Ok(StateEdit::Put(Box::new(object)))
     }
 
     /// Runs one provisioner; what is on record of it is the store's.
@@ -186,11 +207,7 @@ impl Deploying {
         })
     }
 
-    pub(super) async fn destroy_provisioners(
-        &self,
-        change: &Change,
-        _ctx: &CallContext,
-    ) -> Result<(), Box<Trouble>> {
+    pub(super) async fn destroy_provisioners(&self, change: &Change) -> Result<(), Box<Trouble>> {
         let root = &self.walk.around.root;
         let (module, provisioners) = match self.declared(&change.address.config()) {
             Some((module, resource)) => (module, &resource.provisioners),
@@ -209,5 +226,33 @@ impl Deploying {
             self.provision(&scope, provisioner, place, change).await?;
         }
         Ok(())
+    }
+}
+
+fn removal(change: &Change, deposed: &str) -> StateEdit {
+    StateEdit::Remove {
+        address: change.address.to_string(),
+        deposed: deposed.to_owned(),
+    }
+}
+
+/// A destroy is an apply that leads to nothing.
+fn destruction<'a>(change: &'a Change, schema: &'a Schema) -> Applying<'a> {
+    let null = Value::null(schema.implied_type().clone());
+    // The plan of a replacement has private data of the new object; the old one has its own.
+    let private = match change.action {
+        Action::Destroy => &change.private,
+        _ => &change.prior_private,
+    };
+    Applying {
+        type_name: &change.address.resource.kind,
+        schema,
+        action: Action::Destroy,
+        prior: change.before.clone().unmark_deep().0,
+        planned: null.clone(),
+        shown: &change.before,
+        config: null,
+        private: Bytes::from(private.clone()),
+        identity: change.identity_before.clone(),
     }
 }

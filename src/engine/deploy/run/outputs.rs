@@ -1,10 +1,22 @@
 //! Root outputs at the end of a deploy: which of them are kept, and as what.
 
-use super::*;
-use lang::addr::ModulePath;
+use super::deploying::{AT_THE_END, Deploying};
+use crate::engine::graph::{Ended, Step};
+use crate::engine::mutex::lock;
+use crate::engine::stage::change::{Change, OutputChange};
+use crate::engine::stage::nodes::{Node, Nodes};
+use crate::engine::stage::steps::{self, Steps, Task};
+use crate::engine::store::model::{StateEdit, StateOutput};
+use crate::engine::words::*;
+use cty::Value;
+use lang::addr::{AbsInstance, ConfigResource, ModuleInstance, ModulePath};
+use lang::diag::Diagnostic;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// What is written of one output.
-type Kept<'c> = (&'c Arc<str>, &'c lang::config::Output, Value);
+type KeptOutput<'c> = (&'c Arc<str>, &'c lang::config::Output, Value);
 
 impl Deploying {
     /// Changes of the outputs that rest on nothing that was left out; of a destroy with something
@@ -96,7 +108,7 @@ impl Deploying {
     }
 
     /// What is not known although all is done rests on what is not there, and is kept as nothing.
-    fn edit_of(&self, (name, output, value): Kept<'_>) -> Option<StateEdit> {
+    fn edit_of(&self, (name, output, value): KeptOutput<'_>) -> Option<StateEdit> {
         let value = value.unmark_deep().0;
         if value.is_known() && value.is_null() {
             return Some(StateEdit::RemoveOutput {
@@ -107,6 +119,7 @@ impl Deploying {
         let ty = value.ty().clone();
         match cty::json::encode(&value, &ty) {
             Ok(text) => Some(StateEdit::PutOutput(StateOutput {
+                rest: String::new(),
                 name: name.to_string(),
                 value: text,
                 ty: ty.to_json(),
@@ -127,26 +140,13 @@ impl Deploying {
     /// changed now. They follow it where all else that they rest on was not staged either, and is
     /// named by themselves alone: so it is with the reference engine. Nobody asked for them, so
     /// what goes wrong with them is no fault of the deploy.
-    async fn beside(&self) -> Vec<Kept<'_>> {
+    async fn beside(&self) -> Vec<KeptOutput<'_>> {
         let mut kept = Vec::new();
         if self.stage.request.mode != StageMode::Normal || !self.is_narrowed() {
             return kept;
         }
-        let changed: HashSet<ConfigResource> =
-            lock(&self.values).keys().map(AbsInstance::config).collect();
-        let left: HashSet<ConfigResource> = self
-            .left()
-            .into_iter()
-            .map(|c| c.address.config())
-            .collect();
-        let staged: HashSet<ConfigResource> = self
-            .stage
-            .changes
-            .iter()
-            .map(|c| c.address.config())
-            .collect();
         let nodes = &self.walk.nodes;
-        let dependents = nodes.graph.dependents();
+        let follows = self.follows();
         for (name, output) in self
             .walk
             .around
@@ -156,32 +156,10 @@ impl Deploying {
             .filter(|(_, o)| !o.ephemeral)
         {
             let step = nodes.step(&Node::Output(ModulePath::root(), name.clone()));
-            let Some(step) = step.filter(|_| !self.stage.outputs.iter().any(|o| o.name == *name))
-            else {
+            let unstaged = |_: &Step| !self.stage.outputs.iter().any(|o| o.name == *name);
+            let Some(step) = step.filter(unstaged).filter(|s| follows.has(nodes, *s)) else {
                 continue;
             };
-            // What was not staged stands for itself: what it needs in turn makes no difference to
-            // the output.
-            let unstaged = |s: Step| {
-                nodes.nodes[s]
-                    .resource()
-                    .is_some_and(|r| !staged.contains(r))
-            };
-            let below = nodes.graph.closure_until([step], unstaged);
-            let rests = |on: &HashSet<ConfigResource>| {
-                below
-                    .iter()
-                    .filter_map(|s| nodes.nodes[*s].resource())
-                    .any(|r| on.contains(r))
-            };
-            let through_others = below.iter().filter(|s| unstaged(**s)).any(|s| {
-                dependents[*s]
-                    .iter()
-                    .any(|d| *d != step && below.contains(d))
-            });
-            if !rests(&changed) || rests(&left) || through_others {
-                continue;
-            }
             let mut good = true;
             let all = nodes.graph.closure([step]);
             for node in nodes.graph.order().into_iter().filter(|s| all.contains(s)) {
@@ -199,5 +177,56 @@ impl Deploying {
             kept.extend(value.filter(|_| good).map(|value| (name, output, value)));
         }
         kept
+    }
+
+    fn follows(&self) -> Follows {
+        let changed = lock(&self.values).keys().map(AbsInstance::config).collect();
+        let left = self.left().into_iter();
+        Follows {
+            changed,
+            left: left.map(|c| c.address.config()).collect(),
+            staged: self
+                .stage
+                .changes
+                .iter()
+                .map(|c| c.address.config())
+                .collect(),
+            dependents: self.walk.nodes.graph.dependents(),
+        }
+    }
+}
+
+/// Which outputs that were not staged follow what has changed.
+struct Follows {
+    changed: HashSet<ConfigResource>,
+    left: HashSet<ConfigResource>,
+    staged: HashSet<ConfigResource>,
+    dependents: Vec<Vec<Step>>,
+}
+
+impl Follows {
+    fn has(&self, nodes: &Nodes, output: Step) -> bool {
+        // What was not staged stands for itself: what it needs in turn makes no difference to the
+        // output.
+        let unstaged = |s: Step| {
+            nodes.nodes[s]
+                .resource()
+                .is_some_and(|r| !self.staged.contains(r))
+        };
+        let below = nodes.graph.closure_until([output], unstaged);
+        let rests = |on: &HashSet<ConfigResource>| {
+            below
+                .iter()
+                .filter_map(|s| nodes.nodes[*s].resource())
+                .any(|r| on.contains(r))
+        };
+        let through_others = || {
+            below.iter().filter(|s| unstaged(**s)).any(|s| {
+                self.dependents[*s]
+                    .iter()
+                    .any(|d| *d != output && below.contains(d))
+            })
+        };
+        rests(&self.changed) && !rests(&self.left) && !through_others()
     }
 }

@@ -1,9 +1,21 @@
 //! Why an operation did not succeed, and what is said and kept of it.
 
-use super::*;
-use crate::engine::deploy::class::class_of;
-use crate::engine::deploy::instance::WHAT_NOW;
+use super::deploying::{AT_THE_END, Deploying};
+use crate::engine::calls::{Method, ProviderDiagnostic, ProviderError};
+use crate::engine::deploy::class::{class_of, says_stopped};
+use crate::engine::deploy::instance::{Failed, WHAT_NOW};
+use crate::engine::deploy::record::fingerprint;
+use crate::engine::graph::Step;
+use crate::engine::mutex::lock;
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::change::Change;
 use crate::engine::stage::keep::KeepError;
+use crate::engine::stage::walk::placed;
+use crate::engine::store::StoreError;
+use crate::engine::words::*;
+use lang::config::Resource;
+use lang::diag::{Diagnostic, Diagnostics};
+use std::sync::atomic::Ordering;
 
 /// Why an operation did not succeed.
 pub enum Trouble {

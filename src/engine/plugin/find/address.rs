@@ -70,6 +70,22 @@ impl ProviderAddress {
             }
     }
 
+    /// Whether both are the same provider, on whichever default host.
+    #[must_use]
+    pub fn is_as(&self, other: &Self) -> bool {
+        self.without_default_host() == other.without_default_host()
+    }
+
+    /// On either default host where it is on one of them.
+    #[must_use]
+    pub fn without_default_host(&self) -> Self {
+        let host = self.host.clone();
+        Self {
+            host: host.filter(|host| !DEFAULT_HOSTS.contains(&host.as_str())),
+            ..self.clone()
+        }
+    }
+
     /// `hashicorp/aws`: for people, the host only where it is not a default one.
     #[must_use]
     pub fn short(&self) -> String {

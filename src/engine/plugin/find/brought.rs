@@ -2,8 +2,8 @@
 //! place of the user's own. `.terraform/providers` is what `init` leaves there, so it counts only
 //! where git has it: whoever commits it brings it.
 
+use super::found::{Found, Origin};
 use super::places::{MirrorKind, Places};
-use super::search::{Found, Origin};
 use std::path::{Path, PathBuf};
 
 /// Whether the workspace itself brings what would run. What the environment or the CLI

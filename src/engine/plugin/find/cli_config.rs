@@ -1,8 +1,9 @@
 //! The CLI configuration file of the tools whose workspaces we read (`.tofurc`, `.terraformrc`, or
-//! what `TF_CLI_CONFIG_FILE` names): only what it says about where providers are.
+//! what `TF_CLI_CONFIG_FILE` names): where providers are, and what registries are shown and asked.
 
 use super::address::ProviderAddress;
-use super::places::{Mirror, MirrorKind, Pattern, PlacesError};
+use super::methods::{Method, MethodKind, Registries};
+use super::places::{Mirror, MirrorKind, Pattern, PlacesError, Surroundings};
 use super::tree::{Item, Node, parse, parse_json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,10 +12,28 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub(super) struct CliConfig {
     pub cache: Option<String>,
+    pub may_break_lock: bool,
     /// `None` where nothing is said, and the implied mirrors count.
-    pub mirrors: Option<Vec<Mirror>>,
+    pub methods: Option<Vec<Method>>,
     pub overrides: BTreeMap<ProviderAddress, PathBuf>,
+    pub registries: Registries,
     pub warnings: Vec<String>,
+}
+
+impl CliConfig {
+    /// The directories among the ways of installing.
+    pub(super) fn mirrors(&self) -> Option<Vec<Mirror>> {
+        let of = |method: &Method| match &method.kind {
+            MethodKind::Filesystem(path) => Some(Mirror {
+                kind: MirrorKind::Configured,
+                path: path.clone(),
+                include: method.include.clone(),
+                exclude: method.exclude.clone(),
+            }),
+            _ => None,
+        };
+        Some(self.methods.as_ref()?.iter().filter_map(of).collect())
+    }
 }
 
 /// Reads a file. Relative paths in it are relative to `base`, the working directory.
@@ -35,15 +54,98 @@ pub(super) fn read(file: &Path, text: &str, base: &Path) -> Result<CliConfig, Pl
         match item.key.as_str() {
             "plugin_cache_dir" => config.cache = item.value.text().map(str::to_owned),
             "provider_installation" => {
-                if config.mirrors.is_some() {
+                if config.methods.is_some() {
                     return Err(wrong(file, item, "`provider_installation` is there twice"));
                 }
                 installation(file, item, base, &mut config)?;
             }
-            _ => {} // credentials and the like are the business of others
+            "plugin_cache_may_break_dependency_lock_file" => {
+                config.may_break_lock = matches!(item.value, Node::Bool(true));
+            }
+            "credentials" => blocks(item, &mut |host, body| {
+                if let Some(token) = text_of(body, "token") {
+                    config.registries.tokens.insert(host, token);
+                }
+            }),
+            "credentials_helper" => blocks(item, &mut |name, body| {
+                let args = body.items().iter().find(|i| i.key == "args");
+                let args = args.and_then(|i| i.value.texts()).unwrap_or_default();
+                config.registries.helper = Some((name, args));
+            }),
+            "host" => blocks(item, &mut |host, body| {
+                let services = body.items().iter().find(|i| i.key == "services");
+                let services = services.map(|i| i.value.items()).unwrap_or_default();
+                let services = services
+                    .iter()
+                    .filter_map(|i| Some((i.key.clone(), i.value.text()?.to_owned())));
+                config.registries.hosts.insert(host, services.collect());
+            }),
+            "registry_protocols" => {
+                let number = |key| number_of(&item.value, key);
+                config.registries.retries = number("retry_count");
+                config.registries.answer_s = number("request_timeout_seconds");
+            }
+            _ => {} // the business of others
         }
     }
     Ok(config)
+}
+
+/// With the tokens of the files beside the usual one: there a login keeps them.
+pub(super) fn with_logins(
+    mut config: CliConfig,
+    workspace: &Path,
+    around: &Surroundings,
+) -> Result<CliConfig, PlacesError> {
+    let home = around.path("HOME").map(|h| h.join(".terraform.d"));
+    let other = around.path("XDG_CONFIG_HOME").map(|c| c.join("opentofu"));
+    let Some(folder) = home.filter(|f| f.is_dir()).or(other) else {
+        return Ok(config);
+    };
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        return Ok(config);
+    };
+    let mut files: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
+    files.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".tfrc") || name.ends_with(".tfrc.json")
+    });
+    files.sort();
+    for path in files {
+        let text = std::fs::read_to_string(&path).map_err(|source| PlacesError::Read {
+            path: path.clone(),
+            source,
+        })?;
+        let more = read(&path, &text, workspace)?.registries;
+        config.registries.tokens.extend(more.tokens);
+        config.registries.hosts.extend(more.hosts);
+        config.registries.helper = config.registries.helper.or(more.helper);
+    }
+    Ok(config)
+}
+
+/// Each block of a kind with its label; in JSON the labels are members.
+fn blocks(item: &Item, found: &mut dyn FnMut(String, &Node)) {
+    match &item.labels[..] {
+        [label] => found(label.to_lowercase(), &item.value),
+        _ => {
+            for inner in item.value.items() {
+                found(inner.key.to_lowercase(), &inner.value);
+            }
+        }
+    }
+}
+
+fn text_of(body: &Node, key: &str) -> Option<String> {
+    let item = body.items().iter().find(|i| i.key == key)?;
+    item.value.text().map(str::to_owned)
+}
+
+fn number_of(body: &Node, key: &str) -> Option<u32> {
+    match &body.items().iter().find(|i| i.key == key)?.value {
+        Node::Number(text) => text.parse().ok(),
+        _ => None,
+    }
 }
 
 fn wrong(file: &Path, item: &Item, what: &str) -> PlacesError {
@@ -60,10 +162,29 @@ fn installation(
     base: &Path,
     config: &mut CliConfig,
 ) -> Result<(), PlacesError> {
-    let mirrors = config.mirrors.insert(Vec::new());
+    let methods = config.methods.insert(Vec::new());
     for method in block.value.items() {
         match method.key.as_str() {
-            "filesystem_mirror" => mirrors.push(mirror(file, method, base)?),
+            "filesystem_mirror" => {
+                let path = needed(file, method, "path")?;
+                methods.push(read_method(
+                    file,
+                    method,
+                    MethodKind::Filesystem(base.join(path)),
+                )?);
+            }
+            "network_mirror" => {
+                let url = needed(file, method, "url")?.to_owned();
+                let items = method.value.items();
+                let trust = items.iter().find(|i| i.key == "trust_all_hashes");
+                let trust_all = trust.is_some_and(|i| matches!(i.value, Node::Bool(true)));
+                methods.push(read_method(
+                    file,
+                    method,
+                    MethodKind::Network { url, trust_all },
+                )?);
+            }
+            "direct" => methods.push(read_method(file, method, MethodKind::Direct)?),
             "dev_overrides" => {
                 for entry in method.value.items() {
                     let address = entry
@@ -76,14 +197,10 @@ fn installation(
                     config.overrides.insert(address, base.join(path));
                 }
             }
-            // Nothing is downloaded, so what is nearer to hand is all there is.
-            "direct" => {}
-            other @ ("network_mirror" | "oci_mirror") => {
-                config.warnings.push(format!(
-                    "{}: `{other}` is left out: packages are not downloaded yet",
-                    file.display()
-                ));
-            }
+            "oci_mirror" => config.warnings.push(format!(
+                "{}: `oci_mirror` is left out: packages are not taken from OCI registries",
+                file.display()
+            )),
             other => {
                 return Err(wrong(
                     file,
@@ -96,11 +213,14 @@ fn installation(
     Ok(())
 }
 
-fn mirror(file: &Path, block: &Item, base: &Path) -> Result<Mirror, PlacesError> {
+fn needed<'i>(file: &Path, block: &'i Item, key: &str) -> Result<&'i str, PlacesError> {
+    let item = block.value.items().iter().find(|i| i.key == key);
+    let text = item.and_then(|i| i.value.text());
+    text.ok_or_else(|| wrong(file, block, &format!("`{}` needs a `{key}`", block.key)))
+}
+
+fn read_method(file: &Path, block: &Item, kind: MethodKind) -> Result<Method, PlacesError> {
     let value = |key: &str| block.value.items().iter().find(|i| i.key == key);
-    let path = value("path")
-        .and_then(|i| i.value.text())
-        .ok_or_else(|| wrong(file, block, "`filesystem_mirror` needs a `path`"))?;
     let patterns = |key: &str| -> Result<Vec<Pattern>, PlacesError> {
         let Some(item) = value(key) else {
             return Ok(Vec::new());
@@ -120,10 +240,10 @@ fn mirror(file: &Path, block: &Item, base: &Path) -> Result<Mirror, PlacesError>
             })
             .collect()
     };
-    Ok(Mirror {
-        kind: MirrorKind::Configured,
-        path: base.join(path),
+    Ok(Method {
+        kind,
         include: patterns("include")?,
         exclude: patterns("exclude")?,
+        retries: number_of(&block.value, "download_retry_count"),
     })
 }

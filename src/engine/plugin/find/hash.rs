@@ -2,13 +2,9 @@
 //! hundreds of megabytes takes seconds, so results are kept as long as no file of the package has
 //! changed.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,8 +12,6 @@ use thiserror::Error;
 
 /// Results that are kept; beyond, all are dropped and made again when they are needed.
 const KEPT: usize = 1_000;
-/// Files of one package that are looked at; a package has a handful.
-const FILES: usize = 100_000;
 
 /// Why a package has no hash.
 #[derive(Debug, Error)]
@@ -27,71 +21,23 @@ pub struct HashError {
     source: io::Error,
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut out, b| {
-        write!(out, "{b:02x}").ok();
-        out
-    })
-}
-
-fn sha256(mut file: File) -> io::Result<String> {
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        let read = file.read(&mut buffer)?;
-        if read == 0 {
-            return Ok(hex(&hash.finalize()));
-        }
-        hash.update(&buffer[..read]);
+impl HashError {
+    fn of(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self { path, source }
     }
 }
 
-/// Every file under `root` with its path from there, slashes between, in the order of paths.
-fn files(root: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![(String::new(), root.to_owned())];
-    while let Some((prefix, folder)) = folders.pop() {
-        for entry in std::fs::read_dir(folder)? {
-            let entry = entry?;
-            let name = entry
-                .file_name()
-                .into_string()
-                .map_err(|_| io::Error::other("a file's name is not text"))?;
-            if name.contains('\n') {
-                return Err(io::Error::other("a file's name has a line end in it"));
-            }
-            let path = format!("{prefix}{name}");
-            // Not what a link leads to: directories behind links are no part of a package.
-            if entry.file_type()?.is_dir() {
-                folders.push((format!("{path}/"), entry.path()));
-            } else {
-                found.insert(path, entry.path());
-            }
-            if found.len() + folders.len() > FILES {
-                return Err(io::Error::other(format!("more than {FILES} files")));
-            }
-        }
-    }
-    Ok(found)
+fn sha256(path: &Path) -> Result<String, HashError> {
+    fetch::file_digest(path).map_err(HashError::of(path))
 }
 
-/// The `h1:` hash of a directory: SHA-256 over one line for each file, `SHA256-IN-HEX␠␠PATH\n`, in
-/// base64.
+/// The `h1:` hash of a directory; see [`fetch::h1`].
 ///
 /// # Errors
 /// A file cannot be read.
 pub fn h1(root: &Path) -> Result<String, HashError> {
-    let hash = || -> io::Result<String> {
-        let mut lines = Sha256::new();
-        for (path, file) in files(&root.canonicalize()?)? {
-            lines.update(format!("{}  {path}\n", sha256(File::open(file)?)?));
-        }
-        Ok(format!("h1:{}", STANDARD.encode(lines.finalize())))
-    };
-    hash().map_err(|source| HashError {
-        path: root.to_owned(),
-        source,
-    })
+    fetch::h1(root).map_err(HashError::of(root))
 }
 
 /// What a package or file looks like from outside: its files, with device, inode, size and times of
@@ -100,7 +46,7 @@ fn fingerprint(root: &Path) -> io::Result<String> {
     let root = root.canonicalize()?;
     let mut print = Sha256::new();
     let all = if root.is_dir() {
-        files(&root)?
+        fetch::files(&root)?
     } else {
         BTreeMap::from([(String::new(), root)])
     };
@@ -115,7 +61,7 @@ fn fingerprint(root: &Path) -> io::Result<String> {
         ];
         print.update(format!("{path}\n{of:?} {times:?}\n"));
     }
-    Ok(hex(&print.finalize()))
+    Ok(fetch::hex(&print.finalize()))
 }
 
 /// Hashes by fingerprint, in memory and (where it has a place) in a file between sessions.
@@ -163,15 +109,7 @@ impl HashCache {
     /// # Errors
     /// It cannot be read.
     pub fn file(&self, path: &Path) -> Result<String, HashError> {
-        let hash = |path: &Path| {
-            File::open(path)
-                .and_then(sha256)
-                .map_err(|source| HashError {
-                    path: path.to_owned(),
-                    source,
-                })
-        };
-        self.remember(path, hash)
+        self.remember(path, sha256)
     }
 
     fn remember(
@@ -179,12 +117,7 @@ impl HashCache {
         path: &Path,
         make: impl Fn(&Path) -> Result<String, HashError>,
     ) -> Result<String, HashError> {
-        let look = || {
-            fingerprint(path).map_err(|source| HashError {
-                path: path.to_owned(),
-                source,
-            })
-        };
+        let look = || fingerprint(path).map_err(HashError::of(path));
         let before = look()?;
         if let Some(hash) = self.kept().get(&before) {
             return Ok(hash.clone());
@@ -224,6 +157,8 @@ impl HashCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
 
     fn package(folder: &Path) {
         std::fs::create_dir(folder.join("sub")).expect("made");

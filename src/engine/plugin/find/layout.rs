@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// An unpacked package for this system.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Package {
+pub struct Package {
     pub address: ProviderAddress,
     pub version: Version,
     pub directory: PathBuf,
@@ -18,13 +18,16 @@ pub(super) struct Package {
 /// What lies in a directory for one provider: packages that can be used, and a word on each thing
 /// that cannot.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub struct Seen {
     pub packages: Vec<Package>,
+    /// Archives for this system, each with its version.
+    pub archives: Vec<(Version, PathBuf)>,
     pub notes: Vec<String>,
 }
 
 /// This system as package names spell it: `linux_amd64`.
-pub(super) fn platform() -> String {
+#[must_use]
+pub fn platform() -> String {
     let os = match std::env::consts::OS {
         "macos" => "darwin",
         other => other,
@@ -39,7 +42,8 @@ pub(super) fn platform() -> String {
 }
 
 /// Looks for a (complete) address under `base`.
-pub(super) fn scan(base: &Path, address: &ProviderAddress) -> Seen {
+#[must_use]
+pub fn scan(base: &Path, address: &ProviderAddress) -> Seen {
     let host = address.host.as_deref().unwrap_or_default();
     let mut seen = Seen::default();
     let folder = base.join(host).join(&address.namespace).join(&address.name);
@@ -57,9 +61,12 @@ pub(super) fn scan(base: &Path, address: &ProviderAddress) -> Seen {
         if name.ends_with(".zip") {
             if let Some(version) = packed_version(&name, &address.name) {
                 seen.notes.push(format!(
-                    "{version} as a packed archive, which is not supported yet: unpack {}",
+                    "{version} as a packed archive, which `flightdeck init` unpacks: {}",
                     path.display()
                 ));
+                if let Ok(version) = Version::parse(&version) {
+                    seen.archives.push((version, path));
+                }
             }
         } else if path.is_dir() {
             match Version::parse(&name) {

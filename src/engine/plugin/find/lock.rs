@@ -120,6 +120,12 @@ impl LockFile {
         self.entries.get(address)
     }
 
+    /// Whether the file is there.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        self.path.exists()
+    }
+
     /// Every locked provider.
     pub fn iter(&self) -> impl Iterator<Item = (&ProviderAddress, &LockEntry)> {
         self.entries.iter()

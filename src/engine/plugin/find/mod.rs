@@ -4,10 +4,13 @@
 
 mod address;
 mod brought;
+mod choose;
 mod cli_config;
+mod found;
 mod hash;
 mod layout;
 mod lock;
+mod methods;
 mod places;
 mod search;
 #[cfg(test)]
@@ -17,9 +20,12 @@ mod version;
 
 pub use address::{AddressError, DEFAULT_HOSTS, ProviderAddress};
 pub use brought::is_brought;
+pub use found::{Found, NotFound, Origin, Want};
 pub use hash::{HashCache, HashError, h1};
+pub use layout::{Package, Seen, platform, scan};
 pub use lock::{LockEntry, LockError, LockFile};
+pub use methods::{Method, MethodKind, Registries};
 pub use places::{Mirror, MirrorKind, Pattern, Places, PlacesError, Surroundings};
-pub use search::{Found, NotFound, Origin, Want, find};
+pub use search::find;
 pub use tree::TreeError;
 pub use version::{ConstraintError, Constraints};

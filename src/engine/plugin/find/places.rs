@@ -3,6 +3,7 @@
 
 use super::address::{DEFAULT_HOSTS, ProviderAddress};
 use super::cli_config::{self, CliConfig};
+use super::methods::{Method, Registries};
 use super::tree::TreeError;
 use crate::engine::plugin::settings::{Address, Reattach};
 use std::collections::{BTreeMap, HashMap};
@@ -31,7 +32,7 @@ impl Surroundings {
         }
     }
 
-    fn path(&self, name: &str) -> Option<PathBuf> {
+    pub(super) fn path(&self, name: &str) -> Option<PathBuf> {
         self.variables
             .get(name)
             .filter(|v| !v.is_empty())
@@ -181,7 +182,7 @@ impl Pattern {
         })
     }
 
-    fn matches(&self, address: &ProviderAddress) -> bool {
+    pub(super) fn matches(&self, address: &ProviderAddress) -> bool {
         let fits = |pattern: &str, text: &str| pattern == "*" || pattern == text;
         let host = address.host.as_deref().unwrap_or_default();
         let on_host = match &self.host {
@@ -201,6 +202,13 @@ pub struct Places {
     pub workspace: PathBuf,
     /// In the order of looking.
     pub mirrors: Vec<Mirror>,
+    /// How providers are installed, in the order of asking; `None` where nothing is said.
+    pub methods: Option<Vec<Method>>,
+    /// The plugin cache.
+    pub cache: Option<PathBuf>,
+    /// Whether what is in the cache is taken without a word of it in the lock file.
+    pub may_break_lock: bool,
+    pub registries: Registries,
     /// This program; bundled providers are not to be had without it.
     pub executable: Option<PathBuf>,
     /// Variables that bundled providers get on top of the environment.
@@ -227,19 +235,25 @@ impl Places {
             places.reattach = reattach(&text.to_string_lossy())?;
         }
         let config = places.cli_config(workspace, around)?;
-        places.warnings.extend(config.warnings);
-        places.overrides = config.overrides;
-        places.mirrors = match config.mirrors {
+        places.mirrors = match config.mirrors() {
             Some(mirrors) => mirrors,
             None => implied(workspace, around),
         };
+        places.methods = config.methods;
+        places.registries = config.registries;
+        places.may_break_lock = config.may_break_lock
+            || around
+                .path("TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE")
+                .is_some_and(|v| v != Path::new("0"));
+        places.warnings.extend(config.warnings);
+        places.overrides = config.overrides;
         let cache = around
             .path("TF_PLUGIN_CACHE_DIR")
             .or_else(|| config.cache.map(|text| around.expand(&text)));
         if let Some(cache) = cache {
-            places
-                .mirrors
-                .push(Mirror::plain(MirrorKind::Cache, workspace.join(cache)));
+            let cache = workspace.join(cache);
+            places.cache = Some(cache.clone());
+            places.mirrors.push(Mirror::plain(MirrorKind::Cache, cache));
         }
         Ok(places)
     }
@@ -253,12 +267,18 @@ impl Places {
             Some(path) => (path, true),
             None => match usual_files(around).into_iter().find(|p| p.exists()) {
                 Some(path) => (path, false),
-                None => return Ok(CliConfig::default()),
+                None => return cli_config::with_logins(CliConfig::default(), workspace, around),
             },
         };
         let path = workspace.join(path);
         match std::fs::read_to_string(&path) {
-            Ok(text) => cli_config::read(&path, &text, workspace),
+            Ok(text) => {
+                let config = cli_config::read(&path, &text, workspace)?;
+                match named {
+                    true => Ok(config),
+                    false => cli_config::with_logins(config, workspace, around),
+                }
+            }
             Err(e) if named && e.kind() == std::io::ErrorKind::NotFound => {
                 self.warnings.push(format!(
                     "TF_CLI_CONFIG_FILE names {}, which does not exist; nothing is read from it",
@@ -363,152 +383,4 @@ fn reattach(text: &str) -> Result<BTreeMap<ProviderAddress, Reattach>, PlacesErr
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn around(folder: &Path, more: &[(&str, &str)]) -> Surroundings {
-        let mut variables: HashMap<String, OsString> =
-            HashMap::from([("HOME".into(), folder.join("home").into())]);
-        variables.extend(
-            more.iter()
-                .map(|(k, v)| ((*k).to_owned(), OsString::from(v))),
-        );
-        Surroundings {
-            variables,
-            executable: None,
-        }
-    }
-
-    #[test]
-    fn without_configuration_the_implied_directories_count() {
-        let folder = tempfile::tempdir().expect("folder");
-        let places = Places::gather(folder.path(), &around(folder.path(), &[])).expect("gathered");
-        let paths: Vec<PathBuf> = places.mirrors.iter().map(|m| m.path.clone()).collect();
-        assert_eq!(paths[0], folder.path().join("terraform.d/plugins"));
-        assert_eq!(paths[1], folder.path().join("home/.terraform.d/plugins"));
-        assert_eq!(
-            paths[2],
-            folder.path().join("home/.local/share/opentofu/plugins")
-        );
-        assert!(paths.contains(&PathBuf::from("/usr/share/terraform/plugins")));
-        assert_eq!(places.workspace, folder.path().join(".terraform/providers"));
-        assert!(places.warnings.is_empty());
-    }
-
-    #[test]
-    fn a_configuration_file_takes_their_place() {
-        let folder = tempfile::tempdir().expect("folder");
-        let home = folder.path().join("home");
-        std::fs::create_dir(&home).expect("made");
-        let text = "plugin_cache_dir = \"$HOME/cache\"\nprovider_installation {\n  filesystem_mirror {\n    path = \"/m\"\n    include = [\"hashicorp/*\", \"example.com/*/*\"]\n    exclude = [\"hashicorp/aws\"]\n  }\n  network_mirror { url = \"https://example.com/\" }\n  dev_overrides { \"acme/x\" = \"/dev/x\" }\n  direct {}\n}\n";
-        std::fs::write(home.join(".terraformrc"), text).expect("written");
-        let places = Places::gather(folder.path(), &around(folder.path(), &[])).expect("gathered");
-        assert_eq!(
-            places.mirrors.iter().map(Mirror::words).collect::<Vec<_>>(),
-            [
-                "filesystem mirror /m".to_owned(),
-                format!("plugin cache {}", home.join("cache").display())
-            ]
-        );
-        let serves = |text: &str| places.mirrors[0].serves(&text.parse().expect("address"));
-        assert!(
-            serves("registry.terraform.io/hashicorp/null")
-                && serves("registry.opentofu.org/hashicorp/null")
-                && serves("example.com/a/b")
-        );
-        assert!(
-            !serves("registry.terraform.io/hashicorp/aws")
-                && !serves("registry.terraform.io/acme/x")
-                && !serves("example.org/hashicorp/null")
-        );
-        assert_eq!(
-            places.overrides.get(&"acme/x".parse().expect("address")),
-            Some(&PathBuf::from("/dev/x"))
-        );
-        assert!(places.warnings[0].contains("network_mirror"));
-        // The newer name goes first, and the variable before both.
-        std::fs::write(home.join(".tofurc"), "provider_installation {}").expect("written");
-        let places = Places::gather(
-            folder.path(),
-            &around(folder.path(), &[("TF_PLUGIN_CACHE_DIR", "/c")]),
-        )
-        .expect("gathered");
-        assert_eq!(
-            places.mirrors.iter().map(Mirror::words).collect::<Vec<_>>(),
-            ["plugin cache /c"]
-        );
-    }
-
-    #[test]
-    fn a_missing_file_is_a_warning_and_a_damaged_one_an_error() {
-        let folder = tempfile::tempdir().expect("folder");
-        let gather = |file: &str| {
-            Places::gather(
-                folder.path(),
-                &around(folder.path(), &[("TF_CLI_CONFIG_FILE", file)]),
-            )
-        };
-        let places = gather("none.tfrc").expect("gathered");
-        assert!(
-            places.warnings[0].contains("none.tfrc")
-                && places.warnings[0].contains("does not exist")
-        );
-        assert!(!places.mirrors.is_empty(), "the implied ones");
-        for (text, what) in [
-            (
-                "provider_installation {\n  warp {}\n}",
-                "line 2: the installation method `warp`",
-            ),
-            (
-                "provider_installation { filesystem_mirror {} }",
-                "needs a `path`",
-            ),
-            (
-                "provider_installation { filesystem_mirror { path = \"/a\" include = \"x\" } }",
-                "list of texts",
-            ),
-            (
-                "provider_installation { dev_overrides { \"a/b/c/d\" = \"/x\" } }",
-                "not a provider address",
-            ),
-            ("x = ", "cannot be understood"),
-        ] {
-            std::fs::write(folder.path().join("rc"), text).expect("written");
-            let error = gather("rc").expect_err(text).to_string();
-            assert!(error.contains(what), "{error}");
-        }
-        std::fs::write(
-            folder.path().join("rc.json"),
-            r#"{"provider_installation":{"filesystem_mirror":{"path":"m"}}}"#,
-        )
-        .expect("written");
-        assert_eq!(
-            gather("rc.json").expect("gathered").mirrors[0].path,
-            folder.path().join("m")
-        );
-    }
-
-    #[test]
-    fn processes_of_others_are_described_by_a_variable() {
-        let text = r#"{"registry.terraform.io/hashicorp/time":{"Protocol":"grpc","ProtocolVersion":6,"Pid":7,"Test":true,"Addr":{"Network":"unix","String":"/tmp/p"}},"a/b":{"Addr":{"Network":"tcp","String":"127.0.0.1:1"}}}"#;
-        let all = reattach(text).expect("read");
-        let time = &all[&"registry.terraform.io/hashicorp/time"
-            .parse()
-            .expect("address")];
-        assert_eq!((time.protocol, time.pid, time.test), (6, Some(7), true));
-        assert_eq!(all[&"a/b".parse().expect("address")].protocol, 5);
-        for wrong in [
-            "{",
-            r#"{"a/b":{}}"#,
-            r#"{"a/b":{"Protocol":"netrpc","Addr":{"Network":"unix","String":"/x"}}}"#,
-            r#"{"a/b":{"Addr":{"Network":"x","String":"/x"}}}"#,
-        ] {
-            assert!(
-                reattach(wrong)
-                    .expect_err(wrong)
-                    .to_string()
-                    .starts_with("TF_REATTACH_PROVIDERS cannot be used")
-            );
-        }
-    }
-}
+mod tests;

@@ -2,145 +2,16 @@
 //! taken, and why.
 
 use super::address::{BUILTIN_HOST, BUNDLED_HOST, ProviderAddress};
+use super::found::{Found, NotFound, Origin, Want};
 use super::hash::HashCache;
 use super::layout::{Package, executable, scan};
 use super::lock::{LockEntry, LockFile};
-use super::places::{MirrorKind, Places};
-use super::version::Constraints;
+use super::places::Places;
 use crate::engine::plugin::settings::{SpawnSpec, Start};
-use crate::engine::words::PluginFound;
 use semver::Version;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::{Path, PathBuf};
-
-/// What is looked for.
-#[derive(Debug, Clone)]
-pub struct Want {
-    pub address: ProviderAddress,
-    pub constraints: Constraints,
-    /// Complete addresses that the state has for this provider; they say which host is meant where
-    /// none is written.
-    pub named: Vec<ProviderAddress>,
-}
-
-/// The kind of place where a provider was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
-    Reattach,
-    DevOverride(PathBuf),
-    /// The workspace's own installation.
-    Workspace(PathBuf),
-    /// A mirror or cache.
-    Mirror(MirrorKind, PathBuf),
-    Bundled,
-    /// Part of the engine: nothing is launched.
-    Builtin,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Reattach => f.write_str("TF_REATTACH_PROVIDERS"),
-            Self::DevOverride(path) => write!(f, "dev_overrides {}", path.display()),
-            Self::Workspace(path) => write!(f, "workspace {}", path.display()),
-            Self::Mirror(kind, path) => write!(f, "{} {}", kind.word(), path.display()),
-            Self::Bundled => f.write_str("bundled"),
-            Self::Builtin => f.write_str("builtin"),
-        }
-    }
-}
-
-/// A provider that was found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Found {
-    /// Complete, with the host.
-    pub address: ProviderAddress,
-    pub version: Option<Version>,
-    /// How to run it; `None` for the builtin one.
-    pub start: Option<Start>,
-    /// The package's directory, where it has one.
-    pub package: Option<PathBuf>,
-    pub origin: Origin,
-    pub why: String,
-}
-
-impl Found {
-    /// The executable, where one is launched.
-    #[must_use]
-    pub fn executable(&self) -> Option<&Path> {
-        match &self.start {
-            Some(Start::Spawn(spec)) => Some(&spec.executable),
-            _ => None,
-        }
-    }
-
-    /// Has it launched as long as its package has this hash alone.
-    pub fn only_as(&mut self, digest: String) {
-        if let (Some(Start::Spawn(spec)), Some(package)) = (&mut self.start, &self.package) {
-            spec.approved = Some((package.clone(), digest));
-        }
-    }
-
-    /// The record of it.
-    #[must_use]
-    pub fn record(&self) -> PluginFound {
-        PluginFound {
-            address: self.address.to_string(),
-            version: self.version.as_ref().map(Version::to_string),
-            dialect: None,
-            executable: self.executable().map(|p| p.display().to_string()),
-            source: self.origin.to_string(),
-            why: self.why.clone(),
-        }
-    }
-
-    /// A digest of what would run, to notice that it is another one later: the package's `h1:`
-    /// hash, or that of the executable alone. `None` where nothing is launched by us, or it cannot
-    /// be read.
-    #[must_use]
-    pub fn digest(&self, cache: &HashCache) -> Option<String> {
-        match &self.package {
-            Some(package) => cache.package(package).ok(),
-            None => cache.file(self.executable()?).ok(),
-        }
-    }
-}
-
-/// Nothing that may be used was found: every place, and what was there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotFound {
-    /// Boxed, for an answer that is mostly another one.
-    pub address: Box<ProviderAddress>,
-    pub constraints: String,
-    /// Place and what was seen, in the order of looking.
-    pub looked: Vec<(String, String)>,
-    /// What the provider would be called below a place that is looked at; `None` where it can be
-    /// put nowhere.
-    pub package: Option<String>,
-}
-
-impl fmt::Display for NotFound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the provider {} ({}) was not found\nlooked at",
-            self.address, self.constraints
-        )?;
-        for (place, saw) in &self.looked {
-            write!(f, "\n  {place}: {saw}")?;
-        }
-        match &self.package {
-            Some(package) => write!(
-                f,
-                "\ninstall it with the `init` of your tool, or put it into one of these folders as {package}"
-            ),
-            None => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for NotFound {}
+use std::path::Path;
 
 /// Finds a provider. Reads directories, and a package's files where the lock file says what they
 /// must be (remembered in `cache`): call it where blocking is allowed.
@@ -171,16 +42,16 @@ pub fn find(
     }
 }
 
-struct Search<'a> {
-    want: &'a Want,
-    lock: &'a LockFile,
+pub(super) struct Search<'a> {
+    pub(super) want: &'a Want,
+    pub(super) lock: &'a LockFile,
     places: &'a Places,
-    cache: &'a HashCache,
-    looked: Vec<(String, String)>,
+    pub(super) cache: &'a HashCache,
+    pub(super) looked: Vec<(String, String)>,
 }
 
 impl Search<'_> {
-    fn saw(&mut self, place: impl fmt::Display, what: impl Into<String>) {
+    pub(super) fn saw(&mut self, place: impl fmt::Display, what: impl Into<String>) {
         self.looked.push((place.to_string(), what.into()));
     }
 
@@ -199,9 +70,27 @@ impl Search<'_> {
             return answer;
         }
         let meanings = self.meanings();
-        self.look_at_lock(&meanings);
+        if let Some(found) = self.installed(&meanings) {
+            return Some(found);
+        }
+        // What the state or the lock file names may have been installed from the other default
+        // host since: a directory that another tool has worked on.
+        let others: Vec<ProviderAddress> = self.want.address.meanings();
+        let others: Vec<_> = others
+            .into_iter()
+            .filter(|a| !meanings.contains(a))
+            .collect();
+        if others.is_empty() {
+            return None;
+        }
+        self.installed(&others)
+    }
+
+    /// Looks at the workspace's own packages, then at those of all mirrors.
+    fn installed(&mut self, meanings: &[ProviderAddress]) -> Option<Found> {
+        self.look_at_lock(meanings);
         let own = self.places.workspace.clone();
-        let packages = self.look(&Origin::Workspace(own.clone()), &own, &meanings);
+        let packages = self.look(&Origin::Workspace(own.clone()), &own, meanings);
         if let Some(found) = self.choose(packages) {
             return Some(found);
         }
@@ -356,7 +245,7 @@ impl Search<'_> {
     }
 
     /// Where its package belongs below a mirror or `.terraform/providers`.
-    fn package(&self) -> Option<String> {
+    pub(super) fn package(&self) -> Option<String> {
         let address = self.meanings().pop()?;
         let host = address
             .host
@@ -425,9 +314,22 @@ impl Search<'_> {
             };
             return Some(reason);
         }
-        let entry = self.lock.get(&package.address)?;
+        let entry = self
+            .lock
+            .get(&package.address)
+            .or_else(|| self.locked_elsewhere(&package.address))?;
         (entry.version != package.version)
             .then(|| format!("but the lock file has {}", entry.version))
+    }
+
+    /// What is locked for the same provider on another default host: its version holds, its hashes
+    /// are those of other packages.
+    fn locked_elsewhere(&self, address: &ProviderAddress) -> Option<&LockEntry> {
+        if self.want.address.host.is_some() {
+            return None;
+        }
+        let mut meanings = self.want.address.meanings().into_iter();
+        meanings.find_map(|other| (other != *address).then(|| self.lock.get(&other))?)
     }
 
     /// Tells of a lock that the constraints contradict: then nothing can be found.
@@ -443,82 +345,5 @@ impl Search<'_> {
                 self.saw(format!("the lock file {}", self.lock.path.display()), what);
             }
         }
-    }
-
-    /// The newest of the packages whose files are what the lock file says.
-    fn choose(&mut self, mut packages: Vec<(Origin, Package)>) -> Option<Found> {
-        // Stable, so that of equal versions the one from the earlier place goes first.
-        packages.sort_by(|(_, a), (_, b)| b.version.cmp(&a.version));
-        let versions: BTreeSet<Version> = packages.iter().map(|(_, p)| p.version.clone()).collect();
-        for (origin, package) in packages {
-            let path = match executable(&package.directory, &package.address.name) {
-                Ok(path) => path,
-                Err(none) => {
-                    self.saw(&origin, none.to_string());
-                    continue;
-                }
-            };
-            let why = match self.lock.get(&package.address) {
-                None => self.newest_of(versions.len()),
-                Some(entry) => match self.verify(&package, entry) {
-                    Ok(checked) => {
-                        format!("locked to {} by the lock file; {checked}", entry.version)
-                    }
-                    Err(what) => {
-                        self.saw(&origin, format!("{}, but {what}", package.version));
-                        continue;
-                    }
-                },
-            };
-            return Some(Found {
-                address: package.address,
-                version: Some(package.version),
-                start: Some(Start::Spawn(SpawnSpec {
-                    executable: path,
-                    ..SpawnSpec::default()
-                })),
-                package: Some(package.directory),
-                origin,
-                why,
-            });
-        }
-        None
-    }
-
-    fn newest_of(&self, count: usize) -> String {
-        let allowed = if self.want.constraints.is_empty() {
-            String::new()
-        } else {
-            format!(" that {} allows", self.want.constraints)
-        };
-        if count == 1 {
-            format!("the only version there{allowed}")
-        } else {
-            format!("newest of {count} versions{allowed}")
-        }
-    }
-
-    fn verify(&self, package: &Package, entry: &LockEntry) -> Result<String, String> {
-        let known: Vec<&String> = entry
-            .hashes
-            .iter()
-            .filter(|h| h.starts_with("h1:"))
-            .collect();
-        if known.is_empty() {
-            return Ok(
-                "its files are not checked, since the lock file has no h1 hash for it".to_owned(),
-            );
-        }
-        let hash = self
-            .cache
-            .package(&package.directory)
-            .map_err(|e| e.to_string())?;
-        if known.contains(&&hash) {
-            return Ok("its files are those of the lock file".to_owned());
-        }
-        Err(format!(
-            "its files are not those of the lock file ({hash} is none of {} hashes there)",
-            known.len()
-        ))
     }
 }

@@ -1,21 +1,23 @@
-//! `terraform_remote_state`: the outputs of another configuration's state. Of the backends, `local`
-//! with files of state version 4; others are refused by name. Reads files, keeps nothing.
+//! `terraform_remote_state`: the outputs of another configuration's state, from every backend that a
+//! state can live in here. Others are refused by name. Keeps nothing.
 
 use crate::engine::calls::ProviderDiagnostic;
 use crate::engine::provider::*;
+use crate::engine::state::HomeError;
+use crate::engine::state::backend::Settings;
 use cty::schema::{Attribute, Block, Schema};
-use cty::{Path, Type};
+use cty::{Path, Type, Value};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
-use std::path::{Path as FilePath, PathBuf};
+use std::path::Path as FilePath;
 
 pub(super) fn schema() -> Schema {
     let attributes = [
         (
             "backend",
             Attribute::required(Type::String)
-                .describe("The backend that keeps the state. Only `local` is supported yet."),
+                .describe("The backend that keeps the state: local, http, s3, pg, gcs, azurerm."),
         ),
         (
             "config",
@@ -67,7 +69,7 @@ pub(super) fn validate(config: &Value) -> Vec<ProviderDiagnostic> {
         attr(config, "defaults"),
     );
     if settings.is_wholly_known() && backend.is_given() {
-        diagnostics.extend(Backend::of(config).err());
+        diagnostics.extend(backend_of(config).err());
     } else if !object_like(&settings) {
         diagnostics.push(invalid(
             "The configuration must be an object value.",
@@ -84,76 +86,36 @@ pub(super) fn validate(config: &Value) -> Vec<ProviderDiagnostic> {
     diagnostics
 }
 
-/// The local backend's settings.
-struct Backend {
-    path: PathBuf,
-    workspace_dir: PathBuf,
-}
-
-impl Backend {
-    fn of(config: &Value) -> Result<Self, ProviderDiagnostic> {
-        let backend = attr(config, "backend");
-        match backend.as_str() {
-            Some("local" | "_local") => {}
-            Some(other) => {
-                return Err(invalid(
-                    format!("The backend {other:?} cannot be read yet; only \"local\" can."),
-                    "backend",
-                ));
-            }
-            None => return Err(invalid("The backend must be named.", "backend")),
-        }
-        let mut backend = Self {
-            path: "terraform.tfstate".into(),
-            workspace_dir: "terraform.tfstate.d".into(),
-        };
-        let settings = attr(config, "config");
-        if settings.is_null() {
-            return Ok(backend);
-        }
-        if !object_like(&settings) {
+/// The backend that is read from, as far as it is known without a look at it.
+fn backend_of(config: &Value) -> Result<Settings, ProviderDiagnostic> {
+    let backend = attr(config, "backend");
+    let kind = match backend.as_str() {
+        Some("_local") => "local",
+        Some(kind) => kind,
+        None => return Err(invalid("The backend must be named.", "backend")),
+    };
+    let mut backend = Settings::new(kind).map_err(|e| invalid(e.to_string(), "backend"))?;
+    let settings = attr(config, "config");
+    if settings.is_null() {
+        return Ok(backend);
+    }
+    if !object_like(&settings) {
+        return Err(invalid(
+            "The configuration must be an object value.",
+            "config",
+        ));
+    }
+    for (name, value) in settings.as_map().into_iter().flatten() {
+        if kind == "local" && value.as_str() == Some("") {
             return Err(invalid(
-                "The configuration must be an object value.",
+                format!("The argument {name:?} must be a string that is not empty."),
                 "config",
             ));
         }
-        for (name, value) in settings.as_map().into_iter().flatten() {
-            let target = match &**name {
-                "path" => &mut backend.path,
-                "workspace_dir" => &mut backend.workspace_dir,
-                other => {
-                    return Err(invalid(
-                        format!("The local backend has no argument {other:?}."),
-                        "config",
-                    ));
-                }
-            };
-            if value.is_null() {
-                continue;
-            }
-            let text = value
-                .convert(&Type::String)
-                .ok()
-                .and_then(|v| v.as_str().map(str::to_owned));
-            match text {
-                Some(text) if !text.is_empty() => *target = text.into(),
-                _ => {
-                    return Err(invalid(
-                        format!("The argument {name:?} must be a string that is not empty."),
-                        "config",
-                    ));
-                }
-            }
-        }
-        Ok(backend)
+        let set = backend.set(name, &value.clone().unmark_deep().0);
+        set.map_err(|e| invalid(e.to_string(), "config"))?;
     }
-
-    fn file(&self, workspace: Option<&str>) -> PathBuf {
-        match workspace {
-            None | Some("default") => self.path.clone(),
-            Some(name) => self.workspace_dir.join(name).join("terraform.tfstate"),
-        }
-    }
+    Ok(backend)
 }
 
 /// What is read of a state file.
@@ -178,43 +140,59 @@ pub(super) fn failed(error: ProviderDiagnostic) -> DataResponse {
     }
 }
 
+/// What stands in the state, and where that is.
+async fn stored(
+    backend: &Settings,
+    workspace: &str,
+    base: &FilePath,
+) -> Result<(String, Vec<u8>), HomeError> {
+    let named = if workspace == "default" {
+        ""
+    } else {
+        workspace
+    };
+    let home = backend.open(base)?.home(named)?;
+    Ok((home.place(), home.read().await?))
+}
+
 /// Reads the outputs. `base` is what relative paths are relative to.
-pub(super) fn read(config: &Value, base: &FilePath) -> DataResponse {
-    let backend = match Backend::of(config) {
+pub(super) async fn read(config: &Value, base: &FilePath) -> DataResponse {
+    let backend = match backend_of(config) {
         Ok(backend) => backend,
         Err(error) => return failed(error),
     };
+    let trouble = |detail: String| {
+        let error = ProviderDiagnostic::error("Error loading state", detail);
+        failed(error.at(Path::root().attr("backend")))
+    };
     let workspace = attr(config, "workspace");
-    let file = base.join(backend.file(workspace.as_str()));
-    let mut outputs: BTreeMap<std::sync::Arc<str>, Value> = attr(config, "defaults")
+    let named = workspace.as_str().unwrap_or_default();
+    let (place, text) = match stored(&backend, named, base).await {
+        Ok(stored) => stored,
+        Err(why) => return trouble(format!("{why}.")),
+    };
+    let mut all: BTreeMap<std::sync::Arc<str>, Value> = attr(config, "defaults")
         .as_map()
         .map(cty::Members::to_map)
         .unwrap_or_default();
-    match read_file(&file) {
-        Ok(Some(found)) => outputs.extend(found),
+    match outputs(&text) {
+        Ok(Some(found)) => all.extend(found),
         Ok(None) => {
             let detail = format!(
-                "No stored state was found for the given workspace in the given backend: {} does not exist.",
-                file.display()
+                "No stored state was found for the given workspace in the given backend: there is nothing in {place}."
             );
             return failed(
                 ProviderDiagnostic::error("Unable to find remote state", detail)
                     .at(Path::root().attr("workspace")),
             );
         }
-        Err(why) => {
-            let detail = format!("The state file {} cannot be read: {why}.", file.display());
-            return failed(
-                ProviderDiagnostic::error("Error loading state", detail)
-                    .at(Path::root().attr("backend")),
-            );
-        }
+        Err(why) => return trouble(format!("The state in {place} cannot be read: {why}.")),
     }
     let state = Value::object([
         ("backend", attr(config, "backend")),
         ("config", attr(config, "config")),
         ("defaults", attr(config, "defaults")),
-        ("outputs", Value::object_from_map(outputs)),
+        ("outputs", Value::object_from_map(all)),
         ("workspace", workspace),
     ]);
     DataResponse {
@@ -229,8 +207,6 @@ pub type Outputs = BTreeMap<std::sync::Arc<str>, Value>;
 /// Why a state file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StateFileError {
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     #[error("it is encrypted, which is not supported yet")]
@@ -249,15 +225,6 @@ pub enum StateFileError {
         name: String,
         source: cty::CodecError,
     },
-}
-
-fn read_file(file: &FilePath) -> Result<Option<Outputs>, StateFileError> {
-    let text = match lang::functions::read_regular(file) {
-        Ok(text) => text,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(e.into()),
-    };
-    outputs(&text)
 }
 
 /// The outputs in a state file's text; `None` where there is nothing in it.
@@ -301,137 +268,4 @@ pub fn outputs(text: &[u8]) -> Result<Option<Outputs>, StateFileError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn config(backend: &str, settings: Value, defaults: Value, workspace: Option<&str>) -> Value {
-        Value::object([
-            ("backend", Value::string(backend)),
-            ("config", settings),
-            ("defaults", defaults),
-            ("outputs", Value::null(Type::Dynamic)),
-            (
-                "workspace",
-                workspace.map_or(Value::null(Type::String), Value::string),
-            ),
-        ])
-    }
-
-    fn none() -> Value {
-        Value::null(Type::Dynamic)
-    }
-
-    fn path(p: &str) -> Value {
-        Value::object([("path", Value::string(p))])
-    }
-
-    #[test]
-    fn outputs_are_read_with_their_types_over_the_defaults() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let text = r#"{"version": 4, "serial": 1, "outputs": {"v": {"value": ["b", "a"], "type": ["set", "string"], "sensitive": true}}, "resources": []}"#;
-        std::fs::write(folder.path().join("up.json"), text).expect("written");
-        let defaults = Value::object([("v", Value::string("default")), ("w", Value::int(1))]);
-        let answer = read(
-            &config("local", path("./up.json"), defaults, None),
-            folder.path(),
-        );
-        assert_eq!(answer.diagnostics, []);
-        let outputs = attr(&answer.state, "outputs");
-        assert_eq!(
-            attr(&outputs, "v"),
-            Value::set(Type::String, vec![Value::string("a"), Value::string("b")])
-        );
-        assert_eq!(attr(&outputs, "w"), Value::int(1));
-        std::fs::create_dir_all(folder.path().join("terraform.tfstate.d/blue")).expect("a folder");
-        std::fs::write(
-            folder
-                .path()
-                .join("terraform.tfstate.d/blue/terraform.tfstate"),
-            text,
-        )
-        .expect("written");
-        assert_eq!(
-            read(
-                &config("local", none(), none(), Some("blue")),
-                folder.path()
-            )
-            .diagnostics,
-            []
-        );
-    }
-
-    #[test]
-    fn what_cannot_be_read_is_said_in_words() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let rows = [
-            ("absent", None, "does not exist"),
-            ("old", Some(r#"{"version": 3}"#), "version 3"),
-            ("unversioned", Some("{}"), "no state version"),
-            (
-                "encrypted",
-                Some(r#"{"encrypted_data": "x", "meta": {}}"#),
-                "encrypted",
-            ),
-            ("broken", Some("{"), "cannot be read"),
-            (
-                "badtype",
-                Some(r#"{"version": 4, "outputs": {"x": {"value": 1, "type": "bag"}}}"#),
-                "output \"x\"",
-            ),
-        ];
-        for (name, text, words) in rows {
-            if let Some(text) = text {
-                std::fs::write(folder.path().join(name), text).expect("written");
-            }
-            let answer = read(&config("local", path(name), none(), None), folder.path());
-            assert!(answer.state.is_null(), "{name}");
-            assert!(
-                answer.diagnostics[0].detail.contains(words),
-                "{name}: {}",
-                answer.diagnostics[0].detail
-            );
-        }
-        let answer = read(
-            &config("local", path("/dev/zero"), none(), None),
-            folder.path(),
-        );
-        assert!(
-            answer.diagnostics[0].detail.contains("not a regular file"),
-            "{}",
-            answer.diagnostics[0].detail
-        );
-    }
-
-    #[test]
-    fn configurations_are_checked_once_they_are_known() {
-        let errors = |c: Value| {
-            validate(&c)
-                .into_iter()
-                .map(|d| format!("{}", d.path.expect("a place")))
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(errors(config("s3", none(), none(), None)), [".backend"]);
-        assert_eq!(
-            errors(config(
-                "local",
-                Value::object([("bucket", Value::string("b"))]),
-                none(),
-                None
-            )),
-            [".config"]
-        );
-        assert_eq!(errors(config("local", path(""), none(), None)), [".config"]);
-        assert_eq!(
-            errors(config("local", Value::int(1), Value::int(2), None)),
-            [".config", ".defaults"]
-        );
-        assert_eq!(
-            errors(config("local", Value::unknown(Type::Dynamic), none(), None)),
-            Vec::<String>::new()
-        );
-        assert_eq!(
-            errors(config("local", path("x"), Value::empty_object(), None)),
-            Vec::<String>::new()
-        );
-    }
-}
+mod tests;

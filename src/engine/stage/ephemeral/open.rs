@@ -188,13 +188,8 @@ impl Walk {
             ..ModuleScope::new(&self.around, module, &address.module)
         };
         let scope = scope.repeated(repetition);
-        self.fulfilled(
-            declared,
-            &scope,
-            &resource.lifecycle.preconditions,
-            Kind::Precondition,
-            cell,
-        )?;
+        let preconditions = &resource.lifecycle.preconditions;
+        self.fulfilled(declared, &scope, preconditions, Kind::Precondition, cell)?;
         let (config, diags) = self.decode(&resource.body, &schema.block, &scope);
         ok(cell.report(about(diags, address)))?;
         let (plain, marks) = config.unmark_deep_with_paths();
@@ -230,13 +225,8 @@ impl Walk {
             own: None,
             ..scope
         };
-        self.fulfilled(
-            declared,
-            &scope,
-            &resource.lifecycle.postconditions,
-            Kind::Postcondition,
-            cell,
-        )?;
+        let postconditions = &resource.lifecycle.postconditions;
+        self.fulfilled(declared, &scope, postconditions, Kind::Postcondition, cell)?;
         Ok(value)
     }
 

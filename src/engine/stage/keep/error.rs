@@ -17,6 +17,19 @@ pub enum KeepError {
     Value { of: String, source: CodecError },
     #[error("stage {stage} cannot be read back: {source}; stage again")]
     Back { stage: i64, source: BackError },
+    #[error("it is no file that `flightdeck plan --out` wrote")]
+    NoStageFile,
+    #[error("the layout of the file is {found}, and this flightdeck knows {known}; stage again")]
+    FileLayout { found: u32, known: u32 },
+}
+
+impl KeepError {
+    pub(super) fn text(what: &'static str, source: serde_json::Error) -> Self {
+        Self::Text {
+            what,
+            source: Arc::new(source),
+        }
+    }
 }
 
 /// What of the record of a stage cannot be read.

@@ -3,10 +3,12 @@
 //! worked out again when the stage is deployed.
 
 mod error;
+mod file;
 mod read;
 mod write;
 
 pub use error::KeepError;
+pub use file::StageFile;
 pub use read::{Asked, asked, restore};
 pub use write::record;
 
@@ -19,6 +21,7 @@ use crate::engine::words::{Action, CommandView, StageRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Version of the detail's layout; another one is refused.
 const LAYOUT: u32 = 3;
@@ -74,7 +77,7 @@ struct KeptChange {
     prior_private: String,
     replace_paths: Vec<Json>,
     schema_version: i64,
-    dependencies: BTreeSet<String>,
+    dependencies: Arc<BTreeSet<String>>,
     prior_dependencies: BTreeSet<String>,
     needs: BTreeSet<String>,
     prior_needs: Option<BTreeSet<String>>,

@@ -79,7 +79,7 @@ fn whole() -> Stage {
         Path::root().attr("any").index_int(0),
     ];
     first.schema_version = 1;
-    first.dependencies = ["thing_x.n".to_owned()].into();
+    first.dependencies = Arc::new(["thing_x.n".to_owned()].into());
     first.prior_dependencies = ["thing_x.o".to_owned()].into();
     first.create_before_destroy = true;
     first.tainted = true;
@@ -151,8 +151,10 @@ fn whole() -> Stage {
             needs: vec!["thing_x.n[0]".into()],
             identity: None,
             identity_version: 0,
+            rest: String::new(),
         })),
         StateEdit::PutOutput(StateOutput {
+            rest: String::new(),
             name: "o".into(),
             value: "1".into(),
             ty: "\"number\"".into(),

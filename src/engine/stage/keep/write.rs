@@ -15,7 +15,6 @@ use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 /// What is read as [`super::Detail`]: changes are turned into text one by one, since all of them at
 /// once take much memory.
@@ -105,10 +104,7 @@ pub fn record(
 }
 
 fn text(what: &'static str, json: &impl Serialize) -> Result<String, KeepError> {
-    serde_json::to_string(json).map_err(|source| KeepError::Text {
-        what,
-        source: Arc::new(source),
-    })
+    serde_json::to_string(json).map_err(|source| KeepError::text(what, source))
 }
 
 fn detail(stage: &Stage) -> Result<String, KeepError> {

@@ -1,9 +1,27 @@
 //! Data sources: read now where that can be done, else with the deploy.
 
-use super::*;
+use super::PlanWalk;
+use super::gone::forget_data;
+use super::instance::Declared;
+use super::look::same_record;
+use crate::engine::calls::CallContext;
+use crate::engine::graph::Step;
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::change::Change;
 use crate::engine::stage::ephemeral::When;
+use crate::engine::stage::managed::{self, Reason};
+use crate::engine::stage::needs::Needs;
+use crate::engine::stage::objects::{self, Around};
+use crate::engine::stage::scope::ModuleScope;
+use crate::engine::stage::values::Repetition;
 use crate::engine::stage::walk::{call_failed, placed};
+use crate::engine::store::model::StateEdit;
+use crate::engine::words::{Action, StageMode};
+use cty::Value;
+use lang::addr::{AbsInstance, Mode};
+use lang::config::{Module, Resource};
 use lang::diag::Diagnostics;
+use std::collections::BTreeSet;
 
 impl PlanWalk {
     /// A data source: read now where that can be done, else with the deploy.
@@ -27,21 +45,10 @@ impl PlanWalk {
             ..ModuleScope::new(&self.walk.around, declared.module, &address.module)
         }
         .repeated(repetition);
-        self.conditions(
-            declared,
-            &scope,
-            &declared.resource.lifecycle.preconditions,
-            Kind::Precondition,
-            cell,
-        )?;
-        let (config, diags) = self.walk.decode(&declared.resource.body, block, &scope);
-        if !cell.report(about(diags, address)) {
-            return Err(());
-        }
-        self.nothing_ephemeral(declared, address, &config, cell)?;
-        let (plain, marks) = config.clone().unmark_deep_with_paths();
-        self.validate(declared, address, &config, &ctx, cell)
+        let config = self
+            .configured(declared, address, &scope, &ctx, cell)
             .await?;
+        let (plain, marks) = config.unmark_deep_with_paths();
         let pending = self.wishes.mode == StageMode::Normal
             && self.pending(declared.step, declared.module, declared.resource, address);
         let later = if !plain.is_wholly_known() {
@@ -51,25 +58,14 @@ impl PlanWalk {
         } else {
             None
         };
-        let unread = || cty::plan::proposed_new(block, &unknown_object(block), &plain);
-        let read = match (&later, &declared.resource.check) {
-            (Some(_), _) => None,
-            (None, check) => match (
-                self.read_data(declared, address, plain.clone(), &ctx, cell)
-                    .await,
-                check,
-            ) {
-                (Ok(value), _) => Some(value),
-                (Err(said), Some(check)) => {
-                    self.walk.report_of_check(check, address, said, cell);
-                    None
-                }
-                (Err(said), None) => {
-                    cell.report(said);
-                    return Err(());
-                }
-            },
+        let read = match later {
+            Some(_) => None,
+            None => {
+                self.read_now(declared, address, plain.clone(), &ctx, cell)
+                    .await?
+            }
         };
+        let unread = || cty::plan::proposed_new(block, &unknown_object(block), &plain);
         let value = read.unwrap_or_else(unread);
         // A check asks again when everything is done.
         let nested = declared.resource.check.is_some() && self.wishes.mode == StageMode::Normal;
@@ -85,56 +81,79 @@ impl PlanWalk {
             }
             Some(_) if self.wishes.mode == StageMode::Destroy => {}
             Some(reason) => {
-                let change = Change {
-                    address: address.clone(),
-                    deposed: None,
-                    previous: None,
-                    provider: declared.key.clone(),
-                    action: Action::Read,
-                    reason: Some(reason),
-                    before: Value::null(block.implied_type()),
-                    after: value.clone(),
-                    config: None,
-                    private: Vec::new(),
-                    prior_private: Vec::new(),
-                    replace_paths: Vec::new(),
-                    schema_version: declared.schema.version,
-                    dependencies: declared.dependencies.clone(),
-                    prior_dependencies: BTreeSet::new(),
-                    needs: self.needing().of_instance(
-                        declared.module,
-                        declared.resource,
-                        address,
-                        scope.repetition.clone(),
-                    ),
-                    prior_needs: Some(Needs::new()),
-                    create_before_destroy: false,
-                    skip_destroy: false,
-                    tainted: false,
-                    importing: None,
-                    identity_before: None,
-                    identity_after: None,
-                    drifted: false,
-                    deferred_read: true,
-                    commands: Vec::new(),
-                };
+                let change = self.read_with_deploy(declared, address, &scope, reason, &value);
                 cell.changes.push(change);
             }
             None => self.keep_data(declared, address, &value, cell),
         }
-        let scope = ModuleScope {
-            self_value: Some(value.clone()),
-            own: None,
-            ..scope
-        };
-        self.conditions(
-            declared,
-            &scope,
-            &declared.resource.lifecycle.postconditions,
-            Kind::Postcondition,
-            cell,
-        )?;
+        self.postconditions(declared, scope, value.clone(), cell)?;
         Ok(value)
+    }
+
+    /// What was read; `None` where that failed and is a check's to say.
+    async fn read_now(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        config: Value,
+        ctx: &CallContext,
+        cell: &mut Cell,
+    ) -> Result<Option<Value>, ()> {
+        let read = self.read_data(declared, address, config, ctx, cell).await;
+        match (read, &declared.resource.check) {
+            (Ok(value), _) => Ok(Some(value)),
+            (Err(said), Some(check)) => {
+                self.walk.report_of_check(check, address, said, cell);
+                Ok(None)
+            }
+            (Err(said), None) => {
+                cell.report(said);
+                Err(())
+            }
+        }
+    }
+
+    fn read_with_deploy(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        scope: &ModuleScope<'_>,
+        reason: Reason,
+        value: &Value,
+    ) -> Change {
+        Change {
+            address: address.clone(),
+            deposed: None,
+            previous: None,
+            provider: declared.key.clone(),
+            action: Action::Read,
+            reason: Some(reason),
+            before: Value::null(declared.schema.block.implied_type()),
+            after: value.clone(),
+            config: None,
+            private: Vec::new(),
+            prior_private: Vec::new(),
+            replace_paths: Vec::new(),
+            schema_version: declared.schema.version,
+            dependencies: declared.dependencies.clone(),
+            prior_dependencies: BTreeSet::new(),
+            needs: self.needing().of_instance(
+                declared.module,
+                declared.resource,
+                address,
+                scope.repetition.clone(),
+            ),
+            prior_needs: Some(Needs::new()),
+            create_before_destroy: false,
+            skip_destroy: false,
+            tainted: false,
+            importing: None,
+            identity_before: None,
+            identity_after: None,
+            drifted: false,
+            deferred_read: true,
+            commands: Vec::new(),
+        }
     }
 
     pub(super) async fn read_data(

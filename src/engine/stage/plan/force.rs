@@ -1,7 +1,20 @@
 //! Replacement whatever the provider says: asked for, or triggered; and destruction that is not
 //! allowed.
 
-use super::*;
+use super::PlanWalk;
+use super::instance::Declared;
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::change::Change;
+use crate::engine::stage::managed::Reason;
+use crate::engine::stage::nodes::Node;
+use crate::engine::stage::scope::ModuleScope;
+use crate::engine::words::Action;
+use crate::engine::workspace::refs::{self, Ref};
+use cty::{Path, PathStep};
+use lang::addr::{AbsInstance, AbsResource, InstanceKey, Mode};
+use lang::config::{Module, Resource};
+use lang::diag::Diagnostic;
+use lang::syntax::ast::{Expr, StepKind};
 
 impl PlanWalk {
     /// Whether what is planned for an instance may be: `prevent_destroy` must have a fit value for

@@ -1,46 +1,108 @@
 //! What is declared no longer, or set aside: looked at, then destroyed or forgotten.
 
-use super::*;
-use crate::engine::words::short_provider;
+use super::PlanWalk;
+use super::going::{Going, Gone, Looked};
+use super::removed::removed;
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::change::Change;
+use crate::engine::stage::managed::{self, NoPlan, Planned, Prior, Reason};
+use crate::engine::stage::needs::Needs;
+use crate::engine::stage::objects::{self};
+use crate::engine::stage::prior::Objects;
+use crate::engine::stage::values::{Expansion, Repetition};
+use crate::engine::store::model::{StateEdit, StateObject};
+use crate::engine::words::{Action, StageMode};
+use crate::engine::workspace::provider_addr::Route;
+use cty::Value;
+use lang::addr::{AbsInstance, InstanceKey, Mode};
+use lang::config::{Module, Resource};
+use std::sync::Arc;
+
+/// How an object ends.
+pub(super) struct End<'a> {
+    /// The key of one that was set aside.
+    pub(super) deposed: Option<&'a str>,
+    pub(super) reason: Option<Reason>,
+    /// Whether it is left where it is, and only the state forgets it.
+    pub(super) forget: bool,
+}
 
 impl PlanWalk {
     /// Plans the destruction of an object that was looked at.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "an object and all that was found out about it"
-    )]
     pub(super) async fn destroy(
         &self,
         gone: &Gone<'_>,
         address: &AbsInstance,
-        deposed: Option<&str>,
         there: &Objects,
         looked: Looked,
-        reason: Option<Reason>,
-        forget: bool,
+        end: End<'_>,
         cell: &mut Cell,
     ) -> Result<(), ()> {
         let Some(object) = &looked.object else {
             return Ok(());
         };
         let Some(now) = &looked.now else {
+            // Somebody else has destroyed it: all that is left to do is to forget it.
             cell.edits.push(StateEdit::Remove {
                 address: object.address.clone(),
                 deposed: object.deposed.clone(),
             });
             return Ok(());
         };
-        let commands = if !forget && deposed.is_none() && !object.tainted {
+        let commands = if !end.forget && end.deposed.is_none() && !object.tainted {
             self.destruction_runs(address, &now.value, cell)?
         } else {
             Vec::new()
         };
+        let planned = self.plan_end(gone, address, now, end.forget, cell).await?;
+        // Everything goes: where from makes no difference any more.
+        let previous = there.previous.clone();
+        let previous = previous.filter(|_| self.wishes.mode != StageMode::Destroy);
+        cell.changes.push(Change {
+            address: address.clone(),
+            deposed: end.deposed.map(str::to_owned),
+            previous,
+            provider: gone.key.clone(),
+            action: planned.action,
+            reason: end.reason,
+            before: planned.before,
+            after: planned.after,
+            config: None,
+            private: planned.private.to_vec(),
+            prior_private: now.private.to_vec(),
+            replace_paths: Vec::new(),
+            schema_version: gone.schema.version,
+            dependencies: Arc::new(object.dependencies.iter().cloned().collect()),
+            prior_dependencies: object.dependencies.iter().cloned().collect(),
+            needs: Needs::new(),
+            prior_needs: objects::recorded_needs(object),
+            create_before_destroy: object.create_before_destroy,
+            skip_destroy: end.forget,
+            tainted: object.tainted,
+            importing: None,
+            identity_before: now.identity.clone(),
+            identity_after: None,
+            drifted: looked.drifted,
+            deferred_read: false,
+            commands,
+        });
+        Ok(())
+    }
+
+    async fn plan_end(
+        &self,
+        gone: &Gone<'_>,
+        address: &AbsInstance,
+        now: &Prior,
+        forget: bool,
+        cell: &mut Cell,
+    ) -> Result<Planned, ()> {
         let ctx = self
             .walk
             .context_of(&gone.key.address, address, cell)
             .ok_or(())?;
-        let planned = if forget {
-            Ok(Planned {
+        if forget {
+            return Ok(Planned {
                 action: Action::Forget,
                 reason: None,
                 before: now.value.clone(),
@@ -49,62 +111,23 @@ impl PlanWalk {
                 identity: None,
                 replace_paths: Vec::new(),
                 warnings: Vec::new(),
-            })
-        } else {
-            managed::plan_destroy(
-                gone.provider.as_ref(),
-                &address.resource.kind,
-                gone.schema,
-                now,
-                gone.plan_destroy,
-                &ctx,
-            )
-            .await
-        };
-        let planned = match planned {
-            Ok(planned) => planned,
-            Err(NoPlan::Call(error)) => {
-                cell.report_call(&error, &address.to_string(), gone.span);
-                return Err(());
-            }
-            Err(NoPlan::Refused(said)) => {
-                cell.report_provider(&said, &address.to_string(), None, gone.span);
-                return Err(());
-            }
-        };
-        let change = Change {
-            address: address.clone(),
-            deposed: deposed.map(str::to_owned),
-            previous: there
-                .previous
-                .clone()
-                .filter(|_| self.wishes.mode != StageMode::Destroy),
-            provider: gone.key.clone(),
-            action: planned.action,
-            reason,
-            before: planned.before,
-            after: planned.after,
-            config: None,
-            private: planned.private.to_vec(),
-            prior_private: now.private.to_vec(),
-            replace_paths: Vec::new(),
-            schema_version: gone.schema.version,
-            dependencies: object.dependencies.iter().cloned().collect(),
-            prior_dependencies: object.dependencies.iter().cloned().collect(),
-            needs: Needs::new(),
-            prior_needs: objects::recorded_needs(object),
-            create_before_destroy: object.create_before_destroy,
-            skip_destroy: forget,
-            tainted: object.tainted,
-            importing: None,
-            identity_before: now.identity.clone(),
-            identity_after: None,
-            drifted: looked.drifted,
-            deferred_read: false,
-            commands,
-        };
-        cell.changes.push(change);
-        Ok(())
+            });
+        }
+        let planned = managed::plan_destroy(
+            gone.provider.as_ref(),
+            &address.resource.kind,
+            gone.schema,
+            now,
+            gone.plan_destroy,
+            &ctx,
+        );
+        planned.await.map_err(|error| {
+            let address = address.to_string();
+            match error {
+                NoPlan::Call(error) => cell.report_call(&error, &address, gone.span),
+                NoPlan::Refused(said) => cell.report_provider(&said, &address, None, gone.span),
+            };
+        })
     }
 
     /// An instance that is not declared: its object is destroyed (or forgotten), its deposed
@@ -162,8 +185,13 @@ impl PlanWalk {
         {
             return false;
         }
+        let end = End {
+            deposed: None,
+            reason,
+            forget,
+        };
         let good = self
-            .destroy(gone, address, None, there, looked, reason, forget, cell)
+            .destroy(gone, address, there, looked, end, cell)
             .await
             .is_ok();
         (self.progress)(&address.to_string());
@@ -230,136 +258,18 @@ impl PlanWalk {
                 let reason = gone.forgotten(object);
                 let forget = removed(&self.walk.around.root, address)
                     .map_or(reason.is_some(), |(_, removed)| !removed.destroy);
+                let end = End {
+                    deposed: Some(&object.deposed),
+                    reason,
+                    forget,
+                };
                 good &= self
-                    .destroy(
-                        gone,
-                        address,
-                        Some(&object.deposed),
-                        there,
-                        looked,
-                        reason,
-                        forget,
-                        cell,
-                    )
+                    .destroy(gone, address, there, looked, end, cell)
                     .await
                     .is_ok();
             }
         }
         good
-    }
-
-    /// A node that is not worked out: what a narrowed destroy takes of it all the same goes by what
-    /// the state says.
-    pub async fn by_state(&self, step: Step) -> Cell {
-        match &self.walk.nodes.nodes[step] {
-            _ if self.wishes.mode != StageMode::Destroy => Cell::default(),
-            Node::Orphan(resource) => self.orphans(resource).await,
-            Node::Resource(resource) => self.declared_by_state(step, resource).await,
-            _ => Cell::default(),
-        }
-    }
-
-    async fn declared_by_state(&self, step: Step, address: &ConfigResource) -> Cell {
-        let mut cell = Cell::default();
-        let all = self.prior.of_config(address).flat_map(|(abs, i)| {
-            i.iter()
-                .map(|(key, there)| (abs.instance(key.clone()), there))
-        });
-        let all: Vec<(AbsInstance, &Objects)> = all
-            .filter(|(instance, _)| self.wishes.destroys(instance))
-            .collect();
-        if all.is_empty() {
-            return cell;
-        }
-        let Some(shared) = self.shared(step, address, BTreeMap::new()) else {
-            return cell.ended(false);
-        };
-        let mut good = true;
-        for (instance, there) in all {
-            good &= self
-                .undeclared(
-                    &shared,
-                    &instance,
-                    there,
-                    Reason::DeleteBecauseNoResourceConfig,
-                    &mut cell,
-                )
-                .await;
-        }
-        cell.ended(good)
-    }
-
-    /// Objects of a resource that is declared no longer.
-    pub(super) async fn orphans(&self, address: &ConfigResource) -> Cell {
-        let mut cell = Cell::default();
-        let all: Vec<(AbsInstance, Objects)> = self
-            .prior
-            .of_config(address)
-            .flat_map(|(abs, instances)| {
-                instances
-                    .iter()
-                    .map(|(k, o)| (abs.instance(k.clone()), o.clone()))
-            })
-            .filter(|(instance, _)| self.wishes.clears(instance, false))
-            .collect();
-        if address.resource.mode == Mode::Data {
-            all.iter()
-                .for_each(|(_, there)| forget_data(there, &mut cell));
-            return cell;
-        }
-        let mut good = true;
-        for (instance, there) in all {
-            let Some(object) = there.current.as_ref().or(there.deposed.first()) else {
-                continue;
-            };
-            let Some(key) = ConfigKey::parse(&object.provider) else {
-                continue;
-            };
-            let Some(schemas) = self.walk.around.schemas.get(&key.address) else {
-                return cell.ended(false);
-            };
-            let Some(schema) = schemas.resources.get(instance.resource.kind.as_ref()) else {
-                let detail = format!(
-                    "{} has no resource type {:?} (any more), so {instance} in the state cannot be destroyed with it. Use a version that has it, or forget the object.",
-                    short_provider(&key.address),
-                    &*instance.resource.kind
-                );
-                cell.report(
-                    Diagnostic::error("Unsupported resource type", detail)
-                        .about(instance.to_string()),
-                );
-                good = false;
-                continue;
-            };
-            let going = Going {
-                block: key.block(),
-                by_record: true,
-                schema,
-                plan_destroy: schemas.capabilities.plan_destroy,
-                forgets: None,
-                span: None,
-            };
-            let exists = self
-                .walk
-                .around
-                .values
-                .instances(&instance.module.path())
-                .contains(&instance.module);
-            let call_there = instance.module.path().parent().is_some_and(|(p, call)| {
-                self.walk
-                    .module(&p)
-                    .is_some_and(|m| m.calls.contains_key(call))
-            });
-            let reason = if !exists && call_there {
-                Reason::DeleteBecauseNoModule
-            } else {
-                Reason::DeleteBecauseNoResourceConfig
-            };
-            good &= self
-                .gone(&going, &instance, &there, reason, &mut cell)
-                .await;
-        }
-        cell.ended(good)
     }
 }
 
@@ -370,49 +280,6 @@ pub(super) fn forget_data(there: &Objects, cell: &mut Cell) {
             address: object.address.clone(),
             deposed: String::new(),
         });
-    }
-}
-
-/// The `removed` block that speaks of an instance, with the module that has it; the last one
-/// counts.
-pub fn removed<'m>(
-    root: &'m Module,
-    address: &AbsInstance,
-) -> Option<(&'m Module, &'m lang::config::Removed)> {
-    let mut answer = None;
-    for module in root.all() {
-        for removed in &module.removed {
-            let n = module.path.0.len();
-            if address.module.0.len() < n || address.module.path().0[..n] != module.path.0[..] {
-                continue;
-            }
-            let inner = AbsInstance {
-                module: ModuleInstance(address.module.0[n..].to_vec()),
-                ..address.clone()
-            };
-            if removed.from.contains(&inner)
-                || matches!(&removed.from, Target::Resource(r) if *r == inner.abs())
-            {
-                answer = Some((module, removed));
-            }
-        }
-    }
-    answer
-}
-
-/// What `count` and `each` are in an instance of which the key alone is known.
-pub fn repetition(key: &InstanceKey) -> Repetition {
-    match key {
-        InstanceKey::None => Repetition::default(),
-        InstanceKey::Int(n) => Repetition {
-            count_index: Some(Value::number(*n)),
-            ..Repetition::default()
-        },
-        InstanceKey::Str(s) => Repetition {
-            each_key: Some(Value::string(s)),
-            each_value: Some(Value::dynamic()),
-            ..Repetition::default()
-        },
     }
 }
 

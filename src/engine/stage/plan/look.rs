@@ -1,6 +1,24 @@
 //! What is there: a stored object loaded, read in the world, and what that changed in the state.
 
-use super::*;
+use super::PlanWalk;
+use super::going::{Gone, Looked};
+use super::gone::forgets;
+use super::instance::Declared;
+use crate::engine::calls::CallContext;
+use crate::engine::provider::ReadRequest;
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::change::Drift;
+use crate::engine::stage::managed::{self, Prior};
+use crate::engine::stage::needs::Needs;
+use crate::engine::stage::objects::{self, Around, Unusable};
+use crate::engine::stage::prior::Objects;
+use crate::engine::store::model::{StateEdit, StateObject};
+use crate::engine::words::{Action, ConfigKey, StageMode};
+use cty::Value;
+use cty::schema::Schema;
+use lang::addr::AbsInstance;
+use lang::diag::Diagnostic;
+use std::collections::BTreeSet;
 
 impl PlanWalk {
     /// Reads the object in the world; notes drift.
@@ -42,6 +60,50 @@ impl PlanWalk {
                 ..Looked::default()
             });
         }
+        let now = self.read(gone, address, object, &stored, ctx, cell).await?;
+        let drifted = now.as_ref().is_none_or(|now| {
+            let plain = |prior: &Prior| prior.value.clone().unmark_deep().0;
+            !plain(now).raw_equals(&plain(&stored))
+        });
+        // Where nothing but the record is to follow the world, a move is all that there is to tell.
+        let moved = previous.is_some_and(|p| p.resource.kind == address.resource.kind)
+            && self.wishes.mode == StageMode::RefreshOnly;
+        if drifted || moved {
+            cell.drift.push(Drift {
+                address: address.clone(),
+                deposed: Some(object.deposed.clone()).filter(|key| !key.is_empty()),
+                previous: previous.cloned(),
+                provider: gone.key.clone(),
+                action: match &now {
+                    Some(_) if drifted => Action::Update,
+                    Some(_) => Action::NoOp,
+                    None => Action::Destroy,
+                },
+                before: stored.value.clone(),
+                after: now.as_ref().map_or_else(
+                    || Value::null(gone.schema.implied_type().clone()),
+                    |now| now.value.clone(),
+                ),
+            });
+        }
+        Ok(Looked {
+            now,
+            object: Some(object.clone()),
+            drifted,
+            imported: None,
+        })
+    }
+
+    /// What an object is now; `None` where it is there no longer.
+    async fn read(
+        &self,
+        gone: &Gone<'_>,
+        address: &AbsInstance,
+        object: &StateObject,
+        stored: &Prior,
+        ctx: &CallContext,
+        cell: &mut Cell,
+    ) -> Result<Option<Prior>, ()> {
         let request = ReadRequest {
             type_name: address.resource.kind.to_string(),
             current: stored.value.clone().unmark_deep().0,
@@ -58,61 +120,16 @@ impl PlanWalk {
         if !cell.report_provider(&answer.diagnostics, &address.to_string(), None, gone.span) {
             return Err(());
         }
-        let now = if answer.state.is_null() {
-            None
-        } else {
-            let (_, marks) = stored.value.clone().unmark_deep_with_paths();
-            let value = managed::mark(gone.schema, answer.state, &marks);
-            let identity = answer.identity.or_else(|| stored.identity.clone());
-            Some(Prior {
-                value,
-                private: answer.private,
-                tainted: object.tainted,
-                identity,
-            })
-        };
-        let drifted = match &now {
-            None => true,
-            Some(now) => !now
-                .value
-                .clone()
-                .unmark_deep()
-                .0
-                .raw_equals(&stored.value.clone().unmark_deep().0),
-        };
-        let moved = previous.is_some_and(|p| p.resource.kind == address.resource.kind)
-            && self.wishes.mode == StageMode::RefreshOnly;
-        if drifted || moved {
-            let (action, after) = match &now {
-                Some(now) => (
-                    if drifted {
-                        Action::Update
-                    } else {
-                        Action::NoOp
-                    },
-                    now.value.clone(),
-                ),
-                None => (
-                    Action::Destroy,
-                    Value::null(gone.schema.implied_type().clone()),
-                ),
-            };
-            cell.drift.push(Drift {
-                address: address.clone(),
-                deposed: Some(object.deposed.clone()).filter(|key| !key.is_empty()),
-                previous: previous.cloned(),
-                provider: gone.key.clone(),
-                action,
-                before: stored.value.clone(),
-                after,
-            });
+        if answer.state.is_null() {
+            return Ok(None);
         }
-        Ok(Looked {
-            now,
-            object: Some(object.clone()),
-            drifted,
-            imported: None,
-        })
+        let (_, marks) = stored.value.clone().unmark_deep_with_paths();
+        Ok(Some(Prior {
+            value: managed::mark(gone.schema, answer.state, &marks),
+            private: answer.private,
+            tainted: object.tainted,
+            identity: answer.identity.or_else(|| stored.identity.clone()),
+        }))
     }
 
     /// The object of another resource type as its new type has it, which is for the provider to

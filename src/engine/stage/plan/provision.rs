@@ -1,13 +1,21 @@
 //! What provisioners will be given, looked at while planning: their commands are named, and what
 //! they rest on is kept, so that a deploy runs what was staged.
 
-use super::*;
+use super::PlanWalk;
+use super::instance::Declared;
+use super::removed::{removed, repetition};
+use crate::engine::stage::cell::Cell;
 use crate::engine::stage::commands::{self};
+use crate::engine::stage::managed::Planned;
 use crate::engine::stage::provision;
+use crate::engine::stage::scope::ModuleScope;
 use crate::engine::stage::sights::Sights;
-use crate::engine::words::CommandView;
-use lang::config::Provisioner;
-use lang::diag::Said;
+use crate::engine::stage::values::Repetition;
+use crate::engine::words::{Action, CommandView};
+use cty::Value;
+use lang::addr::{AbsInstance, ModuleInstance};
+use lang::config::{Module, Provisioner};
+use lang::diag::{Diagnostic, Said};
 
 impl PlanWalk {
     /// Looks at the provisioners of an instance that is created, with the planned object as `self`:

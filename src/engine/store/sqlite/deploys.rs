@@ -2,10 +2,13 @@
 //! What a flightdeck that died left behind is found by the process that each deploy names; see
 //! [`super::interrupted`].
 
+mod intents;
+mod rows;
+
 use super::fault::Job;
 use super::file::Sqlite;
 use super::shadow::Shadow;
-use super::stages::{from_word, json, parse, word};
+use super::stages::{json, parse, word};
 use crate::engine::holder::lease::ByLease;
 use crate::engine::holder::{Judge, this_process};
 use crate::engine::mutex::lock;
@@ -16,7 +19,11 @@ use crate::engine::store::model::{
 use crate::engine::store::{Deploys, Keeping};
 use crate::engine::words::*;
 use async_trait::async_trait;
-use rusqlite::{Connection, OptionalExtension, Row};
+use intents::settle;
+pub(super) use intents::{put_intent, settle_intents};
+pub(super) use rows::row;
+use rows::{runner, summary, whole};
+use rusqlite::{Connection, OptionalExtension};
 
 /// Deploys whose events are kept.
 const REPLAYABLE: i64 = 50;
@@ -28,7 +35,8 @@ impl Deploys for Sqlite {
         let shadow = self.shadow();
         self.keep("a deploy", move |conn| {
             let id = begin(conn, None, new.clone(), leased)?;
-            *lock(&shadow) = Some(Shadow::new(id, new, super::state::whole(conn)?));
+            let (state, home) = (super::state::whole(conn)?, super::state::home(conn)?);
+            *lock(&shadow) = Some(Shadow::new(id, new, state, home));
             Ok(id)
         })
         .await
@@ -240,62 +248,6 @@ pub(super) fn begin(
     Ok(id)
 }
 
-fn settle(conn: &Connection, outcome: &Outcome) -> Job<i64> {
-    conn.prepare_cached("UPDATE intent SET ok = ?4, outcome_at = ?5 WHERE deploy = ?1 AND idx = ?2 AND step = ?3 AND ok IS NULL")?
-        .execute((outcome.deploy, outcome.index, &outcome.step, outcome.ok, outcome.at))?;
-    super::state::apply(conn, &outcome.edits)
-}
-
-/// Writes an intent; with `ended`, whether it ended well and when, its outcome too.
-pub(super) fn put_intent(
-    conn: &Connection,
-    intent: &Intent,
-    ended: Option<(bool, UnixMs)>,
-) -> Job<()> {
-    conn.prepare_cached(
-        "INSERT INTO intent (deploy, idx, address, deposed, step, at, detail, ok, outcome_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    )?
-    .execute((
-        intent.deploy,
-        intent.index,
-        &intent.address,
-        &intent.deposed,
-        &intent.step,
-        intent.at,
-        &intent.detail,
-        ended.map(|(ok, _)| ok),
-        ended.map(|(_, at)| at),
-    ))?;
-    Ok(())
-}
-
-/// Settles within the caller's transaction; the operations say how from then on.
-pub(super) fn settle_intents(conn: &Connection, intents: &[i64], how: &str) -> Job<usize> {
-    let mut settled = 0;
-    for id in intents {
-        let found: Option<(DeployId, u32)> = conn
-            .prepare_cached("SELECT deploy, idx FROM intent WHERE id = ?1 AND ok IS NULL AND settled_at IS NULL")?
-            .query_row([id], |r| Ok((r.get(0)?, r.get(1)?)))
-            .optional()?;
-        let Some((deploy, index)) = found else {
-            continue;
-        };
-        conn.prepare_cached("UPDATE intent SET settled_at = ?2, settled_by = ?3 WHERE id = ?1")?
-            .execute((id, now_ms(), how))?;
-        settled += 1;
-        let data: Option<String> = conn
-            .prepare_cached("SELECT data FROM operation WHERE deploy = ?1 AND idx = ?2")?
-            .query_row((deploy, index), |r| r.get(0))
-            .optional()?;
-        if let Some(data) = data {
-            let mut operation: Operation = parse("operation", &data)?;
-            operation.settle(how);
-            put_operation(conn, &operation)?;
-        }
-    }
-    Ok(settled)
-}
-
 pub(super) fn put_operation(conn: &Connection, operation: &Operation) -> Job<()> {
     conn.prepare_cached(
         "INSERT INTO operation (deploy, idx, address, state, data) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -353,96 +305,4 @@ pub(super) fn operations(conn: &Connection, deploy: DeployId) -> Job<Vec<Operati
         conn.prepare_cached("SELECT data FROM operation WHERE deploy = ?1 ORDER BY idx")?;
     let rows = query.query_map([deploy], |r| r.get::<_, String>(0))?;
     rows.map(|text| parse("operation", &text?)).collect()
-}
-
-/// The process that runs a deploy.
-fn runner(r: &Row<'_>) -> Result<LockHolder, rusqlite::Error> {
-    Ok(LockHolder {
-        who: String::new(),
-        host: r.get("host")?,
-        pid: r.get("holder_pid")?,
-        start_time: u64::try_from(r.get::<_, i64>("holder_start")?).unwrap_or(0),
-        boot_id: r.get("holder_boot")?,
-        pid_namespace: r.get("holder_namespace")?,
-        leased: r.get("leased")?,
-        since: 0,
-        reason: String::new(),
-    })
-}
-
-pub(super) struct Found {
-    pub(super) summary: DeploySummary,
-    mode: String,
-    outcome: String,
-    operations: String,
-    counts: String,
-    runner: LockHolder,
-}
-
-impl Found {
-    /// Whether it is on record as running and its process is gone.
-    pub(super) fn is_dead(&self, judge: &dyn Judge) -> Job<bool> {
-        Ok(
-            from_word::<DeployOutcome>("outcome", &self.outcome)? == DeployOutcome::Running
-                && !judge.is_alive(&self.runner),
-        )
-    }
-
-    /// Whether it is this holder's.
-    pub(super) fn runs_in(&self, holder: &LockHolder) -> bool {
-        let place = |h: &LockHolder| (h.host.clone(), h.pid, h.start_time, h.boot_id.clone());
-        place(&self.runner) == place(holder)
-    }
-}
-
-pub(super) fn row(r: &Row<'_>) -> Result<Found, rusqlite::Error> {
-    Ok(Found {
-        summary: DeploySummary {
-            deploy: r.get("id")?,
-            stage: r.get("stage")?,
-            mode: StageMode::Normal,
-            began: r.get("began")?,
-            ended: r.get("ended")?,
-            who: r.get("who")?,
-            host: r.get("host")?,
-            outcome: DeployOutcome::Running,
-            operations: OperationCounts::default(),
-            counts: Counts::default(),
-            config_digest: r.get("config_digest")?,
-        },
-        mode: r.get("mode")?,
-        outcome: r.get("outcome")?,
-        operations: r.get("operations")?,
-        counts: r.get("counts")?,
-        runner: runner(r)?,
-    })
-}
-
-fn summary(found: Found) -> Job<DeploySummary> {
-    let mut summary = found.summary;
-    summary.mode = from_word("mode", &found.mode)?;
-    summary.outcome = from_word("outcome", &found.outcome)?;
-    summary.operations = parse("counts", &found.operations)?;
-    summary.counts = parse("counts", &found.counts)?;
-    Ok(summary)
-}
-
-/// A deploy with its operations. A reader must not take a dead deploy for a running one before
-/// anybody who may write has been here: it sees what will be written then.
-fn whole(
-    conn: &Connection,
-    found: Found,
-    judge: &dyn Judge,
-) -> Job<(DeploySummary, Vec<Operation>)> {
-    let dead = found.is_dead(judge)?;
-    let mut summary = summary(found)?;
-    if !dead {
-        let operations = operations(conn, summary.deploy)?;
-        return Ok((summary, operations));
-    }
-    let left = super::interrupted::left(conn, summary.deploy, summary.began)?;
-    summary.outcome = DeployOutcome::Interrupted;
-    summary.ended = Some(left.ended);
-    summary.operations = left.counts;
-    Ok((summary, left.operations))
 }

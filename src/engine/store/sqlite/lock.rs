@@ -3,9 +3,8 @@
 
 use super::fault::{Fault, Job};
 use super::file::Sqlite;
-use crate::engine::holder::lease;
 use crate::engine::holder::lease::ByLease;
-use crate::engine::holder::{Judge, this_process};
+use crate::engine::holder::{Judge, lease, this_process};
 use crate::engine::mutex::lock;
 use crate::engine::store::error::StoreError;
 use crate::engine::store::model::Acquired;

@@ -7,7 +7,7 @@ use super::file::{Sqlite, connect, fill};
 use crate::engine::mutex::lock;
 use crate::engine::store::Rescues;
 use crate::engine::store::error::StoreError;
-use crate::engine::store::model::{Intent, NewDeploy, Outcome, State, StateEdit};
+use crate::engine::store::model::{HomeRecord, Intent, NewDeploy, Outcome, State, StateEdit};
 use crate::engine::words::{DeployId, Operation, OperationState, OperationStep, UnixMs};
 use async_trait::async_trait;
 use rusqlite::Connection;
@@ -22,6 +22,7 @@ pub(super) struct Shadow {
     deploy: DeployId,
     new: NewDeploy,
     state: State,
+    home: HomeRecord,
     edits: Vec<StateEdit>,
     open: BTreeMap<(u32, OperationStep), Intent>,
     /// Steps that have ended: whether well, and when.
@@ -29,11 +30,12 @@ pub(super) struct Shadow {
 }
 
 impl Shadow {
-    pub(super) fn new(deploy: DeployId, new: NewDeploy, state: State) -> Self {
+    pub(super) fn new(deploy: DeployId, new: NewDeploy, state: State, home: HomeRecord) -> Self {
         Self {
             deploy,
             new,
             state,
+            home,
             edits: Vec::new(),
             open: BTreeMap::new(),
             ended: Vec::new(),
@@ -42,6 +44,10 @@ impl Shadow {
 
     pub(super) fn edit(&mut self, edits: Vec<StateEdit>) {
         self.edits.extend(edits);
+    }
+
+    pub(super) fn at_home(&mut self, home: HomeRecord) {
+        self.home = home;
     }
 
     pub(super) fn begun(&mut self, intent: Intent) {
@@ -135,6 +141,7 @@ fn write(from: &Connection, shadow: &Shadow, to: &Path) -> Job<()> {
         "BEGIN IMMEDIATE; DELETE FROM lock; DELETE FROM state_resource; DELETE FROM state_output",
     )?;
     super::state::replace(&conn, &shadow.state)?;
+    super::state::put_home(&conn, &shadow.home)?;
     super::state::apply(&conn, &shadow.edits)?;
     if !whole {
         begin(&conn, Some(shadow.deploy), shadow.new.clone(), false)?;

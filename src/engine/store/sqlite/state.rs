@@ -6,7 +6,7 @@ use super::file::Sqlite;
 use crate::engine::mutex::lock;
 use crate::engine::store::States;
 use crate::engine::store::error::StoreError;
-use crate::engine::store::model::{State, StateEdit, StateObject, StateOutput};
+use crate::engine::store::model::{HomeRecord, State, StateEdit, StateObject, StateOutput};
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -31,7 +31,56 @@ impl States for Sqlite {
         })
         .await
     }
+
+    async fn home(&self) -> Result<HomeRecord, StoreError> {
+        self.read(home).await
+    }
+
+    async fn put_home(&self, home: HomeRecord) -> Result<(), StoreError> {
+        let shadow = self.shadow();
+        self.write("the state's home", move |conn| {
+            put_home(conn, &home)?;
+            if let Some(shadow) = &mut *lock(&shadow) {
+                shadow.at_home(home);
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn take_over(&self, state: State, home: HomeRecord) -> Result<(), StoreError> {
+        self.write("the state", move |conn| {
+            conn.execute_batch("DELETE FROM state_resource; DELETE FROM state_output")?;
+            replace(conn, &state)?;
+            put_home(conn, &home)
+        })
+        .await
+    }
 }
+
+pub(super) fn home(conn: &Connection) -> Job<HomeRecord> {
+    let found = conn
+        .prepare_cached("SELECT place, digest, serial, writing FROM home")?
+        .query_row([], |r| {
+            Ok(HomeRecord {
+                place: r.get(0)?,
+                digest: r.get(1)?,
+                serial: r.get(2)?,
+                writing: r.get(3)?,
+            })
+        });
+    Ok(found.optional()?.unwrap_or_default())
+}
+
+pub(super) fn put_home(conn: &Connection, home: &HomeRecord) -> Job<()> {
+    conn.prepare_cached("INSERT OR REPLACE INTO home (one, place, digest, serial, writing) VALUES (1, ?1, ?2, ?3, ?4)")?
+        .execute((&home.place, &home.digest, home.serial, home.writing))?;
+    Ok(())
+}
+
+/// Keys in `meta` of what the state has beside its objects and outputs.
+const CHECK_RESULTS: &str = "check_results";
+const REST: &str = "state_rest";
 
 pub(super) fn whole(conn: &Connection) -> Job<State> {
     let mut objects =
@@ -39,8 +88,9 @@ pub(super) fn whole(conn: &Connection) -> Job<State> {
     let objects = objects
         .query_map([], object)?
         .collect::<Result<Vec<_>, _>>()?;
-    let mut outputs =
-        conn.prepare_cached("SELECT name, value, type, sensitive FROM state_output ORDER BY name")?;
+    let mut outputs = conn.prepare_cached(
+        "SELECT name, value, type, sensitive, rest FROM state_output ORDER BY name",
+    )?;
     let outputs = outputs
         .query_map([], |r| {
             Ok(StateOutput {
@@ -48,6 +98,7 @@ pub(super) fn whole(conn: &Connection) -> Job<State> {
                 value: r.get(1)?,
                 ty: r.get(2)?,
                 sensitive: r.get(3)?,
+                rest: r.get(4)?,
             })
         })?
         .collect::<Result<Vec<_>, _>>()?;
@@ -60,6 +111,8 @@ pub(super) fn whole(conn: &Connection) -> Job<State> {
         lineage: meta(conn, "lineage")?.unwrap_or_default(),
         objects,
         outputs,
+        check_results: meta(conn, CHECK_RESULTS)?.filter(|text| !text.is_empty()),
+        rest: meta(conn, REST)?.unwrap_or_default(),
     })
 }
 
@@ -68,15 +121,22 @@ pub(super) fn replace(conn: &Connection, state: &State) -> Job<()> {
     state.objects.iter().try_for_each(|o| put(conn, o))?;
     state.outputs.iter().try_for_each(|o| put_output(conn, o))?;
     set_meta(conn, "serial", &state.serial.to_string())?;
+    set_meta(
+        conn,
+        CHECK_RESULTS,
+        state.check_results.as_deref().unwrap_or_default(),
+    )?;
+    set_meta(conn, REST, &state.rest)?;
     set_meta(conn, "lineage", &state.lineage)
 }
 
 fn put_output(conn: &Connection, output: &StateOutput) -> Job<()> {
-    conn.prepare_cached("INSERT OR REPLACE INTO state_output (name, value, type, sensitive) VALUES (?1, ?2, ?3, ?4)")?.execute((
+    conn.prepare_cached("INSERT OR REPLACE INTO state_output (name, value, type, sensitive, rest) VALUES (?1, ?2, ?3, ?4, ?5)")?.execute((
         &output.name,
         &output.value,
         &output.ty,
         output.sensitive,
+        &output.rest,
     ))?;
     Ok(())
 }
@@ -123,6 +183,7 @@ fn object(r: &Row<'_>) -> Result<(StateObject, [String; 2]), rusqlite::Error> {
         needs: Vec::new(),
         identity: r.get("identity")?,
         identity_version: r.get("identity_version")?,
+        rest: r.get("rest")?,
     };
     Ok((object, [r.get("dependencies")?, r.get("needs")?]))
 }
@@ -145,6 +206,8 @@ pub(super) fn apply(conn: &Connection, edits: &[StateEdit]) -> Job<i64> {
     for edit in edits {
         apply_one(conn, edit)?;
     }
+    // What conditions came to was so of the state before.
+    set_meta(conn, CHECK_RESULTS, "")?;
     set_meta(conn, "serial", &(before + 1).to_string())?;
     Ok(before + 1)
 }
@@ -186,8 +249,8 @@ fn put(conn: &Connection, o: &StateObject) -> Job<()> {
     let needs = serde_json::to_string(&o.needs).map_err(|e| Fault::Json("needs", e))?;
     conn.prepare_cached(
         "INSERT OR REPLACE INTO state_resource (address, deposed, provider, schema_version, attributes, sensitive, private, tainted,
-         create_before_destroy, dependencies, identity, identity_version, skip_destroy, needs)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+         create_before_destroy, dependencies, identity, identity_version, skip_destroy, needs, rest)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
     )?
     .execute(rusqlite::params![
         o.address,
@@ -203,7 +266,8 @@ fn put(conn: &Connection, o: &StateObject) -> Job<()> {
         o.identity,
         o.identity_version,
         o.skip_destroy,
-        needs
+        needs,
+        o.rest
     ])?;
     Ok(())
 }

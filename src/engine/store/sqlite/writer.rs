@@ -29,7 +29,7 @@ pub(super) enum Durable {
 }
 
 /// A job in two halves: what it writes, and its answer once that is committed.
-pub(super) trait Task: Send {
+pub(super) trait Queued: Send {
     fn durable(&self) -> Durable;
     fn run(&mut self, conn: &Connection) -> Result<(), Fault>;
     fn fail(&mut self, error: StoreError);
@@ -43,7 +43,7 @@ struct Write<T, F> {
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
-impl<T: Send, F: FnOnce(&Connection) -> Job<T> + Send> Task for Write<T, F> {
+impl<T: Send, F: FnOnce(&Connection) -> Job<T> + Send> Queued for Write<T, F> {
     fn durable(&self) -> Durable {
         self.durable
     }
@@ -75,7 +75,7 @@ struct Post<F, E> {
     failed: Option<E>,
 }
 
-impl<F: FnOnce(&Connection) -> Job<()> + Send, E: FnOnce(StoreError) + Send> Task for Post<F, E> {
+impl<F: FnOnce(&Connection) -> Job<()> + Send, E: FnOnce(StoreError) + Send> Queued for Post<F, E> {
     fn durable(&self) -> Durable {
         Durable::Later
     }
@@ -99,7 +99,7 @@ impl<F: FnOnce(&Connection) -> Job<()> + Send, E: FnOnce(StoreError) + Send> Tas
 pub(super) fn post(
     job: impl FnOnce(&Connection) -> Job<()> + Send + 'static,
     failed: impl FnOnce(StoreError) + Send + 'static,
-) -> Box<dyn Task> {
+) -> Box<dyn Queued> {
     Box::new(Post {
         job: Some(job),
         error: None,
@@ -111,7 +111,7 @@ pub(super) fn post(
 pub(super) fn task<T: Send + 'static>(
     durable: Durable,
     job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
-) -> (Box<dyn Task>, oneshot::Receiver<Result<T, StoreError>>) {
+) -> (Box<dyn Queued>, oneshot::Receiver<Result<T, StoreError>>) {
     let (reply, answer) = oneshot::channel();
     (
         Box::new(Write {
@@ -129,7 +129,7 @@ pub(super) fn task<T: Send + 'static>(
 pub(super) fn run(
     mut conn: Connection,
     path: PathBuf,
-    mut jobs: mpsc::Receiver<Box<dyn Task>>,
+    mut jobs: mpsc::Receiver<Box<dyn Queued>>,
     commits: &AtomicU64,
     last: impl FnOnce(&Connection),
 ) {
@@ -179,7 +179,7 @@ fn make_commits(conn: &Connection, durable: Durable) -> Result<(), Fault> {
     })?)
 }
 
-fn refuse(tasks: impl IntoIterator<Item = Box<dyn Task>>, error: &StoreError) {
+fn refuse(tasks: impl IntoIterator<Item = Box<dyn Queued>>, error: &StoreError) {
     for mut task in tasks {
         task.fail(error.clone());
         task.answer();
@@ -190,9 +190,9 @@ fn commit(
     conn: &mut Connection,
     path: &Path,
     anchor: &mut Option<Anchor>,
-    batch: Vec<Box<dyn Task>>,
+    batch: Vec<Box<dyn Queued>>,
 ) {
-    let mut done: Vec<Box<dyn Task>> = Vec::with_capacity(batch.len());
+    let mut done: Vec<Box<dyn Queued>> = Vec::with_capacity(batch.len());
     let mut waiting = batch.into_iter();
     while let Some(mut task) = waiting.next() {
         if conn.is_autocommit()
@@ -240,7 +240,7 @@ fn commit(
     }
 }
 
-fn one(conn: &Connection, task: &mut dyn Task) -> Result<(), Fault> {
+fn one(conn: &Connection, task: &mut dyn Queued) -> Result<(), Fault> {
     conn.prepare_cached("SAVEPOINT job")?.execute([])?;
     let result = task.run(conn);
     if result.is_err() && !conn.is_autocommit() {

@@ -23,6 +23,8 @@ pub struct Module {
     pub dir: PathBuf,
     /// The same as `path.module` shows it: relative to the working directory, `.` for the root.
     pub dir_text: String,
+    /// `terraform.workspace`; empty for the default one.
+    pub workspace: Arc<str>,
     /// `required_providers`, by local name.
     pub required_providers: BTreeMap<Arc<str>, RequiredProvider>,
     /// A `backend` block's type, or `cloud`.
@@ -56,6 +58,12 @@ pub struct Module {
 }
 
 impl Module {
+    /// What `terraform.workspace` is.
+    pub fn workspace_value(&self) -> cty::Value {
+        let name: &str = &self.workspace;
+        cty::Value::string(if name.is_empty() { "default" } else { name })
+    }
+
     /// The module at a path below this one.
     pub fn descendant(&self, path: &[Arc<str>]) -> Option<&Module> {
         match path.split_first() {

@@ -295,12 +295,13 @@ pub(in crate::functions) fn distinct() -> Function {
     Function::typed(
         vec![Param::new("list", list_of_any())],
         |args, _| Ok(args[0].ty().clone()),
-        |args, ty, _| {
+        |args, ty, host| {
             if !args[0].is_wholly_known() {
                 return Ok(Value::unknown(ty.clone()));
             }
             let mut kept: Vec<Value> = Vec::new();
             for item in items(&args[0]) {
+                host.take(kept.len() as u64 / 2)?;
                 if !kept.iter().any(|k| k.equals(item).as_bool() == Some(true)) {
                     kept.push(item.clone());
                 }

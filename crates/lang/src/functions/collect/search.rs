@@ -145,7 +145,7 @@ pub(in crate::functions) fn matchkeys() -> Function {
     Function::typed(
         params,
         move |args, _| common(args).map(|_| args[0].ty().clone()),
-        move |args, ty, _| {
+        move |args, ty, host| {
             let values = items(&args[0]);
             if values.len() != items(&args[1]).len() {
                 return Err(CallError::call("length of keys and values should be equal"));
@@ -163,6 +163,7 @@ pub(in crate::functions) fn matchkeys() -> Function {
             }
             let mut kept = Vec::new();
             for (key, value) in items(&keys).iter().zip(values) {
+                host.take(items(&wanted).len() as u64 / 2)?;
                 for want in items(&wanted) {
                     match key.equals(want).as_bool() {
                         Some(true) => {

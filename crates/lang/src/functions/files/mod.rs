@@ -69,6 +69,9 @@ fn bytes(place: &str) -> std::io::Result<Vec<u8>> {
     }
 }
 
+/// Steps of reading a file, without its bytes.
+const READ: u64 = 64;
+
 /// The bytes of a file.
 pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>, Said> {
     let place = place(host, path)?;
@@ -84,6 +87,9 @@ pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>,
     } else {
         bytes(&place)
     };
+    if let Ok(bytes) = &found {
+        host.steps.take(READ + bytes.len() as u64 / 64);
+    }
     host.found(look, look::of_file(&found))?;
     found.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => quoting(path, marks, |path| {

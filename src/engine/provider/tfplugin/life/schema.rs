@@ -2,8 +2,9 @@
 //! once, nothing says that the plugin works; older ones want to be asked it before anything else.
 
 use super::transport::{MESSAGE_LIMIT, is_transport, refusal, status_text, too_large};
-use crate::engine::plugin::{ITS_ERROR, PluginSettings, StartFailure, seconds};
+use crate::engine::plugin::{ITS_ERROR, PluginSettings, StartFailure};
 use crate::engine::provider::tfplugin::wire::Protocol;
+use crate::engine::words::seconds;
 use proto::{tfplugin5, tfplugin6};
 use tokio::time::timeout;
 use tonic::client::Grpc;
@@ -36,7 +37,7 @@ pub(super) async fn fetch_schema(
         Err(_) => {
             let why = format!(
                 "no answer within {}; raise FLIGHTDECK_SCHEMA_DEADLINE_MS if it needs longer",
-                seconds(&limit)
+                seconds(limit)
             );
             Err(StartFailure::Schema(why))
         }

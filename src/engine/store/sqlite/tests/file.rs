@@ -150,7 +150,7 @@ async fn a_directory_that_cannot_be_written_is_said_so() {
             ),
             "{error}"
         );
-        eprintln!("skipped: the permission of a directory does not bind root");
+        cty::testing::skipped("the permission of a directory does not bind root");
         return;
     }
     let error = Sqlite::open(&blocked, Access::ReadWrite).unwrap_err();

@@ -1,8 +1,10 @@
 //! The store against real files: what is kept, who may write, what a crash leaves.
 
 mod crash;
+mod deploys;
 mod edits;
 mod file;
+mod plugins;
 mod readers;
 mod records;
 
@@ -34,6 +36,7 @@ fn object(address: &str, attributes: &str) -> StateObject {
         needs: vec!["a.b[0]".into()],
         identity: None,
         identity_version: 0,
+        rest: String::new(),
     }
 }
 

@@ -29,6 +29,7 @@ fn whole_state() -> State {
         ..object("data.lab_x.y[\"a.b\"]", "{}")
     };
     let outputs = vec![StateOutput {
+        rest: String::new(),
         name: "o".into(),
         value: "[1]".into(),
         ty: "[\"tuple\",[\"number\"]]".into(),
@@ -39,12 +40,13 @@ fn whole_state() -> State {
         lineage: "l".into(),
         objects: vec![data, tainted, second, old],
         outputs,
+        ..State::default()
     }
 }
 
 #[test]
 fn state_version_4_groups_instances_and_keeps_every_digit() {
-    let v4 = version4(&whole_state());
+    let v4: serde_json::Value = serde_json::from_str(&version4(&whole_state()).to_line()).unwrap();
     assert_eq!(
         (&v4["version"], &v4["serial"], &v4["lineage"]),
         (&json!(4), &json!(7), &json!("l"))
@@ -92,7 +94,7 @@ fn state_version_4_groups_instances_and_keeps_every_digit() {
         "{\"n\":1267650600228229401496703205376.5}"
     );
     assert_eq!(managed["instances"][0].get("dependencies"), None);
-    assert_eq!(version4(&State::default())["resources"], json!([]));
+    assert!(version4(&State::default()).resources.is_empty());
 }
 
 #[test]
@@ -316,4 +318,35 @@ async fn a_flood_that_cannot_be_kept_is_said_so_and_keeps_the_attempts() {
         .await
         .unwrap();
     assert!(lines[0].line.text.contains("missing"), "{lines:?}");
+}
+
+#[tokio::test]
+async fn what_was_said_before_the_end_is_on_record_however_much_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, bus, tasks) = (
+        open(dir.path()),
+        Bus::default(),
+        tokio_util::task::TaskTracker::new(),
+    );
+    let recorder = Recorder::start(Store(Arc::new(store.clone())), bus.subscribe().1, &tasks);
+    for n in 0..8_000 {
+        let line = LogLine {
+            plugin: PluginId("bundled/lab".into()),
+            at: n,
+            level: LogLevel::Info,
+            stream: LogStream::Stderr,
+            module: None,
+            text: format!("line {n}"),
+            panic: false,
+        };
+        bus.emit(EventKind::Plugin(PluginEvent::Log { line }));
+    }
+    drop(recorder);
+    tasks.close();
+    tasks.wait().await;
+    let query = LogQuery {
+        limit: 9_000,
+        ..LogQuery::default()
+    };
+    assert_eq!(store.logs(query).await.unwrap().len(), 8_000);
 }

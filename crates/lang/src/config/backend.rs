@@ -1,0 +1,82 @@
+//! Where a configuration says that its state is kept.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use cty::Value;
+
+use super::inputs::{Inputs, collect};
+use super::keys;
+use super::load::read_module;
+use super::model::Module;
+use super::statics::{Given, Statics};
+use super::ways::Encrypted;
+use crate::diag::Diagnostics;
+use crate::source::{SourceMap, Span};
+
+/// What a backend block comes to.
+#[derive(Clone, Debug)]
+pub struct Backend {
+    /// Its type; `cloud` for a cloud block.
+    pub kind: Arc<str>,
+    /// Its place.
+    pub span: Span,
+    /// Its arguments that are written as such.
+    pub arguments: BTreeMap<Arc<str>, Value>,
+}
+
+/// What the configuration in `dir` says of where its state is kept, and of how that is encrypted;
+/// the modules that it calls are not read. `None` where it says no place.
+pub fn backend_of(
+    dir: &Path,
+    sources: &SourceMap,
+    inputs: &Inputs,
+) -> (Option<Backend>, Vec<Encrypted>, Diagnostics) {
+    let mut diags = Diagnostics::new();
+    let Some((mut root, _)) = read_module(dir, "", sources, &mut diags) else {
+        return (None, Vec::new(), diags);
+    };
+    root.workspace = inputs.workspace.clone();
+    root.dir_text = ".".to_owned();
+    let values = collect(&root, dir, inputs, sources, &mut Diagnostics::new());
+    let given: Given<'_> =
+        &|name: &str, _depth: usize| Ok(values.values.get(name).map(|v| v.value.clone()));
+    let backend = backend(&root, given, &mut diags);
+    let encryption = root.encryption.as_ref();
+    let encrypted = encryption
+        .map(|e| keys::check(e, &Statics::new(&root, given), &mut diags))
+        .unwrap_or_default();
+    (backend, encrypted, diags)
+}
+
+/// Arguments of the backend must be known before anything is, and are no place for secrets.
+pub(super) fn backend(root: &Module, given: Given<'_>, diags: &mut Diagnostics) -> Option<Backend> {
+    let (kind, span) = root.backend.clone()?;
+    let statics = Statics::new(root, given);
+    let mut arguments = BTreeMap::new();
+    let body = root
+        .backend_body
+        .as_ref()
+        .map(|body| body.just_attributes().0);
+    for attribute in body.iter().flat_map(|attributes| attributes.values()) {
+        match statics.value(&attribute.expr, 0) {
+            Err(errors) => diags.append(errors),
+            Ok(value) if value.contains_marked() => {
+                let detail = format!(
+                    "The argument {:?} of the backend rests on a secret, and where the state is kept is none.",
+                    &*attribute.name
+                );
+                diags.error(span, "Backend config contains sensitive values", detail);
+            }
+            Ok(value) => {
+                arguments.insert(attribute.name.clone(), value);
+            }
+        }
+    }
+    Some(Backend {
+        kind,
+        span,
+        arguments,
+    })
+}

@@ -1,0 +1,104 @@
+//! Where the module of a call is: its source and version, which must be known while loading.
+
+use cty::Type;
+
+use super::call::CallBlock;
+use super::module_source::{ModuleSource, SourceError};
+use super::statics::Statics;
+use super::version::VersionConstraint;
+use crate::diag::Diagnostics;
+
+/// Where a call's module comes from, and which versions of it fit, or `None` with an error.
+pub(super) fn source(
+    block: &mut CallBlock,
+    statics: &Statics<'_>,
+    diags: &mut Diagnostics,
+) -> Option<(ModuleSource, Option<VersionConstraint>)> {
+    let attribute = block.source.as_ref()?;
+    let span = attribute.expr.span;
+    let value = match statics.value(&attribute.expr, 0) {
+        Ok(value) => value,
+        Err(errors) => {
+            diags.append(errors);
+            return None;
+        }
+    };
+    if value.contains_marked() {
+        let detail = "The source of a module is no secret, and must not rest on one: it shows wherever the module does.";
+        diags.error(span, "Invalid module source", detail);
+        return None;
+    }
+    let text = match value.convert(&Type::String) {
+        Ok(value) if value.as_str().is_some() => value.as_str().unwrap_or_default().to_owned(),
+        Ok(value) if !value.is_known() => return None,
+        _ => {
+            diags.error(
+                span,
+                "Unsuitable value type",
+                "Unsuitable value: a string is required.",
+            );
+            return None;
+        }
+    };
+    block.call.source = text.clone();
+    let wanted = version(block, statics, diags);
+    let source = match wanted {
+        Wanted::Any => ModuleSource::parse(&text),
+        _ => ModuleSource::with_version(&text),
+    };
+    match (source, wanted) {
+        (Ok(source), Wanted::Any) => Some((source, None)),
+        (Ok(source), Wanted::These(versions)) => Some((source, Some(versions))),
+        (Ok(_), Wanted::Wrong) => None,
+        (Err(error), Wanted::Any) => {
+            let detail = match &error {
+                SourceError::Wrong(_) => format!("\"{text}\" is no source of a module: {error}."),
+                SourceError::MaybePath(_) => format!("{error}."),
+            };
+            diags.error(span, "Invalid module source address", detail);
+            None
+        }
+        (Err(error), _) => {
+            let detail = format!(
+                "\"{text}\" is no address in a registry: {error}. Only modules of registries have versions; take the version argument out where another source is meant."
+            );
+            diags.error(span, "Invalid registry module source address", detail);
+            None
+        }
+    }
+}
+
+/// What a call says of versions.
+enum Wanted {
+    Any,
+    These(VersionConstraint),
+    /// Something that is no constraint, and an error.
+    Wrong,
+}
+
+fn version(block: &CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics) -> Wanted {
+    let Some(attribute) = &block.version else {
+        return Wanted::Any;
+    };
+    let value = match statics.value(&attribute.expr, 0) {
+        Ok(value) => value.unmark_deep().0,
+        Err(errors) => {
+            diags.append(errors);
+            return Wanted::Wrong;
+        }
+    };
+    if value.is_null() {
+        return Wanted::Any;
+    }
+    if let Some(versions) = value.as_str().and_then(|text| text.parse().ok()) {
+        return Wanted::These(versions);
+    }
+    if value.is_known() {
+        diags.error(
+            attribute.expr.span,
+            "Invalid version constraint",
+            "A version constraint is a text such as \"~> 1.2\".",
+        );
+    }
+    Wanted::Wrong
+}

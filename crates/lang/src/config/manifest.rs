@@ -1,0 +1,373 @@
+//! The modules that are installed: `modules.json`, which other tools of the language read and write
+//! too, and where a call's module lies by it.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::module_source::ModuleSource;
+use super::version::{Version, VersionConstraint};
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::source::Span;
+
+/// Name of the file in the folder of the modules.
+pub const MANIFEST: &str = "modules.json";
+/// What is to be done where the manifest does not fit.
+const REMEDY: &str =
+    "Run \"flightdeck init\" to install all modules that this configuration requires.";
+/// Links that are followed on the way to one directory.
+const MAX_LINKS: usize = 255;
+
+/// A call whose module is to be had.
+pub struct Asked<'a> {
+    /// The names of the calls down to it, joined by dots: what the manifest knows it by.
+    pub key: String,
+    /// The call's name.
+    pub name: &'a str,
+    /// Where its module comes from.
+    pub source: &'a ModuleSource,
+    /// Which versions fit; `None` where nothing is said.
+    pub version: Option<&'a VersionConstraint>,
+    /// The directory of the module that calls, seen from the configuration's; empty for that itself.
+    pub from: &'a str,
+    /// The call's header.
+    pub span: Span,
+    /// The source in it.
+    pub source_span: Span,
+}
+
+/// Who knows where the modules of calls lie.
+pub trait Packages {
+    /// The directory of a module, seen from the configuration's, or `None` with an error.
+    fn place(&mut self, asked: &Asked<'_>, diags: &mut Diagnostics) -> Option<String>;
+}
+
+/// What is known of one installed module.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Where it came from.
+    pub source: String,
+    /// Its version, where it has some.
+    pub version: Option<Version>,
+    /// Where it lies, seen from the configuration's directory.
+    pub dir: String,
+}
+
+/// The modules that are installed, by the names of their calls joined by dots.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Manifest {
+    /// The root has the empty name.
+    pub records: BTreeMap<String, Record>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct File {
+    #[serde(rename = "Modules", default)]
+    modules: Vec<Row>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Row {
+    key: String,
+    #[serde(default)]
+    source: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    version: String,
+    #[serde(default)]
+    dir: String,
+}
+
+impl Manifest {
+    /// Reads the manifest in a folder of modules; one that is not there has none.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub fn read(folder: &Path) -> Result<Self, String> {
+        match crate::functions::read_regular(folder.join(MANIFEST)) {
+            Ok(bytes) if bytes.is_empty() => Ok(Self::default()),
+            Ok(bytes) => Self::parse(&bytes),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let file: File = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+        let mut records = BTreeMap::new();
+        for row in file.modules {
+            let version = match &*row.version {
+                "" => None,
+                text => Some(
+                    Version::from_str(text).map_err(|e| format!("module {:?}: {e}", row.key))?,
+                ),
+            };
+            // Older tools wrote sources as they found them.
+            let source = match ModuleSource::parse(&row.source) {
+                Ok(source) if !row.source.is_empty() => source.to_string(),
+                _ => row.source,
+            };
+            let record = Record {
+                source,
+                version,
+                dir: row.dir,
+            };
+            if records.insert(row.key.clone(), record).is_some() {
+                return Err(format!("it has the module {:?} twice", row.key));
+            }
+        }
+        Ok(Self { records })
+    }
+
+    /// The file's text, as every tool writes it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let row = |(key, record): (&String, &Record)| Row {
+            key: key.clone(),
+            source: record.source.clone(),
+            version: record
+                .version
+                .as_ref()
+                .map_or_else(String::new, Version::to_string),
+            dir: record.dir.clone(),
+        };
+        let modules = self.records.iter().map(row).collect();
+        let text = serde_json::to_string(&File { modules }).unwrap_or_default();
+        let mut out = String::with_capacity(text.len());
+        for c in text.chars() {
+            match c {
+                '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                    out.push_str(&format!("\\u{:04x}", u32::from(c)));
+                }
+                c => out.push(c),
+            }
+        }
+        out
+    }
+}
+
+/// The modules that lie in a data directory, as its manifest says. Reads it when a module is asked
+/// for that lies elsewhere.
+pub struct Installed {
+    root: PathBuf,
+    folder: PathBuf,
+    manifest: Option<Result<Manifest, String>>,
+    told: bool,
+}
+
+impl Installed {
+    /// Those of the configuration in `root`; `data` is its data directory, seen from there.
+    #[must_use]
+    pub fn new(root: &Path, data: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            folder: modules_dir(root, data),
+            manifest: None,
+            told: false,
+        }
+    }
+
+    fn record(&mut self, asked: &Asked<'_>, diags: &mut Diagnostics) -> Option<Record> {
+        let folder = &self.folder;
+        let manifest = self.manifest.get_or_insert_with(|| Manifest::read(folder));
+        match manifest {
+            Ok(manifest) => {
+                let record = manifest.records.get(&asked.key).cloned();
+                if record.is_none() {
+                    let detail = format!("This module is not installed yet. {REMEDY}");
+                    diags.error(asked.span, "Module not installed", detail);
+                }
+                record
+            }
+            Err(why) => {
+                if !self.told {
+                    let file = folder.join(MANIFEST);
+                    let detail = format!(
+                        "The manifest of the installed modules, {}, cannot be used: {why}. {REMEDY}",
+                        file.display()
+                    );
+                    diags.push(Diagnostic::error("Unreadable modules manifest", detail));
+                }
+                self.told = true;
+                None
+            }
+        }
+    }
+}
+
+impl Packages for Installed {
+    fn place(&mut self, asked: &Asked<'_>, diags: &mut Diagnostics) -> Option<String> {
+        // A path says where its module is, whatever was installed.
+        if let ModuleSource::Local(path) = asked.source {
+            return local(&self.root, asked, path, diags);
+        }
+        let record = self.record(asked, diags)?;
+        let source = asked.source.to_string();
+        if source != record.source {
+            let detail = format!(
+                "The source was changed from \"{}\" to \"{source}\" since this module was installed. {REMEDY}",
+                record.source
+            );
+            diags.error(asked.source_span, "Module source has changed", detail);
+        }
+        let fits = match (asked.version, &record.version) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(wanted), Some(version)) => wanted.allows(version),
+        };
+        if !fits {
+            let installed = match &record.version {
+                Some(version) => format!("the installed version, {version},"),
+                None => "the installed one, which has no version,".to_owned(),
+            };
+            let detail = format!(
+                "Other versions are required since this module was installed, and {installed} is none of them. {REMEDY}"
+            );
+            diags.error(
+                asked.source_span,
+                "Module version requirements have changed",
+                detail,
+            );
+        }
+        if !self.root.join(&record.dir).is_dir() {
+            let detail = format!(
+                "The directory {} with this module could not be read. {REMEDY}",
+                record.dir
+            );
+            diags.error(asked.span, "Module not installed", detail);
+            return None;
+        }
+        Some(shown(&record.dir))
+    }
+}
+
+/// The folder of the modules of a configuration.
+#[must_use]
+pub fn modules_dir(root: &Path, data: &Path) -> PathBuf {
+    root.join(data).join("modules")
+}
+
+/// A directory as it is shown and compared: the configuration's own is empty.
+fn shown(dir: &str) -> String {
+    match super::module_source::clean(dir) {
+        dir if dir == "." => String::new(),
+        dir => dir,
+    }
+}
+
+/// Where a path leads from the module that calls.
+///
+/// `None` with an error where that is no directory.
+pub fn local(
+    root: &Path,
+    asked: &Asked<'_>,
+    path: &str,
+    diags: &mut Diagnostics,
+) -> Option<String> {
+    let joined = format!(
+        "{}/{path}",
+        if asked.from.is_empty() {
+            "."
+        } else {
+            asked.from
+        }
+    );
+    let dir = shown(&resolved(root, &joined));
+    if root.join(&dir).is_dir() {
+        return Some(dir);
+    }
+    let dir = if dir.is_empty() { "." } else { &dir };
+    let detail = format!(
+        "The directory {dir} could not be read for module \"{}\": it does not exist or is no directory.",
+        asked.name
+    );
+    diags.error(asked.source_span, "Unreadable module directory", detail);
+    None
+}
+
+/// A path, seen from `root`, with its links followed: what it leads to counts, so that `..` in it is
+/// the folder of that.
+fn resolved(root: &Path, path: &str) -> String {
+    let mut out = PathBuf::new();
+    let parts = |path: &Path| -> Vec<std::ffi::OsString> {
+        path.components()
+            .filter(|c| !matches!(c, Component::CurDir | Component::RootDir))
+            .map(|c| c.as_os_str().to_owned())
+            .rev()
+            .collect()
+    };
+    if path.starts_with('/') {
+        out.push("/");
+    }
+    let mut rest = parts(Path::new(&super::module_source::clean(path)));
+    let mut links = 0;
+    while let Some(part) = rest.pop() {
+        if part == ".." {
+            if out.as_os_str().is_empty() || out.ends_with("..") {
+                out.push("..");
+            } else {
+                out.pop();
+            }
+            continue;
+        }
+        let next = out.join(&part);
+        match std::fs::read_link(root.join(&next)) {
+            Ok(target) if links < MAX_LINKS => {
+                links += 1;
+                if target.is_absolute() {
+                    out = PathBuf::from("/");
+                }
+                rest.extend(parts(&target));
+            }
+            _ => out = next,
+        }
+    }
+    out.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn a_manifest_is_written_as_it_was_read() {
+        let text = r#"{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"a","Source":"registry.opentofu.org/x/y/z","Version":"1.2.0","Dir":".terraform/modules/a"},{"Key":"b","Source":"git::https://x/y.git?a=1\u0026ref=v1","Dir":".terraform/modules/b/sub"}]}"#;
+        let manifest = Manifest::parse(text.as_bytes()).unwrap();
+        assert_eq!(manifest.text(), text);
+        assert_eq!(
+            manifest.records["b"].source,
+            "git::https://x/y.git?a=1&ref=v1"
+        );
+    }
+
+    #[test]
+    fn a_damaged_manifest_says_what_is_wrong_with_it() {
+        for (text, words) in [
+            ("{", "EOF"),
+            (
+                r#"{"Modules":[{"Key":"a","Version":"x"}]}"#,
+                "not a version",
+            ),
+            (r#"{"Modules":[{"Key":"a"},{"Key":"a"}]}"#, "twice"),
+        ] {
+            let error = Manifest::parse(text.as_bytes()).unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_link_on_the_way_is_followed_before_what_stands_behind_it() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("real/inner")).unwrap();
+        std::os::unix::fs::symlink("real/inner", dir.path().join("link")).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("real"), dir.path().join("far")).unwrap();
+        assert_eq!(resolved(dir.path(), "./link"), "real/inner");
+        assert_eq!(resolved(dir.path(), "a/../../x"), "../x");
+        let far = dir.path().join("real/inner");
+        assert_eq!(resolved(dir.path(), "far/inner"), far.to_string_lossy());
+    }
+}

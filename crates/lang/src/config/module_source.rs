@@ -1,0 +1,395 @@
+//! Where the module of a call comes from: a path, an address in a registry, or a package elsewhere.
+//! Each has one form, by which the manifest of installed modules knows it.
+
+use std::fmt;
+
+/// The registry of addresses without a host.
+const DEFAULT_HOST: &str = "registry.opentofu.org";
+/// Hosts whose addresses are repositories, and no registry.
+const REPOSITORIES: [&str; 2] = ["github.com", "bitbucket.org"];
+
+/// Where a module comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModuleSource {
+    /// A directory, seen from the module that calls: `./x`, `../x`.
+    Local(String),
+    /// A module of a registry.
+    Registry(RegistryModule),
+    /// A package that is fetched as its address says.
+    Remote(RemoteModule),
+}
+
+/// An address in a registry.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RegistryModule {
+    /// The registry's host, with its port where one was written.
+    pub host: String,
+    /// Whose module it is.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// What it is for: `aws`.
+    pub system: String,
+    /// The directory within its package; empty for the whole.
+    pub subdir: String,
+}
+
+/// A package elsewhere, and a directory in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteModule {
+    /// The package: `git::https://example.com/x.git?ref=v1`.
+    pub package: String,
+    /// The directory within it; empty for the whole.
+    pub subdir: String,
+}
+
+/// A text that is no source of a module.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SourceError {
+    /// Perhaps a path without `./`.
+    #[error(
+        "\"{0}\" is no address of a registry, and no URL. If a path relative to this module is meant, write \"./{0}\""
+    )]
+    MaybePath(String),
+    /// Something else.
+    #[error("{0}")]
+    Wrong(String),
+}
+
+fn wrong<T>(what: impl Into<String>) -> Result<T, SourceError> {
+    Err(SourceError::Wrong(what.into()))
+}
+
+fn is_local(text: &str) -> bool {
+    ["./", "../", ".\\", "..\\"]
+        .iter()
+        .any(|prefix| text.starts_with(prefix))
+}
+
+impl ModuleSource {
+    /// Reads what a call says.
+    ///
+    /// # Errors
+    /// It is no source.
+    pub fn parse(text: &str) -> Result<Self, SourceError> {
+        if is_local(text) {
+            let clean = clean(&text.replace('\\', "/"));
+            return Ok(Self::Local(if clean.starts_with("../") {
+                clean
+            } else {
+                format!("./{clean}")
+            }));
+        }
+        // Whatever is no address of a registry is taken for one of a package.
+        match RegistryModule::parse(text) {
+            Ok(module) => Ok(Self::Registry(module)),
+            Err(_) => Ok(Self::Remote(RemoteModule::parse(text)?)),
+        }
+    }
+
+    /// Reads the source of a call that says which version it wants: only registries have some.
+    ///
+    /// # Errors
+    /// It is no address in a registry.
+    pub fn with_version(text: &str) -> Result<Self, SourceError> {
+        if is_local(text) {
+            return wrong("a module of a local path has no versions to choose from");
+        }
+        RegistryModule::parse(text).map(Self::Registry)
+    }
+}
+
+impl RegistryModule {
+    fn parse(text: &str) -> Result<Self, SourceError> {
+        let (text, subdir) = split(text);
+        outside(&subdir)?;
+        let parts: Vec<&str> = text.split('/').collect();
+        let (host, [namespace, name, system]) = match parts[..] {
+            [namespace, name, system] => (DEFAULT_HOST.to_owned(), [namespace, name, system]),
+            [host, namespace, name, system] => (self::host(host)?, [namespace, name, system]),
+            _ => {
+                return wrong(
+                    "an address in a registry has three parts between slashes, or four with the host",
+                );
+            }
+        };
+        let good = |part: &str| {
+            let edge = |c: char| c.is_ascii_alphanumeric();
+            (1..=64).contains(&part.len())
+                && part.starts_with(edge)
+                && part.ends_with(edge)
+                && part.chars().all(|c| edge(c) || c == '-' || c == '_')
+        };
+        for part in [namespace, name] {
+            if !good(part) {
+                return wrong(format!("\"{part}\" is no name of a module in a registry"));
+            }
+        }
+        let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+        if !(1..=64).contains(&system.len()) || !system.chars().all(fits) {
+            return wrong(format!("\"{system}\" is no target system of a module"));
+        }
+        Ok(Self {
+            host,
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            system: system.to_owned(),
+            subdir,
+        })
+    }
+
+    /// The address of the package, without a directory within.
+    #[must_use]
+    pub fn package(&self) -> String {
+        let host = if self.host == DEFAULT_HOST {
+            String::new()
+        } else {
+            format!("{}/", self.host)
+        };
+        format!("{host}{}/{}/{}", self.namespace, self.name, self.system)
+    }
+}
+
+fn host(text: &str) -> Result<String, SourceError> {
+    let lower = text.to_lowercase();
+    let (name, port) = match lower.split_once(':') {
+        Some((name, port)) => (name, Some(port)),
+        None => (lower.as_str(), None),
+    };
+    let label = |l: &str| {
+        !l.is_empty()
+            && !l.starts_with("xn--")
+            && l.chars().all(|c| c.is_alphanumeric() || c == '-')
+    };
+    let bad_port = port.is_some_and(|p| p.parse::<u16>().is_err());
+    if !name.contains('.') || !name.split('.').all(label) || bad_port {
+        return wrong(format!("\"{text}\" is no host of a registry"));
+    }
+    if REPOSITORIES.contains(&lower.as_str()) {
+        return wrong(format!(
+            "{lower} has repositories, and is no registry of modules"
+        ));
+    }
+    Ok(match port {
+        Some("443") => name.to_owned(),
+        _ => lower,
+    })
+}
+
+impl RemoteModule {
+    /// Reads the address of a package.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn parse(text: &str) -> Result<Self, SourceError> {
+        let (package, inner) = split(text);
+        outside(&inner)?;
+        let (package, outer) = split(&detected(&package)?);
+        let subdir = match (&*outer, &*inner) {
+            ("", inner) => inner.to_owned(),
+            (outer, "") => outer.to_owned(),
+            (outer, inner) => clean(&format!("{outer}/{inner}")),
+        };
+        outside(&subdir)?;
+        Ok(Self { package, subdir })
+    }
+
+    /// With a directory that was asked for within the one that this names.
+    #[must_use]
+    pub fn below(mut self, asked: &str) -> Self {
+        self.subdir = match (&*self.subdir, asked) {
+            (_, "") => self.subdir,
+            ("", asked) => asked.to_owned(),
+            (own, asked) => clean(&format!("{own}/{asked}")),
+        };
+        self
+    }
+}
+
+fn outside(subdir: &str) -> Result<(), SourceError> {
+    if subdir == ".." || subdir.starts_with("../") {
+        return wrong(format!(
+            "the directory \"{subdir}\" leads out of the module's package"
+        ));
+    }
+    Ok(())
+}
+
+/// An address with the way in which its package is fetched, for the short forms that have none.
+fn detected(package: &str) -> Result<String, SourceError> {
+    let (force, src) = forced(package);
+    if has_scheme(src) {
+        return Ok(package.to_owned());
+    }
+    let by = |own: &str, rest: String| match force {
+        Some(force) => format!("{force}::{rest}"),
+        None => format!("{own}{rest}"),
+    };
+    let (path, query) = match src.split_once('?') {
+        Some((path, query)) => (path, format!("?{query}")),
+        None => (src, String::new()),
+    };
+    if path.starts_with("github.com/") {
+        let parts: Vec<&str> = path.split('/').collect();
+        let [host, owner, name, inner @ ..] = &parts[..] else {
+            return wrong("an address on GitHub has the form github.com/OWNER/REPOSITORY");
+        };
+        let end = if name.ends_with(".git") { "" } else { ".git" };
+        let inner = match inner {
+            [] => String::new(),
+            inner => format!("//{}", inner.join("/")),
+        };
+        return Ok(by(
+            "git::",
+            format!("https://{host}/{owner}/{name}{end}{inner}{query}"),
+        ));
+    }
+    if let Some(url) = ssh(src) {
+        return Ok(by("git::", url));
+    }
+    if path.starts_with("bitbucket.org/") {
+        let end = if path.ends_with(".git") { "" } else { ".git" };
+        return Ok(by("git::", format!("https://{path}{end}{query}")));
+    }
+    if path.contains(".googleapis.com/") {
+        let parts: Vec<&str> = src.split('/').collect();
+        let [_, _, version, bucket, object @ ..] = &parts[..] else {
+            return wrong("this is no address of an object of Google's storage");
+        };
+        if object.is_empty() {
+            return wrong("this is no address of an object of Google's storage");
+        }
+        let object = object.join("/");
+        let url = format!("https://www.googleapis.com/storage/{version}/{bucket}/{object}");
+        return Ok(by("gcs::", url));
+    }
+    if path.contains(".amazonaws.com/") {
+        return match bucket(src) {
+            Some(url) => Ok(by("s3::", url)),
+            None => wrong("this is no address of an object in an S3 bucket"),
+        };
+    }
+    match src.strip_prefix('/') {
+        Some(rest) => Ok(by("", format!("file:///{rest}"))),
+        None => Err(SourceError::MaybePath(src.to_owned())),
+    }
+}
+
+/// `git::https://…`: the way that is written out, and the rest.
+pub(super) fn forced(text: &str) -> (Option<&str>, &str) {
+    match text.split_once("::") {
+        Some((way, rest)) if !way.is_empty() && way.bytes().all(|b| b.is_ascii_alphanumeric()) => {
+            (Some(way), rest)
+        }
+        _ => (None, text),
+    }
+}
+
+fn has_scheme(text: &str) -> bool {
+    let Some((scheme, _)) = text.split_once(':') else {
+        return false;
+    };
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+}
+
+/// `git@host:owner/name.git` as a URL.
+fn ssh(text: &str) -> Option<String> {
+    let (host, path) = text.strip_prefix("git@")?.split_once(':')?;
+    let path = path.strip_prefix('/').unwrap_or(path);
+    (!host.is_empty() && !path.is_empty()).then(|| format!("ssh://git@{host}/{path}"))
+}
+
+/// The forms of an S3 object's address, each as a URL by path.
+fn bucket(text: &str) -> Option<String> {
+    let (host, key) = text.split_once('/')?;
+    let labels: Vec<&str> = host.split('.').collect();
+    match labels[..] {
+        [region, _, _] => Some(format!("https://{region}.amazonaws.com/{key}")),
+        [bucket, region, _, _] => Some(format!("https://{region}.amazonaws.com/{bucket}/{key}")),
+        [bucket, "s3", region, _, _] => {
+            Some(format!("https://s3.{region}.amazonaws.com/{bucket}/{key}"))
+        }
+        _ => None,
+    }
+}
+
+/// Package and directory within it: `https://x/y.zip//d?q` is `https://x/y.zip?q` and `d`.
+pub(super) fn split(text: &str) -> (String, String) {
+    let stop = text.find('?').unwrap_or(text.len());
+    let begin = text[..stop].find("://").map_or(0, |at| at + 3);
+    let Some(at) = text[begin..stop].find("//").map(|at| at + begin) else {
+        return (text.to_owned(), String::new());
+    };
+    let subdir = match &text[at + 2..stop] {
+        "" => String::new(),
+        subdir => clean(subdir),
+    };
+    (format!("{}{}", &text[..at], &text[stop..]), subdir)
+}
+
+/// A path without `.`, `..` and slashes that mean nothing.
+pub(super) fn clean(path: &str) -> String {
+    let rooted = path.starts_with('/');
+    let mut out: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => match out.last() {
+                Some(&last) if last != ".." => drop(out.pop()),
+                _ if rooted => {}
+                _ => out.push(".."),
+            },
+            name => out.push(name),
+        }
+    }
+    match (rooted, out.is_empty()) {
+        (true, _) => format!("/{}", out.join("/")),
+        (false, true) => ".".to_owned(),
+        (false, false) => out.join("/"),
+    }
+}
+
+impl fmt::Display for ModuleSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local(path) => f.write_str(path),
+            Self::Registry(module) => module.fmt(f),
+            Self::Remote(module) => module.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for RegistryModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            host,
+            namespace,
+            name,
+            system,
+            subdir,
+        } = self;
+        write!(f, "{host}/{namespace}/{name}/{system}")?;
+        if subdir.is_empty() {
+            return Ok(());
+        }
+        write!(f, "//{subdir}")
+    }
+}
+
+impl fmt::Display for RemoteModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.subdir.is_empty() {
+            return f.write_str(&self.package);
+        }
+        match self.package.split_once('?') {
+            Some((path, query)) => write!(f, "{path}//{}?{query}", self.subdir),
+            None => write!(f, "{}//{}", self.package, self.subdir),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! What stands for values in tests: overrides and mocked providers.
+
+use std::sync::Arc;
+
+use cty::Type;
+
+use super::constant;
+use super::parts::{BAD_NAME, check_provider_name, plain_reference, static_expr};
+use crate::addr::Target;
+use crate::body::{Attribute, Block, BodySchema};
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::source::Span;
+use crate::syntax::{Step, StepKind, is_identifier};
+
+/// What stands for the values of something, in a run or in all runs of a file.
+pub(super) struct Override {
+    kind: Arc<str>,
+    target: String,
+    span: Span,
+}
+
+const OVERRIDES: [&str; 3] = ["override_resource", "override_data", "override_module"];
+
+/// A schema with blocks of overrides.
+pub(super) fn with_overrides(schema: BodySchema) -> BodySchema {
+    OVERRIDES
+        .iter()
+        .fold(schema, |schema, kind| schema.block(kind, &[]))
+}
+
+fn failed(diags: &Diagnostics, mark: usize) -> bool {
+    diags.0[mark..].iter().any(Diagnostic::is_error)
+}
+
+/// Reads a block that overrides something.
+pub(super) fn override_block(block: &Block, diags: &mut Diagnostics) -> Option<Override> {
+    let mark = diags.len();
+    let of_module = &*block.type_name == "override_module";
+    let values = if of_module { "outputs" } else { "values" };
+    let schema = BodySchema::new().required(&["target"]).optional(&[values]);
+    let (content, found) = block.body.content(&schema);
+    diags.append(found);
+    let target = content
+        .attribute("target")
+        .and_then(|a| target(a, of_module, diags));
+    if let Some(a) = content.attribute(values) {
+        object(a, diags);
+    }
+    let (target, span) = target?;
+    (!failed(diags, mark)).then(|| Override {
+        kind: block.type_name.clone(),
+        target,
+        span,
+    })
+}
+
+/// What an override is for, a resource or a module without keys: as text, and where it stands.
+fn target(
+    attribute: &Attribute,
+    of_module: bool,
+    diags: &mut Diagnostics,
+) -> Option<(String, Span)> {
+    let expr = static_expr(attribute, diags);
+    let traversal = plain_reference(&expr, diags)?;
+    let found = match Target::from_traversal(&traversal) {
+        Ok(found) => found,
+        Err(error) => {
+            diags.push(error);
+            return None;
+        }
+    };
+    // The first key is what is wrong, wherever it is; all that follows it is left aside.
+    if let Some(step) = traversal.steps.iter().find(|s| is_key(s)) {
+        let detail = "Every instance is meant: take the key out.";
+        let summary = "An address without keys is needed";
+        diags.error(step.span, summary, detail);
+        return None;
+    }
+    let module = match &found {
+        Target::Module(module) => module,
+        Target::Resource(resource) => &resource.module,
+        Target::Instance(instance) => &instance.module,
+    };
+    match (&found, of_module) {
+        (Target::Module(_), true) | (Target::Resource(_), false) => {
+            Some((found.to_string(), traversal.span()))
+        }
+        (Target::Module(_), false) => {
+            let detail = "This is for a resource or a data source, and the address is of a module.";
+            diags.error(traversal.span(), "Module address is not allowed", detail);
+            None
+        }
+        _ => {
+            // What follows the module's own steps.
+            let at = (2 * module.0.len()).checked_sub(1);
+            let span = at.map_or(traversal.root_span, |at| traversal.steps[at].span);
+            let detail = "This is for a module, and the address is of something in it.";
+            diags.error(span, "Module address expected", detail);
+            None
+        }
+    }
+}
+
+pub(super) fn is_key(step: &Step) -> bool {
+    matches!(step.kind, StepKind::Index(_))
+}
+
+/// Values that are written out.
+fn object(attribute: &Attribute, diags: &mut Diagnostics) {
+    let value = constant::value(attribute, diags);
+    if value.is_some_and(|value| !matches!(value.ty(), Type::Object(_))) {
+        diags.error(
+            attribute.span,
+            "Object expected",
+            format!("\"{}\" takes an object.", attribute.name),
+        );
+    }
+}
+
+/// Looks at a `mock_provider` block; `seen` are those before it.
+pub(super) fn mock_provider(block: &Block, seen: &mut Vec<String>, diags: &mut Diagnostics) {
+    let mark = diags.len();
+    let schema = BodySchema::new()
+        .optional(&["alias", "for_each"])
+        .block("mock_resource", &["type"])
+        .block("mock_data", &["type"])
+        .block("override_resource", &[])
+        .block("override_data", &[]);
+    let (content, found) = block.body.content(&schema);
+    diags.append(found);
+    let mut name = block.labels[0].text.to_string();
+    if !check_provider_name(&name, block.def_span, diags) {
+        return;
+    }
+    let alias = content.attribute("alias");
+    if let Some(a) = alias {
+        let alias = constant::text(a, diags).unwrap_or_default();
+        if !is_identifier(&alias) {
+            let detail = format!("An alias must be a valid name. {BAD_NAME}");
+            let summary = "Invalid mock provider configuration alias";
+            diags.error(a.expr.span, summary, detail);
+        }
+        name = format!("{name}.{alias}");
+    }
+    if let (Some(a), None) = (content.attribute("for_each"), alias) {
+        let detail =
+            "The for_each argument is allowed only for provider configurations with an alias.";
+        let summary = "Alias required when using \"for_each\"";
+        diags.error(a.expr.span, summary, detail);
+    }
+    let mut inside: Vec<(Arc<str>, String)> = Vec::new();
+    for inner in &content.blocks {
+        let of = match &*inner.type_name {
+            "mock_resource" | "mock_data" => mock_resource(inner, diags),
+            // Whatever kind of block it is: what it is for counts.
+            _ => override_block(inner, diags).map(|o| ("".into(), o.target)),
+        };
+        let Some(of) = of else { continue };
+        if inside.contains(&of) {
+            let detail = format!("This mock_provider has another for {} already.", of.1);
+            let summary = format!("Duplicated {} block", inner.type_name);
+            diags.error(block.def_span, summary, detail);
+        }
+        inside.push(of);
+    }
+    if failed(diags, mark) {
+        return;
+    }
+    if seen.contains(&name) {
+        let detail = format!("{name} is mocked in this file already.");
+        diags.error(block.def_span, "Duplicated mock_provider block", detail);
+    }
+    seen.push(name);
+}
+
+fn mock_resource(block: &Block, diags: &mut Diagnostics) -> Option<(Arc<str>, String)> {
+    let mark = diags.len();
+    let (content, found) = block
+        .body
+        .content(&BodySchema::new().optional(&["defaults"]));
+    diags.append(found);
+    if let Some(a) = content.attribute("defaults") {
+        object(a, diags);
+    }
+    let name = block.labels[0].text.to_string();
+    (!failed(diags, mark)).then(|| (block.type_name.clone(), name))
+}
+
+/// Complains about overrides of one thing.
+pub(super) fn twice(overrides: &[Override], diags: &mut Diagnostics) {
+    for (at, one) in overrides.iter().enumerate() {
+        let is_module = |o: &Override| &*o.kind == "override_module";
+        let same = |o: &&Override| is_module(o) == is_module(one) && o.target == one.target;
+        if overrides[..at].iter().any(|o| same(&o)) {
+            let detail = format!("There is another for {} already.", one.target);
+            let summary = format!("Duplicated {} block", one.kind);
+            diags.error(one.span, summary, detail);
+        }
+    }
+}

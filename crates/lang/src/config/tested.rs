@@ -1,0 +1,167 @@
+//! What test files add to a configuration that is validated: the modules that their runs are about,
+//! and whether what they pass to each other fits.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::check::{source_of, source_or_assumed};
+use super::files;
+use super::load::Loader;
+use super::model::Module;
+use super::statics::{Given, Statics};
+use super::test_file::{Run, TestFile, is_local};
+use crate::addr::ProviderSource;
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::source::SourceMap;
+
+/// What there is of tests beside the configuration itself.
+#[derive(Clone, Debug, Default)]
+pub struct Tested {
+    /// Modules that runs are about instead of the root; of local directories, each once.
+    pub modules: Vec<Arc<Module>>,
+    /// What is wrong in test files and stops nothing else from being looked at.
+    pub faults: Diagnostics,
+}
+
+/// Where test files lie beside the configuration's own directory.
+const FOLDER: &str = "tests";
+
+/// Reads the test files of a root.
+pub(super) fn read(dir: &Path, sources: &SourceMap, diags: &mut Diagnostics) -> Vec<TestFile> {
+    let mut found = Vec::new();
+    match files::tests(&dir.join(FOLDER)) {
+        Ok(names) => found.extend(names.into_iter().map(|name| format!("{FOLDER}/{name}"))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => {
+            let detail = format!("Test directory {FOLDER} could not be read: {error}.");
+            diags.push(Diagnostic::error("Failed to read test directory", detail));
+        }
+    }
+    found.extend(files::tests(dir).unwrap_or_default());
+    found
+        .into_iter()
+        .filter_map(|name| {
+            let body = files::read_body(&dir.join(&name), &name, false, sources, diags)?;
+            Some(TestFile::read(name, &body, diags))
+        })
+        .collect()
+}
+
+/// Loads the modules that runs are about. Those that lie elsewhere are their authors' to test.
+pub(super) fn modules(
+    loader: &mut Loader<'_>,
+    root: &Module,
+    tests: &[TestFile],
+    given: Given<'_>,
+    diags: &mut Diagnostics,
+) -> BTreeMap<String, Arc<Module>> {
+    let mut out = BTreeMap::new();
+    let mut seen = Vec::new();
+    let runs = tests
+        .iter()
+        .flat_map(|file| file.runs.iter().map(move |run| (file, run)));
+    for (file, run) in runs {
+        let Some(wanted) = &run.module else { continue };
+        if !is_local(&wanted.source) || seen.contains(&&wanted.source) {
+            continue;
+        }
+        seen.push(&wanted.source);
+        let statics = Statics::new(root, given);
+        let inner = |name: &str, depth: usize| match run.variables.get(name) {
+            Some(expr) => statics.value(expr, depth + 1).map(Some),
+            None => Ok(None),
+        };
+        let key = key(&file.name, &run.name);
+        if let Some(module) = loader.apart(&wanted.source, key, wanted.span, &inner, diags) {
+            out.insert(wanted.source.clone(), Arc::new(module));
+        }
+    }
+    out
+}
+
+/// What the manifest of modules knows a run's module by: `tests/a.tftest.hcl` has the parts `test`,
+/// `tests`, `a`, and the run's name comes last.
+fn key(file: &str, run: &str) -> Vec<String> {
+    let file = file.strip_suffix(".tftest.hcl").unwrap_or(file);
+    let parts = ["test"].into_iter().chain(file.split('/')).chain([run]);
+    parts.map(str::to_owned).collect()
+}
+
+/// That a provider block of a test file means one provider, whichever run uses it.
+pub(super) fn providers(
+    root: &Module,
+    modules: &BTreeMap<String, Arc<Module>>,
+    file: &TestFile,
+    diags: &mut Diagnostics,
+) {
+    let of = |run: &Run| match &run.module {
+        None => Some(root),
+        Some(wanted) => modules.get(&wanted.source).map(|module| &**module),
+    };
+    let mut meant: BTreeMap<Arc<str>, ProviderSource> = BTreeMap::new();
+    let mut passed = Vec::new();
+    for run in &file.runs {
+        let Some(module) = of(run) else { continue };
+        let has_block = |name: &str| file.providers.iter().any(|p| *p.name == *name);
+        for (inner, outer) in &run.providers {
+            let wanted = source_or_assumed(module, &inner.name);
+            let given = meant.get(&outer.name).unwrap_or(&wanted).clone();
+            if has_block(&outer.name) {
+                meant.entry(outer.name.clone()).or_insert(wanted.clone());
+            }
+            if run.module.is_none() {
+                passed.push((outer, given, wanted));
+            }
+        }
+        if run.providers.is_empty() {
+            let blocks = module.providers.iter().map(|p| &p.name);
+            for name in module.required_providers.keys().chain(blocks) {
+                if has_block(name) {
+                    meant
+                        .entry(name.clone())
+                        .or_insert_with(|| type_of(module, name));
+                }
+            }
+        }
+    }
+    let mismatch = |name: &str, given: &ProviderSource, wanted: &ProviderSource| {
+        let detail = format!(
+            "{name:?} in {} means provider {given}, by what another run makes of it, and the root module takes {wanted} here.",
+            file.name
+        );
+        Diagnostic::error("Provider type mismatch", detail)
+    };
+    for (outer, given, wanted) in passed {
+        if !given.same_as(&wanted) {
+            diags.push(mismatch(&outer.name, &given, &wanted).at(outer.span));
+        }
+    }
+    let by_name = |run: &Run| run.module.is_none() && run.providers.is_empty();
+    if !file.runs.iter().any(by_name) {
+        return;
+    }
+    for block in file.providers.iter().filter(|p| declares(root, p)) {
+        let wanted = type_of(root, &block.name);
+        let given = meant.get(&block.name).unwrap_or(&wanted);
+        if !given.same_as(&wanted) {
+            diags.push(mismatch(&block.name, given, &wanted).at(block.span));
+        }
+    }
+}
+
+fn type_of(module: &Module, name: &str) -> ProviderSource {
+    source_of(module, name).unwrap_or_else(|| source_or_assumed(module, name))
+}
+
+/// Whether a module has a configuration under the name of a block.
+fn declares(module: &Module, block: &super::model::ProviderConfig) -> bool {
+    let required = module.required_providers.get(&block.name);
+    let by_requirement = required.is_some_and(|entry| match &block.alias {
+        None => true,
+        Some(alias) => entry.aliases.iter().any(|(name, _)| name == alias),
+    });
+    let by_block =
+        |p: &super::model::ProviderConfig| p.name == block.name && p.alias == block.alias;
+    by_requirement || module.providers.iter().any(by_block)
+}

@@ -1,0 +1,120 @@
+//! What would go on for hours, though it takes no memory, ends with words that name it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use cty::Value;
+use lang::diag::Diagnostics;
+use lang::eval::{Bindings, Scope, evaluate};
+use lang::source::SourceMap;
+use lang::syntax::{Traversal, parse_expression};
+
+/// No names, files from a directory, and few steps.
+struct Few<'a> {
+    names: Bindings<'a>,
+    dir: &'a Path,
+    steps: u64,
+}
+
+impl Scope for Few<'_> {
+    fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics> {
+        self.names.resolve(traversal)
+    }
+
+    fn base_dir(&self) -> &Path {
+        self.dir
+    }
+
+    fn steps(&self) -> u64 {
+        self.steps
+    }
+}
+
+/// Evaluates a text; where it fails, the text that the first error is at, and its words.
+fn run(text: &str, dir: &Path, steps: u64) -> Result<Value, (String, String)> {
+    let sources = SourceMap::new();
+    let (expr, parsed) = parse_expression(text, "test", &sources);
+    assert!(!parsed.has_errors(), "{text}: {parsed:?}");
+    let scope = Few {
+        names: Bindings::new(BTreeMap::new()),
+        dir,
+        steps,
+    };
+    let (value, diags) = evaluate(&expr, &scope);
+    match diags.errors().next() {
+        None => Ok(value),
+        Some(d) => {
+            let span = d.subject.expect("a place");
+            let place = text[span.start as usize..span.end as usize].to_owned();
+            Err((place, format!("{}: {}", d.summary, d.detail)))
+        }
+    }
+}
+
+#[test]
+fn what_keeps_nothing_and_goes_on_for_hours_ends_with_words_that_name_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let twice = "${ n > 0 ? \"${templatefile(\"twice.tftpl\", { n = n - 1 })}${templatefile(\"twice.tftpl\", { n = n - 1 })}\" : \"\" }";
+    std::fs::write(dir.path().join("twice.tftpl"), twice).unwrap();
+    for (text, place) in [
+        (
+            "length([for a in range(1000) : [for b in range(1000) : [for c in range(1000) : c if false]]])",
+            "[for c in range(1000) : c if false]",
+        ),
+        (
+            "{ for a in range(1000) : a => [for b in range(1000) : b if false] }",
+            "[for b in range(1000) : b if false]",
+        ),
+        (
+            "length([for a in range(1000) : [for b in range(1000) : b][*]])",
+            "[for b in range(1000) : b][*]",
+        ),
+        (
+            "\"%{ for a in range(1000) }%{ for b in range(1000) }%{ endfor }%{ endfor }\"",
+            "%{ for b in range(1000) }%{ endfor }",
+        ),
+        (
+            "length([for a in range(1000) : length(join(\",\", range(1000)))])",
+            "[for a in range(1000) : length(",
+        ),
+        (
+            "templatefile(\"twice.tftpl\", { n = 30 })",
+            "templatefile(\"twice.tftpl\", { n = 30 })",
+        ),
+        ("bcrypt(\"x\", 31)", "bcrypt("),
+        ("distinct(range(1000))", "distinct("),
+        (
+            "matchkeys(range(900), range(900), range(1000, 1100))",
+            "matchkeys(",
+        ),
+    ] {
+        let (at, words) = run(text, dir.path(), 20_000).expect_err(text);
+        assert!(words.contains("million steps"), "{text}: {words}");
+        assert!(
+            at.starts_with(place) || place.starts_with(&at),
+            "{text}: at {at}"
+        );
+    }
+}
+
+#[test]
+fn no_function_gets_over_what_takes_too_long() {
+    let dir = tempfile::tempdir().unwrap();
+    const LONG: &str = "[for a in range(1000) : [for b in range(1000) : b if false]]";
+    for text in [
+        format!("try({LONG}, \"else\")"),
+        format!("can({LONG})"),
+        format!("[try({LONG}, 1), try({LONG}, 2)]"),
+    ] {
+        let (_, words) = run(&text, dir.path(), 20_000).expect_err(&text);
+        assert!(words.contains("million steps"), "{text}: {words}");
+    }
+}
+
+#[test]
+fn what_is_long_and_has_an_end_is_worked_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "length([for a in range(1000) : [for b in range(100) : a * b if a == b]])";
+    let value = run(text, dir.path(), lang::eval::MOST).unwrap();
+    assert_eq!(value, Value::int(1000));
+}

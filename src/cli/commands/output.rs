@@ -1,0 +1,109 @@
+//! `flightdeck output`: what the root module's outputs are, as the state has them.
+
+use crate::cli::exit::{CliError, Ended, OK};
+use crate::cli::output::Output;
+use crate::cli::safe::{safe, safe_lines};
+use crate::cli::session::{answered, settings};
+use crate::cli::suggest::nearest;
+use crate::engine::settings::Access;
+use crate::engine::words::OutputValue;
+use cty::{Type, Value};
+use lang::written::written;
+
+pub(super) async fn run(name: Option<&str>, (json, raw): (bool, bool), out: &mut Output) -> Ended {
+    let settings = settings("output", Access::ReadOnly, None)?;
+    let outputs = answered(
+        settings,
+        out,
+        |engine| async move { engine.outputs().await },
+    )
+    .await;
+    let outputs = outputs?;
+    out.flush_diagnostics();
+    let Some(name) = name else {
+        return all(&outputs, json, out);
+    };
+    // Without any there is nothing to be wrong about, as scripts of comparable tools expect.
+    if outputs.is_empty() {
+        return all(&outputs, json, out);
+    }
+    let Some(found) = outputs.iter().find(|output| output.name == name) else {
+        let near = nearest(name, outputs.iter().map(|o| o.name.as_str()));
+        let hint = near.map_or_else(
+            || "`flightdeck output` shows those that there are".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        return Err(CliError::Refused(format!(
+            "the state has no output {name:?}; {hint}. One that is new comes with the next deploy"
+        )));
+    };
+    if json {
+        out.write((statefile::compact(&found.value) + "\n").as_bytes());
+        return Ok(OK);
+    }
+    let value = value(found)?;
+    if raw {
+        out.write(alone(found, &value)?.as_bytes());
+    } else {
+        out.line(&safe_lines(&written(&value, 0)));
+    }
+    Ok(OK)
+}
+
+fn all(outputs: &[OutputValue], json: bool, out: &mut Output) -> Ended {
+    if json {
+        let members: Vec<String> = outputs
+            .iter()
+            .map(|output| {
+                let name = serde_json::Value::from(output.name.as_str());
+                format!(
+                    "{name}:{{\"sensitive\":{},\"type\":{},\"value\":{}}}",
+                    output.sensitive, output.ty, output.value
+                )
+            })
+            .collect();
+        let text = statefile::indented(&format!("{{{}}}", members.join(",")));
+        out.write((text.trim_end().to_owned() + "\n").as_bytes());
+        return Ok(OK);
+    }
+    if outputs.is_empty() {
+        out.note("the state has no outputs; those of the root module come with the next deploy");
+    }
+    for output in outputs {
+        let text = if output.sensitive {
+            "<sensitive>".to_owned()
+        } else {
+            written(&value(output)?, 0)
+        };
+        out.line(&format!("{} = {}", safe(&output.name), safe_lines(&text)));
+    }
+    Ok(OK)
+}
+
+fn value(output: &OutputValue) -> Result<Value, CliError> {
+    let damaged = |why: String| {
+        CliError::Refused(format!(
+            "the output {:?} cannot be read from the state: {why}",
+            output.name
+        ))
+    };
+    let ty = Type::from_json(output.ty.as_bytes()).map_err(|e| damaged(e.to_string()))?;
+    let json = serde_json::from_str(&output.value).map_err(|e| damaged(e.to_string()))?;
+    cty::json::decode_value(&json, &ty).map_err(|e| damaged(e.to_string()))
+}
+
+/// A value by itself, for a script.
+fn alone(output: &OutputValue, value: &Value) -> Result<String, CliError> {
+    let refused = |what: String| {
+        CliError::Refused(format!(
+            "the output {:?} is {what}, and --raw writes a string, a number or a bool alone; take --json",
+            output.name
+        ))
+    };
+    if value.is_null() {
+        return Err(refused("null".to_owned()));
+    }
+    let text = value.convert(&Type::String);
+    let text = text.ok().and_then(|text| text.as_str().map(str::to_owned));
+    text.ok_or_else(|| refused(format!("a value of type {}", value.ty().friendly_name())))
+}

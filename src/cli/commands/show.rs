@@ -1,0 +1,53 @@
+//! `flightdeck show`: the state, or a stage that a file holds, for people or as one JSON document.
+
+use crate::cli::exit::{CliError, Ended, OK};
+use crate::cli::output::Output;
+use crate::cli::session::{answered, settings};
+use crate::cli::show;
+use crate::engine::settings::Access;
+use crate::engine::stage::keep::StageFile;
+use std::path::Path;
+
+pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> Ended {
+    let Some(file) = file else {
+        return state(json, out).await;
+    };
+    let text = read(file)?;
+    let refused = |e: crate::engine::stage::keep::KeepError| {
+        CliError::Refused(format!("{}: {e}", file.display()))
+    };
+    let stage = StageFile::read(&text).map_err(refused)?;
+    if json {
+        out.write((stage.plan + "\n").as_bytes());
+    } else {
+        show::stage(out, &stage.summary().map_err(refused)?);
+    }
+    Ok(OK)
+}
+
+/// What a file says that `plan --out` wrote.
+pub(super) fn read(file: &Path) -> Result<String, CliError> {
+    let text = lang::functions::read_regular(file)
+        .and_then(|bytes| std::io::read_to_string(bytes.as_slice()));
+    text.map_err(|e| {
+        CliError::Refused(format!(
+            "{} cannot be read: {e}; name a file that `flightdeck plan --out` wrote",
+            file.display()
+        ))
+    })
+}
+
+async fn state(json: bool, out: &mut Output) -> Ended {
+    if !json {
+        return super::state::show_all(out).await;
+    }
+    let settings = settings("show", Access::ReadOnly, None)?;
+    let state = answered(
+        settings,
+        out,
+        |engine| async move { engine.state_json().await },
+    )
+    .await;
+    out.write((statefile::compact(&state?.to_string()) + "\n").as_bytes());
+    Ok(OK)
+}

@@ -1,0 +1,130 @@
+//! Changes of the state that leave the objects themselves as they are: other addresses, other
+//! providers, another state in the place of this one.
+
+use super::changed;
+use crate::cli::exit::{CANCELLED, CliError, Ended, OK, fields};
+use crate::cli::output::Output;
+use crate::cli::progress::Progress;
+use crate::cli::safe::safe;
+use crate::cli::session::{Session, answered, settings};
+use crate::engine::settings::Access;
+use crate::engine::words::StateChange;
+use serde_json::json;
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+
+pub(super) async fn rename(from: String, to: String, dry_run: bool, out: &mut Output) -> Ended {
+    let command = "state mv";
+    let settings = settings(command, Access::ReadWrite, None)?;
+    let changes = answered(settings, out, |engine| async move {
+        engine.rename(from, to, dry_run).await
+    })
+    .await;
+    said(command, changes?, dry_run, out)
+}
+
+pub(super) async fn replace_provider(
+    from: String,
+    to: String,
+    auto_approve: bool,
+    out: &mut Output,
+) -> Ended {
+    let command = "state replace-provider";
+    if !auto_approve && (out.json || !std::io::stdin().is_terminal()) {
+        return Err(CliError::Refused(
+            "nobody can be asked for a yes here; add --auto-approve".to_owned(),
+        ));
+    }
+    let mut session = Session::start(settings(command, Access::ReadWrite, None)?).await?;
+    let replaced = replace(&mut session, (from, to), auto_approve, out).await;
+    session.end(out).await;
+    match replaced? {
+        changes if changes.is_empty() && !out.json => {
+            out.line("no object of the state belongs to that provider; nothing was changed");
+            Ok(OK)
+        }
+        changes => changed(command, changes, out),
+    }
+}
+
+/// Shows what would be changed, asks where need be, and changes it.
+async fn replace(
+    session: &mut Session,
+    (from, to): (String, String),
+    auto_approve: bool,
+    out: &mut Output,
+) -> Result<Vec<StateChange>, CliError> {
+    let mut progress = Progress::new(out);
+    let engine = session.engine.clone();
+    if !auto_approve {
+        let would = engine.replace_provider(from.clone(), to.clone(), true);
+        let would = session.wait(out, &mut progress, would).await?;
+        if would.is_empty() {
+            return Ok(would);
+        }
+        for change in &would {
+            out.note(&format!(
+                "{} of {}",
+                safe(&change.address),
+                safe(change.provider.as_deref().unwrap_or_default())
+            ));
+        }
+        let question = format!(
+            "Say that these {} objects belong to {}? Only `yes` is taken for a yes: ",
+            would.len(),
+            safe(&to)
+        );
+        if !session.yes(&question, out).await? {
+            out.note("nothing was changed");
+            return Err(CliError::Said(CANCELLED));
+        }
+    }
+    let replaced = engine.replace_provider(from, to, false);
+    session.wait(out, &mut progress, replaced).await
+}
+
+pub(super) async fn push(file: &Path, force: bool, out: &mut Output) -> Ended {
+    let command = "state push";
+    let mut text = Vec::new();
+    let read = if file == Path::new("-") {
+        std::io::stdin().read_to_end(&mut text).map(|_| ())
+    } else {
+        lang::functions::read_regular(file).map(|bytes| text = bytes)
+    };
+    read.map_err(|e| {
+        CliError::Refused(format!(
+            "{} cannot be read: {e}; name a state file, or `-` for standard input",
+            file.display()
+        ))
+    })?;
+    let settings = settings(command, Access::ReadWrite, None)?;
+    let pushed = answered(settings, out, |engine| async move {
+        engine.push_state(text, force).await
+    })
+    .await;
+    match pushed? {
+        None if !out.json => {
+            out.line("the state is so already; nothing was changed");
+            Ok(OK)
+        }
+        pushed => changed(command, pushed.into_iter().collect(), out),
+    }
+}
+
+/// What was renamed, or would be.
+fn said(command: &str, changes: Vec<StateChange>, dry_run: bool, out: &mut Output) -> Ended {
+    if !dry_run {
+        return changed(command, changes, out);
+    }
+    out.flush_diagnostics();
+    if out.json {
+        let said = json!({ "state_changes": changes, "dry_run": true });
+        out.result(command, fields(said));
+    } else {
+        for change in &changes {
+            let to = change.to.as_deref().unwrap_or_default();
+            out.line(&format!("{} would be {}", safe(&change.address), safe(to)));
+        }
+    }
+    Ok(OK)
+}

@@ -1,0 +1,120 @@
+//! `flightdeck workspace` and `flightdeck force-unlock`: the workspaces of a directory, and a lock
+//! that somebody left on the state of one.
+
+use crate::cli::exit::{CANCELLED, CliError, Ended, OK};
+use crate::cli::options::WorkspaceCommand;
+use crate::cli::output::Output;
+use crate::cli::safe::safe;
+use crate::cli::session::settings;
+use crate::engine::install::unprepared;
+use crate::engine::settings::Access;
+use crate::engine::words::StageRequest;
+use crate::engine::workspace::initialize::InitError;
+use crate::engine::workspace::named;
+use serde_json::json;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+/// The directory, and the workspace that is selected in it.
+fn here(command: &str) -> Result<(PathBuf, String), CliError> {
+    let settings = settings(command, Access::ReadOnly, None)?;
+    let name = if settings.named.is_empty() {
+        named::DEFAULT.to_owned()
+    } else {
+        settings.named
+    };
+    Ok((settings.workspace, name))
+}
+
+fn said(error: InitError) -> CliError {
+    CliError::Engine(unprepared(error))
+}
+
+pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
+    let (dir, selected) = here("workspace")?;
+    let asked = StageRequest::default();
+    match command {
+        WorkspaceCommand::Show => out.line(&safe(&selected)),
+        WorkspaceCommand::List { json } => {
+            let names = named::list(&dir, &asked).await.map_err(said)?;
+            if json {
+                let all = json!({ "workspaces": names, "current_workspace": selected });
+                out.line(&all.to_string());
+                return Ok(OK);
+            }
+            for name in &names {
+                let mark = if *name == selected { "*" } else { " " };
+                out.line(&format!("{mark} {}", safe(name)));
+            }
+        }
+        WorkspaceCommand::New { name } => {
+            not_set()?;
+            named::create(&dir, &name, &asked).await.map_err(said)?;
+            named::select(&dir, &name).map_err(said)?;
+            out.line(&format!("workspace {} is made, and selected", safe(&name)));
+        }
+        WorkspaceCommand::Select { name, or_create } => {
+            not_set()?;
+            let there = named::exists(&dir, &name, &asked).await.map_err(said)?;
+            if !there && !or_create {
+                return Err(CliError::Refused(format!(
+                    "there is no workspace {name:?}; `flightdeck workspace list` shows those that there are, --or-create makes it"
+                )));
+            }
+            if !there {
+                named::create(&dir, &name, &asked).await.map_err(said)?;
+            }
+            named::select(&dir, &name).map_err(said)?;
+            out.line(&format!("workspace {} is selected", safe(&name)));
+        }
+        WorkspaceCommand::Delete { name, force } => {
+            named::delete(&dir, &name, force, &asked)
+                .await
+                .map_err(said)?;
+            out.line(&format!(
+                "workspace {} is gone, with its state",
+                safe(&name)
+            ));
+        }
+    }
+    Ok(OK)
+}
+
+/// What the environment says goes before what is selected.
+fn not_set() -> Result<(), CliError> {
+    match std::env::var_os("TF_WORKSPACE").filter(|name| !name.is_empty()) {
+        None => Ok(()),
+        Some(name) => Err(CliError::Refused(format!(
+            "TF_WORKSPACE says {:?}, and goes before what is selected; unset it first",
+            name.to_string_lossy()
+        ))),
+    }
+}
+
+pub(super) async fn force_unlock(id: &str, force: bool, out: &mut Output) -> Ended {
+    let settings = settings("force-unlock", Access::ReadOnly, None)?;
+    if !force {
+        if !std::io::stdin().is_terminal() {
+            return Err(CliError::Refused(
+                "nobody can be asked for a yes here; add --force".to_owned(),
+            ));
+        }
+        out.note("Whoever holds the lock, and still works, would write over what comes next.");
+        eprint!(
+            "Take the lock {} away? Only `yes` is taken for a yes: ",
+            safe(id)
+        );
+        let mut line = String::new();
+        let read = std::io::stdin().read_line(&mut line);
+        if read.is_err() || line.trim() != "yes" {
+            out.note("the lock stays");
+            return Err(CliError::Said(CANCELLED));
+        }
+    }
+    let asked = StageRequest::default();
+    named::force_unlock(&settings.workspace, &settings.named, id, &asked)
+        .await
+        .map_err(said)?;
+    out.line(&format!("the lock {} is taken away", safe(id)));
+    Ok(OK)
+}

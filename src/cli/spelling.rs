@@ -1,0 +1,100 @@
+//! Words of the command line as scripts for comparable tools spell them, in our own spelling: long
+//! flags with one dash, and the directory to work in.
+
+use super::args::Args;
+use clap::CommandFactory;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
+/// `-var-file=x` as `--var-file=x`, `-chdir=DIR` as `-C DIR`. Only names that some command has as a
+/// long flag are respelt, and nothing after `--`.
+pub(super) fn ours(words: Vec<OsString>) -> Vec<OsString> {
+    let known = long_flags();
+    let mut out = Vec::with_capacity(words.len());
+    let mut over = false;
+    for word in words {
+        over |= word == "--";
+        let text = word.to_str().filter(|_| !over).unwrap_or_default();
+        let Some(flag) = text.strip_prefix('-').filter(|flag| !flag.starts_with('-')) else {
+            out.push(word);
+            continue;
+        };
+        let (name, value) = match flag.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (flag, None),
+        };
+        match (name, value) {
+            ("chdir", Some(dir)) => out.extend(["-C".into(), dir.into()]),
+            ("chdir", None) => out.push("-C".into()),
+            (name, _) if known.contains(name) => out.push(format!("-{text}").into()),
+            _ => out.push(word),
+        }
+    }
+    out
+}
+
+fn long_flags() -> BTreeSet<String> {
+    fn gather(command: &clap::Command, all: &mut BTreeSet<String>) {
+        for arg in command.get_arguments() {
+            all.extend(arg.get_long().map(str::to_owned));
+            all.extend(
+                arg.get_all_aliases()
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|a| (*a).to_owned()),
+            );
+        }
+        command.get_subcommands().for_each(|c| gather(c, all));
+    }
+    let mut all = BTreeSet::new();
+    gather(&Args::command(), &mut all);
+    // Of one letter they are short flags.
+    all.retain(|name| name.len() > 1);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn respelt(words: &[&str]) -> Vec<String> {
+        let words = words.iter().map(OsString::from).collect();
+        let ours = ours(words).into_iter();
+        ours.map(|w| w.into_string().expect("text")).collect()
+    }
+
+    #[test]
+    fn long_flags_may_have_one_dash_and_values_stay_as_they_are() {
+        assert_eq!(
+            respelt(&[
+                "flightdeck",
+                "-chdir=a",
+                "plan",
+                "-var",
+                "x=-out",
+                "-out=f",
+                "-C",
+                "b"
+            ]),
+            [
+                "flightdeck",
+                "-C",
+                "a",
+                "plan",
+                "--var",
+                "x=-out",
+                "--out=f",
+                "-C",
+                "b"
+            ]
+        );
+        assert_eq!(
+            respelt(&["flightdeck", "state", "mv", "--", "-out", "-no-such"]),
+            ["flightdeck", "state", "mv", "--", "-out", "-no-such"]
+        );
+        assert_eq!(
+            respelt(&["flightdeck", "-no-such", "-f"]),
+            ["flightdeck", "-no-such", "-f"]
+        );
+    }
+}

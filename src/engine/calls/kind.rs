@@ -1,0 +1,49 @@
+//! What a duration is usual for: calls of one kind.
+
+use super::context::CallContext;
+use super::method::Method;
+use crate::engine::words::CallStat;
+
+/// What a duration is usual for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kind {
+    pub method: Method,
+    /// Empty where no resource is meant.
+    pub resource_type: String,
+    /// What an apply does; empty for other methods.
+    pub action: String,
+}
+
+impl Kind {
+    /// An apply that creates, updates or destroys an object of a type.
+    pub fn apply(resource_type: &str, action: &str) -> Self {
+        Self {
+            method: Method::Apply,
+            resource_type: resource_type.to_owned(),
+            action: action.to_owned(),
+        }
+    }
+
+    /// A call as its caller describes it.
+    pub(super) fn of(method: Method, ctx: &CallContext) -> Self {
+        let address = ctx.resource.as_deref().unwrap_or_default();
+        let address = address.split(" (deposed ").next().unwrap_or_default();
+        let parsed = address.parse::<lang::addr::AbsInstance>();
+        let resource_type = parsed
+            .map(|a| a.resource.kind.to_string())
+            .unwrap_or_default();
+        Self {
+            method,
+            resource_type,
+            action: ctx.action.unwrap_or_default().to_owned(),
+        }
+    }
+
+    pub(super) fn named(stat: &CallStat) -> Option<Self> {
+        Some(Self {
+            method: Method::named(&stat.method)?,
+            resource_type: stat.resource_type.clone(),
+            action: stat.action.clone(),
+        })
+    }
+}

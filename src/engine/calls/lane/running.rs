@@ -1,0 +1,144 @@
+//! A call on its way: against its deadline and its caller's cancellation, reported when it begins and
+//! once when it ends.
+
+use super::Lane;
+use super::line::SlotGuard;
+use crate::engine::calls::{Answer, CallContext, Kind, Method, ProviderError};
+use crate::engine::mutex::lock;
+use crate::engine::words::*;
+use std::pin::pin;
+use std::sync::Arc;
+use tokio::time::Instant;
+
+impl Lane {
+    pub(super) async fn running<T, F>(
+        self: &Arc<Self>,
+        number: CallId,
+        method: Method,
+        ctx: &CallContext,
+        (slot, queued): (Option<SlotGuard>, Instant),
+        judge: impl Fn(&ProviderError) -> Option<Retry>,
+        call: F,
+    ) -> (Result<T, ProviderError>, Option<Retry>)
+    where
+        T: Answer,
+        F: Future<Output = Result<T, ProviderError>>,
+    {
+        let deadline = ctx.deadline.or_else(|| self.shared.deadline(method));
+        let (began, kind) = (Instant::now(), Kind::of(method, ctx));
+        self.shared.sink.emit(EventKind::CallStarted(CallStarted {
+            call: number,
+            plugin: self.plugin.clone(),
+            slot: slot.as_ref().map_or(0, |s| s.slot as u32 + 1),
+            slots: self.slots,
+            method: method.name().to_owned(),
+            resource: ctx.resource.clone(),
+            deadline_ms: deadline.map(|d| d.as_millis() as u64),
+            usual: self.usual(&kind),
+            queued_ms: began.duration_since(queued).as_millis() as u64,
+        }));
+        // From here on the call is reported as finished whatever happens, a dropped future
+        // included.
+        let mut running = Running {
+            lane: self.clone(),
+            number,
+            kind,
+            resource: ctx.resource.clone(),
+            began,
+            _slot: slot,
+            reported: false,
+        };
+        let mut call = pin!(call);
+        let result = tokio::select! {
+            biased;
+            result = &mut call => result,
+            () = ctx.cancel.cancelled(), if method.can_be_dropped() => {
+                Err(ProviderError::Cancelled { plugin: self.plugin.clone(), method, sent: true })
+            }
+            after = past(deadline) => Err(ProviderError::Deadline { plugin: self.plugin.clone(), method, after }),
+        };
+        let mut result = result;
+        match &mut result {
+            Ok(answer) => answer.hide(&self.shared.secrets),
+            Err(error) => error.hide(&self.shared.secrets),
+        }
+        let retry = result.as_ref().err().and_then(judge);
+        match &result {
+            Ok(answer) => match answer.first_error() {
+                None => running.report(CallOutcome::Ok, None, None),
+                Some(d) => running.report(CallOutcome::Error, Some(d.summary.clone()), None),
+            },
+            Err(error) => running.report(error.outcome(), Some(error.to_string()), retry),
+        }
+        (result, retry)
+    }
+}
+
+/// Ends with the deadline, if there is one.
+pub(super) async fn past(deadline: Option<std::time::Duration>) -> std::time::Duration {
+    match deadline {
+        Some(after) => {
+            tokio::time::sleep(after).await;
+            after
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// A call on its way. Reports its end once.
+struct Running {
+    pub(super) lane: Arc<Lane>,
+    pub(super) number: CallId,
+    pub(super) kind: Kind,
+    pub(super) resource: Option<String>,
+    began: Instant,
+    // Dropped after the report: who waits for the slot starts after this call has ended.
+    _slot: Option<SlotGuard>,
+    reported: bool,
+}
+
+impl Running {
+    pub(super) fn report(
+        &mut self,
+        outcome: CallOutcome,
+        error: Option<String>,
+        again: Option<Retry>,
+    ) {
+        self.reported = true;
+        let took = self.began.elapsed();
+        // Held until it is said, so that the newest measure is the last to be said.
+        let mut stats = lock(&self.lane.stats);
+        // How long a call took that was given up says nothing about others.
+        let counts = outcome != CallOutcome::Cancelled;
+        let measured = counts.then(|| stats.add(&self.kind, took, outcome != CallOutcome::Ok));
+        let word = |text: &String| (!text.is_empty()).then(|| text.clone());
+        self.lane
+            .shared
+            .sink
+            .emit(EventKind::CallFinished(CallFinished {
+                call: self.number,
+                plugin: self.lane.plugin.clone(),
+                method: self.kind.method.name().to_owned(),
+                resource: self.resource.take(),
+                resource_type: word(&self.kind.resource_type),
+                action: word(&self.kind.action),
+                took_ms: (took.as_micros() as u64 + 500) / 1_000,
+                outcome,
+                error,
+                again,
+                measured,
+            }));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.reported {
+            self.report(
+                CallOutcome::Cancelled,
+                Some("its caller is gone".to_owned()),
+                None,
+            );
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The switchboard: the numbers of calls, what all lanes share, and the lane of each plugin.
+
+use super::deadlines::Deadlines;
+use super::kind::Kind;
+use super::lane::Lane;
+use super::method::Method;
+use crate::engine::bus::EventSink;
+use crate::engine::mutex::lock;
+use crate::engine::secrets::Secrets;
+use crate::engine::settings::RetrySettings;
+use crate::engine::words::{CallStat, Latency, PluginId};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+/// What all lanes share.
+pub(super) struct Shared {
+    pub(super) sink: Arc<dyn EventSink>,
+    pub(super) secrets: Secrets,
+    pub(super) next: AtomicU64,
+    deadlines: RwLock<Deadlines>,
+    pub(super) retries: RwLock<RetrySettings>,
+}
+
+/// The switchboard. Cheap to clone.
+#[derive(Clone)]
+pub struct Calls {
+    pub(super) shared: Arc<Shared>,
+    lanes: Arc<Mutex<BTreeMap<PluginId, Arc<Lane>>>>,
+    pub(super) history: Arc<Mutex<Vec<CallStat>>>,
+}
+
+impl std::fmt::Debug for Calls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Calls")
+            .field("lanes", &lock(&self.lanes).keys().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Calls {
+    /// A switchboard that reports to `sink`; `history` says how long calls took in earlier runs.
+    pub fn new(sink: Arc<dyn EventSink>, deadlines: Deadlines, history: Vec<CallStat>) -> Self {
+        let secrets = sink.secrets();
+        let (next, deadlines, retries) =
+            (AtomicU64::new(1), RwLock::new(deadlines), RwLock::default());
+        Self {
+            shared: Arc::new(Shared {
+                sink,
+                secrets,
+                next,
+                deadlines,
+                retries,
+            }),
+            lanes: Arc::default(),
+            history: Arc::new(Mutex::new(history)),
+        }
+    }
+
+    /// The lane of a plugin; made with this many slots (at least one) when it is first asked for.
+    /// It outlives the plugin's process, so that who waits keeps its place while the plugin is
+    /// launched again.
+    pub fn lane(&self, plugin: &PluginId, slots: u32) -> Arc<Lane> {
+        let mut lanes = lock(&self.lanes);
+        if let Some(lane) = lanes.get(plugin) {
+            return lane.clone();
+        }
+        let history = lock(&self.history)
+            .iter()
+            .filter(|h| h.plugin == plugin.base())
+            .cloned()
+            .collect::<Vec<_>>();
+        let lane = Arc::new(Lane::new(
+            self.shared.clone(),
+            plugin.clone(),
+            slots.max(1),
+            &history,
+        ));
+        lanes.insert(plugin.clone(), lane.clone());
+        lane
+    }
+
+    /// What is hidden in what plugins answer.
+    pub fn secrets(&self) -> &Secrets {
+        &self.shared.secrets
+    }
+
+    /// How long such calls to a plugin usually take, over this run and earlier ones.
+    pub fn usual(&self, plugin: &PluginId, kind: &Kind) -> Option<Latency> {
+        if let Some(lane) = lock(&self.lanes).get(plugin).cloned() {
+            return lane.usual(kind);
+        }
+        let history = lock(&self.history);
+        let known = history
+            .iter()
+            .find(|h| h.plugin == plugin.base() && Kind::named(h).as_ref() == Some(kind))?;
+        Some(known.latency).filter(Latency::is_known)
+    }
+
+    /// Changes the deadlines; running calls keep theirs.
+    pub fn set_deadlines(&self, deadlines: Deadlines) {
+        *self
+            .shared
+            .deadlines
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = deadlines;
+    }
+
+    /// Changes how often calls are made again; those on their way keep to what they began with.
+    pub fn set_retries(&self, retries: RetrySettings) {
+        *self
+            .shared
+            .retries
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = retries;
+    }
+}
+
+impl Shared {
+    pub(super) fn number(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(super) fn deadline(&self, method: Method) -> Option<Duration> {
+        self.deadlines
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(method)
+    }
+}

@@ -1,0 +1,114 @@
+//! Calls that are made again.
+
+use super::*;
+
+fn busy() -> Answered {
+    let (plugin, code) = (
+        PluginId("hashicorp/aws".to_owned()),
+        "Unavailable".to_owned(),
+    );
+    Err(ProviderError::Refused {
+        plugin,
+        method: Method::Read,
+        code,
+        message: "not now".to_owned(),
+    })
+}
+
+/// A lane whose calls are made again after such a pause, and what is told of it.
+fn patient(pause: Duration) -> (Bench, CallContext, Arc<Mutex<Vec<Option<(u32, u32)>>>>) {
+    let ear = Arc::new(Ear::default());
+    let calls = Calls::new(ear.clone(), Deadlines::default(), Vec::new());
+    calls.set_retries(RetrySettings {
+        attempts: 3,
+        backoff: vec![pause],
+    });
+    let lane = calls.lane(&PluginId("hashicorp/aws".to_owned()), 1);
+    let bench = Bench {
+        ear,
+        lane,
+        tasks: TaskTracker::new(),
+        cancel: CancellationToken::new(),
+    };
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let told = heard.clone();
+    let mut ctx = bench.ctx("a.b");
+    ctx.retrying.told = Some(Arc::new(move |retry| {
+        lock(&told).push(retry.map(|r| (r.attempt, r.of)))
+    }));
+    (bench, ctx, heard)
+}
+
+#[tokio::test]
+async fn a_call_is_made_again_until_it_is_answered_or_there_were_enough_attempts() {
+    let (bench, ctx, told) = patient(Duration::ZERO);
+    let mut attempts = Attempts::at(&bench.lane, Method::Read, &ctx);
+    assert!(attempts.next(|_| true, async { busy() }).await.is_none());
+    attempts
+        .next(|_| true, async { fine() })
+        .await
+        .expect("the last one")
+        .expect("answered");
+    assert_eq!(
+        bench.heard(),
+        ["1 in slot 1 of 1", "1 Error", "2 in slot 1 of 1", "2 Ok"],
+        "each is a call, with a turn of its own"
+    );
+    assert_eq!(*lock(&told), [Some((2, 3)), None]);
+
+    lock(&told).clear();
+    let mut attempts = Attempts::at(&bench.lane, Method::Read, &ctx);
+    assert!(attempts.next(|_| true, async { busy() }).await.is_none());
+    assert!(attempts.next(|_| true, async { busy() }).await.is_none());
+    let error = attempts
+        .next(|_| true, async { busy() })
+        .await
+        .expect("the last one")
+        .expect_err("busy");
+    assert!(
+        error
+            .to_string()
+            .contains("not now; so it did at each of 3 attempts"),
+        "{error}"
+    );
+    assert_eq!(*lock(&told), [Some((2, 3)), Some((3, 3)), None]);
+
+    let mut attempts = Attempts::at(&bench.lane, Method::Read, &ctx);
+    let error = attempts
+        .next(|_| false, async { busy() })
+        .await
+        .expect("no other")
+        .expect_err("busy");
+    assert!(
+        error.to_string().ends_with("not now (gRPC Unavailable)"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn who_does_not_want_it_any_more_does_not_wait_for_another_attempt() {
+    let (bench, ctx, told) = patient(Duration::from_secs(3_600));
+    let mut attempts = Attempts::at(&bench.lane, Method::Read, &ctx);
+    let (answer, ()) = tokio::join!(attempts.next(|_| true, async { busy() }), async {
+        settle().await;
+        ctx.retrying.until.cancel();
+    });
+    let error = answer.expect("no other").expect_err("given up");
+    assert!(
+        matches!(error, ProviderError::Cancelled { sent: false, .. }),
+        "{error}"
+    );
+    assert_eq!(*lock(&told), [Some((2, 3)), None]);
+    // Asked for by then, nothing is waited for at all.
+    let mut attempts = Attempts::at(&bench.lane, Method::Read, &ctx);
+    let error = attempts
+        .next(|_| true, async { busy() })
+        .await
+        .expect("no other")
+        .expect_err("given up");
+    assert!(
+        matches!(error, ProviderError::Cancelled { sent: false, .. }),
+        "the same as in the pause: {error}"
+    );
+    assert_eq!(lock(&told).len(), 2, "no pause is announced");
+}

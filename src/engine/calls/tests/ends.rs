@@ -1,0 +1,115 @@
+//! Calls that are given up: by their deadline, by who asked, with who asked.
+
+use super::*;
+
+#[tokio::test]
+async fn a_caller_that_is_gone_gives_its_slot_back_wherever_it_was() {
+    let bench = Bench::new(1);
+    let (_end1, task1) = bench.begin(Method::Read, "a").await;
+    let (_end2, task2) = bench.begin(Method::Read, "b").await;
+    let (end3, task3) = bench.begin(Method::Read, "c").await;
+    bench.heard();
+    // The second is in line, the first holds the slot.
+    task2.abort();
+    task1.abort();
+    settle().await;
+    end3.send(fine()).expect("has its turn");
+    task3.await.expect("ran").expect("answered");
+    let heard = bench.heard();
+    assert_eq!(heard[..2], ["2 Cancelled", "1 Cancelled"]);
+    assert_eq!(heard[2..], ["3 in slot 1 of 1", "3 Ok"]);
+}
+
+#[tokio::test]
+async fn deadlines_count_from_the_start_of_the_call_and_can_be_set() {
+    let bench = Bench::new(1);
+    let began = std::time::Instant::now();
+    let ctx = CallContext {
+        deadline: Some(Duration::from_millis(50)),
+        ..bench.ctx("a")
+    };
+    let (first, second) = tokio::join!(
+        bench
+            .lane
+            .run::<Checked, _>(Method::Read, &ctx, std::future::pending()),
+        bench
+            .lane
+            .run::<Checked, _>(Method::Read, &ctx, std::future::pending()),
+    );
+    assert!(
+        began.elapsed() >= Duration::from_millis(100),
+        "the second one's time began with its turn"
+    );
+    for error in [first, second].map(|r| r.expect_err("too late")) {
+        assert_eq!(
+            error.to_string(),
+            "hashicorp/aws did not answer ReadResource within 50 ms; raise the deadline of this method, or look at the plugin's log"
+        );
+        assert!(error.may_have_acted());
+        assert_eq!(error.class(), FailureClass::Deadline);
+    }
+    assert_eq!(
+        bench.heard()[2..],
+        ["1 Deadline", "2 in slot 1 of 1", "2 Deadline"]
+    );
+}
+
+#[tokio::test]
+async fn methods_have_their_own_deadlines_and_an_apply_has_none() {
+    assert_eq!(
+        Deadlines::default().get(Method::ValidateResource),
+        Some(Duration::from_secs(60))
+    );
+    assert_eq!(Deadlines::default().get(Method::Apply), None);
+    let calls = Calls::new(Arc::new(Ear::default()), Deadlines::default(), Vec::new());
+    let lane = calls.lane(&PluginId("p".to_owned()), 2);
+    let mut short = Deadlines::default();
+    Method::ALL
+        .into_iter()
+        .filter(|m| *m != Method::Apply)
+        .for_each(|m| short.set(m, Some(Duration::from_millis(20))));
+    calls.set_deadlines(short);
+    let ctx = CallContext::default();
+    let error = lane
+        .run::<Checked, _>(Method::Plan, &ctx, std::future::pending())
+        .await
+        .expect_err("too late");
+    assert!(matches!(error, ProviderError::Deadline { .. }));
+    let apply = lane.run::<Checked, _>(Method::Apply, &ctx, std::future::pending());
+    assert!(
+        tokio::time::timeout(Duration::from_millis(200), apply)
+            .await
+            .is_err(),
+        "an apply is waited for"
+    );
+}
+
+#[tokio::test]
+async fn cancelling_drops_a_read_and_never_an_apply() {
+    let bench = Bench::new(2);
+    let (_end, read) = bench.begin(Method::Read, "a").await;
+    let (end, apply) = bench.begin(Method::Apply, "b").await;
+    bench.cancel.cancel();
+    let error = read.await.expect("ran").expect_err("cancelled");
+    assert!(
+        matches!(error, ProviderError::Cancelled { sent: true, .. }),
+        "{error}"
+    );
+    settle().await;
+    assert!(!apply.is_finished());
+    end.send(fine()).expect("still waited for");
+    apply.await.expect("ran").expect("its answer is heard");
+}
+
+#[tokio::test]
+async fn stop_gets_through_when_all_slots_are_held() {
+    let bench = Bench::new(1);
+    let (_end, _task) = bench.begin(Method::Apply, "a").await;
+    bench.heard();
+    bench
+        .lane
+        .run_beside(Method::Stop, &CallContext::default(), async { fine() })
+        .await
+        .expect("answered");
+    assert_eq!(bench.heard(), ["2 in slot 0 of 1", "2 Ok"]);
+}

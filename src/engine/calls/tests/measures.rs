@@ -1,0 +1,114 @@
+//! How calls went: what is counted, and what is shown of it.
+
+use super::*;
+
+#[tokio::test]
+async fn what_is_shown_of_calls_is_of_the_last_thousand_errors_and_durations_alike() {
+    let bus = Bus::default();
+    let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
+    let plugin = PluginId("p".to_owned());
+    let (lane, ctx) = (calls.lane(&plugin, 1), CallContext::default());
+    let bad = || Checked {
+        diagnostics: vec![ProviderDiagnostic::error("no", "")],
+    };
+    for n in 0..3_000 {
+        let answer = if n < 1_500 { bad() } else { Checked::default() };
+        lane.run(Method::Plan, &ctx, async { Ok(answer) })
+            .await
+            .expect("answered");
+    }
+    lane.run(Method::Read, &ctx, async { Ok(bad()) })
+        .await
+        .expect("answered");
+    let gone = CancellationToken::new();
+    gone.cancel();
+    lane.run::<Checked, _>(
+        Method::Import,
+        &CallContext::general(&gone),
+        std::future::pending(),
+    )
+    .await
+    .expect_err("cancelled");
+    let seen = bus.view().latencies.remove(&plugin).expect("measured");
+    let count = |l: &Latency| (l.count, l.errors);
+    assert_eq!(
+        count(&seen.methods["PlanResourceChange"]),
+        (1_000, 0),
+        "what failed long ago is over"
+    );
+    assert_eq!(count(&seen.methods["ReadResource"]), (1, 1));
+    assert!(
+        !seen.methods["ReadResource"].is_known(),
+        "nobody knows how long one takes that goes well"
+    );
+    assert_eq!(count(&seen.all), (1_000, 1));
+    assert!(
+        !seen.methods.contains_key("ImportResourceState"),
+        "what was never sent took no time"
+    );
+}
+
+#[tokio::test]
+async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_type_and_action() {
+    let ear = Arc::new(Ear::default());
+    let plugin = PluginId("p".to_owned());
+    let past = Latency {
+        count: 9,
+        errors: 1,
+        p50_ms: 500,
+        p95_ms: 800,
+        max_ms: 900,
+    };
+    let stat = |method: &str, resource_type: &str, action: &str| CallStat {
+        plugin: plugin.clone(),
+        method: method.to_owned(),
+        resource_type: resource_type.to_owned(),
+        action: action.to_owned(),
+        latency: past,
+    };
+    let history = vec![
+        stat("ReadResource", "lab_bucket", ""),
+        stat("ApplyResourceChange", "lab_bucket", "create"),
+    ];
+    let calls = Calls::new(ear.clone(), Deadlines::default(), history);
+    // Another process of the same plugin takes as long.
+    let lane = calls.lane(&PluginId("p#2".to_owned()), 1);
+    let ctx = CallContext {
+        resource: Some("module.a[\"x.y\"].lab_bucket.logs[0] (deposed ab)".to_owned()),
+        ..Default::default()
+    };
+    let read = |resource_type: &str| Kind {
+        method: Method::Read,
+        resource_type: resource_type.to_owned(),
+        action: String::new(),
+    };
+    let usual = lane.usual(&read("lab_bucket")).expect("known from history");
+    assert!(
+        usual.p50_ms.abs_diff(500) <= 31 && usual.count == 9,
+        "{usual:?}"
+    );
+    // Of other types, and of other things done to this one, nothing is known by that.
+    assert_eq!(lane.usual(&read("lab_database")), None);
+    assert_eq!(lane.usual(&Kind::apply("lab_bucket", "destroy")), None);
+    assert!(lane.usual(&Kind::apply("lab_bucket", "create")).is_some());
+    let bad = Checked {
+        diagnostics: vec![ProviderDiagnostic::error("no", "")],
+    };
+    lane.run(Method::Plan, &ctx, async { Ok(bad) })
+        .await
+        .expect("an answer all the same");
+    lane.run(Method::Plan, &ctx, async { fine() })
+        .await
+        .expect("answered");
+    let planned = lane.usual(&Kind {
+        method: Method::Plan,
+        resource_type: "lab_bucket".to_owned(),
+        action: String::new(),
+    });
+    let planned = planned.expect("known from this run");
+    assert_eq!((planned.count, planned.errors), (2, 1));
+    assert_eq!(
+        *lock(&ear.heard),
+        ["1 in slot 1 of 1", "1 Error", "2 in slot 1 of 1", "2 Ok"]
+    );
+}

@@ -1,0 +1,85 @@
+//! Why an operation has failed, with what its plugin said last, and which failures are alike.
+
+use super::DeployRecord;
+use crate::engine::words::*;
+use sha2::{Digest, Sha256};
+use std::time::Duration;
+
+/// How many of a plugin's last lines a failure keeps.
+const KEPT_LINES: usize = 100;
+
+/// How long to wait for lines that a plugin has written and nobody has read yet.
+const HEARD_WITHIN: Duration = Duration::from_millis(500);
+
+impl DeployRecord {
+    /// An operation has failed. `gone`: its address has no object now.
+    pub async fn failed(&self, id: &str, mut failure: Failure, unknown: bool, gone: bool) {
+        if let Some(plugin) = failure
+            .plugin
+            .as_ref()
+            .and_then(|p| self.pool.plugins().get(p))
+        {
+            // The line that says why may have been written right before the answer.
+            plugin.heard(HEARD_WITHIN).await;
+            let incident = failure
+                .incident
+                .as_deref()
+                .and_then(|id| plugin.incident_named(id));
+            let lines =
+                incident.map_or_else(|| plugin.last_lines(KEPT_LINES), |i| i.last_lines.clone());
+            // What it said before the operation began is about something else.
+            let began = self.began_at(id).unwrap_or(0);
+            (failure.last_lines, failure.last_lines_at) = lines
+                .into_iter()
+                .filter(|l| l.at >= began)
+                .map(|l| (l.text, l.at))
+                .unzip();
+        }
+        self.secrets().hide_in(&mut failure.summary);
+        self.secrets().hide_in(&mut failure.detail);
+        if let Err(error) = self.store.put_failure(self.deploy, failure.clone()).await {
+            self.bus.emit(EventKind::Notice {
+                text: format!("a failure's reason was not kept: {error}"),
+            });
+        }
+        self.change(id, |o| {
+            o.step = Reached::Failed(o.action);
+            o.state = match o.missing_half() {
+                _ if unknown => OperationState::Unknown,
+                Some(missing) if o.action == Action::Replace && gone => {
+                    o.step = missing;
+                    OperationState::HalfReplaced
+                }
+                _ => OperationState::Failed,
+            };
+            o.took_ms = o.began.map(|b| u64::try_from(now_ms() - b).unwrap_or(0));
+            o.failure = Some(Box::new(failure));
+        })
+        .await;
+    }
+}
+
+/// Equal for failures that are the same but for names, numbers and ids: digits and quoted parts do
+/// not count.
+pub fn fingerprint(class: FailureClass, kind: &str, summary: &str, detail: &str) -> String {
+    let alike = |text: &str| {
+        let mut quoted = false;
+        let mut alike = text.to_owned();
+        alike.retain(|c| match c {
+            '"' | '\'' | '`' => {
+                quoted = !quoted;
+                false
+            }
+            c => !quoted && !c.is_ascii_digit(),
+        });
+        alike
+    };
+    let text = format!(
+        "{} {kind} {}\n{}",
+        class.word(),
+        alike(summary),
+        alike(detail.lines().next().unwrap_or(""))
+    );
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().take(8).map(|b| format!("{b:02x}")).collect()
+}

@@ -1,0 +1,146 @@
+//! Intents and outcomes: committed before and after every call that can change the world, an outcome
+//! together with the state that it leaves.
+
+use super::DeployRecord;
+use crate::engine::stage::change::Change;
+use crate::engine::store::StoreError;
+use crate::engine::store::model::{Intent, Outcome, StateEdit, UnknownOutcome};
+use crate::engine::words::*;
+use cty::Value;
+
+impl DeployRecord {
+    /// Commits what is about to be done; only then may it be done. `object` is what is there before
+    /// it, or for a create what is planned.
+    pub async fn intend(
+        &self,
+        change: &Change,
+        deposed: &str,
+        step: OperationStep,
+        object: &Value,
+    ) -> Result<(), StoreError> {
+        self.store
+            .intend(self.intent(change, deposed, step, object))
+            .await
+    }
+
+    /// Commits a step that changes the state and for which nobody is asked, together with the state
+    /// that it leaves.
+    pub async fn done(
+        &self,
+        change: &Change,
+        deposed: &str,
+        step: OperationStep,
+        edits: Vec<StateEdit>,
+    ) -> Result<(), StoreError> {
+        self.store
+            .record_done(
+                self.intent(change, deposed, step.clone(), &change.before),
+                edits,
+            )
+            .await?;
+        if step == OperationStep::Import {
+            let made = self
+                .unknown_before
+                .iter()
+                .filter(|u| u.address == change.address.to_string() && u.is_creation());
+            self.settle_earlier(made, &step).await?;
+        }
+        Ok(())
+    }
+
+    fn intent(
+        &self,
+        change: &Change,
+        deposed: &str,
+        step: OperationStep,
+        object: &Value,
+    ) -> Intent {
+        let mut detail = serde_json::json!({"provider": change.provider.to_string(), "type": &*change.address.resource.kind});
+        if let (Some(id), Some(all)) = (plain_id(object), detail.as_object_mut()) {
+            all.insert("id".to_owned(), id.into());
+        }
+        Intent {
+            deploy: self.deploy,
+            index: self.index(&change.id()),
+            address: change.address.to_string(),
+            deposed: deposed.to_owned(),
+            step,
+            at: now_ms(),
+            detail: detail.to_string(),
+        }
+    }
+
+    /// Commits what came of it, together with the state that it left.
+    pub async fn settle(
+        &self,
+        change: &Change,
+        step: &OperationStep,
+        ok: bool,
+        edits: Vec<StateEdit>,
+    ) -> Result<(), StoreError> {
+        let removed = edits.iter().find_map(|e| {
+            if let StateEdit::Remove { deposed, .. } = e {
+                Some(deposed.clone())
+            } else {
+                None
+            }
+        });
+        let deposed = removed.unwrap_or_default();
+        let outcome = Outcome {
+            deploy: self.deploy,
+            index: self.index(&change.id()),
+            step: step.clone(),
+            at: now_ms(),
+            ok,
+            edits,
+        };
+        self.store.settle(outcome).await?;
+        if ok && *step != OperationStep::Create && !step.is_provisioner() {
+            // What is known to be so now was reached from whatever an earlier deploy left. Not so a
+            // creation: what it may have made would not be this object.
+            let address = change.address.to_string();
+            let answered = |u: &&UnknownOutcome| {
+                u.address == address
+                    && !u.is_creation()
+                    && (u.deposed.is_empty() || u.deposed == deposed)
+            };
+            self.settle_earlier(self.unknown_before.iter().filter(answered), step)
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn settle_earlier(
+        &self,
+        unknown: impl Iterator<Item = &UnknownOutcome>,
+        step: &OperationStep,
+    ) -> Result<(), StoreError> {
+        let ids: Vec<i64> = unknown.map(|u| u.id).collect();
+        if !ids.is_empty() {
+            self.store
+                .settle_unknown(ids, &format!("{step} in deploy #{}", self.deploy))
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Commits a change of the state for which no call was made.
+    pub async fn edit(&self, edits: Vec<StateEdit>) -> Result<(), StoreError> {
+        self.store.edit_state(edits).await.map(|_| ())
+    }
+}
+
+/// The `id` of an object, where it has one that is known and no secret.
+fn plain_id(object: &Value) -> Option<String> {
+    if object.is_null() || !object.is_known() {
+        return None;
+    }
+    let id = object.clone().unmark_deep_with_paths();
+    let secret = id.1.iter().any(|(path, marks)| {
+        marks.is_sensitive() && cty::Path::root().attr("id").starts_with(path)
+    });
+    let id =
+        id.0.get_attr("id")
+            .filter(|v| !secret && v.is_known() && !v.is_null())?;
+    id.as_str().map(str::to_owned)
+}

@@ -1,0 +1,282 @@
+//! What the configuration says of resources now: how many instances there are, what each is worth to
+//! others, and in which scope its expressions stand.
+
+use super::deploying::{AT_THE_END, Deploying};
+use super::trouble::Trouble;
+use crate::engine::calls::{CallContext, Retrying};
+use crate::engine::graph::Step;
+use crate::engine::mutex::lock;
+use crate::engine::provider::Provider;
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::change::Change;
+use crate::engine::stage::conditions::{self, Kind};
+use crate::engine::stage::expand::{self, Meta};
+use crate::engine::stage::managed::{self};
+use crate::engine::stage::nodes::Node;
+use crate::engine::stage::plan::assemble;
+use crate::engine::stage::prior::marked;
+use crate::engine::stage::scope::ModuleScope;
+use crate::engine::stage::values::{Expansion, Worked};
+use crate::engine::workspace::provider_addr;
+use cty::Value;
+use cty::schema::Schema;
+use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
+use lang::config::{Condition, Module, Resource};
+use lang::diag::Diagnostics;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What an operation is about: what the configuration says of it, who is asked, and by which
+/// schema.
+pub(super) struct Subject<'d> {
+    pub(super) change: &'d Change,
+    pub(super) module: &'d Module,
+    pub(super) resource: &'d Resource,
+    pub(super) provider: Arc<dyn Provider>,
+    pub(super) schema: &'d Schema,
+}
+
+impl Deploying {
+    /// `kind`: what a schema is missing for, where it is.
+    pub(super) fn subject<'d>(
+        &'d self,
+        change: &'d Change,
+        kind: &str,
+    ) -> Result<Subject<'d>, Box<Trouble>> {
+        let Some((module, resource)) = self.declared(&change.address.config()) else {
+            return Err(Trouble::text("it is not in the configuration"));
+        };
+        let Some(provider) = self.walk.ready(&change.provider) else {
+            return Err(Trouble::text("its provider is not configured"));
+        };
+        let schema = self
+            .walk
+            .around
+            .schema(&change.provider.address, &change.address.resource)
+            .ok_or_else(|| {
+                Trouble::text(format!("its provider does not know the {kind} any more"))
+            })?;
+        Ok(Subject {
+            change,
+            module,
+            resource,
+            provider,
+            schema,
+        })
+    }
+
+    /// Its configuration as it is now that more is known, once its preconditions hold; with the
+    /// warnings of working it out.
+    pub(super) fn worked_out(
+        &self,
+        subject: &Subject<'_>,
+    ) -> Result<(Value, Diagnostics), Box<Trouble>> {
+        let Subject {
+            module, resource, ..
+        } = subject;
+        let scope = self.scope(module, resource, &subject.change.address);
+        self.conditions(
+            &scope,
+            &resource.lifecycle.preconditions,
+            Kind::Precondition,
+        )?;
+        let (config, diags) = self
+            .walk
+            .decode(&resource.body, &subject.schema.block, &scope);
+        if diags.has_errors() {
+            return Err(diags.into());
+        }
+        Ok((config, diags))
+    }
+
+    /// Whether an object is as the configuration wants it.
+    pub(super) fn postconditions(
+        &self,
+        subject: &Subject<'_>,
+        value: Value,
+    ) -> Result<(), Box<Trouble>> {
+        let Subject {
+            module, resource, ..
+        } = subject;
+        let scope = ModuleScope {
+            self_value: Some(value),
+            own: None,
+            ..self.scope(module, resource, &subject.change.address)
+        };
+        let all = &resource.lifecycle.postconditions;
+        Ok(self.conditions(&scope, all, Kind::Postcondition)?)
+    }
+    pub(super) fn declared(&self, address: &ConfigResource) -> Option<(&Module, &Resource)> {
+        let module = self.walk.module(&address.module)?;
+        Some((module, module.resources.get(&address.resource)?))
+    }
+
+    fn expansion(
+        &self,
+        module: &Module,
+        resource: &Resource,
+        abs: &AbsResource,
+    ) -> Option<Arc<Expansion>> {
+        if let Some(known) = lock(&self.expansions).get(abs) {
+            return Some(known.clone());
+        }
+        let scope = ModuleScope::new(&self.walk.around, module, &abs.module);
+        let meta = Meta {
+            count: resource.count.as_ref(),
+            for_each: resource.for_each.as_ref(),
+            enabled: resource.lifecycle.enabled.as_ref(),
+        };
+        let (expansion, diags) = expand::expand(&scope, meta);
+        let good = !diags.has_errors();
+        self.walk.cells.beside(
+            self.walk
+                .nodes
+                .step(&Node::Resource(abs.config()))
+                .unwrap_or(AT_THE_END),
+            diags,
+        );
+        let expansion = Arc::new(expansion.filter(|_| good)?);
+        let mut repetitions = lock(&self.repetitions);
+        for (key, repetition) in expansion.instances() {
+            repetitions.insert(abs.instance(key), repetition);
+        }
+        lock(&self.expansions).insert(abs.clone(), expansion.clone());
+        Some(expansion)
+    }
+
+    pub(super) fn open(&self, step: Step) -> bool {
+        let Node::Resource(address) = &self.walk.nodes.nodes[step] else {
+            return true;
+        };
+        let Some((module, resource)) = self.declared(address) else {
+            return true;
+        };
+        self.walk
+            .around
+            .values
+            .instances(&address.module)
+            .iter()
+            .all(|instance| {
+                let abs = AbsResource {
+                    module: instance.clone(),
+                    resource: address.resource.clone(),
+                };
+                self.expansion(module, resource, &abs).is_some()
+            })
+    }
+
+    /// Puts the value of a resource together from its instances.
+    pub(super) fn close(&self, address: &ConfigResource) -> bool {
+        let Some((module, resource)) = self.declared(address) else {
+            return true;
+        };
+        let key = provider_addr::for_resource(&self.walk.around.root, module, resource);
+        let Some(schema) = self.walk.around.schema(&key.address, &address.resource) else {
+            return false;
+        };
+        let mut good = true;
+        for instance in self.walk.around.values.instances(&address.module).iter() {
+            let abs = AbsResource {
+                module: instance.clone(),
+                resource: address.resource.clone(),
+            };
+            let Some(expansion) = self.expansion(module, resource, &abs) else {
+                good = false;
+                continue;
+            };
+            let values: HashMap<InstanceKey, Value> = expansion
+                .instances()
+                .into_iter()
+                .filter_map(|(key, _)| Some((key.clone(), self.value(&abs.instance(key), schema)?)))
+                .collect();
+            // Of what is not there at all nothing is known, not even what type it has: as the
+            // reference engine has it.
+            let nothing = *expansion == Expansion::Single && values.is_empty();
+            let value = if nothing {
+                Value::dynamic()
+            } else {
+                assemble(&expansion, &values, schema)
+            };
+            self.walk
+                .around
+                .values
+                .absorb([Worked::Resource(abs, value)]);
+        }
+        good
+    }
+
+    /// What an instance is now: applied, or as the state has it.
+    pub(super) fn value(&self, address: &AbsInstance, schema: &Schema) -> Option<Value> {
+        if let Some(value) = lock(&self.values).get(address) {
+            return Some(value.clone());
+        }
+        let state = lock(&self.state);
+        let object = state.get(address)?;
+        let value = cty::json::decode(object.attributes.as_bytes(), schema.implied_type()).ok()?;
+        let (plain, marks) = marked(value, &object.sensitive).unmark_deep_with_paths();
+        Some(managed::mark(schema, plain, &marks))
+    }
+
+    pub(super) fn scope<'s>(
+        &'s self,
+        module: &'s Module,
+        resource: &'s Resource,
+        address: &'s AbsInstance,
+    ) -> ModuleScope<'s> {
+        let repetition = lock(&self.repetitions)
+            .get(address)
+            .cloned()
+            .unwrap_or_default();
+        ModuleScope {
+            own: Some(&resource.name),
+            ..ModuleScope::new(&self.walk.around, module, &address.module)
+        }
+        .repeated(repetition)
+    }
+
+    pub(super) fn conditions(
+        &self,
+        scope: &ModuleScope<'_>,
+        all: &[Condition],
+        kind: Kind,
+    ) -> Result<(), Diagnostics> {
+        let mut failed = Diagnostics::new();
+        for condition in all {
+            let (_, diags) = conditions::check(scope, condition, kind);
+            failed.append(diags);
+        }
+        if failed.has_errors() {
+            Err(failed)
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(super) fn context(&self, change: &Change) -> CallContext {
+        // Staging has said what is wrong with it.
+        let meta = self
+            .walk
+            .context_of(
+                &change.provider.address,
+                &change.address,
+                &mut Cell::default(),
+            )
+            .and_then(|ctx| ctx.meta);
+        let id = change.id();
+        // What ends a replacement that has begun goes on when nothing more is to start.
+        let until = if self.recorder.is_half_done(&id) {
+            &self.stops.all
+        } else {
+            &self.stops.starting
+        };
+        let retrying = Retrying {
+            told: Some(self.recorder.attempts(&id)),
+            until: until.clone(),
+        };
+        CallContext {
+            meta,
+            retrying,
+            ..CallContext::of(id, &self.walk.cancel)
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What came of an apply: how it is written down, the provisioners of what was created, the
+//! postconditions.
+
+use super::deploying::Deploying;
+use super::instances::Subject;
+use super::trouble::Trouble;
+use crate::engine::deploy::instance::Applied;
+use crate::engine::mutex::lock;
+use crate::engine::stage::change::Change;
+use crate::engine::stage::managed::{self};
+use crate::engine::stage::objects::{self, Around};
+use crate::engine::stage::provision::names;
+use crate::engine::stage::scope::ModuleScope;
+use crate::engine::stage::walk::placed;
+use crate::engine::store::model::StateEdit;
+use crate::engine::words::*;
+use cty::schema::Schema;
+use cty::{Marks, Path, Value};
+use lang::config::{Provisioner, Resource};
+
+/// An object to be kept; with a step, that step is on record as done.
+pub(super) struct Kept<'a> {
+    pub(super) value: &'a Value,
+    pub(super) private: &'a [u8],
+    pub(super) identity: Option<&'a Value>,
+    pub(super) step: Option<OperationStep>,
+}
+
+impl Deploying {
+    /// Writes down what an apply led to, runs provisioners, checks postconditions.
+    pub(super) async fn applied(
+        &self,
+        i: usize,
+        subject: &Subject<'_>,
+        doing: OperationStep,
+        applied: Applied,
+        marks: &[(Path, Marks)],
+    ) -> Result<(), Box<Trouble>> {
+        let Subject {
+            change,
+            resource,
+            schema,
+            ..
+        } = *subject;
+        let failed = match applied.failure.clone() {
+            // The intent stays open: that is what an unknown outcome is.
+            Some(failed) if failed.unknown => return Err(Trouble::applied(failed)),
+            failed => failed,
+        };
+        let said = placed(
+            &applied.warnings,
+            &change.address.to_string(),
+            Some(&resource.body),
+            Some(resource.span),
+        );
+        self.say(change, said);
+        let value = applied
+            .object
+            .as_ref()
+            .map(|v| managed::mark(schema, v.clone(), marks));
+        let provisioners = match doing {
+            OperationStep::Create if failed.is_none() => of_creation(resource),
+            _ => Vec::new(),
+        };
+        let edits = match &value {
+            Some(value) => {
+                // A crash while they run must not leave an object that looks finished.
+                let tainted = applied.tainted || !provisioners.is_empty();
+                vec![self.put(subject, value, &applied, tainted)?]
+            }
+            None => self.gone(i, change, &doing).into_iter().collect(),
+        };
+        self.recorder
+            .settle(change, &doing, failed.is_none(), edits)
+            .await
+            .map_err(|e| self.outcome_trouble(e))?;
+        if let Some(failed) = failed {
+            return Err(Trouble::applied(failed));
+        }
+        let Some(value) = value else { return Ok(()) };
+        if !provisioners.is_empty() {
+            self.provisioned(subject, provisioners, &value).await?;
+            let kept = Kept {
+                value: &value,
+                private: &applied.private,
+                identity: applied.identity.as_ref(),
+                step: None,
+            };
+            self.keep(change, schema, kept).await?;
+        }
+        self.postconditions(subject, value)
+    }
+
+    /// The object that an apply has left, for the state and for all that refers to it.
+    fn put(
+        &self,
+        subject: &Subject<'_>,
+        value: &Value,
+        applied: &Applied,
+        tainted: bool,
+    ) -> Result<StateEdit, Box<Trouble>> {
+        let change = subject.change;
+        let around = Around {
+            tainted,
+            ..self.around(change, applied.identity.as_ref())
+        };
+        let object = objects::record(&around, subject.schema, value, &applied.private)
+            .map_err(|e| Trouble::unkept(&e, true))?;
+        lock(&self.state).insert(change.address.clone(), object.clone());
+        lock(&self.values).insert(change.address.clone(), value.clone());
+        Ok(StateEdit::Put(Box::new(object)))
+    }
+
+    /// What becomes of the state where an apply has left no object: what was set aside for it comes
+    /// back; what an update has lost is gone.
+    fn gone(&self, i: usize, change: &Change, doing: &OperationStep) -> Option<StateEdit> {
+        let address = change.address.to_string();
+        match lock(&self.deposed).remove(&i) {
+            Some(key) => Some(StateEdit::Restore { address, key }),
+            None if *doing == OperationStep::Update => Some(StateEdit::Remove {
+                address,
+                deposed: String::new(),
+            }),
+            None => None,
+        }
+    }
+
+    /// Runs what follows a creation.
+    async fn provisioned(
+        &self,
+        subject: &Subject<'_>,
+        provisioners: Vec<(usize, &Provisioner)>,
+        value: &Value,
+    ) -> Result<(), Box<Trouble>> {
+        let Subject {
+            change,
+            module,
+            resource,
+            ..
+        } = *subject;
+        // One that names its own resource sees the new object in it.
+        if provisioners.iter().any(|(_, p)| names(p, &resource.name)) {
+            self.close(&change.address.config());
+        }
+        for (place, provisioner) in provisioners {
+            let scope = ModuleScope {
+                self_value: Some(value.clone()),
+                own: None,
+                ..self.scope(module, resource, &change.address)
+            };
+            self.provision(&scope, provisioner, place, change).await?;
+        }
+        Ok(())
+    }
+
+    /// Keeps an object without having called the provider to change it.
+    pub(super) async fn keep(
+        &self,
+        change: &Change,
+        schema: &Schema,
+        kept: Kept<'_>,
+    ) -> Result<(), Box<Trouble>> {
+        let around = self.around(change, kept.identity);
+        let object = objects::record(&around, schema, kept.value, kept.private)
+            .map_err(|e| Trouble::unkept(&e, false))?;
+        lock(&self.state).insert(change.address.clone(), object.clone());
+        lock(&self.values).insert(change.address.clone(), kept.value.clone());
+        let edits = vec![StateEdit::Put(Box::new(object))];
+        let kept = match kept.step {
+            Some(step) => self.recorder.done(change, "", step, edits).await,
+            None => self.recorder.edit(edits).await,
+        };
+        kept.map_err(|e| self.store_trouble(e))
+    }
+
+    /// What the state says of a current object beside its values.
+    fn around<'c>(&self, change: &'c Change, identity: Option<&Value>) -> Around<'c> {
+        Around {
+            address: &change.address,
+            deposed: "",
+            provider: &change.provider,
+            tainted: false,
+            create_before_destroy: change.create_before_destroy,
+            skip_destroy: change.skip_destroy,
+            dependencies: &change.dependencies,
+            needs: &change.needs,
+            identity: self.kept_identity(change, identity),
+        }
+    }
+
+    /// An identity as the state keeps it.
+    pub(super) fn kept_identity(
+        &self,
+        change: &Change,
+        identity: Option<&Value>,
+    ) -> Option<(String, i64)> {
+        objects::kept_identity(
+            &self.walk.around,
+            &change.provider,
+            &change.address.resource.kind,
+            identity,
+        )
+    }
+}
+
+/// The provisioners that follow a creation, each with its place among all of its resource.
+fn of_creation(resource: &Resource) -> Vec<(usize, &Provisioner)> {
+    (1..)
+        .zip(&resource.provisioners)
+        .filter(|(_, p)| !p.on_destroy)
+        .collect()
+}

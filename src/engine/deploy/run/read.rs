@@ -1,0 +1,90 @@
+//! Data sources and checks that could not be read while staging.
+
+use super::deploying::Deploying;
+use super::instances::Subject;
+use super::outcome::Kept;
+use super::trouble::Trouble;
+use crate::engine::calls::CallContext;
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::change::Change;
+use crate::engine::stage::managed::{self};
+use crate::engine::stage::needs::Needs;
+use crate::engine::stage::walk::{call_failed, placed};
+use crate::engine::words::*;
+use cty::Value;
+use std::sync::Arc;
+
+impl Deploying {
+    /// Reads one, and keeps what was read.
+    pub(super) async fn read(&self, change: &Change) -> Result<(), Box<Trouble>> {
+        let subject = self.subject(change, "data source")?;
+        let (config, _) = self.worked_out(&subject)?;
+        let (plain, marks) = config.unmark_deep_with_paths();
+        if !plain.is_wholly_known() {
+            return Err(Trouble::text(
+                "the configuration still has values that are not known",
+            ));
+        }
+        let ctx = self.context(change);
+        let state = match &subject.resource.check {
+            None => {
+                let answer = subject
+                    .provider
+                    .read_data(&change.address.resource.kind, plain, &ctx)
+                    .await?;
+                self.said(&answer.diagnostics, change, subject.resource)?;
+                answer.state
+            }
+            Some(check) => self.read_for_check(&subject, check, plain, &ctx).await,
+        };
+        let value = managed::mark(subject.schema, state, &marks);
+        // Nothing is destroyed in an order with it, so that the state keeps no order for it.
+        let none = Change {
+            dependencies: Arc::default(),
+            needs: Needs::new(),
+            ..change.clone()
+        };
+        let kept = Kept {
+            value: &value,
+            private: &[],
+            identity: None,
+            step: Some(OperationStep::Read),
+        };
+        self.keep(&none, subject.schema, kept).await?;
+        self.postconditions(&subject, value)
+    }
+
+    /// What goes wrong with a data source of a check is what the check has to say, and no fault of
+    /// the deploy.
+    async fn read_for_check(
+        &self,
+        subject: &Subject<'_>,
+        check: &str,
+        plain: Value,
+        ctx: &CallContext,
+    ) -> Value {
+        let Subject {
+            change, resource, ..
+        } = *subject;
+        let text = change.address.to_string();
+        let span = Some(resource.span);
+        let (said, state) = match subject
+            .provider
+            .read_data(&change.address.resource.kind, plain.clone(), ctx)
+            .await
+        {
+            Err(error) => (call_failed(&error, &text, span).into(), None),
+            Ok(answer) => (
+                placed(&answer.diagnostics, &text, Some(&resource.body), span),
+                Some(answer.state),
+            ),
+        };
+        let mut cell = Cell::default();
+        let good = self
+            .walk
+            .report_of_check(check, &change.address, said, &mut cell);
+        self.of_operation(change, cell);
+        // What was not read is kept as what was asked for.
+        state.filter(|_| good).unwrap_or(plain)
+    }
+}

@@ -1,0 +1,122 @@
+//! One step of a deploy: its turn, what it does, and what follows for the second half of a replacement.
+
+use super::deploying::Deploying;
+use super::turns::Turn;
+use crate::engine::deploy::waits::REMEMBERED;
+use crate::engine::graph::Step;
+use crate::engine::mutex::lock;
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::ephemeral::When;
+use crate::engine::stage::nodes::Node;
+use crate::engine::stage::steps::{Steps, Task};
+use lang::addr::Mode;
+use std::collections::BTreeSet;
+
+impl Deploying {
+    /// Tells each operation which other operations it waits for, as far as the next ones.
+    pub(super) fn waiting(&self, steps: &Steps) {
+        let operation = |s: Step| match &steps.tasks[s] {
+            Task::Apply(i) | Task::Destroy(i) => Some(*i),
+            _ => None,
+        };
+        // What stands before each step, worked out once: through steps that are no operations
+        // themselves.
+        let mut before: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); steps.tasks.len()];
+        for step in steps.graph.order() {
+            let mut all = BTreeSet::new();
+            for need in steps.graph.needs(step) {
+                match operation(need) {
+                    Some(i) if Some(i) != operation(step) => {
+                        all.insert(i);
+                    }
+                    _ => all.extend(before[need].iter().copied()),
+                }
+                if all.len() >= REMEMBERED {
+                    break;
+                }
+            }
+            if let Some(i) = operation(step) {
+                self.recorder.waits_for(
+                    &self.stage.changes[i].id(),
+                    all.iter()
+                        .take(REMEMBERED)
+                        .map(|j| self.stage.changes[*j].id()),
+                );
+            }
+            before[step] = all;
+        }
+    }
+
+    pub(super) async fn step(&self, steps: &Steps, step: Step) -> bool {
+        let ok = match &steps.tasks[step] {
+            Task::Node(node) => {
+                let cell = self.node(*node, Some(step)).await;
+                self.walk.absorb(*node, cell)
+            }
+            Task::Part(node) => self.walk.nodes.nodes[*node]
+                .resource()
+                .is_none_or(|address| self.close(address)),
+            Task::Open(node) => self.open(*node),
+            Task::Gate => true,
+            task @ (Task::Apply(i) | Task::Destroy(i)) => {
+                let handed = lock(&self.handed).remove(&step);
+                let Some(turn) = (if handed.is_some() {
+                    handed
+                } else {
+                    self.turns.take(step).await
+                }) else {
+                    return false;
+                };
+                if !self.may_start(step) {
+                    return false;
+                }
+                let mut turn = Some(turn);
+                let ok = match task {
+                    Task::Apply(_) => self.apply(*i, step, &mut turn).await,
+                    _ => self.destroy(*i, &mut turn).await,
+                };
+                if ok && let Some(second) = steps.second_halves.get(&step) {
+                    self.half_done(steps, step, *second, turn);
+                }
+                ok
+            }
+        };
+        if ok {
+            lock(&self.done).insert(step);
+        }
+        ok
+    }
+
+    /// A replacement has to be ended before others begin: what it has destroyed is missing. Its
+    /// second half keeps the turn where it can start at once; else what it waits for goes before
+    /// all others.
+    fn half_done(&self, steps: &Steps, first: Step, second: Step, turn: Option<Turn>) {
+        self.urgency.hurry(&steps.graph, second);
+        let done = lock(&self.done);
+        if steps
+            .graph
+            .needs(second)
+            .all(|need| need == first || done.contains(&need))
+            && let Some(turn) = turn
+        {
+            lock(&self.handed).insert(second, turn);
+        }
+    }
+
+    /// `within`: the step of the deploy, for as long as which something may be open; outside of one
+    /// nothing is opened.
+    pub(super) async fn node(&self, node: Step, within: Option<Step>) -> Cell {
+        let node = &self.walk.nodes.nodes[node];
+        if let Some(cell) = self.walk.common(node).await {
+            return cell;
+        }
+        match node {
+            Node::Resource(address) if address.resource.mode == Mode::Ephemeral => match within {
+                Some(step) => self.walk.open(step, address, &|_| When::Now).await,
+                None => self.walk.leave_shut(address),
+            },
+            Node::Resource(address) => Cell::default().ended(self.close(address)),
+            _ => Cell::default(),
+        }
+    }
+}

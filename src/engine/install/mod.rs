@@ -1,0 +1,284 @@
+//! What a configuration needs and is not there: its modules and providers, fetched and laid out as
+//! other tools of the language do. Needs no store and no lock of the state; keeps nothing but files.
+
+mod modules;
+mod place;
+mod provider;
+mod providers;
+mod requirements;
+mod sources;
+mod step;
+
+pub use step::{Step, Tell};
+
+use super::error::EngineError;
+use super::plugin::find::{Places, PlacesError, Surroundings};
+use super::secrets::Secrets;
+use super::told;
+use super::words::{Diagnostic, Severity, StageRequest};
+use super::workspace::initialize::{InitBackend, InitError, init_backend};
+use super::workspace::{home, load};
+use fetch::{Credentials, FetchError, Helper, Http, Limits, Services};
+use lang::config::{self, Module};
+use lang::diag::Diagnostics;
+use lang::source::SourceMap;
+use modules::Installer;
+use statefile::StateFile;
+use statefile::encryption::is_sealed;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// What registries are told of who asks.
+const AGENT: &str = concat!("flightdeck/", env!("CARGO_PKG_VERSION"));
+
+/// What is to be installed.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The directory of the configuration.
+    pub dir: PathBuf,
+    /// The selected workspace; empty for the default one.
+    pub named: String,
+    /// Values of variables: sources of modules may rest on them.
+    pub values: StageRequest,
+    /// Whether newer versions are taken than those that are installed and locked.
+    pub upgrade: bool,
+    /// What may become of the lock file.
+    pub lockfile: Lockfile,
+    /// What is said of the backend beside the configuration.
+    pub backend: InitBackend,
+}
+
+/// What may become of the lock file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Lockfile {
+    /// It is written where there is something new to say.
+    #[default]
+    Written,
+    /// It stays as it is; a need that it does not meet is an error.
+    ReadOnly,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Installed {
+    /// How many modules there are, local ones too.
+    pub modules: usize,
+    /// How many providers there are, without those that are part of the program.
+    pub providers: usize,
+    /// What was done about the backend, in words.
+    pub told: Vec<String>,
+    /// Warnings.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Installs. `stop` ends it at the next wait; what is whole by then stays.
+///
+/// # Errors
+/// Something is not to be had, or the configuration is wrong.
+pub async fn install(
+    request: Request,
+    tell: Tell,
+    stop: CancellationToken,
+) -> Result<Installed, EngineError> {
+    // The home of the state comes first: what is there is asked for providers.
+    let initialized = init_backend(&request.dir, &request.named, &request.backend).await;
+    let words = initialized.map_err(unprepared)?.told;
+    let runtime = tokio::runtime::Handle::current();
+    let (told, stopped) = (tell.clone(), stop.clone());
+    let read = tokio::task::spawn_blocking(move || {
+        let around = Surroundings::of_process();
+        let places = Places::gather(&request.dir, &around).map_err(refused)?;
+        let services =
+            services(&places, &around).map_err(|e| EngineError::Refused(e.to_string()))?;
+        let (root, mut installed) = modules(&request, &services, told, stopped, &runtime)?;
+        let warned = places.warnings.iter();
+        let warned = warned.map(|w| plain(Severity::Warning, "CLI configuration", w.clone()));
+        installed.diagnostics.extend(warned);
+        let in_state = in_state(&request, &mut installed.diagnostics, &runtime);
+        let (needs, wrong) = requirements::needs(&root, &in_state);
+        match wrong.is_empty() {
+            true => Ok((request, needs, places, around, services, installed)),
+            false => {
+                let told = wrong.into_iter();
+                let told = told.map(|w| plain(Severity::Error, "Invalid provider requirement", w));
+                Err(EngineError::Diagnostics(told.collect()))
+            }
+        }
+    });
+    let read = read.await.map_err(|source| EngineError::Task {
+        what: "installing the modules",
+        source: Arc::new(source),
+    })?;
+    let (request, needs, places, around, services, mut installed) = read?;
+    let all = (places, &around, services);
+    let (count, warnings) = providers::providers(&request, needs, all, tell, stop).await?;
+    installed.providers = count;
+    installed.diagnostics.extend(warnings);
+    installed.told = words;
+    Ok(installed)
+}
+
+/// Why the backend could not be made ready or asked.
+pub fn unprepared(error: InitError) -> EngineError {
+    match error {
+        InitError::Configuration(why) => EngineError::Diagnostics(all(&why.diags, &why.sources)),
+        InitError::Home(error) => error.into(),
+        other => EngineError::Refused(other.to_string()),
+    }
+}
+
+fn refused(error: PlacesError) -> EngineError {
+    EngineError::Refused(error.to_string())
+}
+
+/// The provider configurations that the state names, where it can be looked at.
+fn in_state(
+    request: &Request,
+    warnings: &mut Vec<Diagnostic>,
+    runtime: &tokio::runtime::Handle,
+) -> BTreeSet<String> {
+    let unseen = |why: String| {
+        let detail = format!("{why} Providers that the state alone needs are not installed.");
+        plain(Severity::Warning, "The state was not looked at", detail)
+    };
+    let place = match home::of(&request.dir, &request.named, &request.values) {
+        Ok(place) => place,
+        Err(why) => {
+            let first = why.diags.iter().next().map(|d| d.detail.clone());
+            warnings.push(unseen(first.unwrap_or_default()));
+            return BTreeSet::new();
+        }
+    };
+    let read = || -> Result<Option<StateFile>, String> {
+        let text = runtime.block_on(place.place.text(&request.dir));
+        let text = text.map_err(|e| e.to_string())?;
+        let text = match is_sealed(&text) {
+            true => place.encryption.open(&text).map_err(|e| e.to_string())?,
+            false => text,
+        };
+        StateFile::read(&text).map_err(|e| e.to_string())
+    };
+    match read() {
+        Ok(None) => BTreeSet::new(),
+        Ok(Some(file)) => file
+            .resources
+            .iter()
+            .flat_map(|r| {
+                r.provider
+                    .iter()
+                    .chain(r.instances.iter().filter_map(|i| i.provider.as_ref()))
+            })
+            .cloned()
+            .collect(),
+        Err(why) => {
+            warnings.push(unseen(format!("{why}.")));
+            BTreeSet::new()
+        }
+    }
+}
+
+fn modules(
+    request: &Request,
+    services: &Services,
+    tell: Tell,
+    stop: CancellationToken,
+    runtime: &tokio::runtime::Handle,
+) -> Result<(Arc<Module>, Installed), EngineError> {
+    if !config::is_config_dir(&request.dir) {
+        return Ok(Default::default());
+    }
+    let sources = SourceMap::new();
+    let inputs = config::Inputs {
+        partial: true,
+        ..load::inputs(&request.values, &request.named)
+    };
+    let mut diags = Diagnostics::new();
+    let installer = Installer::new(
+        request,
+        inputs.data_dir(),
+        services,
+        tell,
+        stop,
+        runtime.clone(),
+    );
+    let Some(mut installer) = installer.map_err(|d| diags.push(d)).ok() else {
+        return Err(EngineError::Diagnostics(all(&diags, &sources)));
+    };
+    let (loaded, found) = config::load_with(&request.dir, &sources, &inputs, &mut installer);
+    diags.append(found);
+    installer.keep(&mut diags);
+    if installer.stopped() {
+        return Err(EngineError::Cancelled);
+    }
+    if diags.has_errors() {
+        return Err(EngineError::Diagnostics(all(&diags, &sources)));
+    }
+    let installed = Installed {
+        modules: loaded.root.all().len() - 1,
+        diagnostics: all(&diags, &sources),
+        ..Installed::default()
+    };
+    Ok((loaded.root, installed))
+}
+
+fn all(diags: &Diagnostics, sources: &SourceMap) -> Vec<Diagnostic> {
+    told::tell_all(diags.iter(), sources, &Secrets::default())
+}
+
+/// The registries, with what the CLI configuration and the environment say of them.
+fn services(places: &Places, around: &Surroundings) -> Result<Services, FetchError> {
+    let said = &places.registries;
+    let number =
+        |name: &str| -> Option<u32> { around.variables.get(name)?.to_str()?.trim().parse().ok() };
+    let mut limits = Limits::default();
+    if let Some(retries) = number("TF_REGISTRY_DISCOVERY_RETRY").or(said.retries) {
+        limits.retries = retries.min(100);
+    }
+    if let Some(seconds) = number("TF_REGISTRY_CLIENT_TIMEOUT").or(said.answer_s) {
+        limits.answer = Duration::from_secs(u64::from(seconds.max(1)));
+    }
+    if let Some(retries) = number("TF_PROVIDER_DOWNLOAD_RETRY") {
+        limits.download_retries = retries.min(100);
+    }
+    if let Some(seconds) = number("FLIGHTDECK_DOWNLOAD_STALL_S") {
+        limits.stall = Duration::from_secs(u64::from(seconds.max(1)));
+    }
+    let http = Http::new(AGENT, config::LANGUAGE_VERSION, limits)?;
+    let helper = said.helper.as_ref().map(|(name, args)| Helper {
+        name: name.clone(),
+        program: helper(places, name),
+        args: args.clone(),
+    });
+    let credentials = Credentials::new(around.variables.clone(), said.tokens.clone(), helper);
+    Ok(Services::new(http, credentials, said.hosts.clone()))
+}
+
+/// The program of a credentials helper: in the first of the folders for plugins that has it.
+fn helper(places: &Places, name: &str) -> PathBuf {
+    let program = format!("terraform-credentials-{name}");
+    let folders = places
+        .mirrors
+        .iter()
+        .map(|mirror| mirror.path.join(&program));
+    let mut found = folders.filter(|path| path.is_file());
+    found
+        .next()
+        .unwrap_or_else(|| Path::new(&program).to_owned())
+}
+
+/// Words without a place in the configuration.
+fn plain(severity: Severity, summary: &str, detail: String) -> Diagnostic {
+    Diagnostic {
+        severity,
+        summary: summary.to_owned(),
+        detail,
+        address: None,
+        range: None,
+        snippet: None,
+        further: None,
+        intent: None,
+    }
+}

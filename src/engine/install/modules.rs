@@ -1,0 +1,385 @@
+//! Modules, installed while the configuration is read: which ones a module calls is known once it
+//! is there. Owns the manifest until it is written.
+
+use super::place::{copy, remove};
+use super::{Request, Step, Tell};
+use fetch::{FetchError, Packages as Fetcher, Services, expand};
+use lang::config::{
+    self, Asked, Manifest, ModuleSource, Record, RegistryModule, RemoteModule, Version,
+    VersionConstraint,
+};
+use lang::diag::{Diagnostic, Diagnostics};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+/// Installs what is asked for and is not there.
+pub(super) struct Installer<'a> {
+    root: PathBuf,
+    /// The folder of the modules, seen from the root.
+    folder: PathBuf,
+    manifest: Manifest,
+    before: Manifest,
+    services: &'a Services,
+    upgrade: bool,
+    /// Packages that came in this run, by address: a second call copies them.
+    fetched: HashMap<String, PathBuf>,
+    versions: HashMap<String, Vec<String>>,
+    tell: Tell,
+    stop: CancellationToken,
+    runtime: Handle,
+}
+
+/// A package that is to be had.
+struct Package {
+    /// Its address, with the directory within.
+    remote: RemoteModule,
+    token: Option<String>,
+    version: Option<Version>,
+}
+
+type Told<T> = Result<T, Box<Diagnostic>>;
+
+fn told<T>(asked: &Asked<'_>, summary: &str, detail: String) -> Told<T> {
+    Err(Box::new(Diagnostic::error(summary, detail).at(asked.span)))
+}
+
+impl<'a> Installer<'a> {
+    pub(super) fn new(
+        request: &Request,
+        data: &Path,
+        services: &'a Services,
+        tell: Tell,
+        stop: CancellationToken,
+        runtime: Handle,
+    ) -> Result<Self, Diagnostic> {
+        let folder = config::modules_dir(Path::new(""), data);
+        let at = request.dir.join(&folder);
+        let before = Manifest::read(&at).map_err(|why| {
+            let file = at.join(config::MANIFEST);
+            Diagnostic::error(
+                "Unreadable modules manifest",
+                format!(
+                    "The manifest of the installed modules, {}, cannot be used: {why}. Remove the file: all modules are installed anew then.",
+                    file.display()
+                ),
+            )
+        })?;
+        let mut manifest = before.clone();
+        let root = Record {
+            source: String::new(),
+            version: None,
+            dir: ".".to_owned(),
+        };
+        manifest.records.insert(String::new(), root);
+        Ok(Self {
+            root: request.dir.clone(),
+            folder,
+            manifest,
+            before,
+            services,
+            upgrade: request.upgrade,
+            fetched: HashMap::new(),
+            versions: HashMap::new(),
+            tell,
+            stop,
+            runtime,
+        })
+    }
+
+    /// Whether it was ended from outside.
+    pub(super) fn stopped(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    /// Writes the manifest, where there are modules at all and it says something new.
+    pub(super) fn keep(&self, diags: &mut Diagnostics) {
+        let none = self.manifest.records.len() == 1 && self.before.records.is_empty();
+        if none || self.manifest == self.before {
+            return;
+        }
+        let folder = self.root.join(&self.folder);
+        let file = folder.join(config::MANIFEST);
+        let write = || -> std::io::Result<()> {
+            use std::io::Write as _;
+            std::fs::create_dir_all(&folder)?;
+            let mut new = tempfile::NamedTempFile::new_in(&folder)?;
+            new.write_all(self.manifest.text().as_bytes())?;
+            // As whoever made the folder would make the file.
+            use std::os::unix::fs::PermissionsExt as _;
+            new.as_file()
+                .set_permissions(std::fs::Permissions::from_mode(0o644))?;
+            new.persist(&file)?;
+            Ok(())
+        };
+        if let Err(error) = write() {
+            let detail = format!("{} could not be written: {error}.", file.display());
+            diags.push(Diagnostic::error(
+                "Failed to update the modules manifest",
+                detail,
+            ));
+        }
+    }
+
+    /// What is known of a module and still holds.
+    fn standing(&self, asked: &Asked<'_>, source: &str) -> Option<Record> {
+        let record = self.manifest.records.get(&asked.key)?;
+        let fits = match (&record.version, asked.version) {
+            (Some(version), Some(wanted)) => wanted.allows(version),
+            (None, Some(_)) => false,
+            (_, None) => true,
+        };
+        let good = !self.upgrade
+            && record.source == source
+            && fits
+            && self.root.join(&record.dir).is_dir();
+        good.then(|| record.clone())
+    }
+
+    fn forget(&mut self, key: &str) {
+        let below = format!("{key}.");
+        let records = &mut self.manifest.records;
+        records.retain(|known, _| known != key && !known.starts_with(&below));
+    }
+
+    fn wait<T>(&self, work: impl Future<Output = Result<T, FetchError>>) -> Result<T, FetchError> {
+        let stop = self.stop.clone();
+        self.runtime.block_on(async move {
+            tokio::select! { biased;
+                () = stop.cancelled() => Err(FetchError::Cancelled),
+                done = work => done,
+            }
+        })
+    }
+
+    fn install(&mut self, asked: &Asked<'_>) -> Told<(String, Option<Version>)> {
+        let package = match asked.source {
+            ModuleSource::Remote(remote) => Package {
+                remote: remote.clone(),
+                token: None,
+                version: None,
+            },
+            ModuleSource::Registry(module) => self.in_registry(asked, module)?,
+            ModuleSource::Local(_) => {
+                return told(
+                    asked,
+                    "Unreadable module directory",
+                    "A path is not fetched.".to_owned(),
+                );
+            }
+        };
+        (self.tell)(Step::ModuleFetching {
+            module: asked.key.clone(),
+            source: match asked.source {
+                ModuleSource::Registry(module) => module.package(),
+                _ => package.remote.package.clone(),
+            },
+            version: package.version.as_ref().map(Version::to_string),
+        });
+        let to = self.root.join(&self.folder).join(&asked.key);
+        self.fetch(asked, &package, &to)?;
+        let dir = expand(&to, &package.remote.subdir).or_else(|e| {
+            let subdir = &package.remote.subdir;
+            let detail = format!(
+                "The package of module \"{}\", {}, has no directory \"{subdir}\" that could be used: {e}.",
+                asked.name, package.remote.package
+            );
+            told(asked, "Module subdirectory not found", detail)
+        })?;
+        let inner = dir.strip_prefix(&to).unwrap_or(Path::new(""));
+        let shown = self.folder.join(&asked.key).join(inner);
+        Ok((
+            shown.to_string_lossy().trim_end_matches('/').to_owned(),
+            package.version,
+        ))
+    }
+
+    fn fetch(&mut self, asked: &Asked<'_>, package: &Package, to: &Path) -> Told<()> {
+        let address = &package.remote.package;
+        let failed = |why: String| {
+            let detail = format!(
+                "The package of module \"{}\" could not be fetched from {address}: {why}.",
+                asked.name
+            );
+            told(asked, "Failed to download module", detail)
+        };
+        if let Err(e) = remove(to) {
+            return failed(format!("{} is in the way: {e}", to.display()));
+        }
+        if let Some(other) = self.fetched.get(address).filter(|other| other.is_dir()) {
+            return copy(other, to).or_else(|e| failed(e.to_string()));
+        }
+        let (tell, what) = (self.tell.clone(), asked.key.clone());
+        let on_bytes = move |done, total| {
+            tell(Step::Bytes {
+                what: what.clone(),
+                done,
+                total,
+            });
+        };
+        let fetcher = Fetcher::new(self.services.http());
+        let fetching = fetcher.fetch(address, package.token.as_deref(), to, &on_bytes);
+        match self.wait(fetching) {
+            Ok(()) => {
+                self.fetched.insert(address.clone(), to.to_owned());
+                Ok(())
+            }
+            Err(error) => failed(error.to_string()),
+        }
+    }
+
+    fn in_registry(&mut self, asked: &Asked<'_>, module: &RegistryModule) -> Told<Package> {
+        let version = self.version(asked, module)?;
+        let names = [&*module.namespace, &module.name, &module.system];
+        let text = version.to_string();
+        let located = self.services.module_location(&module.host, names, &text);
+        let location = self.wait(located).or_else(|error| {
+            let detail = format!(
+                "The registry {} does not say where version {text} of {} is: {error}.",
+                module.host,
+                module.package()
+            );
+            told(asked, "Error accessing remote module registry", detail)
+        })?;
+        let remote = RemoteModule::parse(&location.source).or_else(|error| {
+            let detail = format!(
+                "The registry {} says that version {text} of {} is at \"{}\", which is no address of a package: {error}.",
+                module.host,
+                module.package(),
+                location.source
+            );
+            told(asked, "Error accessing remote module registry", detail)
+        })?;
+        if remote.package.starts_with("file:") {
+            let detail = format!(
+                "The registry {} names a path of this machine for {}, which is none of its business.",
+                module.host,
+                module.package()
+            );
+            return told(asked, "Error accessing remote module registry", detail);
+        }
+        Ok(Package {
+            remote: remote.below(&module.subdir),
+            token: location.token,
+            version: Some(version),
+        })
+    }
+
+    /// The newest version that is wanted.
+    fn version(&mut self, asked: &Asked<'_>, module: &RegistryModule) -> Told<Version> {
+        let package = format!("{}/{}", module.host, module.package());
+        let texts = match self.versions.get(&package) {
+            Some(texts) => texts.clone(),
+            None => {
+                let names = [&*module.namespace, &module.name, &module.system];
+                let asking = self.services.module_versions(&module.host, names);
+                let texts = self
+                    .wait(asking)
+                    .or_else(|error| unlisted(asked, module, &error))?;
+                self.versions.insert(package, texts.clone());
+                texts
+            }
+        };
+        let mut all: Vec<Version> = texts.iter().filter_map(|text| text.parse().ok()).collect();
+        let wanted = asked.version.cloned().unwrap_or_default();
+        // One that is not released yet must be named exactly.
+        all.retain(|version| version.prerelease.is_empty() || names(&wanted, version));
+        all.sort();
+        let Some(newest) = all.last() else {
+            let detail = format!(
+                "The registry {} has no version of {}.",
+                module.host,
+                module.package()
+            );
+            return told(asked, "Module has no versions", detail);
+        };
+        match all.iter().rev().find(|version| wanted.allows(version)) {
+            Some(version) => Ok(version.clone()),
+            None => {
+                let detail = format!(
+                    "No version of {} that {} has is one of those that are wanted here. The newest there is {newest}.",
+                    module.package(),
+                    module.host
+                );
+                told(asked, "Unresolvable module version constraint", detail)
+            }
+        }
+    }
+}
+
+/// Whether a constraint is this version, and nothing else.
+fn names(wanted: &VersionConstraint, version: &Version) -> bool {
+    [format!("{version}"), format!("v{version}")]
+        .iter()
+        .filter_map(|text| text.parse::<VersionConstraint>().ok())
+        .any(|exact| exact == *wanted)
+}
+
+fn unlisted<T>(asked: &Asked<'_>, module: &RegistryModule, error: &FetchError) -> Told<T> {
+    let (package, host) = (module.package(), &module.host);
+    if let FetchError::NotFound(_) = error {
+        let detail = format!(
+            "The module {package} of the call \"{}\" is not in the registry {host}.",
+            asked.name
+        );
+        return told(asked, "Module not found", detail);
+    }
+    let detail = format!("The versions of {package} could not be had from {host}: {error}.");
+    told(asked, "Error accessing remote module registry", detail)
+}
+
+impl config::Packages for Installer<'_> {
+    fn place(&mut self, asked: &Asked<'_>, diags: &mut Diagnostics) -> Option<String> {
+        if self.stopped() {
+            return None;
+        }
+        // A name that is none is told elsewhere; it would be a path here.
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+        if asked.name.is_empty() || !asked.name.chars().all(plain) {
+            return None;
+        }
+        let source = asked.source.to_string();
+        if let ModuleSource::Local(path) = asked.source {
+            let dir = config::local(&self.root, asked, path, diags)?;
+            let known = self.manifest.records.get(&asked.key);
+            if known.is_none_or(|known| known.source != source) {
+                self.forget(&asked.key);
+            }
+            self.record(asked, source, dir.clone(), None);
+            return Some(dir);
+        }
+        if let Some(record) = self.standing(asked, &source) {
+            return Some(record.dir);
+        }
+        self.forget(&asked.key);
+        match self.install(asked) {
+            Ok((dir, version)) => {
+                (self.tell)(Step::ModuleInstalled {
+                    module: asked.key.clone(),
+                    dir: dir.clone(),
+                    version: version.as_ref().map(Version::to_string),
+                });
+                self.record(asked, source, dir.clone(), version);
+                Some(dir)
+            }
+            Err(_) if self.stopped() => None,
+            Err(diagnostic) => {
+                diags.push(*diagnostic);
+                None
+            }
+        }
+    }
+}
+
+impl Installer<'_> {
+    fn record(&mut self, asked: &Asked<'_>, source: String, dir: String, version: Option<Version>) {
+        let dir = if dir.is_empty() { ".".to_owned() } else { dir };
+        let record = Record {
+            source,
+            version,
+            dir,
+        };
+        self.manifest.records.insert(asked.key.clone(), record);
+    }
+}

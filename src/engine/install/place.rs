@@ -1,0 +1,84 @@
+//! How things come to lie in their places: locks that other tools honour, links, copies.
+
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long is waited for another one that installs the same package.
+const LOCK: Duration = Duration::from_secs(600);
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The lock of a package's place, which other tools honour.
+pub(super) async fn lock(to: &Path) -> std::io::Result<File> {
+    use nix::fcntl::{FcntlArg, fcntl};
+    let folder = to.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let mut name = to.file_name().unwrap_or_default().to_owned();
+    name.push(".lock");
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(folder.join(name))?;
+    let until = tokio::time::Instant::now() + LOCK;
+    loop {
+        let whole = nix::libc::flock {
+            l_type: nix::libc::F_WRLCK as i16,
+            l_whence: nix::libc::SEEK_SET as i16,
+            l_start: 0,
+            l_len: 0,
+            l_pid: 0,
+        };
+        match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole)) {
+            Ok(_) => return Ok(file),
+            Err(_) if tokio::time::Instant::now() < until => tokio::time::sleep(LOOK).await,
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+/// A link to a package in the place of whatever is there.
+pub(super) fn linked(package: &Path, to: &Path) -> std::io::Result<()> {
+    if let Some(folder) = to.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    remove(to)?;
+    std::os::unix::fs::symlink(std::path::absolute(package)?, to)
+}
+
+/// Takes away whatever is at a path; a link, not what it leads to.
+pub(super) fn remove(path: &Path) -> std::io::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() => std::fs::remove_dir_all(path),
+        Ok(_) => std::fs::remove_file(path),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(e),
+    }
+}
+
+/// A copy of a package, links as links.
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), Box<std::io::Error>> {
+    if std::fs::symlink_metadata(from)?.is_symlink() {
+        return Ok(std::os::unix::fs::symlink(std::fs::read_link(from)?, to)?);
+    }
+    std::fs::create_dir(to)?;
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(from.join(&folder))? {
+            let entry = entry?;
+            let inner = folder.join(entry.file_name());
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                std::fs::create_dir(to.join(&inner))?;
+                folders.push(inner);
+            } else if kind.is_symlink() {
+                let target = std::fs::read_link(entry.path())?;
+                std::os::unix::fs::symlink(target, to.join(&inner))?;
+            } else {
+                std::fs::copy(entry.path(), to.join(&inner))?;
+            }
+        }
+    }
+    Ok(())
+}

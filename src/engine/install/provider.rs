@@ -1,0 +1,393 @@
+//! One provider: its version chosen, its package had, checked and put where it belongs.
+
+use super::place::{linked, lock};
+use super::requirements::Need;
+use super::sources::{Listed, Package, Source, sources};
+use super::{Step, Tell};
+use crate::engine::plugin::find::{HashCache, LockEntry, Places, ProviderAddress, platform};
+use crate::engine::words::DEFAULT_HOST;
+use fetch::{Checks, FetchError, Policy, Services};
+use semver::Version;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What all providers of a run share.
+pub(super) struct Shared {
+    pub(super) places: Places,
+    pub(super) services: Services,
+    pub(super) upgrade: bool,
+    pub(super) tell: Tell,
+    /// Whether a signature must be there even where the default registry names no key.
+    pub(super) strict: bool,
+    pub(super) expired_is_wrong: bool,
+    pub(super) cache: HashCache,
+}
+
+/// A provider that is there.
+#[derive(Debug, Clone)]
+pub(super) struct Done {
+    pub(super) version: Version,
+    pub(super) hashes: BTreeSet<String>,
+    /// Whether hashes for other kinds of machines are known.
+    pub(super) complete: bool,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Why it is not: summary and detail.
+pub(super) type Trouble = (&'static str, String);
+
+pub(super) struct Job {
+    pub(super) shared: Arc<Shared>,
+    pub(super) address: ProviderAddress,
+    pub(super) need: Need,
+    /// What the lock file has for it.
+    pub(super) locked: Option<LockEntry>,
+}
+
+impl Job {
+    pub(super) async fn run(self) -> Result<Done, Trouble> {
+        let locked = self.locked.as_ref().filter(|_| !self.shared.upgrade);
+        if let Some(entry) = locked
+            && !self.need.constraints.allow(&entry.version)
+        {
+            let detail = format!(
+                "The lock file has {} in version {}, and {} is wanted. `flightdeck init --upgrade` takes another version.",
+                self.address, entry.version, self.need.constraints
+            );
+            return Err((UNFIT, detail));
+        }
+        (self.shared.tell)(Step::ProviderSought {
+            provider: self.address.to_string(),
+            constraints: self.need.constraints.to_string(),
+            locked: locked.map(|entry| entry.version.to_string()),
+        });
+        let (version, lists) = match locked {
+            Some(entry) => (entry.version.clone(), Vec::new()),
+            None => self.choose().await?,
+        };
+        let warnings = lists.iter().flat_map(|l| l.warnings.clone()).collect();
+        let base = self.shared.places.workspace.clone();
+        if let Some(done) = self.there(&base, &version, warnings).await {
+            (self.shared.tell)(Step::ProviderReused {
+                provider: self.address.to_string(),
+                version: version.to_string(),
+            });
+            return Ok(done);
+        }
+        let from = match lists.is_empty() {
+            true => sources(&self.shared.places, &self.address),
+            false => {
+                let has = |list: &&Listed| list.versions.contains(&version);
+                lists.iter().filter(has).map(|l| l.source.clone()).collect()
+            }
+        };
+        let mut done = self.install(&version, &from).await?;
+        done.warnings = lists.into_iter().flat_map(|l| l.warnings).collect();
+        Ok(done)
+    }
+
+    /// The newest version that is wanted, and what each place has.
+    async fn choose(&self) -> Result<(Version, Vec<Listed>), Trouble> {
+        let mut lists = Vec::new();
+        for source in sources(&self.shared.places, &self.address) {
+            let list = source.list(&self.shared.services, &self.address).await;
+            lists.push(list.map_err(|error| {
+                let detail = format!(
+                    "The versions of {} could not be had from {}: {error}.",
+                    self.address,
+                    source.words(&self.address)
+                );
+                (UNKNOWN, detail)
+            })?);
+        }
+        let all: BTreeSet<&Version> = lists.iter().flat_map(|l| &l.versions).collect();
+        let fits = |version: &&&Version| self.need.constraints.allow(version);
+        if let Some(version) = all.iter().rev().find(fits) {
+            let version = (*version).clone();
+            return Ok((version, lists));
+        }
+        let asked: Vec<String> = lists
+            .iter()
+            .map(|l| l.source.words(&self.address))
+            .collect();
+        let asked = match asked.is_empty() {
+            true => "nowhere: the CLI configuration has no place for it".to_owned(),
+            false => asked.join(", "),
+        };
+        let detail = match all.last() {
+            None => format!(
+                "The provider {} is not known; it was looked for in {asked}.",
+                self.address
+            ),
+            Some(newest) => format!(
+                "No version of {} is one of those that are wanted ({}). The newest is {newest}; it was looked for in {asked}.",
+                self.address, self.need.constraints
+            ),
+        };
+        Err((UNKNOWN, detail))
+    }
+
+    /// What the lock file says the package of a version may be.
+    fn allowed(&self, version: &Version) -> Vec<String> {
+        let entry = self.locked.as_ref().filter(|e| e.version == *version);
+        let hashes = entry.map(|e| e.hashes.clone()).unwrap_or_default();
+        let known = |h: &String| h.starts_with("h1:") || h.starts_with("zh:");
+        hashes.into_iter().filter(known).collect()
+    }
+
+    fn package_dir(&self, base: &Path, version: &Version) -> PathBuf {
+        let ProviderAddress {
+            host,
+            namespace,
+            name,
+        } = &self.address;
+        base.join(host.as_deref().unwrap_or_default())
+            .join(namespace)
+            .join(name)
+            .join(version.to_string())
+            .join(platform())
+    }
+
+    /// What is there already, where it is what the lock file says.
+    async fn there(&self, base: &Path, version: &Version, warnings: Vec<String>) -> Option<Done> {
+        let allowed = self.allowed(version);
+        let dir = self.package_dir(base, version);
+        if !dir.is_dir() || !allowed.iter().any(|h| h.starts_with("h1:")) {
+            return None;
+        }
+        let shared = self.shared.clone();
+        let hash = tokio::task::spawn_blocking(move || shared.cache.package(&dir)).await;
+        let hash = hash.ok()?.ok()?;
+        allowed.contains(&hash).then(|| Done {
+            version: version.clone(),
+            hashes: allowed.into_iter().collect(),
+            complete: true,
+            warnings,
+        })
+    }
+
+    async fn install(&self, version: &Version, from: &[Source]) -> Result<Done, Trouble> {
+        let own = self.shared.places.workspace.clone();
+        let Some(cache) = self.shared.places.cache.clone() else {
+            return self.install_into(&own, version, from).await;
+        };
+        let done = match self.there(&cache, version, Vec::new()).await {
+            Some(done) => done,
+            None => match self.taken(&cache, version).await {
+                Some(done) => done,
+                None => self.install_into(&cache, version, from).await?,
+            },
+        };
+        let (package, link) = (
+            self.package_dir(&cache, version),
+            self.package_dir(&own, version),
+        );
+        linked(&package, &link).map_err(|e| self.failed(version, &e.to_string()))?;
+        (self.shared.tell)(Step::ProviderInstalled {
+            provider: self.address.to_string(),
+            version: version.to_string(),
+            from: format!("the plugin cache {}", cache.display()),
+            signed_by: None,
+        });
+        Ok(done)
+    }
+
+    /// What is in the cache, where it is taken without a word of it in the lock file.
+    async fn taken(&self, cache: &Path, version: &Version) -> Option<Done> {
+        let dir = self.package_dir(cache, version);
+        if !self.shared.places.may_break_lock || !self.allowed(version).is_empty() || !dir.is_dir()
+        {
+            return None;
+        }
+        let shared = self.shared.clone();
+        let hash = tokio::task::spawn_blocking(move || shared.cache.package(&dir)).await;
+        Some(Done {
+            version: version.clone(),
+            hashes: [hash.ok()?.ok()?].into(),
+            complete: false,
+            warnings: Vec::new(),
+        })
+    }
+
+    fn failed(&self, version: &Version, why: &str) -> Trouble {
+        (
+            FAILED,
+            format!("{} {version} could not be installed: {why}.", self.address),
+        )
+    }
+
+    /// The package of the first place that has it.
+    async fn first<'s>(
+        &self,
+        version: &Version,
+        from: &'s [Source],
+    ) -> Result<(&'s Source, Package), Trouble> {
+        let mut found = None;
+        for source in from {
+            let package = source
+                .package(&self.shared.services, &self.address, version)
+                .await;
+            let package = package.map_err(|e| {
+                self.failed(
+                    version,
+                    &format!("{} said: {e}", source.words(&self.address)),
+                )
+            })?;
+            if let Some(package) = package {
+                found = Some((source, package));
+                break;
+            }
+        }
+        let Some(found) = found else {
+            let asked: Vec<String> = from.iter().map(|s| s.words(&self.address)).collect();
+            let why = format!(
+                "there is no package of it for {} in {}",
+                platform(),
+                asked.join(", ")
+            );
+            return Err(self.failed(version, &why));
+        };
+        Ok(found)
+    }
+
+    async fn install_into(
+        &self,
+        base: &Path,
+        version: &Version,
+        from: &[Source],
+    ) -> Result<Done, Trouble> {
+        let (source, package) = self.first(version, from).await?;
+        let to = self.package_dir(base, version);
+        let _lock = lock(&to)
+            .await
+            .map_err(|e| self.failed(version, &e.to_string()))?;
+        (self.shared.tell)(Step::ProviderFetching {
+            provider: self.address.to_string(),
+            version: version.to_string(),
+            from: source.words(&self.address),
+        });
+        let allowed = self.allowed(version);
+        let (h1, checked, vouched, signer) = match package {
+            Package::Unpacked(dir) => {
+                let h1 = self.link_package(&dir, &to, &allowed).await;
+                let h1 = h1.map_err(|why| self.failed(version, &why))?;
+                (h1, BTreeSet::new(), BTreeSet::new(), None)
+            }
+            Package::Packed(package) => {
+                let obtained = self.unpack(&package, &to, &allowed).await;
+                let obtained = obtained.map_err(|e| self.failed(version, &e.to_string()))?;
+                let mut vouched = obtained.vouched;
+                let is_mirrored = matches!(package.checks, Checks::Hashes { .. });
+                if is_mirrored && self.must_be_signed() {
+                    vouched.clear();
+                }
+                (obtained.h1, obtained.checked, vouched, obtained.signer)
+            }
+        };
+        (self.shared.tell)(Step::ProviderInstalled {
+            provider: self.address.to_string(),
+            version: version.to_string(),
+            from: source.words(&self.address),
+            signed_by: signer.as_ref().map(|s| s.key.clone()),
+        });
+        let mut warnings = Vec::new();
+        if let Some(signer) = signer.filter(|s| s.expired) {
+            warnings.push(format!("the key {} that signed it is expired", signer.key));
+        }
+        let own: BTreeSet<String> = [h1.clone()].into_iter().chain(checked).collect();
+        let before: BTreeSet<String> = allowed.into_iter().collect();
+        let complete = !vouched.is_empty() || (!before.is_empty() && before != own);
+        Ok(Done {
+            version: version.clone(),
+            hashes: own.into_iter().chain(before).chain(vouched).collect(),
+            complete,
+            warnings,
+        })
+    }
+
+    fn must_be_signed(&self) -> bool {
+        self.shared.strict || self.address.host.as_deref() != Some(DEFAULT_HOST)
+    }
+
+    /// Has an archive unpacked to where it belongs. What is there already must be the same.
+    async fn unpack(
+        &self,
+        package: &fetch::ProviderPackage,
+        to: &Path,
+        allowed: &[String],
+    ) -> Result<fetch::Obtained, FetchError> {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let policy = Policy {
+            must_be_signed: self.must_be_signed(),
+            expired_is_wrong: self.shared.expired_is_wrong,
+            now: now.map_or(0, |d| d.as_secs()),
+        };
+        let (tell, what) = (self.shared.tell.clone(), self.address.to_string());
+        let on_bytes = move |done, total| {
+            tell(Step::Bytes {
+                what: what.clone(),
+                done,
+                total,
+            });
+        };
+        let http = self.shared.services.http();
+        let file = |source| FetchError::File {
+            path: to.to_owned(),
+            source,
+        };
+        if std::fs::symlink_metadata(to).is_err() {
+            return package.obtain(http, to, allowed, policy, &on_bytes).await;
+        }
+        let folder = to.parent().unwrap_or(Path::new("."));
+        let room = tempfile::Builder::new()
+            .prefix(".fetching-")
+            .tempdir_in(folder)
+            .map_err(file)?;
+        let new = room.path().join("package");
+        let obtained = package
+            .obtain(http, &new, allowed, policy, &on_bytes)
+            .await?;
+        let (shared, there) = (self.shared.clone(), to.to_owned());
+        let hash = tokio::task::spawn_blocking(move || shared.cache.package(&there)).await;
+        match hash.ok().and_then(Result::ok) {
+            Some(hash) if hash == obtained.h1 => Ok(obtained),
+            _ if std::fs::remove_dir(to).is_ok() => {
+                // It was empty.
+                std::fs::rename(&new, to).map_err(file)?;
+                Ok(obtained)
+            }
+            _ => Err(FetchError::Checksum {
+                what: to.display().to_string(),
+                why: "what is there is another package than the one that came; remove it if nobody needs what is changed there".to_owned(),
+            }),
+        }
+    }
+
+    /// Links to a package that lies unpacked elsewhere.
+    async fn link_package(
+        &self,
+        package: &Path,
+        to: &Path,
+        allowed: &[String],
+    ) -> Result<String, String> {
+        let (shared, dir) = (self.shared.clone(), package.to_owned());
+        let hash = tokio::task::spawn_blocking(move || shared.cache.package(&dir)).await;
+        let hash = hash
+            .map_err(|e| e.to_string())?
+            .map_err(|e| e.to_string())?;
+        let mut known = allowed.iter().filter(|h| h.starts_with("h1:")).peekable();
+        if known.peek().is_some() && !known.any(|h| *h == hash) {
+            return Err(format!(
+                "{} is {hash}, which is none of the hashes that the lock file has for this version; where another package is meant, take its block out of the lock file",
+                package.display()
+            ));
+        }
+        linked(package, to).map_err(|e| e.to_string())?;
+        Ok(hash)
+    }
+}
+
+const UNKNOWN: &str = "Failed to query available provider packages";
+const UNFIT: &str = "Locked provider version does not fit";
+const FAILED: &str = "Failed to install provider";

@@ -1,0 +1,251 @@
+//! All providers that are needed, side by side, and the lock file that is agreed on then. Owns the
+//! lock file until it is written.
+
+use super::provider::{Done, Job, Shared};
+use super::requirements::Needs;
+use super::{Lockfile, Request, Step, Tell, plain};
+use crate::engine::error::EngineError;
+use crate::engine::plugin::find::{
+    HashCache, LockEntry, LockFile, Places, ProviderAddress, Surroundings,
+};
+use crate::engine::words::{DEFAULT_HOST, Diagnostic, Severity};
+use fetch::{Locked, Services, constraints, lock_text};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// How many packages come at a time.
+const AT_A_TIME: usize = 8;
+/// The registry whose providers have a twin of the same name in the default one.
+const OTHER: &str = "registry.terraform.io";
+
+/// Installs all that is needed, and writes the lock file. The answer is how many there are, and
+/// warnings.
+pub(super) async fn providers(
+    request: &Request,
+    needs: Needs,
+    (places, around, services): (Places, &Surroundings, Services),
+    tell: Tell,
+    stop: CancellationToken,
+) -> Result<(usize, Vec<Diagnostic>), EngineError> {
+    let before = LockFile::read(&request.dir).map_err(|e| EngineError::Refused(e.to_string()))?;
+    let mut warnings = Vec::new();
+    let locks = locks(&before, &needs, &mut warnings);
+    let is_true = |name: &str| around.variables.get(name).is_some_and(|v| v == "true");
+    let skipped = |address: &ProviderAddress| {
+        let mut own = places.reattach.keys().chain(places.overrides.keys());
+        own.any(|a| address.matches(a))
+    };
+    let (left, needs): (Needs, Needs) = needs.into_iter().partition(|(a, _)| skipped(a));
+    if !left.is_empty() {
+        let names: Vec<String> = left.keys().map(ToString::to_string).collect();
+        let detail = format!(
+            "TF_REATTACH_PROVIDERS or dev_overrides say where these providers are, and nothing is installed for them: {}.",
+            names.join(", ")
+        );
+        warnings.push(plain(Severity::Warning, "Development overrides", detail));
+    }
+    let shared = Arc::new(Shared {
+        strict: is_true("OPENTOFU_ENFORCE_GPG_VALIDATION"),
+        expired_is_wrong: is_true("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
+        upgrade: request.upgrade,
+        cache: HashCache::in_memory(),
+        places,
+        services,
+        tell: tell.clone(),
+    });
+    let jobs = needs.iter().map(|(address, need)| Job {
+        shared: shared.clone(),
+        address: address.clone(),
+        need: need.clone(),
+        locked: locks.get(address).cloned(),
+    });
+    let done = all(jobs.collect(), &stop).await?;
+    for (address, done) in &done {
+        for warning in &done.warnings {
+            let detail = format!("{address}: {warning}.");
+            warnings.push(plain(Severity::Warning, "A word about a provider", detail));
+        }
+    }
+    keep(request, &before, &needs, &done, &tell, &mut warnings)?;
+    Ok((done.len(), warnings))
+}
+
+/// What is locked, by provider; a provider of the other registry stands for its twin in the default
+/// one, in its version, with no word of what its package is.
+fn locks(
+    before: &LockFile,
+    needs: &Needs,
+    warnings: &mut Vec<Diagnostic>,
+) -> BTreeMap<ProviderAddress, LockEntry> {
+    let mut locks: BTreeMap<ProviderAddress, LockEntry> = before
+        .iter()
+        .map(|(address, entry)| (address.clone(), entry.clone()))
+        .collect();
+    let mut twins = Vec::new();
+    for (address, entry) in before.iter() {
+        let twin = address.on(DEFAULT_HOST);
+        let is_other = address.host.as_deref() == Some(OTHER) && address.namespace == "hashicorp";
+        if is_other && needs.contains_key(&twin) && !locks.contains_key(&twin) {
+            twins.push(format!("{address} → {twin}"));
+            let entry = LockEntry {
+                hashes: Vec::new(),
+                ..entry.clone()
+            };
+            locks.insert(twin, entry);
+        }
+    }
+    if !twins.is_empty() {
+        let detail = format!(
+            "These providers are taken in the versions that the lock file has for others of the same name: {}.",
+            twins.join(", ")
+        );
+        let summary = "Dependency lock file entries automatically updated";
+        warnings.push(plain(Severity::Warning, summary, detail));
+    }
+    locks
+}
+
+/// Carries out the jobs, so many at a time. What is wrong with one stops no other.
+async fn all(
+    jobs: Vec<Job>,
+    stop: &CancellationToken,
+) -> Result<BTreeMap<ProviderAddress, Done>, EngineError> {
+    let room = Arc::new(Semaphore::new(AT_A_TIME));
+    let mut running = JoinSet::new();
+    for job in jobs {
+        let (room, address) = (room.clone(), job.address.clone());
+        running.spawn(async move {
+            let _place = room.acquire_owned().await;
+            (address, job.run().await)
+        });
+    }
+    let (mut done, mut wrong) = (BTreeMap::new(), BTreeMap::new());
+    loop {
+        let next = tokio::select! { biased;
+            () = stop.cancelled() => {
+                // What is fetched is thrown away; what is put in its place is there whole.
+                running.shutdown().await;
+                return Err(EngineError::Cancelled);
+            }
+            next = running.join_next() => next,
+        };
+        match next {
+            None => break,
+            Some(Ok((address, Ok(found)))) => drop(done.insert(address, found)),
+            Some(Ok((address, Err(trouble)))) => drop(wrong.insert(address, trouble)),
+            Some(Err(source)) => {
+                return Err(EngineError::Task {
+                    what: "installing the providers",
+                    source: Arc::new(source),
+                });
+            }
+        }
+    }
+    if wrong.is_empty() {
+        return Ok(done);
+    }
+    let told = wrong.into_values();
+    let told = told.map(|(summary, detail)| plain(Severity::Error, summary, detail));
+    Err(EngineError::Diagnostics(told.collect()))
+}
+
+/// Writes the lock file, where there is something new to say.
+fn keep(
+    request: &Request,
+    before: &LockFile,
+    needs: &Needs,
+    done: &BTreeMap<ProviderAddress, Done>,
+    tell: &Tell,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<(), EngineError> {
+    let same_versions = before.iter().count() == done.len()
+        && done.iter().all(|(address, done)| {
+            before
+                .get(address)
+                .is_some_and(|e| e.version == done.version)
+        });
+    let same_hashes = done.iter().all(|(address, done)| {
+        let known = before.get(address).map(|e| e.hashes.iter().collect());
+        known.is_some_and(|known: std::collections::BTreeSet<_>| {
+            known == done.hashes.iter().collect()
+        })
+    });
+    if (same_versions && same_hashes) || (done.is_empty() && !before.exists()) {
+        return Ok(());
+    }
+    if request.lockfile == Lockfile::ReadOnly {
+        if !same_versions {
+            return Err(EngineError::Refused(
+                "the lock file would have to change, and --lockfile=readonly forbids it: other providers or versions are needed than it has. Run `flightdeck init` without that flag, and commit the lock file".to_owned(),
+            ));
+        }
+        let detail =
+            "Further hashes of packages were found; with --lockfile=readonly they are not written.";
+        let summary = "Lock file not updated";
+        warnings.push(plain(Severity::Warning, summary, detail.to_owned()));
+        return Ok(());
+    }
+    let locked: Vec<Locked> = done
+        .iter()
+        .map(|(address, done)| {
+            let texts = needs
+                .get(address)
+                .map(|n| n.texts.clone())
+                .unwrap_or_default();
+            Locked {
+                host: address.host.clone().unwrap_or_default(),
+                namespace: address.namespace.clone(),
+                name: address.name.clone(),
+                version: done.version.clone(),
+                constraints: constraints(texts.iter().map(String::as_str)).unwrap_or_default(),
+                hashes: done.hashes.clone(),
+            }
+        })
+        .collect();
+    write(&before.path, &lock_text(&locked)).map_err(|e| {
+        EngineError::Refused(format!(
+            "the lock file {} could not be written: {e}",
+            before.path.display()
+        ))
+    })?;
+    tell(Step::Locked {
+        file: before
+            .path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+    });
+    let lonely: Vec<String> = done
+        .iter()
+        .filter(|(_, done)| !done.complete)
+        .map(|(address, _)| address.short())
+        .collect();
+    if !lonely.is_empty() {
+        let detail = format!(
+            "Of these providers the hash for this kind of machine alone is known: {}. On another kind the lock file refuses them; `tofu providers lock` adds further hashes.",
+            lonely.join(", ")
+        );
+        let summary = "Incomplete lock file information for providers";
+        warnings.push(plain(Severity::Warning, summary, detail));
+    }
+    Ok(())
+}
+
+/// Puts a text in the place of a file, whole or not at all.
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    new.write_all(text.as_bytes())?;
+    new.as_file()
+        .set_permissions(std::fs::Permissions::from_mode(0o644))?;
+    new.as_file().sync_all()?;
+    new.persist(path)?;
+    Ok(())
+}

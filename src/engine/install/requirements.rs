@@ -1,0 +1,135 @@
+//! Which providers are needed, and in which versions: by the configuration, and by the state.
+
+use crate::engine::plugin::find::{Constraints, ProviderAddress};
+use crate::engine::words::{ConfigKey, DEFAULT_HOST};
+use crate::engine::workspace::provider_addr;
+use lang::config::Module;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The host of what is part of the language.
+const BUILTIN: &str = "terraform.io";
+/// The host of what is part of this program.
+const BUNDLED: &str = "flightdeck.internal";
+/// The registry of the language's other tool; the default one is meant in its place.
+const OTHER: &str = "registry.terraform.io";
+
+/// What is wanted of one provider.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Need {
+    pub(super) constraints: Constraints,
+    /// As they are written, in all modules.
+    pub(super) texts: Vec<String>,
+}
+
+pub(super) type Needs = BTreeMap<ProviderAddress, Need>;
+
+/// What a configuration and a state need; `in_state` has provider configurations as a state names
+/// them. The second answer is what is wrong with it.
+pub(super) fn needs(root: &Module, in_state: &BTreeSet<String>) -> (Needs, Vec<String>) {
+    let mut needs = Needs::new();
+    let mut wrong = Vec::new();
+    for address in provider_addr::addresses(root) {
+        if let Ok(address) = address.parse() {
+            needs.entry(address).or_default();
+        }
+    }
+    for module in root.all() {
+        let required = module
+            .required_providers
+            .iter()
+            .flat_map(|(name, r)| r.versions.iter().map(move |(text, _)| (name, text)));
+        let blocks = module.providers.iter();
+        let blocks = blocks.filter_map(|p| Some((&p.name, &p.version.as_ref()?.0)));
+        for (name, text) in required.chain(blocks) {
+            let address = provider_addr::address_of(module, name);
+            let Ok(address) = address.parse::<ProviderAddress>() else {
+                continue;
+            };
+            let need = needs.entry(address).or_default();
+            match Constraints::parse(text) {
+                Ok(more) => {
+                    need.constraints.extend(more);
+                    need.texts.push(text.to_string());
+                }
+                Err(error) => wrong.push(format!("{name}: {error}")),
+            }
+        }
+    }
+    for text in in_state {
+        let key = ConfigKey::parse(text);
+        let Some(address) = key.and_then(|key| key.address.parse::<ProviderAddress>().ok()) else {
+            continue;
+        };
+        // Where nobody says otherwise the other registry's is the same one.
+        let other = address.host.as_deref() == Some(OTHER) && !needs.contains_key(&address);
+        let address = if other {
+            address.on(DEFAULT_HOST)
+        } else {
+            address
+        };
+        needs.entry(address).or_default();
+    }
+    needs.retain(|address, _| {
+        let host = address.host.as_deref().unwrap_or_default();
+        host != BUNDLED && !(host == BUILTIN && address.namespace == "builtin")
+    });
+    for address in needs.keys().filter(|a| a.namespace == "-") {
+        wrong.push(format!(
+            "the state names the provider \"{}\" without a namespace, as very old versions did; say which one is meant with `tofu state replace-provider`",
+            address.name
+        ));
+    }
+    (needs, wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+    use super::*;
+    use lang::config::{Inputs, load_root};
+    use lang::source::SourceMap;
+
+    #[test]
+    fn what_is_needed_is_what_modules_and_the_state_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write(
+            "main.tf",
+            "terraform {\n  required_providers {\n    aws = { version = \">= 5.0\" }\n    own = { source = \"registry.terraform.io/acme/own\" }\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nmodule \"m\" {\n  source = \"./m\"\n}\nresource \"terraform_data\" \"x\" {}\n",
+        );
+        write(
+            "m/main.tf",
+            "terraform {\n  required_providers {\n    aws = { version = \"~> 5.1, != 5.2.0\" }\n  }\n}\nresource \"null_resource\" \"n\" {}\n",
+        );
+        let (loaded, diags) = load_root(dir.path(), &SourceMap::new(), &Inputs::default());
+        assert!(!diags.has_errors(), "{diags:?}");
+        let state = [
+            "provider[\"registry.terraform.io/hashicorp/random\"].west",
+            "module.m.provider[\"registry.terraform.io/acme/own\"]",
+            "provider[\"terraform.io/builtin/terraform\"]",
+        ];
+        let state = state.map(str::to_owned).into_iter().collect();
+        let (needs, wrong) = needs(&loaded.root, &state);
+        assert!(wrong.is_empty(), "{wrong:?}");
+        let names: Vec<String> = needs.keys().map(ToString::to_string).collect();
+        assert_eq!(
+            names,
+            [
+                "registry.opentofu.org/hashicorp/aws",
+                "registry.opentofu.org/hashicorp/null",
+                "registry.opentofu.org/hashicorp/random",
+                "registry.terraform.io/acme/own",
+            ]
+        );
+        let aws = &needs[&"registry.opentofu.org/hashicorp/aws".parse().unwrap()];
+        assert_eq!(aws.texts.len(), 2);
+        let state = ["provider[\"registry.terraform.io/-/aws\"]".to_owned()].into();
+        let (_, wrong) = super::needs(&loaded.root, &state);
+        assert!(wrong[0].contains("without a namespace"), "{wrong:?}");
+    }
+}

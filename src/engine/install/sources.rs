@@ -1,0 +1,164 @@
+//! Where the packages of one provider are to be had, in the order of asking: directories, mirrors,
+//! its own registry.
+
+use crate::engine::plugin::find::{
+    MethodKind, MirrorKind, Places, ProviderAddress, Seen, platform, scan,
+};
+use fetch::{Checks, FetchError, PackageLocation, Platform, Provider, ProviderPackage, Services};
+use semver::Version;
+use std::path::{Path, PathBuf};
+
+/// One place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    Directory(PathBuf),
+    Mirror { url: String, trust_all: bool },
+    Registry,
+}
+
+/// A package of a version.
+pub(super) enum Package {
+    /// It lies unpacked.
+    Unpacked(PathBuf),
+    /// It is an archive.
+    Packed(ProviderPackage),
+}
+
+/// What one place has of a provider.
+pub(super) struct Listed {
+    pub(super) source: Source,
+    pub(super) versions: Vec<Version>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// The places for a provider.
+pub(super) fn sources(places: &Places, address: &ProviderAddress) -> Vec<Source> {
+    if let Some(methods) = &places.methods {
+        let served = methods.iter().filter(|method| method.serves(address));
+        return served
+            .map(|method| match &method.kind {
+                MethodKind::Filesystem(path) => Source::Directory(path.clone()),
+                MethodKind::Network { url, trust_all } => Source::Mirror {
+                    url: url.clone(),
+                    trust_all: *trust_all,
+                },
+                MethodKind::Direct => Source::Registry,
+            })
+            .collect();
+    }
+    // What lies in one of the usual directories is taken from there alone.
+    let implied = places
+        .mirrors
+        .iter()
+        .filter(|m| m.kind == MirrorKind::Implied);
+    let has = |path: &Path| {
+        let seen = scan(path, address);
+        !seen.packages.is_empty() || !seen.archives.is_empty()
+    };
+    let local: Vec<Source> = implied
+        .filter(|mirror| has(&mirror.path))
+        .map(|mirror| Source::Directory(mirror.path.clone()))
+        .collect();
+    match local.is_empty() {
+        true => vec![Source::Registry],
+        false => local,
+    }
+}
+
+impl Source {
+    /// The place in words.
+    pub(super) fn words(&self, address: &ProviderAddress) -> String {
+        match self {
+            Self::Directory(path) => format!("the directory {}", path.display()),
+            Self::Mirror { url, .. } => format!("the mirror {url}"),
+            Self::Registry => {
+                format!(
+                    "the registry {}",
+                    address.host.as_deref().unwrap_or_default()
+                )
+            }
+        }
+    }
+
+    /// What there is of a provider; nothing where it is not known there.
+    pub(super) async fn list(
+        &self,
+        services: &Services,
+        address: &ProviderAddress,
+    ) -> Result<Listed, FetchError> {
+        let found = match self {
+            Self::Directory(path) => {
+                let Seen {
+                    packages, archives, ..
+                } = scan(path, address);
+                let unpacked = packages.into_iter().map(|p| p.version);
+                let packed = archives.into_iter().map(|(version, _)| version);
+                return Ok(Listed {
+                    source: self.clone(),
+                    versions: unpacked.chain(packed).collect(),
+                    warnings: Vec::new(),
+                });
+            }
+            Self::Mirror { url, .. } => services.mirrored_versions(url, provider(address)).await,
+            Self::Registry => services.provider_versions(provider(address)).await,
+        };
+        let found = match found {
+            Err(FetchError::NotFound(_)) => fetch::Versions::default(),
+            other => other?,
+        };
+        let versions = found.versions.iter();
+        Ok(Listed {
+            source: self.clone(),
+            versions: versions
+                .filter_map(|text| Version::parse(text).ok())
+                .collect(),
+            warnings: found.warnings,
+        })
+    }
+
+    /// The package of a version for this machine, where it is there.
+    pub(super) async fn package(
+        &self,
+        services: &Services,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Result<Option<Package>, FetchError> {
+        let (provider, text, machine) = (provider(address), version.to_string(), platform());
+        let (os, arch) = machine.split_once('_').unwrap_or((&machine, ""));
+        let platform = Platform { os, arch };
+        let found = match self {
+            Self::Directory(path) => {
+                let seen = scan(path, address);
+                let unpacked = seen.packages.into_iter().find(|p| p.version == *version);
+                let packed = seen.archives.into_iter().find(|(v, _)| v == version);
+                return Ok(match (unpacked, packed) {
+                    (Some(package), _) => Some(Package::Unpacked(package.directory)),
+                    (None, Some((_, path))) => Some(Package::Packed(ProviderPackage {
+                        location: PackageLocation::Archive(path),
+                        checks: Checks::None,
+                    })),
+                    (None, None) => None,
+                });
+            }
+            Self::Mirror { url, trust_all } => {
+                services
+                    .mirrored_package(url, provider, &text, platform, *trust_all)
+                    .await
+            }
+            Self::Registry => services.provider_package(provider, &text, platform).await,
+        };
+        match found {
+            Ok(package) => Ok(Some(Package::Packed(package))),
+            Err(FetchError::NotFound(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn provider(address: &ProviderAddress) -> Provider<'_> {
+    Provider {
+        host: address.host.as_deref().unwrap_or_default(),
+        namespace: &address.namespace,
+        name: &address.name,
+    }
+}

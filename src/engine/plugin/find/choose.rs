@@ -1,0 +1,88 @@
+//! Which of the packages that were found is taken: the newest one whose files may be trusted.
+
+use super::found::{Found, Origin};
+use super::layout::{Package, executable};
+use super::lock::LockEntry;
+use super::search::Search;
+use crate::engine::plugin::settings::{SpawnSpec, Start};
+use semver::Version;
+use std::collections::BTreeSet;
+
+impl Search<'_> {
+    /// The newest of the packages whose files are what the lock file says.
+    pub(super) fn choose(&mut self, mut packages: Vec<(Origin, Package)>) -> Option<Found> {
+        // Stable, so that of equal versions the one from the earlier place goes first.
+        packages.sort_by(|(_, a), (_, b)| b.version.cmp(&a.version));
+        let versions: BTreeSet<Version> = packages.iter().map(|(_, p)| p.version.clone()).collect();
+        for (origin, package) in packages {
+            let path = match executable(&package.directory, &package.address.name) {
+                Ok(path) => path,
+                Err(none) => {
+                    self.saw(&origin, none.to_string());
+                    continue;
+                }
+            };
+            let why = match self.lock.get(&package.address) {
+                None => self.newest_of(versions.len()),
+                Some(entry) => match self.verify(&package, entry) {
+                    Ok(checked) => {
+                        format!("locked to {} by the lock file; {checked}", entry.version)
+                    }
+                    Err(what) => {
+                        self.saw(&origin, format!("{}, but {what}", package.version));
+                        continue;
+                    }
+                },
+            };
+            return Some(Found {
+                address: package.address,
+                version: Some(package.version),
+                start: Some(Start::Spawn(SpawnSpec {
+                    executable: path,
+                    ..SpawnSpec::default()
+                })),
+                package: Some(package.directory),
+                origin,
+                why,
+            });
+        }
+        None
+    }
+
+    fn newest_of(&self, count: usize) -> String {
+        let allowed = if self.want.constraints.is_empty() {
+            String::new()
+        } else {
+            format!(" that {} allows", self.want.constraints)
+        };
+        if count == 1 {
+            format!("the only version there{allowed}")
+        } else {
+            format!("newest of {count} versions{allowed}")
+        }
+    }
+
+    fn verify(&self, package: &Package, entry: &LockEntry) -> Result<String, String> {
+        let known: Vec<&String> = entry
+            .hashes
+            .iter()
+            .filter(|h| h.starts_with("h1:"))
+            .collect();
+        if known.is_empty() {
+            return Ok(
+                "its files are not checked, since the lock file has no h1 hash for it".to_owned(),
+            );
+        }
+        let hash = self
+            .cache
+            .package(&package.directory)
+            .map_err(|e| e.to_string())?;
+        if known.contains(&&hash) {
+            return Ok("its files are those of the lock file".to_owned());
+        }
+        Err(format!(
+            "its files are not those of the lock file ({hash} is none of {} hashes there)",
+            known.len()
+        ))
+    }
+}

@@ -1,0 +1,140 @@
+//! What is looked for, and what comes of it: a provider with the place where it was and why it was
+//! taken, or all places with what was there.
+
+use super::address::ProviderAddress;
+use super::hash::HashCache;
+use super::places::MirrorKind;
+use super::version::Constraints;
+use crate::engine::plugin::settings::Start;
+use crate::engine::words::PluginFound;
+use semver::Version;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What is looked for.
+#[derive(Debug, Clone)]
+pub struct Want {
+    pub address: ProviderAddress,
+    pub constraints: Constraints,
+    /// Complete addresses that the state has for this provider; they say which host is meant where
+    /// none is written.
+    pub named: Vec<ProviderAddress>,
+}
+
+/// The kind of place where a provider was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    Reattach,
+    DevOverride(PathBuf),
+    /// The workspace's own installation.
+    Workspace(PathBuf),
+    /// A mirror or cache.
+    Mirror(MirrorKind, PathBuf),
+    Bundled,
+    /// Part of the engine: nothing is launched.
+    Builtin,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reattach => f.write_str("TF_REATTACH_PROVIDERS"),
+            Self::DevOverride(path) => write!(f, "dev_overrides {}", path.display()),
+            Self::Workspace(path) => write!(f, "workspace {}", path.display()),
+            Self::Mirror(kind, path) => write!(f, "{} {}", kind.word(), path.display()),
+            Self::Bundled => f.write_str("bundled"),
+            Self::Builtin => f.write_str("builtin"),
+        }
+    }
+}
+
+/// A provider that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// Complete, with the host.
+    pub address: ProviderAddress,
+    pub version: Option<Version>,
+    /// How to run it; `None` for the builtin one.
+    pub start: Option<Start>,
+    /// The package's directory, where it has one.
+    pub package: Option<PathBuf>,
+    pub origin: Origin,
+    pub why: String,
+}
+
+impl Found {
+    /// The executable, where one is launched.
+    #[must_use]
+    pub fn executable(&self) -> Option<&Path> {
+        match &self.start {
+            Some(Start::Spawn(spec)) => Some(&spec.executable),
+            _ => None,
+        }
+    }
+
+    /// Has it launched as long as its package has this hash alone.
+    pub fn only_as(&mut self, digest: String) {
+        if let (Some(Start::Spawn(spec)), Some(package)) = (&mut self.start, &self.package) {
+            spec.approved = Some((package.clone(), digest));
+        }
+    }
+
+    /// The record of it.
+    #[must_use]
+    pub fn record(&self) -> PluginFound {
+        PluginFound {
+            address: self.address.to_string(),
+            version: self.version.as_ref().map(Version::to_string),
+            dialect: None,
+            executable: self.executable().map(|p| p.display().to_string()),
+            source: self.origin.to_string(),
+            why: self.why.clone(),
+        }
+    }
+
+    /// A digest of what would run, to notice that it is another one later: the package's `h1:`
+    /// hash, or that of the executable alone. `None` where nothing is launched by us, or it cannot
+    /// be read.
+    #[must_use]
+    pub fn digest(&self, cache: &HashCache) -> Option<String> {
+        match &self.package {
+            Some(package) => cache.package(package).ok(),
+            None => cache.file(self.executable()?).ok(),
+        }
+    }
+}
+
+/// Nothing that may be used was found: every place, and what was there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotFound {
+    /// Boxed, for an answer that is mostly another one.
+    pub address: Box<ProviderAddress>,
+    pub constraints: String,
+    /// Place and what was seen, in the order of looking.
+    pub looked: Vec<(String, String)>,
+    /// What the provider would be called below a place that is looked at; `None` where it can be
+    /// put nowhere.
+    pub package: Option<String>,
+}
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the provider {} ({}) was not found\nlooked at",
+            self.address, self.constraints
+        )?;
+        for (place, saw) in &self.looked {
+            write!(f, "\n  {place}: {saw}")?;
+        }
+        match &self.package {
+            Some(package) => write!(
+                f,
+                "\ninstall it with `flightdeck init`, or put it into one of these folders as {package}"
+            ),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for NotFound {}

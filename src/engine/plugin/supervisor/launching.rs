@@ -1,0 +1,167 @@
+//! From a demand to a process that can be called: launches, the pauses between them, and orders that
+//! come in the meantime.
+
+use super::{Interrupt, Next, Supervisor};
+use crate::engine::plugin::executable::FileIdentity;
+use crate::engine::plugin::failure::StartFailure;
+use crate::engine::plugin::handle::{Done, Order};
+use crate::engine::plugin::launch::{LaunchContext, launch};
+use crate::engine::plugin::settings::{Start, backoff_after};
+use crate::engine::words::{PluginState, UnixMs, now_ms};
+use tokio_util::sync::CancellationToken;
+
+async fn file_of(context: &LaunchContext) -> Option<FileIdentity> {
+    match &context.start {
+        Start::Spawn(spec) => FileIdentity::of(&spec.executable).await,
+        Start::Attach(_) => None,
+    }
+}
+
+impl Supervisor {
+    /// Launches until the plugin is ready, the limit is reached, or something says that more
+    /// launches are useless.
+    pub(super) async fn launches(&mut self, first: u32) -> Next {
+        let limit = self.settings.launch.attempts.max(1);
+        let mut number = first;
+        loop {
+            let why = match self.one_launch(number, limit).await {
+                Ok(next) => return next,
+                Err(failure) => failure.to_string(),
+            };
+            if number >= limit {
+                return self.fail(PluginState::GaveUp { why });
+            }
+            match self.pause(&why, number, limit).await {
+                Ok(true) => number = 1,
+                Ok(false) => number += 1,
+                Err(next) => return next,
+            }
+        }
+    }
+
+    /// One launch, and the life of the process if it comes up. The error is why another launch is
+    /// worth a try.
+    async fn one_launch(&mut self, number: u32, limit: u32) -> Result<Next, StartFailure> {
+        let Some(context) = self.context.clone() else {
+            return Ok(Next::Idle);
+        };
+        self.board.set(PluginState::Launching {
+            attempt: number,
+            limit,
+        });
+        self.generation += 1;
+        let file = file_of(&context).await;
+        let stop = CancellationToken::new();
+        // On the heap: the longest-lived future of the supervisor need not be part of its every
+        // state.
+        let mut launch = Box::pin(launch(context, number, self.generation, stop.clone()));
+        let mut interrupt = None;
+        let mut done = Vec::new();
+        let outcome = loop {
+            tokio::select! { biased; // orders first: they may end the launch
+                order = self.order(), if interrupt != Some(Interrupt::End) => {
+                    if let Some(broken_off) = self.while_not_ready(order, &mut done) {
+                        interrupt = Some(broken_off);
+                        stop.cancel();
+                    }
+                }
+                outcome = &mut launch => break outcome,
+            }
+        };
+        drop(launch);
+        match (outcome, interrupt) {
+            (Ok(mut running), Some(interrupt)) => {
+                self.end_process(&mut running, true).await;
+                Ok(self.broken_off(interrupt, done))
+            }
+            (Err(_), Some(interrupt)) => Ok(self.broken_off(interrupt, done)),
+            (Ok(running), None) => {
+                self.file = file;
+                Ok(self.ready(running).await)
+            }
+            (Err(failure), None) if failure.is_retryable() => Err(failure),
+            (Err(failure), None) => Ok(self.fail(PluginState::Incompatible {
+                why: failure.to_string(),
+            })),
+        }
+    }
+
+    /// An order that comes while the plugin is on its way up.
+    fn while_not_ready(&mut self, order: Option<Order>, done: &mut Vec<Done>) -> Option<Interrupt> {
+        match order {
+            None => return Some(Interrupt::End),
+            Some(Order::Demand(ticket) | Order::Start(ticket) | Order::Restart(ticket)) => {
+                self.waiters.push(ticket)
+            }
+            Some(Order::Enable(ack)) => {
+                ack.send(()).ok();
+            }
+            Some(Order::Stop(ack) | Order::Kill(ack)) => {
+                done.push(ack);
+                return Some(Interrupt::Stop);
+            }
+            Some(Order::Disable(ack)) => {
+                done.push(ack);
+                return Some(Interrupt::Disable);
+            }
+        }
+        None
+    }
+
+    /// Waits before the next launch. `Ok(true)` when an operator wants it now, with a fresh count.
+    async fn pause(&mut self, why: &str, number: u32, limit: u32) -> Result<bool, Next> {
+        let pause = backoff_after(&self.settings.launch, number);
+        let until = now_ms() + UnixMs::try_from(pause.as_millis()).unwrap_or(UnixMs::MAX / 2);
+        self.board.set(PluginState::Backoff {
+            until,
+            attempt: number,
+            limit,
+            why: why.to_owned(),
+        });
+        let over = tokio::time::sleep(pause);
+        tokio::pin!(over);
+        let mut done = Vec::new();
+        loop {
+            tokio::select! { biased; // orders first: they may end the pause
+                order = self.order() => {
+                    let now = matches!(order, Some(Order::Start(_) | Order::Restart(_)));
+                    if let Some(interrupt) = self.while_not_ready(order, &mut done) {
+                        return Err(self.broken_off(interrupt, done));
+                    }
+                    if now {
+                        return Ok(true);
+                    }
+                }
+                () = &mut over => return Ok(false),
+            }
+        }
+    }
+
+    pub(super) async fn relaunch(&mut self, why: String, number: u32) -> Next {
+        match self
+            .pause(&why, number, self.settings.launch.attempts.max(1))
+            .await
+        {
+            Ok(true) => Next::Launch,
+            Ok(false) => match self.replaced().await {
+                Some(why) => self.fail(PluginState::Incompatible { why }),
+                None => Next::Launch,
+            },
+            Err(next) => next,
+        }
+    }
+
+    /// Another program in the place of the one that crashed is not what was staged with; an
+    /// operator may still start it.
+    async fn replaced(&self) -> Option<String> {
+        let context = self.context.as_deref()?;
+        let Start::Spawn(spec) = &context.start else {
+            return None;
+        };
+        let same = self.file.is_none() || self.file == file_of(context).await;
+        let path = spec.executable.display();
+        (!same).then(|| {
+            format!("{path} was replaced while it was in use; stage again to use the new one (in the console, start the plugin first)")
+        })
+    }
+}

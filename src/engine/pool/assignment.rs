@@ -1,0 +1,186 @@
+//! Which process is given to whom: the first of an address to all that needs no configuration and to
+//! the first configuration, one of its own to each further configuration.
+
+use super::follow::Follow;
+use super::handle::Pool;
+use super::process::Process;
+use crate::engine::calls::{CallContext, ProviderError};
+use crate::engine::mutex::lock;
+use crate::engine::plugin::Start;
+use crate::engine::provider::Provider;
+use crate::engine::provider::builtin::{self, Builtin};
+use crate::engine::provider::dialect::Configuration;
+use crate::engine::words::{BUILTIN_PLUGIN, PluginEvent, PluginFound, PluginId, PluginState};
+use cty::Value;
+use std::sync::Arc;
+
+impl Pool {
+    /// A provider for what needs no configuration: schema, validation, upgrades, functions.
+    /// Launched if it does not run; when this returns its schema is known. Goes on working after a
+    /// crash or a restart.
+    pub async fn plain(
+        &self,
+        address: &str,
+        ctx: &CallContext,
+    ) -> Result<Arc<dyn Provider>, ProviderError> {
+        if address == builtin::ADDRESS {
+            return Ok(self.builtin());
+        }
+        let process = {
+            let addresses = lock(&self.shared.addresses);
+            addresses
+                .get(address)
+                .map(|a| a.processes[0].clone())
+                .ok_or_else(|| unknown(address))?
+        };
+        process.current(ctx).await?;
+        Ok(Arc::new(Follow::plain(process)))
+    }
+
+    /// The provider of one configuration, whose name `key` is (`provider.aws.west`), and whether
+    /// its process has been given this very `config` already; where it has not, the caller
+    /// configures it before anything else. A process that was given another configuration is
+    /// started anew, once its calls have ended. After a crash the process that takes its place is
+    /// given the same configuration by itself.
+    pub async fn configured(
+        &self,
+        address: &str,
+        key: &str,
+        config: &Value,
+        ctx: &CallContext,
+    ) -> Result<(Arc<dyn Provider>, bool), ProviderError> {
+        if address == builtin::ADDRESS {
+            return Ok((self.builtin(), true));
+        }
+        let process = self.assign(address, key)?;
+        if process.dialect().configuration() == Configuration::OfCall {
+            process.current(ctx).await?;
+            return Ok((Arc::new(Follow::with(process, config.clone())), true));
+        }
+        let done = process.fit_for(config, ctx).await?;
+        Ok((Arc::new(Follow::configured(process)), done))
+    }
+
+    /// The process of a configuration; a new one unless there is one without any.
+    fn assign(&self, address: &str, key: &str) -> Result<Arc<Process>, ProviderError> {
+        let mut addresses = lock(&self.shared.addresses);
+        let entry = addresses.get_mut(address).ok_or_else(|| unknown(address))?;
+        if let Some(index) = entry.assigned.get(key) {
+            return Ok(entry.processes[*index].clone());
+        }
+        let dialect = entry.processes[0].dialect().clone();
+        let index = match dialect.configuration() {
+            Configuration::OfProcess => entry.assigned.len(),
+            Configuration::OfCall => 0,
+        };
+        if index >= entry.processes.len() {
+            let first = entry.processes[0].id().clone();
+            let start = match &entry.start {
+                Some(start @ Start::Spawn(_)) => start.clone(),
+                Some(Start::Attach(_)) => {
+                    let why = "it is reattached, and one process cannot serve two configurations: leave out the aliases".to_owned();
+                    return Err(ProviderError::Blocked {
+                        plugin: first,
+                        state: "cannot be shared".to_owned(),
+                        why,
+                    });
+                }
+                // Its answer to every demand is the reason why it cannot be had.
+                None => return Ok(entry.processes[0].clone()),
+            };
+            let id = PluginId(format!("{first}#{}", index + 1));
+            let mut settings = self.shared.plugins.settings().clone();
+            // Old SDKs must be asked by every process before anything else; the others need not be
+            // asked again.
+            settings.fetch_schema &= !self
+                .shared
+                .shelf
+                .get(&start)
+                .is_some_and(|s| s.capabilities.get_schema_optional);
+            let plugin = self.shared.plugins.add_with(
+                id,
+                serving(&entry.found, key),
+                start.clone(),
+                dialect.life(),
+                settings,
+            );
+            let process = self.process(plugin, dialect, &entry.found, Some(&start));
+            entry.processes.push(process);
+        } else if dialect.configuration() == Configuration::OfProcess && !is_default(address, key) {
+            let (plugin, found) = (
+                entry.processes[index].id().clone(),
+                serving(&entry.found, key),
+            );
+            self.shared
+                .observer
+                .event(PluginEvent::Found { plugin, found });
+        }
+        entry.assigned.insert(key.to_owned(), index);
+        Ok(entry.processes[index].clone())
+    }
+
+    pub(super) fn builtin(&self) -> Arc<dyn Provider> {
+        let shared = &self.shared;
+        let make = || {
+            let plugin = PluginId(BUILTIN_PLUGIN.to_owned());
+            let found = PluginFound {
+                address: builtin::ADDRESS.to_owned(),
+                version: None,
+                dialect: Some("builtin".to_owned()),
+                executable: None,
+                source: "builtin".to_owned(),
+                why: "part of flightdeck".to_owned(),
+            };
+            shared.observer.event(PluginEvent::Found {
+                plugin: plugin.clone(),
+                found,
+            });
+            let state = PluginState::Ready {
+                since: crate::engine::words::now_ms(),
+            };
+            shared.observer.event(PluginEvent::State {
+                plugin: plugin.clone(),
+                state,
+            });
+            Arc::new(Builtin::new(plugin, shared.settings.workspace.clone()))
+        };
+        shared.builtin.get_or_init(make).clone()
+    }
+
+    /// The process that serves a configuration; the provider's first one while none is assigned.
+    pub fn serves(&self, address: &str, key: &str) -> Option<PluginId> {
+        let addresses = lock(&self.shared.addresses);
+        let entry = addresses.get(address)?;
+        let index = entry.assigned.get(key).copied().unwrap_or(0);
+        Some(entry.processes.get(index)?.id().clone())
+    }
+}
+
+/// Whether a configuration is the one that needs no name: it says nothing to be told that it is
+/// served.
+fn is_default(address: &str, key: &str) -> bool {
+    key.strip_prefix("provider[\"")
+        .and_then(|rest| rest.strip_suffix("\"]"))
+        == Some(address)
+}
+
+/// What was found, as a process that serves one configuration has it.
+fn serving(found: &PluginFound, key: &str) -> PluginFound {
+    if is_default(&found.address, key) {
+        return found.clone();
+    }
+    PluginFound {
+        why: format!("{}; this process serves {key}", found.why),
+        ..found.clone()
+    }
+}
+
+pub(super) fn unknown(address: &str) -> ProviderError {
+    let why =
+        "the provider is used and was not looked for; this is an error of flightdeck".to_owned();
+    ProviderError::Blocked {
+        plugin: PluginId(address.to_owned()),
+        state: "is not known".to_owned(),
+        why,
+    }
+}

@@ -1,0 +1,138 @@
+//! Providers that are made known: each gets a name, its first process, and takes the place of what
+//! was known by its address before. Launches nothing.
+
+use super::handle::{Address, Pool};
+use super::process::Process;
+use crate::engine::mutex::lock;
+use crate::engine::plugin::{Plugin, Plugins, Start};
+use crate::engine::provider::dialect::Dialect;
+use crate::engine::words::{PluginFound, PluginId};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Hosts that are left out of the names of plugins.
+const USUAL_HOSTS: [&str; 4] = [
+    "registry.terraform.io",
+    "registry.opentofu.org",
+    "flightdeck.internal",
+    "terraform.io",
+];
+
+impl Pool {
+    /// Makes a provider known that can be started. Launches nothing. Where the same is known
+    /// already nothing changes; where another executable is, its processes are stopped and
+    /// forgotten.
+    pub async fn declare(&self, found: PluginFound, start: Start) -> PluginId {
+        self.know(found, Some(start), String::new()).await
+    }
+
+    /// Makes a provider known that cannot be had, with the reason.
+    pub async fn declare_rejected(&self, found: PluginFound, why: impl Into<String>) -> PluginId {
+        self.know(found, None, why.into()).await
+    }
+
+    async fn know(&self, found: PluginFound, start: Option<Start>, why: String) -> PluginId {
+        let shared = &self.shared;
+        let (id, old) = {
+            let mut addresses = lock(&shared.addresses);
+            let old = match addresses.get(&found.address) {
+                Some(known) if same(known, &found, start.as_ref()) => {
+                    return known.processes[0].id().clone();
+                }
+                Some(_) => addresses
+                    .remove(&found.address)
+                    .map(|a| a.processes)
+                    .unwrap_or_default(),
+                None => Vec::new(),
+            };
+            (
+                old.first()
+                    .map_or_else(|| name(&found.address, &addresses), |p| p.id().clone()),
+                old,
+            )
+        };
+        for process in &old {
+            shared.plugins.remove(process.id()).await;
+        }
+        let dialect = shared.settings.dialects.of(&found);
+        let plugin = match &start {
+            Some(start) => {
+                shared
+                    .plugins
+                    .add(id.clone(), found.clone(), start.clone(), dialect.life())
+            }
+            None => shared.plugins.add_rejected(id.clone(), found.clone(), why),
+        };
+        let process = self.process(plugin, dialect, &found, start.as_ref());
+        let entry = Address {
+            found: found.clone(),
+            start,
+            processes: vec![process],
+            assigned: HashMap::new(),
+        };
+        lock(&shared.addresses).insert(found.address, entry);
+        id
+    }
+
+    pub(super) fn process(
+        &self,
+        plugin: Plugin,
+        dialect: Arc<dyn Dialect>,
+        found: &PluginFound,
+        start: Option<&Start>,
+    ) -> Arc<Process> {
+        let shared = &self.shared;
+        let lane = shared.calls.lane(plugin.id(), shared.settings.slots);
+        let within = shared
+            .settings
+            .ready_within
+            .unwrap_or_else(|| launches_may_take(&shared.plugins));
+        Arc::new(Process::new(
+            plugin,
+            lane,
+            dialect,
+            found.address.clone(),
+            start,
+            shared.shelf.clone(),
+            within,
+        ))
+    }
+}
+
+pub(super) fn same(known: &Address, found: &PluginFound, start: Option<&Start>) -> bool {
+    // The dialect is learnt from the process, not from where it was found.
+    let bare = |f: &PluginFound| PluginFound {
+        dialect: None,
+        ..f.clone()
+    };
+    known.start.as_ref() == start && bare(&known.found) == bare(found) && start.is_some()
+}
+
+/// A short name for an address that no other address has.
+pub(super) fn name(address: &str, taken: &BTreeMap<String, Address>) -> PluginId {
+    let short = match address.split_once('/') {
+        Some((host, rest)) if USUAL_HOSTS.contains(&host) => rest,
+        _ => address,
+    };
+    let free = |name: &str| !taken.values().any(|a| a.processes[0].id().0 == name);
+    PluginId(if free(short) { short } else { address }.to_owned())
+}
+
+/// The longest that a plugin can take to be ready or given up, with a little to spare.
+fn launches_may_take(plugins: &Plugins) -> Duration {
+    let settings = plugins.settings();
+    let attempts = settings.launch.attempts.max(1);
+    let one = settings.launch.deadline
+        + settings.launch.connect_deadline
+        + settings.launch.schema_deadline
+        + Duration::from_secs(5);
+    let longest = settings
+        .launch
+        .backoff
+        .iter()
+        .max()
+        .copied()
+        .unwrap_or_default();
+    (one + longest) * attempts
+}

@@ -1,0 +1,75 @@
+//! The pool as others hold it, and what it knows of each address.
+
+use super::process::Process;
+use super::settings::PoolSettings;
+use super::shelf::Shelf;
+use crate::engine::calls::{Calls, Kind};
+use crate::engine::plugin::{PluginObserver, Plugins, Start};
+use crate::engine::provider::builtin::Builtin;
+use crate::engine::words::{Latency, PluginFound, PluginId};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// What there is for one provider address.
+pub(super) struct Address {
+    pub(super) found: PluginFound,
+    /// `None` where the plugin cannot be had.
+    pub(super) start: Option<Start>,
+    pub(super) processes: Vec<Arc<Process>>,
+    /// Index of the process by configuration.
+    pub(super) assigned: HashMap<String, usize>,
+}
+
+pub(super) struct Shared {
+    pub(super) settings: PoolSettings,
+    pub(super) plugins: Plugins,
+    pub(super) calls: Calls,
+    pub(super) observer: Arc<dyn PluginObserver>,
+    pub(super) shelf: Arc<Shelf>,
+    pub(super) addresses: Mutex<BTreeMap<String, Address>>,
+    pub(super) builtin: OnceLock<Arc<Builtin>>,
+}
+
+/// The pool. Cheap to clone.
+#[derive(Clone)]
+pub struct Pool {
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Pool {
+    /// A pool without plugins.
+    pub fn new(
+        settings: PoolSettings,
+        plugins: Plugins,
+        calls: Calls,
+        observer: Arc<dyn PluginObserver>,
+    ) -> Self {
+        let (shelf, addresses, builtin) = (Arc::default(), Mutex::default(), OnceLock::new());
+        Self {
+            shared: Arc::new(Shared {
+                settings,
+                plugins,
+                calls,
+                observer,
+                shelf,
+                addresses,
+                builtin,
+            }),
+        }
+    }
+
+    /// The supervisors, for an operator's orders to one plugin.
+    pub fn plugins(&self) -> &Plugins {
+        &self.shared.plugins
+    }
+
+    /// What is hidden in what providers answer.
+    pub fn secrets(&self) -> &crate::engine::secrets::Secrets {
+        self.shared.calls.secrets()
+    }
+
+    /// How long such calls to a plugin usually take.
+    pub fn usual(&self, plugin: &PluginId, kind: &Kind) -> Option<Latency> {
+        self.shared.calls.usual(plugin, kind)
+    }
+}

@@ -1,0 +1,93 @@
+//! All processes at once: what they can do together, which of them are of no use any more, and how
+//! they are asked to end.
+
+use super::follow::Follow;
+use super::handle::Pool;
+use super::process::Process;
+use crate::engine::calls::{CallContext, ProviderError};
+use crate::engine::mutex::lock;
+use crate::engine::provider::Provider;
+use crate::engine::provider::functions::Functions;
+use crate::engine::words::{PluginId, PluginState};
+use futures_util::future::join_all;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A plugin that cannot be used, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocked {
+    pub plugin: PluginId,
+    pub address: String,
+    pub state: PluginState,
+}
+
+impl Pool {
+    /// The functions of the providers that are up, by address.
+    pub fn functions(&self) -> Functions {
+        let addresses = lock(&self.shared.addresses);
+        let first = addresses
+            .iter()
+            .filter_map(|(address, a)| Some((address, a.processes.first()?)));
+        let some = first.filter(|(_, p)| p.known_schema().is_some_and(|s| !s.functions.is_empty()));
+        let all: HashMap<Arc<str>, Arc<dyn Provider>> = some
+            .map(|(address, p)| {
+                (
+                    Arc::from(address.as_str()),
+                    Arc::new(Follow::plain(p.clone())) as Arc<dyn Provider>,
+                )
+            })
+            .collect();
+        Functions::new(all, tokio_util::sync::CancellationToken::new())
+    }
+
+    pub(super) fn processes(&self) -> Vec<Arc<Process>> {
+        lock(&self.shared.addresses)
+            .values()
+            .flat_map(|a| a.processes.iter().cloned())
+            .collect()
+    }
+
+    /// Plugins that have failed for good: what needs them cannot go on until an operator does
+    /// something.
+    pub fn blocked(&self) -> Vec<Blocked> {
+        let one = |p: Arc<Process>| {
+            let state = p.state();
+            let stuck = matches!(
+                state,
+                PluginState::Rejected { .. }
+                    | PluginState::GaveUp { .. }
+                    | PluginState::Incompatible { .. }
+                    | PluginState::Disabled
+            );
+            stuck.then(|| Blocked {
+                plugin: p.id().clone(),
+                address: p.address().to_owned(),
+                state,
+            })
+        };
+        self.processes().into_iter().filter_map(one).collect()
+    }
+
+    /// Asks every running provider to end what it is doing (not to exit). What each answered, where
+    /// that was an error.
+    pub async fn stop_all(&self, ctx: &CallContext) -> Vec<ProviderError> {
+        let processes = self.processes();
+        join_all(processes.iter().map(|p| p.ask_to_stop(ctx)))
+            .await
+            .into_iter()
+            .filter_map(Result::err)
+            .collect()
+    }
+
+    /// Kills every process. What they were doing has an unknown outcome. The next demand starts
+    /// them again.
+    pub async fn kill_all(&self) {
+        let processes = self.processes();
+        join_all(processes.iter().map(|p| p.kill())).await;
+    }
+
+    /// Stops every process; nothing can be started afterwards.
+    pub async fn shutdown(&self) {
+        self.shared.plugins.shutdown().await;
+    }
+}

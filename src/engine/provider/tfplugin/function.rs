@@ -1,0 +1,84 @@
+//! Calls of a provider's functions, whose arguments have each a type of its own.
+
+use super::adapter::TfProvider;
+use super::convert::Side;
+use crate::engine::calls::{CallContext, Method, ProviderError};
+use crate::engine::provider::*;
+use cty::{Type, Value};
+use proto::tfplugin6 as pb;
+
+const METHOD: Method = Method::CallFunction;
+
+impl TfProvider {
+    /// Calls a function by its signature. What it says of its arguments is an answer, not an error.
+    pub(super) async fn function(
+        &self,
+        name: &str,
+        arguments: Vec<Value>,
+        ctx: &CallContext,
+    ) -> Result<FunctionResponse, ProviderError> {
+        let schema = self.schema(ctx).await?;
+        let signature = schema
+            .functions
+            .get(name)
+            .ok_or_else(|| self.no_such("function", name))?;
+        let request = pb::call_function::Request {
+            name: name.to_owned(),
+            arguments: self.arguments(name, signature, &arguments)?,
+        };
+        let answer: pb::call_function::Response = self.wire.call(METHOD, request).await?;
+        if let Some(error) = answer.error {
+            let argument = error
+                .function_argument
+                .and_then(|n| usize::try_from(n).ok());
+            return Ok(FunctionResponse {
+                result: Err(FunctionError {
+                    text: error.text,
+                    argument,
+                }),
+            });
+        }
+        let result = self.codec(&signature.returns).decode(answer.result)?;
+        let result = result.ok_or_else(|| {
+            let what = format!("function {name:?} gave neither a result nor an error");
+            self.undecodable(METHOD, what)
+        })?;
+        Ok(FunctionResponse { result: Ok(result) })
+    }
+
+    fn arguments(
+        &self,
+        name: &str,
+        signature: &FunctionSignature,
+        arguments: &[Value],
+    ) -> Result<Vec<pb::DynamicValue>, ProviderError> {
+        let mut encoded = Vec::with_capacity(arguments.len());
+        for (index, argument) in arguments.iter().enumerate() {
+            let parameter = signature
+                .parameters
+                .get(index)
+                .or(signature.variadic.as_ref());
+            let parameter = parameter.ok_or_else(|| ProviderError::Unencodable {
+                plugin: self.info.plugin.clone(),
+                method: METHOD,
+                what: format!(
+                    "function {name:?} takes {} arguments, {} were given",
+                    signature.parameters.len(),
+                    arguments.len()
+                ),
+            })?;
+            encoded.extend(self.codec(&parameter.ty).encode(argument)?);
+        }
+        Ok(encoded)
+    }
+
+    fn codec(&self, ty: &Type) -> Side<'_> {
+        Side {
+            plugin: &self.info.plugin,
+            method: METHOD,
+            ty: ty.clone(),
+            identity: None,
+            meta: None,
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! From a process that was started, or one that runs already, to one that can be called: the
+//! environment, the handshake line, the connection, the schema.
+
+use super::failure::TfFailure;
+use super::link::TfLink;
+use super::schema::fetch_schema;
+use super::stdio;
+use super::transport::connect;
+use crate::engine::plugin::life::{Arrival, Birth, Environment, Life, Link, PhaseKind, Prepared};
+use crate::engine::plugin::{self, Newborn, Reattach, StartFailure};
+use crate::engine::provider::tfplugin::wire::Protocol;
+use crate::engine::words::{LogStream, PhaseName, seconds};
+use ::wire::{Address, Handshake, HandshakeError, Identity, env};
+use async_trait::async_trait;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+/// Protocol versions that are offered.
+const OFFERED: [u32; 2] = [5, 6];
+
+const HANDSHAKE: PhaseName = PhaseName::new("handshake");
+const CONNECTED: PhaseName = PhaseName::new("connected");
+
+static PHASES: [PhaseKind; 4] = [
+    PhaseKind {
+        name: PhaseName::FIRST_OUTPUT,
+        until: "waiting for its first output",
+    },
+    PhaseKind {
+        name: HANDSHAKE,
+        until: "waiting for its handshake line",
+    },
+    PhaseKind {
+        name: CONNECTED,
+        until: "connecting",
+    },
+    PhaseKind {
+        name: PhaseName::SCHEMA,
+        until: "asking for its schema",
+    },
+];
+
+/// The life of provider processes.
+#[derive(Debug, Clone)]
+pub struct TfLife {
+    /// Whether the connection is encrypted both ways (AutoMTLS).
+    pub tls: bool,
+}
+
+impl Default for TfLife {
+    fn default() -> Self {
+        Self { tls: true }
+    }
+}
+
+impl TfLife {
+    /// As the environment has it: any value of `TF_DISABLE_PLUGIN_TLS` does without encryption.
+    #[must_use]
+    pub fn of_environment() -> Self {
+        Self {
+            tls: std::env::var_os(env::DISABLE_TLS).is_none(),
+        }
+    }
+}
+
+#[async_trait]
+impl Life for TfLife {
+    fn arrival(&self) -> Arrival {
+        Arrival::Handshake
+    }
+
+    fn phases(&self) -> &'static [PhaseKind] {
+        &PHASES
+    }
+
+    fn prepare(&self, folder: &Path) -> Result<Prepared, StartFailure> {
+        let identity = if self.tls {
+            Some(Identity::session().map_err(TfFailure::from)?)
+        } else {
+            None
+        };
+        let environment = environment(folder, identity.as_deref());
+        Ok(Prepared {
+            environment,
+            birth: Box::new(Launch { identity }),
+        })
+    }
+
+    async fn attach(
+        &self,
+        other: &Reattach,
+        newborn: &mut Newborn<'_>,
+    ) -> Result<Box<dyn Link>, StartFailure> {
+        let Some(protocol) = Protocol::of(other.protocol) else {
+            return Err(TfFailure::from(HandshakeError::Protocol {
+                found: other.protocol,
+                offered: OFFERED.to_vec(),
+            })
+            .into());
+        };
+        let address = match &other.address {
+            plugin::Address::Unix(path) => Address::Unix(path.clone()),
+            plugin::Address::Tcp(address) => Address::Tcp(*address),
+        };
+        reach(newborn, &address, None, protocol).await
+    }
+}
+
+/// What a provider finds in its environment.
+fn environment(folder: &Path, identity: Option<&Identity>) -> Environment {
+    let versions = OFFERED.map(|version| version.to_string()).join(",");
+    let mut with: Vec<(OsString, OsString)> = vec![
+        (env::MAGIC_COOKIE_KEY.into(), env::MAGIC_COOKIE_VALUE.into()),
+        (env::PROTOCOL_VERSIONS.into(), versions.into()),
+        (env::MIN_PORT.into(), "10000".into()),
+        (env::MAX_PORT.into(), "25000".into()),
+        (env::UNIX_SOCKET_DIR.into(), folder.into()),
+        // Plugins from before PLUGIN_UNIX_SOCKET_DIR make their socket in the temporary directory.
+        ("TMPDIR".into(), folder.into()),
+    ];
+    if let Some(identity) = identity {
+        with.push((env::CLIENT_CERT.into(), identity.pem().into()));
+    }
+    // The official SDKs write a line at trace level for every step of every call unless told
+    // otherwise. What an operator has set counts; TF_LOG alone stands for both.
+    for name in ["TF_LOG_SDK", "TF_LOG_PROVIDER"] {
+        if std::env::var_os(name).is_none() {
+            with.push((
+                name.into(),
+                std::env::var_os("TF_LOG").unwrap_or_else(|| "INFO".into()),
+            ));
+        }
+    }
+    // These would change what the process does with its socket.
+    let without = [env::MULTIPLEX, env::UNIX_SOCKET_GROUP, env::CLIENT_CERT]
+        .map(OsString::from)
+        .to_vec();
+    Environment { without, with }
+}
+
+/// One process on its way up.
+struct Launch {
+    identity: Option<Arc<Identity>>,
+}
+
+#[async_trait]
+impl Birth for Launch {
+    async fn come_up(
+        self: Box<Self>,
+        newborn: &mut Newborn<'_>,
+    ) -> Result<Box<dyn Link>, StartFailure> {
+        let line = newborn.first_line().await?.ok_or(TfFailure::SilentOutput)?;
+        let handshake = match read_handshake(&line) {
+            Ok(handshake) => handshake,
+            Err(failure) => {
+                newborn
+                    .log()
+                    .line(LogStream::Stdout, line.strip_suffix(b"\n").unwrap_or(&line));
+                return Err(failure.into());
+            }
+        };
+        newborn.reached(HANDSHAKE);
+        let Some(protocol) = Protocol::of(handshake.protocol) else {
+            return Err(TfFailure::from(HandshakeError::Protocol {
+                found: handshake.protocol,
+                offered: OFFERED.to_vec(),
+            })
+            .into());
+        };
+        newborn.speaks(protocol.dialect());
+        let tls = self.tls(&handshake)?;
+        reach(newborn, &handshake.address, tls, protocol).await
+    }
+}
+
+fn read_handshake(line: &[u8]) -> Result<Handshake, TfFailure> {
+    let handshake = Handshake::parse(line)?;
+    handshake.expect_protocol(&OFFERED)?;
+    Ok(handshake)
+}
+
+impl Launch {
+    fn tls(&self, handshake: &Handshake) -> Result<Option<Arc<rustls::ClientConfig>>, TfFailure> {
+        match (&self.identity, &handshake.certificate) {
+            (Some(identity), Some(der)) => Ok(Some(::wire::tls::client_config(identity, der)?)),
+            // In a folder that only we can enter, a plugin that knows no TLS harms nobody; on a
+            // port it would.
+            (Some(_), None) if matches!(handshake.address, Address::Tcp(_)) => {
+                Err(TfFailure::NoCertificate)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// From an address to a schema.
+async fn reach(
+    newborn: &mut Newborn<'_>,
+    address: &Address,
+    tls: Option<Arc<rustls::ClientConfig>>,
+    protocol: Protocol,
+) -> Result<Box<dyn Link>, StartFailure> {
+    let settings = newborn.settings().clone();
+    let (limit, lost) = (settings.launch.connect_deadline, CancellationToken::new());
+    let connecting = timeout(limit, connect(address, tls, lost.clone()));
+    let no_answer = |_| {
+        let reason = format!(
+            "no answer within {}; raise FLIGHTDECK_CONNECT_DEADLINE_MS if it needs longer",
+            seconds(limit)
+        );
+        Err(StartFailure::Connect {
+            address: address.to_string(),
+            reason,
+        })
+    };
+    let channel = newborn
+        .alive(async { connecting.await.unwrap_or_else(no_answer) })
+        .await?;
+    newborn.reached(CONNECTED);
+    newborn.speaks(protocol.dialect());
+    newborn.follow(stdio::follow(channel.clone(), newborn.log()));
+    let schema = newborn
+        .alive(fetch_schema(&settings, &channel, protocol))
+        .await?;
+    if schema.is_some() {
+        newborn.reached(PhaseName::SCHEMA);
+    }
+    Ok(Box::new(TfLink::new(channel, protocol, schema, lost)))
+}

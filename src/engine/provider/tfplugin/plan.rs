@@ -1,0 +1,55 @@
+//! The answer to a plan. The fuzzer comes in here, too.
+
+use super::convert::{self, Side, diagnostics};
+use crate::engine::calls::{Method, ProviderError};
+use crate::engine::provider::*;
+use crate::engine::words::PluginId;
+use cty::Type;
+use proto::tfplugin6 as pb;
+
+/// The answer to a plan, as it comes from the wire, in the model: what any provider can answer goes
+/// through here.
+///
+/// # Errors
+/// A value is not of the type, or a path leads nowhere.
+pub fn plan_answer(
+    plugin: &PluginId,
+    ty: &Type,
+    answer: pb::plan_resource_change::Response,
+) -> Result<PlanResponse, ProviderError> {
+    planned(
+        &Side {
+            plugin,
+            method: Method::Plan,
+            ty: ty.clone(),
+            identity: None,
+            meta: None,
+        },
+        answer,
+    )
+}
+
+pub(super) fn planned(
+    side: &Side<'_>,
+    answer: pb::plan_resource_change::Response,
+) -> Result<PlanResponse, ProviderError> {
+    let diagnostics = diagnostics(answer.diagnostics);
+    let paths = answer
+        .requires_replace
+        .into_iter()
+        .map(convert::path)
+        .collect::<Option<Vec<_>>>();
+    let undecodable = || ProviderError::Undecodable {
+        plugin: side.plugin.clone(),
+        method: side.method,
+        what: "a path in requires_replace has an empty step".to_owned(),
+    };
+    Ok(PlanResponse {
+        planned: side.decode_or_null(answer.planned_state, &diagnostics)?,
+        requires_replace: paths.ok_or_else(undecodable)?,
+        private: answer.planned_private,
+        identity: side.decode_identity(answer.planned_identity)?,
+        legacy: answer.legacy_type_system,
+        diagnostics,
+    })
+}

@@ -1,0 +1,411 @@
+//! Each request of the one model to its message on the wire, and the answer back.
+
+use super::adapter::TfProvider;
+use super::convert::diagnostics;
+use super::plan::planned;
+use crate::engine::calls::{CallContext, Checked, Method, ProviderError};
+use crate::engine::provider::*;
+use crate::engine::words::TERRAFORM_VERSION;
+use async_trait::async_trait;
+use cty::Value;
+use proto::tfplugin6 as pb;
+use std::sync::Arc;
+
+/// What we allow providers to do: nothing deferred yet, write-only values yes.
+fn client() -> Option<pb::ClientCapabilities> {
+    Some(pb::ClientCapabilities {
+        deferral_allowed: false,
+        write_only_attributes_allowed: true,
+    })
+}
+
+fn raw(json: Bytes) -> Option<pb::RawState> {
+    Some(pb::RawState {
+        json,
+        ..Default::default()
+    })
+}
+
+#[async_trait]
+impl Provider for TfProvider {
+    fn info(&self) -> &ProviderInfo {
+        &self.info
+    }
+
+    fn known_schema(&self) -> Option<Arc<ProviderSchema>> {
+        self.schema.get().cloned()
+    }
+
+    async fn schema(&self, _: &CallContext) -> Result<Arc<ProviderSchema>, ProviderError> {
+        let ask = || async {
+            self.understand(self.ask_schema().await?, self.ask_identities().await?)
+                .await
+        };
+        self.schema.get_or_try_init(ask).await.cloned()
+    }
+
+    async fn validate_provider(
+        &self,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        let side = self.provider_side(Method::ValidateProvider, ctx).await?;
+        // Protocol 5 answers a "prepared" configuration too, in a field that this answer does not
+        // have; it is of no use.
+        let request = pb::validate_provider_config::Request {
+            config: side.encode(&config)?,
+        };
+        self.check(
+            side.method,
+            request,
+            |a: pb::validate_provider_config::Response| a.diagnostics,
+        )
+        .await
+    }
+
+    async fn configure(&self, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
+        let side = self.provider_side(Method::Configure, ctx).await?;
+        let request = pb::configure_provider::Request {
+            terraform_version: TERRAFORM_VERSION.to_owned(),
+            config: side.encode(&config)?,
+            client_capabilities: client(),
+        };
+        self.check(
+            side.method,
+            request,
+            |a: pb::configure_provider::Response| a.diagnostics,
+        )
+        .await
+    }
+
+    async fn validate_resource(
+        &self,
+        type_name: &str,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        let side = self.side(Method::ValidateResource, type_name, ctx).await?;
+        let request = pb::validate_resource_config::Request {
+            type_name: type_name.to_owned(),
+            config: side.encode(&config)?,
+            client_capabilities: client(),
+        };
+        self.check(
+            side.method,
+            request,
+            |a: pb::validate_resource_config::Response| a.diagnostics,
+        )
+        .await
+    }
+
+    async fn validate_data(
+        &self,
+        type_name: &str,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        let side = self.side(Method::ValidateData, type_name, ctx).await?;
+        let request = pb::validate_data_resource_config::Request {
+            type_name: type_name.to_owned(),
+            config: side.encode(&config)?,
+        };
+        self.check(
+            side.method,
+            request,
+            |a: pb::validate_data_resource_config::Response| a.diagnostics,
+        )
+        .await
+    }
+
+    async fn upgrade(
+        &self,
+        request: UpgradeRequest,
+        ctx: &CallContext,
+    ) -> Result<UpgradeResponse, ProviderError> {
+        let side = self.side(Method::Upgrade, &request.type_name, ctx).await?;
+        let request = pb::upgrade_resource_state::Request {
+            type_name: request.type_name,
+            version: request.version,
+            raw_state: raw(request.raw_json),
+        };
+        let answer: pb::upgrade_resource_state::Response =
+            self.wire.call(side.method, request).await?;
+        let diagnostics = diagnostics(answer.diagnostics);
+        Ok(UpgradeResponse {
+            state: side.decode_or_null(answer.upgraded_state, &diagnostics)?,
+            diagnostics,
+        })
+    }
+
+    async fn upgrade_identity(
+        &self,
+        request: UpgradeRequest,
+        ctx: &CallContext,
+    ) -> Result<IdentityResponse, ProviderError> {
+        let side = self
+            .side(Method::UpgradeIdentity, &request.type_name, ctx)
+            .await?;
+        let request = pb::upgrade_resource_identity::Request {
+            type_name: request.type_name,
+            version: request.version,
+            raw_identity: raw(request.raw_json),
+        };
+        let answer: pb::upgrade_resource_identity::Response =
+            self.wire.call(side.method, request).await?;
+        Ok(IdentityResponse {
+            identity: side.decode_identity(answer.upgraded_identity)?,
+            diagnostics: diagnostics(answer.diagnostics),
+        })
+    }
+
+    async fn read(
+        &self,
+        request: ReadRequest,
+        ctx: &CallContext,
+    ) -> Result<ReadResponse, ProviderError> {
+        let side = self.side(Method::Read, &request.type_name, ctx).await?;
+        let wire = pb::read_resource::Request {
+            current_state: side.encode(&request.current)?,
+            private: request.private,
+            provider_meta: side.encode_meta(ctx.meta.as_ref())?,
+            client_capabilities: client(),
+            current_identity: side.encode_identity(request.identity.as_ref())?,
+            type_name: request.type_name,
+        };
+        let answer: pb::read_resource::Response = self.wire.call(side.method, wire).await?;
+        let diagnostics = diagnostics(answer.diagnostics);
+        Ok(ReadResponse {
+            state: side.decode_or_null(answer.new_state, &diagnostics)?,
+            private: answer.private,
+            identity: side.decode_identity(answer.new_identity)?,
+            diagnostics,
+        })
+    }
+
+    async fn plan(
+        &self,
+        request: PlanRequest,
+        ctx: &CallContext,
+    ) -> Result<PlanResponse, ProviderError> {
+        let side = self.side(Method::Plan, &request.type_name, ctx).await?;
+        let wire = pb::plan_resource_change::Request {
+            prior_state: side.encode(&request.prior)?,
+            proposed_new_state: side.encode(&request.proposed)?,
+            config: side.encode(&request.config)?,
+            prior_private: request.prior_private,
+            provider_meta: side.encode_meta(ctx.meta.as_ref())?,
+            client_capabilities: client(),
+            prior_identity: side.encode_identity(request.prior_identity.as_ref())?,
+            type_name: request.type_name,
+        };
+        let answer: pb::plan_resource_change::Response = self.wire.call(side.method, wire).await?;
+        planned(&side, answer)
+    }
+
+    async fn apply(
+        &self,
+        request: ApplyRequest,
+        ctx: &CallContext,
+    ) -> Result<ApplyResponse, ProviderError> {
+        let side = self.side(Method::Apply, &request.type_name, ctx).await?;
+        let wire = pb::apply_resource_change::Request {
+            prior_state: side.encode(&request.prior)?,
+            planned_state: side.encode(&request.planned)?,
+            config: side.encode(&request.config)?,
+            planned_private: request.private,
+            provider_meta: side.encode_meta(ctx.meta.as_ref())?,
+            planned_identity: side.encode_identity(request.planned_identity.as_ref())?,
+            type_name: request.type_name,
+        };
+        let answer: pb::apply_resource_change::Response = self.wire.call(side.method, wire).await?;
+        Ok(ApplyResponse {
+            new_state: side.decode(answer.new_state)?,
+            private: answer.private,
+            identity: side.decode_identity(answer.new_identity)?,
+            legacy: answer.legacy_type_system,
+            diagnostics: diagnostics(answer.diagnostics),
+        })
+    }
+
+    async fn import(
+        &self,
+        request: ImportRequest,
+        ctx: &CallContext,
+    ) -> Result<ImportResponse, ProviderError> {
+        let side = self.side(Method::Import, &request.type_name, ctx).await?;
+        let wire = pb::import_resource_state::Request {
+            identity: side.encode_identity(request.identity.as_ref())?,
+            type_name: request.type_name,
+            id: request.id,
+            client_capabilities: client(),
+        };
+        let answer: pb::import_resource_state::Response = self.wire.call(side.method, wire).await?;
+        let diagnostics = diagnostics(answer.diagnostics);
+        let mut imported = Vec::with_capacity(answer.imported_resources.len());
+        for one in answer.imported_resources {
+            let side = self.side(Method::Import, &one.type_name, ctx).await?;
+            imported.push(Imported {
+                state: side.decode_or_null(one.state, &diagnostics)?,
+                private: one.private,
+                identity: side.decode_identity(one.identity)?,
+                type_name: one.type_name,
+            });
+        }
+        Ok(ImportResponse {
+            imported,
+            diagnostics,
+        })
+    }
+
+    async fn move_state(
+        &self,
+        request: MoveRequest,
+        ctx: &CallContext,
+    ) -> Result<MoveResponse, ProviderError> {
+        let side = self.side(Method::Move, &request.target_type, ctx).await?;
+        let wire = pb::move_resource_state::Request {
+            source_provider_address: request.source_provider,
+            source_type_name: request.source_type,
+            source_schema_version: request.source_version,
+            source_state: raw(request.raw_json),
+            target_type_name: request.target_type,
+            source_private: request.source_private,
+            source_identity: request.source_identity.and_then(raw),
+            source_identity_schema_version: request.source_identity_version,
+        };
+        let answer: pb::move_resource_state::Response = self.wire.call(side.method, wire).await?;
+        let diagnostics = diagnostics(answer.diagnostics);
+        Ok(MoveResponse {
+            state: side.decode_or_null(answer.target_state, &diagnostics)?,
+            private: answer.target_private,
+            identity: side.decode_identity(answer.target_identity)?,
+            diagnostics,
+        })
+    }
+
+    async fn read_data(
+        &self,
+        type_name: &str,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<DataResponse, ProviderError> {
+        let side = self.side(Method::ReadData, type_name, ctx).await?;
+        let wire = pb::read_data_source::Request {
+            type_name: type_name.to_owned(),
+            config: side.encode(&config)?,
+            provider_meta: side.encode_meta(ctx.meta.as_ref())?,
+            client_capabilities: client(),
+        };
+        let answer: pb::read_data_source::Response = self.wire.call(side.method, wire).await?;
+        let diagnostics = diagnostics(answer.diagnostics);
+        Ok(DataResponse {
+            state: side.decode_or_null(answer.state, &diagnostics)?,
+            diagnostics,
+        })
+    }
+
+    async fn call_function(
+        &self,
+        name: &str,
+        arguments: Vec<Value>,
+        ctx: &CallContext,
+    ) -> Result<FunctionResponse, ProviderError> {
+        self.function(name, arguments, ctx).await
+    }
+
+    async fn validate_ephemeral(
+        &self,
+        type_name: &str,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        let side = self.side(Method::ValidateEphemeral, type_name, ctx).await?;
+        let request = pb::validate_ephemeral_resource_config::Request {
+            type_name: type_name.to_owned(),
+            config: side.encode(&config)?,
+        };
+        self.check(
+            side.method,
+            request,
+            |a: pb::validate_ephemeral_resource_config::Response| a.diagnostics,
+        )
+        .await
+    }
+
+    async fn open_ephemeral(
+        &self,
+        type_name: &str,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<OpenResponse, ProviderError> {
+        let side = self.side(Method::OpenEphemeral, type_name, ctx).await?;
+        let wire = pb::open_ephemeral_resource::Request {
+            type_name: type_name.to_owned(),
+            config: side.encode(&config)?,
+            client_capabilities: client(),
+        };
+        let answer: pb::open_ephemeral_resource::Response =
+            self.wire.call(side.method, wire).await?;
+        let diagnostics = diagnostics(answer.diagnostics);
+        Ok(OpenResponse {
+            result: side.decode_or_null(answer.result, &diagnostics)?,
+            private: answer.private,
+            renew_at: answer.renew_at.and_then(|t| t.try_into().ok()),
+            diagnostics,
+        })
+    }
+
+    async fn renew_ephemeral(
+        &self,
+        type_name: &str,
+        private: Option<Bytes>,
+        _: &CallContext,
+    ) -> Result<RenewResponse, ProviderError> {
+        let request = pb::renew_ephemeral_resource::Request {
+            type_name: type_name.to_owned(),
+            private,
+        };
+        let answer: pb::renew_ephemeral_resource::Response =
+            self.wire.call(Method::RenewEphemeral, request).await?;
+        Ok(RenewResponse {
+            private: answer.private,
+            renew_at: answer.renew_at.and_then(|t| t.try_into().ok()),
+            diagnostics: diagnostics(answer.diagnostics),
+        })
+    }
+
+    async fn close_ephemeral(
+        &self,
+        type_name: &str,
+        private: Option<Bytes>,
+        _: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        let request = pb::close_ephemeral_resource::Request {
+            type_name: type_name.to_owned(),
+            private,
+        };
+        self.check(
+            Method::CloseEphemeral,
+            request,
+            |a: pb::close_ephemeral_resource::Response| a.diagnostics,
+        )
+        .await
+    }
+
+    async fn stop(&self, _: &CallContext) -> Result<(), ProviderError> {
+        let answer: pb::stop_provider::Response = self
+            .wire
+            .call(Method::Stop, pb::stop_provider::Request {})
+            .await?;
+        if answer.error.is_empty() {
+            return Ok(());
+        }
+        let plugin = self.info.plugin.clone();
+        Err(ProviderError::Refused {
+            plugin,
+            method: Method::Stop,
+            code: "error".to_owned(),
+            message: answer.error,
+        })
+    }
+}

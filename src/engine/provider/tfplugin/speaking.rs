@@ -1,0 +1,83 @@
+//! The dialect as the list of dialects knows it: which plugins it claims, which failures pass, and
+//! how a process that came up gets its adapter. Owns the settings of the processes' lives.
+
+use super::adapter::{Identities, TfProvider};
+use super::life::{TfLife, TfLink};
+use crate::engine::calls::{Method, ProviderError};
+use crate::engine::plugin::life::Life;
+use crate::engine::provider::dialect::{Asking, Dialect, Reached};
+use crate::engine::provider::*;
+use crate::engine::words::PluginFound;
+use async_trait::async_trait;
+use std::sync::Arc;
+
+/// Terraform's plugin protocol, 5 and 6.
+#[derive(Debug)]
+pub struct TfPlugin {
+    pub life: TfLife,
+}
+
+#[async_trait]
+impl Dialect for TfPlugin {
+    fn name(&self) -> &'static str {
+        "tfplugin"
+    }
+
+    fn claims(&self, _: &PluginFound) -> bool {
+        true
+    }
+
+    fn life(&self) -> Arc<dyn Life> {
+        Arc::new(self.life.clone())
+    }
+
+    /// A provider that says so by gRPC; never where something may have changed.
+    fn is_transient(&self, method: Method, error: &ProviderError) -> bool {
+        let passes = |code: &str| matches!(code, "Unavailable" | "ResourceExhausted");
+        method.changes_nothing()
+            && matches!(error, ProviderError::Refused { code, .. } if passes(code))
+    }
+
+    async fn adapter(&self, reached: Reached) -> Result<Arc<dyn Provider>, ProviderError> {
+        let Some(link) = reached.connection.link::<TfLink>() else {
+            return Err(reached.foreign());
+        };
+        let (channel, reply) = (link.channel.clone(), link.take_schema());
+        let adapter = TfProvider::new(
+            reached.plugin,
+            reached.address,
+            link.protocol,
+            channel,
+            reached.obituary,
+            reached.schema,
+        );
+        if adapter.known_schema().is_none() {
+            let reply = match reply {
+                Some(reply) => reply,
+                None => {
+                    reached
+                        .asking
+                        .ask(Method::Schema, adapter.ask_schema())
+                        .await?
+                }
+            };
+            adapter
+                .learn(reply, identities(&reached.asking, &adapter).await?)
+                .await?;
+        }
+        Ok(Arc::new(adapter))
+    }
+}
+
+/// Identities are an extra: a provider that fails at them, or does not answer in time, goes
+/// without.
+async fn identities(asking: &Asking, adapter: &TfProvider) -> Result<Identities, ProviderError> {
+    use ProviderError::{Deadline, Refused, Undecodable};
+    match asking
+        .ask(Method::IdentitySchemas, adapter.ask_identities())
+        .await
+    {
+        Err(Refused { .. } | Undecodable { .. } | Deadline { .. }) => Ok(Identities::new()),
+        asked => asked,
+    }
+}

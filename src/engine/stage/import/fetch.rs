@@ -1,0 +1,126 @@
+//! The object that an import names, as its provider has it.
+
+use super::Wanted;
+use super::names::identity;
+use crate::engine::calls::CallContext;
+use crate::engine::provider::{ImportRequest, Imported, Provider, ReadRequest};
+use crate::engine::stage::managed::{self, Prior};
+use crate::engine::stage::walk::placed;
+use cty::Value;
+use cty::schema::Schema;
+use lang::addr::AbsInstance;
+use lang::diag::{Diagnostic, Diagnostics};
+
+/// What the provider has under an id, read as it is now.
+pub async fn fetch(
+    provider: &dyn Provider,
+    schema: &Schema,
+    address: &AbsInstance,
+    wanted: &Wanted,
+    ctx: &CallContext,
+) -> Result<(Prior, Diagnostics), Diagnostics> {
+    let text = address.to_string();
+    let who = provider.info().address.clone();
+    let call = |e: crate::engine::calls::ProviderError| {
+        Diagnostics::from(
+            Diagnostic::error("Plugin call failed", e.to_string())
+                .at(wanted.span)
+                .about(text.as_str()),
+        )
+    };
+    let kind = address.resource.kind.to_string();
+    let identity = asked_by(provider, &kind, &text, wanted)?;
+    let request = ImportRequest {
+        type_name: kind.clone(),
+        id: wanted.id.clone(),
+        identity,
+    };
+    let answer = provider.import(request, ctx).await.map_err(call)?;
+    let mut said = placed(&answer.diagnostics, &text, None, Some(wanted.span));
+    if said.has_errors() {
+        return Err(said);
+    }
+    let found = only_object(&answer.imported, &who, address, wanted)?;
+    let request = ReadRequest {
+        type_name: kind,
+        current: found.state.clone(),
+        private: found.private.clone(),
+        identity: found.identity.clone(),
+    };
+    let read = provider.read(request, ctx).await.map_err(call)?;
+    said.append(placed(&read.diagnostics, &text, None, Some(wanted.span)));
+    if said.has_errors() {
+        return Err(said);
+    }
+    if read.state.is_null() {
+        let detail = format!(
+            "{who} found nothing under the {}. Check the id, and that the provider is configured for the account and region where the object is. Where nothing is imported, it is created.",
+            wanted.shown()
+        );
+        let missing = Diagnostic::error("Cannot import non-existent remote object", detail);
+        return Err(missing.at(wanted.span).about(text.as_str()).into());
+    }
+    let value = managed::mark(schema, read.state, &[]);
+    let identity = read.identity.or_else(|| found.identity.clone());
+    Ok((
+        Prior {
+            value,
+            private: read.private,
+            tainted: false,
+            identity,
+        },
+        said,
+    ))
+}
+
+/// The identity to ask by, where one is written, of the type that the provider wants.
+fn asked_by(
+    provider: &dyn Provider,
+    kind: &str,
+    address: &str,
+    wanted: &Wanted,
+) -> Result<Option<Value>, Diagnostics> {
+    let Some(given) = &wanted.identity else {
+        return Ok(None);
+    };
+    let schemas = provider.known_schema();
+    let schema = schemas.as_ref().and_then(|s| s.identities.get(kind));
+    identity(schema, kind, given).map(Some).map_err(|e| {
+        let detail = format!("The identity to import {address} by does not fit: {e}");
+        Diagnostics::from(
+            Diagnostic::error("Invalid import identity argument", detail)
+                .at(wanted.span)
+                .about(address),
+        )
+    })
+}
+
+/// The one object that an answer has, of the type that is wanted.
+fn only_object<'a>(
+    imported: &'a [Imported],
+    who: &str,
+    address: &AbsInstance,
+    wanted: &Wanted,
+) -> Result<&'a Imported, Diagnostic> {
+    let (shown, kind) = (wanted.shown(), &*address.resource.kind);
+    let fault = |summary: &str, detail: String| {
+        Diagnostic::error(summary, detail)
+            .at(wanted.span)
+            .about(address.to_string())
+    };
+    let [object] = imported else {
+        let detail = format!(
+            "{who} answered {} objects for the {shown}, and one is needed. What stands for several objects cannot be imported; name one.",
+            imported.len()
+        );
+        return Err(fault("Import did not find one object", detail));
+    };
+    if object.type_name != kind {
+        let detail = format!(
+            "{who} answered a {} for the {shown}, and {address} is a {kind}.",
+            object.type_name
+        );
+        return Err(fault("Import found another type of object", detail));
+    }
+    Ok(object)
+}

@@ -1,0 +1,309 @@
+//! What an import block says it wants: which object, by which id or identity, into which address.
+
+use super::{Wanted, resource_of};
+use crate::engine::provider::IdentitySchema;
+use crate::engine::stage::scope::{ModuleScope, Surroundings};
+use crate::engine::stage::values::Repetition;
+use cty::{Mark, Type, Value};
+use lang::addr::{AbsInstance, ConfigResource, InstanceKey, ModuleInstance, Target};
+use lang::config::Import;
+use lang::diag::{Diagnostic, Diagnostics};
+use lang::syntax::ast::{Expr, ExprKind, Step, StepKind, Traversal};
+use std::collections::BTreeMap;
+
+/// The instances that the blocks name for one resource, with what is wrong with them.
+pub fn resolve(
+    around: &Surroundings,
+    address: &ConfigResource,
+) -> (BTreeMap<AbsInstance, Wanted>, Diagnostics) {
+    let mut all: BTreeMap<AbsInstance, Wanted> = BTreeMap::new();
+    let mut diags = Diagnostics::new();
+    let root = &around.root;
+    let here = ModuleInstance::root();
+    for import in root
+        .imports
+        .iter()
+        .filter(|i| resource_of(i).as_ref() == Some(address))
+    {
+        let repetitions = match &import.for_each {
+            None => vec![Repetition::default()],
+            Some(expr) => match for_each(&ModuleScope::new(around, root, &here), expr) {
+                Ok(all) => all,
+                Err(more) => {
+                    diags.append(more);
+                    continue;
+                }
+            },
+        };
+        for repetition in repetitions {
+            let scope = ModuleScope::new(around, root, &here).repeated(repetition);
+            match one(&scope, import) {
+                Err(more) => diags.append(more),
+                Ok((to, wanted)) => {
+                    if let Some(known) = all.get(&to) {
+                        let detail = format!(
+                            "{to} is to be imported twice, with the {} and the {}. Leave one of them out.",
+                            known.shown(),
+                            wanted.shown()
+                        );
+                        diags.push(
+                            Diagnostic::error("Duplicate import configuration", detail)
+                                .at(import.span)
+                                .about(to.to_string()),
+                        );
+                        continue;
+                    }
+                    all.insert(to, wanted);
+                }
+            }
+        }
+    }
+    (all, diags)
+}
+
+/// `each` for the elements: a list's elements have their number as key.
+pub(super) fn for_each(
+    scope: &ModuleScope<'_>,
+    expr: &Expr,
+) -> Result<Vec<Repetition>, Diagnostics> {
+    let (value, diags) = scope.evaluate(expr);
+    if diags.has_errors() {
+        return Err(diags);
+    }
+    let fault = |detail: &'static str| {
+        Diagnostics::from(Diagnostic::error("Invalid for_each argument", detail).at(expr.span))
+    };
+    if value.contains_mark(&Mark::Sensitive) || value.contains_mark(&Mark::Ephemeral) {
+        return Err(fault(
+            "The \"for_each\" of an import block can be neither sensitive nor ephemeral: its keys become part of addresses.",
+        ));
+    }
+    let (value, _) = value.unmark_deep();
+    if !value.is_known() {
+        return Err(fault(
+            "The \"for_each\" of an import block depends on values that are known only after apply, so it is not known what to import.",
+        ));
+    }
+    if value.is_null() {
+        return Err(fault(
+            "The \"for_each\" of an import block is null; a map, set or list is required.",
+        ));
+    }
+    let pair = |key: Value, value: Value| Repetition {
+        each_key: Some(key),
+        each_value: Some(value),
+        ..Repetition::default()
+    };
+    if let Some(map) = value.as_map() {
+        return Ok(map
+            .iter()
+            .map(|(k, v)| pair(Value::string(k), v.clone()))
+            .collect());
+    }
+    let Some(elements) = value.as_slice() else {
+        return Err(fault(
+            "The \"for_each\" of an import block must be a map, a set or a list.",
+        ));
+    };
+    let set = value.ty().is_set();
+    Ok(elements
+        .iter()
+        .enumerate()
+        .map(|(n, v)| {
+            pair(
+                if set {
+                    v.clone()
+                } else {
+                    Value::number(n as u64)
+                },
+                v.clone(),
+            )
+        })
+        .collect())
+}
+
+pub(super) fn one(
+    scope: &ModuleScope<'_>,
+    import: &Import,
+) -> Result<(AbsInstance, Wanted), Diagnostics> {
+    let mut diags = Diagnostics::new();
+    let to = address(scope, &import.to, &mut diags);
+    let wanted = match (&import.id, &import.identity) {
+        (Some(expr), _) => id(scope, expr, &mut diags).map(|id| Wanted {
+            id,
+            identity: None,
+            span: import.span,
+        }),
+        (None, Some(expr)) => {
+            let identity = plain(scope, expr, "identity", &mut diags);
+            identity.map(|identity| Wanted {
+                id: String::new(),
+                identity: Some(identity),
+                span: expr.span,
+            })
+        }
+        (None, None) => None,
+    };
+    match (to, wanted) {
+        (Some(to), Some(wanted)) if !diags.has_errors() => Ok((to, wanted)),
+        _ => Err(diags),
+    }
+}
+
+pub(super) fn address(
+    scope: &ModuleScope<'_>,
+    expr: &Expr,
+    diags: &mut Diagnostics,
+) -> Option<AbsInstance> {
+    let traversal = concrete(scope, expr, diags)?;
+    match Target::from_traversal(&traversal) {
+        Ok(Target::Instance(instance)) => Some(instance),
+        Ok(Target::Resource(resource)) => Some(resource.instance(InstanceKey::None)),
+        Ok(Target::Module(_)) => None,
+        Err(d) => {
+            diags.push(d);
+            None
+        }
+    }
+}
+
+/// The address with its keys worked out.
+fn concrete(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Option<Traversal> {
+    match &expr.kind {
+        ExprKind::Traversal(t) => Some(t.clone()),
+        ExprKind::RelativeTraversal { source, steps } => {
+            let mut base = concrete(scope, source, diags)?;
+            base.steps.extend(steps.iter().cloned());
+            Some(base)
+        }
+        ExprKind::Index {
+            source,
+            key,
+            brackets,
+        } => {
+            let mut base = concrete(scope, source, diags)?;
+            let (value, more) = scope.evaluate(key);
+            let failed = more.has_errors();
+            diags.append(more);
+            if failed {
+                return None;
+            }
+            let plain = value.clone().unmark_deep().0;
+            let usable =
+                plain.is_known() && (plain.as_str().is_some() || plain.as_number().is_some());
+            if !usable
+                || value.contains_mark(&Mark::Sensitive)
+                || value.contains_mark(&Mark::Ephemeral)
+            {
+                let detail = "A key in the address of an import must be a text or a number that is known, and neither sensitive nor ephemeral.";
+                diags.push(Diagnostic::error("Invalid import address key", detail).at(key.span));
+                return None;
+            }
+            base.steps.push(Step {
+                kind: StepKind::Index(plain),
+                span: *brackets,
+            });
+            Some(base)
+        }
+        _ => None,
+    }
+}
+
+/// The value of an `id` or an `identity`: known, not null, and fit to be shown and kept.
+fn plain(
+    scope: &ModuleScope<'_>,
+    expr: &Expr,
+    what: &str,
+    diags: &mut Diagnostics,
+) -> Option<Value> {
+    let (value, more) = scope.evaluate(expr);
+    let failed = more.has_errors();
+    diags.append(more);
+    if failed {
+        return None;
+    }
+    let name = if what == "id" { "ID" } else { what };
+    let mut fault = |detail: &str| {
+        let detail = format!("The import {name} {detail}");
+        diags.push(
+            Diagnostic::error(format!("Invalid import {what} argument"), detail).at(expr.span),
+        );
+        None
+    };
+    if value.contains_mark(&Mark::Sensitive) {
+        return fault("cannot be sensitive: it is shown with the stage.");
+    }
+    if value.contains_mark(&Mark::Ephemeral) {
+        return fault("cannot be ephemeral: it is kept with the stage.");
+    }
+    let plain = value.unmark_deep().0;
+    if !plain.is_wholly_known() {
+        return fault(
+            "depends on values that are known only after apply, so it is not known what to import.",
+        );
+    }
+    if plain.is_null() {
+        return fault("cannot be null.");
+    }
+    Some(plain)
+}
+
+pub(super) fn id(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Option<String> {
+    let plain = plain(scope, expr, "id", diags)?;
+    let text = cty::convert::convert(&plain, &Type::String)
+        .ok()
+        .and_then(|v| v.as_str().map(str::to_owned));
+    if text.is_none() {
+        diags.push(
+            Diagnostic::error(
+                "Invalid import id argument",
+                "The import ID must be a text.",
+            )
+            .at(expr.span),
+        );
+    }
+    text
+}
+
+/// An identity as its type's provider wants it: what may be left out and is, is null.
+pub(super) fn identity(
+    schema: Option<&IdentitySchema>,
+    kind: &str,
+    given: &Value,
+) -> Result<Value, String> {
+    let schema =
+        schema.ok_or_else(|| format!("{kind} has no identities; import its objects by id."))?;
+    let wanted = &schema
+        .ty
+        .as_object()
+        .ok_or_else(|| format!("the identity of {kind} is no object."))?
+        .attributes;
+    let given = given
+        .as_map()
+        .ok_or_else(|| "it must be an object.".to_owned())?;
+    if let Some(name) = given.keys().find(|name| !wanted.contains_key(*name)) {
+        let names: Vec<&str> = wanted.keys().map(AsRef::as_ref).collect();
+        return Err(format!(
+            "the identity of {kind} has no attribute {name:?}; it has: {}.",
+            names.join(", ")
+        ));
+    }
+    let one = |(name, ty): (&std::sync::Arc<str>, &Type)| match given
+        .get(name)
+        .filter(|v| !v.is_null())
+    {
+        Some(value) => Ok((
+            name.to_string(),
+            value
+                .convert(ty)
+                .map_err(|e| format!("its attribute {name:?}: {e}."))?,
+        )),
+        None if schema.required_for_import.iter().any(|r| **r == **name) => {
+            Err(format!("the attribute {name:?} is missing, and needed."))
+        }
+        None => Ok((name.to_string(), Value::null(ty.clone()))),
+    };
+    Ok(Value::object(
+        wanted.iter().map(one).collect::<Result<Vec<_>, String>>()?,
+    ))
+}

@@ -1,0 +1,63 @@
+//! The plan of a destruction.
+
+use super::ask::warnings;
+use super::{NoPlan, Planned, Prior};
+use crate::engine::calls::{CallContext, ProviderDiagnostic};
+use crate::engine::provider::{PlanRequest, Provider};
+use crate::engine::words::Action;
+use cty::Value;
+use cty::schema::Schema;
+
+/// The plan of a destroy; asks the provider only where it wants to be asked. `None` means there is
+/// nothing to plan with.
+pub async fn plan_destroy(
+    provider: &dyn Provider,
+    type_name: &str,
+    schema: &Schema,
+    prior: &Prior,
+    plan_destroy: bool,
+    ctx: &CallContext,
+) -> Result<Planned, NoPlan> {
+    let null = Value::null(schema.implied_type().clone());
+    let mut planned = Planned {
+        action: Action::Destroy,
+        reason: None,
+        before: prior.value.clone(),
+        after: null.clone(),
+        private: prior.private.clone(),
+        identity: prior.identity.clone(),
+        replace_paths: Vec::new(),
+        warnings: Vec::new(),
+    };
+    if !plan_destroy {
+        return Ok(planned);
+    }
+    let request = PlanRequest {
+        type_name: type_name.to_owned(),
+        prior: prior.value.clone().unmark_deep().0,
+        proposed: null.clone(),
+        config: null,
+        prior_private: prior.private.clone(),
+        prior_identity: prior.identity.clone(),
+    };
+    let response = provider.plan(request, ctx).await?;
+    if response
+        .diagnostics
+        .iter()
+        .any(|d| d.severity == crate::engine::words::Severity::Error)
+    {
+        return Err(NoPlan::Refused(response.diagnostics));
+    }
+    if !response.planned.is_null() {
+        return Err(NoPlan::Refused(vec![ProviderDiagnostic::error(
+            "Provider produced invalid plan",
+            format!(
+                "{} planned an object for a destroy. This is a bug in the provider; report it there.",
+                provider.info().address
+            ),
+        )]));
+    }
+    planned.warnings = warnings(&response);
+    planned.private = response.private;
+    Ok(planned)
+}

@@ -1,0 +1,148 @@
+//! Which instances and modules a name stands for.
+
+use super::references::{Named, Place};
+use super::{Needing, Needs};
+use crate::engine::stage::values::{Expansion, Repetition};
+use crate::engine::workspace::refs::{self, Ref};
+use cty::Value;
+use lang::addr::{AbsResource, InstanceKey, Mode, ModuleInstance, Resource as Name};
+use lang::syntax::ast::Traversal;
+use std::sync::Arc;
+
+impl Needing<'_> {
+    pub(super) fn of_resource(
+        &self,
+        name: &Name,
+        key: Option<InstanceKey>,
+        place: &Place<'_>,
+        out: &mut Needs,
+    ) {
+        let Some(declared) = place.module.resources.get(name) else {
+            return;
+        };
+        let repeated = declared.count.is_some() || declared.for_each.is_some();
+        let abs = AbsResource {
+            module: place.instance.clone(),
+            resource: name.clone(),
+        };
+        let key = if repeated {
+            key
+        } else {
+            Some(InstanceKey::None)
+        };
+        // What is opened anew each time is in no stage and no state.
+        if name.mode != Mode::Ephemeral {
+            out.insert(
+                key.clone()
+                    .map_or_else(|| abs.to_string(), |key| abs.instance(key).to_string()),
+            );
+        }
+        // What was read while staging is no change, and leads on to what it needed.
+        if name.mode != Mode::Managed {
+            out.extend(
+                self.named(place.instance, Named::Data(name.clone(), key))
+                    .iter()
+                    .cloned(),
+            );
+        }
+    }
+
+    /// One output or all of a module call, in one of its instances or in all.
+    pub(super) fn of_module(
+        &self,
+        call: &Arc<str>,
+        key: Option<&InstanceKey>,
+        output: Option<&Arc<str>>,
+        place: &Place<'_>,
+        out: &mut Needs,
+    ) {
+        let Some(module) = place.module.calls.get(call).and_then(|c| c.module.as_ref()) else {
+            return;
+        };
+        for child in self.children(place.instance, call, key) {
+            match output {
+                Some(name) => out.extend(
+                    self.named(&child, Named::Output(name.clone()))
+                        .iter()
+                        .cloned(),
+                ),
+                None => {
+                    let all = module
+                        .outputs
+                        .keys()
+                        .map(|name| self.named(&child, Named::Output(name.clone())));
+                    all.for_each(|needs| out.extend(needs.iter().cloned()));
+                }
+            }
+        }
+    }
+
+    fn children(
+        &self,
+        instance: &ModuleInstance,
+        call: &Arc<str>,
+        key: Option<&InstanceKey>,
+    ) -> Vec<ModuleInstance> {
+        let Some(expansion) = self.around.values.call(instance, call) else {
+            return Vec::new();
+        };
+        let all: Vec<InstanceKey> = expansion
+            .instances()
+            .into_iter()
+            .map(|(key, _)| key)
+            .collect();
+        let one = key.filter(|key| all.contains(key) && *expansion != Expansion::Single);
+        match one {
+            Some(key) => vec![instance.child(call, key.clone())],
+            None => all
+                .into_iter()
+                .map(|key| instance.child(call, key))
+                .collect(),
+        }
+    }
+
+    /// What a `depends_on` entry names: a module stands for everything in it.
+    pub(super) fn whole(&self, t: &Traversal, place: &Place<'_>, out: &mut Needs) {
+        let (call, key) = match refs::parse(t) {
+            Ok(Ref::Module { call, key } | Ref::ModuleOutput { call, key, .. }) => (call, key),
+            _ => return self.reference(t, None, &[], place, out),
+        };
+        self.of_module(&call, key.as_ref(), None, place, out);
+        let Some(module) = place
+            .module
+            .calls
+            .get(&call)
+            .and_then(|c| c.module.as_ref())
+        else {
+            return;
+        };
+        let within = self.children(place.instance, &call, key.as_ref());
+        for inner in module.all() {
+            let instances = self.around.values.instances(&inner.path);
+            for instance in instances
+                .iter()
+                .filter(|i| within.iter().any(|w| i.0.starts_with(&w.0)))
+            {
+                let place = Place {
+                    module: inner,
+                    instance,
+                    repetition: Repetition::default(),
+                    for_each: None,
+                };
+                inner
+                    .resources
+                    .keys()
+                    .for_each(|name| self.of_resource(name, None, &place, out));
+            }
+        }
+    }
+}
+
+pub(super) fn key_of(value: Option<&Value>) -> Option<InstanceKey> {
+    let value = value?.clone().unmark_deep().0;
+    match (value.as_str(), value.as_number()) {
+        (Some(text), _) => Some(InstanceKey::Str(text.into())),
+        (None, Some(n)) => n.to_u64().map(InstanceKey::Int),
+        _ => None,
+    }
+}

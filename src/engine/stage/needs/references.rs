@@ -1,0 +1,262 @@
+//! What an expression refers to, followed through everything that it is put together from.
+
+use super::instances::key_of;
+use super::{Needing, Needs};
+use crate::engine::mutex::lock;
+use crate::engine::stage::scope::ModuleScope;
+use crate::engine::stage::values::Repetition;
+use crate::engine::words::ConfigKey;
+use crate::engine::workspace::provider_addr::{self};
+use crate::engine::workspace::refs::{self, Ref};
+use lang::addr::{InstanceKey, ModuleInstance, Resource as Name};
+use lang::config::{Condition, Module, Resource};
+use lang::syntax::ast::{Expr, Lookup, StepKind, Traversal};
+use std::sync::Arc;
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum Named {
+    Variable(Arc<str>),
+    Local(Arc<str>),
+    Output(Arc<str>),
+    Provider(ConfigKey),
+    Data(Name, Option<InstanceKey>),
+}
+
+/// Where an expression stands.
+pub(super) struct Place<'w> {
+    pub(super) module: &'w Module,
+    pub(super) instance: &'w ModuleInstance,
+    pub(super) repetition: Repetition,
+    /// Over what it is repeated.
+    pub(super) for_each: Option<&'w Expr>,
+}
+
+impl Needing<'_> {
+    pub(super) fn named(&self, instance: &ModuleInstance, named: Named) -> Arc<Needs> {
+        let key = (instance.clone(), named);
+        if let Some(known) = lock(&self.known.named).get(&key) {
+            return known.clone();
+        }
+        let mut out = Needs::new();
+        if let Some(module) = self.around.root.descendant(&instance.path().0) {
+            self.work_out(module, instance, &key.1, &mut out);
+        }
+        let out = Arc::new(out);
+        lock(&self.known.named).insert(key, out.clone());
+        out
+    }
+
+    fn work_out(&self, module: &Module, instance: &ModuleInstance, named: &Named, out: &mut Needs) {
+        let inside = Place {
+            module,
+            instance,
+            repetition: Repetition::default(),
+            for_each: None,
+        };
+        match named {
+            Named::Local(name) => {
+                module
+                    .locals
+                    .get(name)
+                    .into_iter()
+                    .for_each(|local| self.expr(&local.expr, &inside, out));
+            }
+            Named::Variable(name) => {
+                let (Some(outer), Some((path, call))) = (
+                    instance.parent(),
+                    instance.path().parent().map(|(p, c)| (p, c.clone())),
+                ) else {
+                    return;
+                };
+                let Some(parent) = self.around.root.descendant(&path.0) else {
+                    return;
+                };
+                let Some(call) = parent.calls.get(&call) else {
+                    return;
+                };
+                let repetition = self.around.values.repetition(instance);
+                let place = Place {
+                    module: parent,
+                    instance: &outer,
+                    repetition,
+                    for_each: call.for_each.as_ref(),
+                };
+                call.arguments
+                    .get(name)
+                    .into_iter()
+                    .for_each(|given| self.expr(&given.expr, &place, out));
+            }
+            Named::Output(name) => {
+                let Some(output) = module.outputs.get(name) else {
+                    return;
+                };
+                self.expr(&output.value, &inside, out);
+                conditions(&output.preconditions).for_each(|expr| self.expr(expr, &inside, out));
+                output
+                    .depends_on
+                    .iter()
+                    .for_each(|t| self.whole(t, &inside, out));
+                self.of_calls(instance, out);
+            }
+            Named::Provider(key) => {
+                let Some(block) = provider_addr::block_of(&self.around.root, key) else {
+                    return;
+                };
+                let Some(schema) = self.around.schemas.get(&key.address) else {
+                    return;
+                };
+                for lookup in lang::decode::lookups(&block.body, &schema.provider.block) {
+                    self.lookup(&lookup, &inside, out);
+                }
+            }
+            Named::Data(name, key) => {
+                let Some(resource) = module.resources.get(name) else {
+                    return;
+                };
+                let repetition = key
+                    .as_ref()
+                    .map(crate::engine::stage::plan::repetition)
+                    .unwrap_or_default();
+                self.resource(
+                    resource,
+                    &Place {
+                        repetition,
+                        for_each: resource.for_each.as_ref(),
+                        ..inside
+                    },
+                    out,
+                );
+            }
+        }
+    }
+
+    /// What stands in the blocks of a resource, but for how often it is there.
+    pub(super) fn lookups_of(&self, module: &Module, resource: &Resource) -> Arc<Vec<Lookup>> {
+        let key = (module.path.0.clone(), resource.name.clone());
+        if let Some(known) = lock(&self.known.lookups).get(&key) {
+            return known.clone();
+        }
+        let address = provider_addr::for_resource(&self.around.root, module, resource).address;
+        let schema = self.around.schema(&address, &resource.name);
+        let mut all = schema
+            .map(|s| lang::decode::lookups(&resource.body, &s.block))
+            .unwrap_or_default();
+        let lifecycle = &resource.lifecycle;
+        let expressions = lifecycle
+            .prevent_destroy
+            .iter()
+            .chain(&lifecycle.replace_triggered_by);
+        let expressions = expressions
+            .chain(conditions(&lifecycle.preconditions))
+            .chain(conditions(&lifecycle.postconditions));
+        all.extend(expressions.flat_map(Expr::lookups));
+        for provisioner in resource.provisioners.iter().filter(|p| !p.on_destroy) {
+            for body in [Some(&provisioner.body), provisioner.connection.as_ref()]
+                .into_iter()
+                .flatten()
+            {
+                all.extend(
+                    body.just_attributes()
+                        .0
+                        .values()
+                        .flat_map(|attribute| attribute.expr.lookups()),
+                );
+            }
+        }
+        let all = Arc::new(all);
+        lock(&self.known.lookups).insert(key, all.clone());
+        all
+    }
+
+    pub(super) fn expr(&self, expr: &Expr, place: &Place<'_>, out: &mut Needs) {
+        expr.lookups()
+            .iter()
+            .for_each(|lookup| self.lookup(lookup, place, out));
+    }
+
+    pub(super) fn lookup(&self, lookup: &Lookup, place: &Place<'_>, out: &mut Needs) {
+        let key = lookup.key.as_ref().and_then(|expr| {
+            let scope = ModuleScope::new(self.around, place.module, place.instance)
+                .repeated(place.repetition.clone());
+            key_of(Some(&scope.evaluate(expr).0))
+        });
+        self.reference(&lookup.traversal, key, &lookup.then, place, out);
+    }
+
+    /// `looked_up`: the key that follows the traversal, where it has none of its own.
+    pub(super) fn reference(
+        &self,
+        t: &Traversal,
+        looked_up: Option<InstanceKey>,
+        then: &[lang::syntax::ast::Step],
+        place: &Place<'_>,
+        out: &mut Needs,
+    ) {
+        let Ok(reference) = refs::parse(t) else {
+            return;
+        };
+        match reference {
+            Ref::Var(name) => out.extend(
+                self.named(place.instance, Named::Variable(name))
+                    .iter()
+                    .cloned(),
+            ),
+            Ref::Local(name) => out.extend(
+                self.named(place.instance, Named::Local(name))
+                    .iter()
+                    .cloned(),
+            ),
+            Ref::Each(name) if &*name == "value" => self.each_value(place, out),
+            Ref::Resource { resource, key, .. } => {
+                self.of_resource(&resource, key.or(looked_up), place, out)
+            }
+            Ref::ModuleOutput { call, key, output } => {
+                let named = place
+                    .module
+                    .calls
+                    .get(&call)
+                    .and_then(|c| c.module.as_ref())
+                    .is_some_and(|m| m.outputs.contains_key(&output));
+                self.of_module(
+                    &call,
+                    key.as_ref(),
+                    Some(&output).filter(|_| named),
+                    place,
+                    out,
+                );
+            }
+            Ref::Module { call, key } => {
+                let output = match then.first().map(|step| &step.kind) {
+                    Some(StepKind::Attr(name)) if looked_up.is_some() => Some(name),
+                    _ => None,
+                };
+                self.of_module(
+                    &call,
+                    key.as_ref().or(looked_up.as_ref()),
+                    output,
+                    place,
+                    out,
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The resource or module of which `for_each` takes all instances as they are.
+pub(super) fn chained(expr: &Expr) -> Option<&Traversal> {
+    let lang::syntax::ast::ExprKind::Traversal(t) = &expr.kind else {
+        return None;
+    };
+    match refs::parse(t).ok()? {
+        Ref::Resource {
+            used, key: None, ..
+        } if t.steps.len() == used => Some(t),
+        Ref::Module { key: None, .. } => Some(t),
+        _ => None,
+    }
+}
+
+fn conditions(all: &[Condition]) -> impl Iterator<Item = &Expr> {
+    all.iter().flat_map(|c| [&c.condition, &c.message])
+}

@@ -1,0 +1,357 @@
+//! Which nodes each node needs, by what its expressions name.
+
+use super::{Node, Nodes, Sources, config_resource};
+use crate::engine::graph::Step;
+use crate::engine::provider::ProviderSchema;
+use crate::engine::workspace::provider_addr::{self};
+use crate::engine::workspace::refs::{self, Ref};
+use cty::schema::Block;
+use lang::addr::{InstanceKey, Mode, Resource};
+use lang::body::Body;
+use lang::config::{self, Module};
+use lang::syntax::ast::{Expr, Traversal};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+impl Nodes {
+    pub(super) fn connect(&mut self, from: &Sources<'_>, module: &Module) {
+        let path = &module.path;
+        let calling = path
+            .parent()
+            .and_then(|(p, call)| Some((from.root.descendant(&p.0)?, call.clone())));
+        let own_call = path.parent().map(|(p, call)| Node::Call(p, call.clone()));
+        for variable in module.variables.values() {
+            let step = self.add(Node::Variable(path.clone(), variable.name.clone()));
+            self.need_node(step, own_call.as_ref());
+            self.connect_variable(module, variable, calling.as_ref(), step);
+        }
+        for (name, local) in &module.locals {
+            let step = self.add(Node::Local(path.clone(), name.clone()));
+            self.need_node(step, own_call.as_ref());
+            self.need_expr(step, module, &local.expr);
+        }
+        for call in module.calls.values() {
+            let step = self.add(Node::Call(path.clone(), call.name.clone()));
+            self.need_node(step, own_call.as_ref());
+            self.connect_call(module, call, step);
+        }
+        for provider in &module.providers {
+            let key = provider_addr::key_of(module, provider);
+            let schema = from
+                .schemas
+                .get(&key.address)
+                .map(|s| s.provider.block.clone());
+            // What no resource uses is not configured: that may ask for things that are not there.
+            let Some(step) = self.step(&Node::Provider(key)) else {
+                continue;
+            };
+            self.need_node(step, own_call.as_ref());
+            if let Some(block) = schema {
+                self.need_body(step, module, &provider.body, &block);
+            }
+        }
+        for resource in module.resources.values() {
+            let step = self.add(Node::Resource(config_resource(path, &resource.name)));
+            self.need_node(step, own_call.as_ref());
+            self.connect_resource(from, module, resource, step);
+        }
+        for output in module.outputs.values() {
+            let step = self.add(Node::Output(path.clone(), output.name.clone()));
+            self.need_node(step, own_call.as_ref());
+            self.need_expr(step, module, &output.value);
+            self.need_conditions(step, module, &output.preconditions);
+            for t in &output.depends_on {
+                self.need_whole(step, module, t);
+            }
+            self.need_for_calls(from, module, step);
+        }
+        // What an import needs is worked out before the resource that it imports into.
+        for import in &module.imports {
+            let Some(step) = crate::engine::stage::import::resource_of(import)
+                .and_then(|r| self.step(&Node::Resource(r)))
+            else {
+                continue;
+            };
+            for expr in crate::engine::stage::import::expressions(import) {
+                self.need_expr(step, module, expr);
+            }
+        }
+        for check in module.checks.values() {
+            let step = self.add(Node::Check(path.clone(), check.name.clone()));
+            self.need_node(step, own_call.as_ref());
+            self.need_conditions(step, module, &check.asserts);
+            if let Some(data) = &check.data {
+                self.need_node(step, Some(&Node::Resource(config_resource(path, data))));
+            }
+        }
+    }
+
+    /// What is passed by the call of its module, and what its validations ask for beside itself.
+    fn connect_variable(
+        &mut self,
+        module: &Module,
+        variable: &config::Variable,
+        calling: Option<&(&Module, Arc<str>)>,
+        step: Step,
+    ) {
+        if let Some((parent, call)) = calling
+            && let Some(argument) = parent
+                .calls
+                .get(call)
+                .and_then(|c| c.arguments.get(&variable.name))
+        {
+            self.names.passed(variable, argument.expr.span);
+            self.need_expr(step, parent, &argument.expr);
+        }
+        for validation in &variable.validations {
+            for t in validation
+                .condition
+                .traversals()
+                .into_iter()
+                .chain(validation.message.traversals())
+            {
+                if refs::parse(t).ok() != Some(Ref::Var(variable.name.clone())) {
+                    self.need_ref(step, module, t);
+                }
+            }
+        }
+    }
+
+    /// How often a module is there, and which instances of providers it is given.
+    fn connect_call(&mut self, module: &Module, call: &config::ModuleCall, step: Step) {
+        let instances = call
+            .providers
+            .iter()
+            .flatten()
+            .filter_map(|(_, outer)| outer.key.as_deref());
+        for expr in [&call.count, &call.for_each, &call.enabled]
+            .into_iter()
+            .flatten()
+            .chain(instances)
+        {
+            self.need_expr(step, module, expr);
+        }
+    }
+
+    fn connect_resource(
+        &mut self,
+        from: &Sources<'_>,
+        module: &Module,
+        resource: &config::Resource,
+        step: Step,
+    ) {
+        let key = provider_addr::for_resource(from.root, module, resource);
+        let provider = self.add(Node::Provider(key.clone()));
+        self.graph.need(step, provider);
+        let meta = [
+            &resource.count,
+            &resource.for_each,
+            &resource.lifecycle.enabled,
+            &resource.lifecycle.prevent_destroy,
+        ];
+        let instance = resource.provider.as_ref().and_then(|p| p.key.as_deref());
+        for expr in meta.into_iter().flatten().chain(instance) {
+            self.need_expr(step, module, expr);
+        }
+        if let Some(block) = from
+            .schemas
+            .get(&key.address)
+            .and_then(|s| schema_of(s, &resource.name))
+            .map(|s| s.block.clone())
+        {
+            self.need_body(step, module, &resource.body, &block);
+        }
+        for expr in &resource.lifecycle.replace_triggered_by {
+            self.need_expr(step, module, expr);
+        }
+        self.need_conditions(step, module, &resource.lifecycle.preconditions);
+        self.need_conditions(step, module, &resource.lifecycle.postconditions);
+        for provisioner in resource.provisioners.iter().filter(|p| !p.on_destroy) {
+            for body in [Some(&provisioner.body), provisioner.connection.as_ref()]
+                .into_iter()
+                .flatten()
+            {
+                for attribute in body.just_attributes().0.values() {
+                    self.need_expr(step, module, &attribute.expr);
+                }
+            }
+        }
+        for t in &resource.depends_on {
+            self.need_whole(step, module, t);
+        }
+        self.need_for_calls(from, module, step);
+    }
+
+    /// What a calling module's depends_on names is needed by everything inside.
+    fn need_for_calls(&mut self, from: &Sources<'_>, module: &Module, step: Step) {
+        let mut at = module.path.clone();
+        while let Some((parent_path, call)) = at.parent().map(|(p, c)| (p, c.clone())) {
+            if let Some(parent) = from.root.descendant(&parent_path.0)
+                && let Some(call) = parent.calls.get(&call)
+            {
+                for t in &call.depends_on {
+                    self.need_whole(step, parent, t);
+                }
+            }
+            at = parent_path;
+        }
+    }
+
+    fn need_conditions(&mut self, step: Step, module: &Module, conditions: &[config::Condition]) {
+        for condition in conditions {
+            self.need_expr(step, module, &condition.condition);
+            self.need_expr(step, module, &condition.message);
+        }
+    }
+
+    fn need_node(&mut self, step: Step, node: Option<&Node>) {
+        if let Some(needed) = node.and_then(|n| self.step(n)) {
+            self.graph.need(step, needed);
+        }
+    }
+
+    /// What an expression refers to.
+    pub fn of_expr(&self, module: &Module, expr: &Expr) -> Vec<Step> {
+        expr.traversals()
+            .into_iter()
+            .flat_map(|t| self.of_ref(module, t))
+            .collect()
+    }
+
+    fn need_expr(&mut self, step: Step, module: &Module, expr: &Expr) {
+        for t in expr.traversals() {
+            self.need_ref(step, module, t);
+        }
+        expr.calls()
+            .into_iter()
+            .for_each(|call| self.names.called(module, &call.name, call.name_span));
+    }
+
+    fn need_body(&mut self, step: Step, module: &Module, body: &Body, block: &Block) {
+        for t in lang::decode::references(body, block) {
+            self.need_ref(step, module, &t);
+        }
+        lang::decode::function_calls(body, block)
+            .into_iter()
+            .for_each(|(name, span)| self.names.called(module, &name, span));
+    }
+
+    fn need_ref(&mut self, step: Step, module: &Module, t: &Traversal) {
+        self.names.referred(module, t);
+        let key = match refs::parse(t) {
+            Ok(Ref::Resource { key, .. }) => key,
+            _ => None,
+        };
+        for needed in self.of_ref(module, t) {
+            self.need_one(step, needed, key.as_ref());
+        }
+    }
+
+    fn need_one(&mut self, step: Step, needed: Step, key: Option<&InstanceKey>) {
+        let own = self.nodes[step].resource().is_some();
+        // A resource's reference to itself is reported where it is evaluated, with a place.
+        if needed == step && own {
+            return;
+        }
+        let known = self.graph.has(step, needed);
+        match (key, self.named.get_mut(&(step, needed))) {
+            (Some(key), Some(keys)) => drop(keys.insert(key.clone())),
+            (Some(key), None) if !known => drop(
+                self.named
+                    .insert((step, needed), BTreeSet::from([key.clone()])),
+            ),
+            (Some(_), None) => {}
+            (None, _) => drop(self.named.remove(&(step, needed))),
+        }
+        self.graph.need(step, needed);
+    }
+
+    fn need_whole(&mut self, step: Step, module: &Module, t: &Traversal) {
+        let key = match refs::parse(t) {
+            Ok(Ref::Resource { key, .. }) => key,
+            _ => None,
+        };
+        for needed in self.of_whole(module, t) {
+            self.need_one(step, needed, key.as_ref());
+        }
+    }
+
+    /// The nodes that a reference names. A module call that is used as a whole stands for
+    /// everything in the module.
+    fn of_ref(&self, module: &Module, t: &Traversal) -> Vec<Step> {
+        let path = &module.path;
+        let one = |node: Node| self.step(&node).into_iter().collect::<Vec<_>>();
+        let Ok(reference) = refs::parse(t) else {
+            return Vec::new();
+        };
+        match reference {
+            Ref::Var(name) => one(Node::Variable(path.clone(), name)),
+            Ref::Local(name) => one(Node::Local(path.clone(), name)),
+            Ref::Resource { resource, .. } => one(Node::Resource(config_resource(path, &resource))),
+            Ref::ModuleOutput { call, output, key } => {
+                let repeated = module
+                    .calls
+                    .get(&call)
+                    .is_some_and(|c| c.count.is_some() || c.for_each.is_some());
+                if repeated && key.is_none() {
+                    return self.of_call(module, &call);
+                }
+                let output = Node::Output(path.child(&call), output);
+                [Node::Call(path.clone(), call), output]
+                    .iter()
+                    .filter_map(|node| self.step(node))
+                    .collect()
+            }
+            Ref::Module { call, .. } => self.of_call(module, &call),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What a `depends_on` entry names: one output of a module stands for the module too.
+    pub fn of_whole(&self, module: &Module, t: &Traversal) -> Vec<Step> {
+        match refs::parse(t) {
+            Ok(Ref::Module { call, .. } | Ref::ModuleOutput { call, .. }) => {
+                self.of_call(module, &call)
+            }
+            _ => self.of_ref(module, t),
+        }
+    }
+
+    /// A module call with everything in the module, and in those that it calls.
+    fn of_call(&self, module: &Module, call: &Arc<str>) -> Vec<Step> {
+        let mut all = vec![Node::Call(module.path.clone(), call.clone())];
+        for inner in module
+            .calls
+            .get(call)
+            .and_then(|c| c.module.as_ref())
+            .into_iter()
+            .flat_map(|child| child.all())
+        {
+            all.extend(
+                inner
+                    .resources
+                    .keys()
+                    .map(|resource| Node::Resource(config_resource(&inner.path, resource))),
+            );
+            all.extend(
+                inner
+                    .outputs
+                    .keys()
+                    .map(|name| Node::Output(inner.path.clone(), name.clone())),
+            );
+        }
+        all.iter().filter_map(|node| self.step(node)).collect()
+    }
+}
+
+/// The schema of a resource type in a provider's schemas.
+pub fn schema_of<'a>(
+    schemas: &'a ProviderSchema,
+    resource: &Resource,
+) -> Option<&'a cty::schema::Schema> {
+    match resource.mode {
+        Mode::Managed => schemas.resources.get(resource.kind.as_ref()),
+        Mode::Data => schemas.data_sources.get(resource.kind.as_ref()),
+        Mode::Ephemeral => schemas.ephemeral.get(resource.kind.as_ref()),
+    }
+}

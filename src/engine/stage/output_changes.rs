@@ -1,0 +1,92 @@
+//! What becomes of the root outputs.
+
+use super::change::OutputChange;
+use super::nodes::Node;
+use super::objects;
+use super::plan::PlanWalk;
+use crate::engine::words::{Action, StageMode};
+use cty::Value;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The changes of root outputs.
+pub(super) fn outputs(plan: &PlanWalk) -> Vec<OutputChange> {
+    // A narrowed destroy leaves them as they are.
+    if plan.wishes.mode == StageMode::Destroy && plan.wishes.narrow.is_some() {
+        return Vec::new();
+    }
+    let root = lang::addr::ModuleInstance::root();
+    let declared = &plan.walk.around.root.outputs;
+    let mut names: BTreeSet<Arc<str>> = declared.keys().cloned().collect();
+    names.extend(plan.prior.outputs.keys().map(|n| Arc::from(n.as_str())));
+    let mut out = Vec::new();
+    for name in names {
+        let stored = plan.prior.outputs.get(name.as_ref());
+        let before = stored.and_then(objects::output_value);
+        let output = declared.get(&name);
+        // Outside of what is staged, or declared no longer while not all is: it stays.
+        let step = plan
+            .walk
+            .nodes
+            .step(&Node::Output(lang::addr::ModulePath::root(), name.clone()));
+        if !step.map_or_else(
+            || plan.wishes.narrow.is_none(),
+            |step| plan.wishes.works_out(step),
+        ) {
+            continue;
+        }
+        let destroying = plan.wishes.mode == StageMode::Destroy;
+        let refreshed = destroying
+            && plan.wishes.refresh
+            && !(plan.prior.resources.is_empty() && plan.prior.outputs.is_empty());
+        let worked_out = output
+            .filter(|o| !o.ephemeral)
+            .and_then(|_| plan.walk.around.values.output(&root, &name));
+        let given = |v: &Value| !(v.is_known() && v.is_null());
+        // A destroy ends what refreshing a state that is there would have put into it, even if it
+        // was never deployed.
+        let before = before.or_else(|| {
+            worked_out
+                .clone()
+                .filter(|v| refreshed && v.is_wholly_known() && given(v))
+        });
+        let after = worked_out.filter(|v| !destroying && given(v));
+        let sensitive = output.is_some_and(|o| o.sensitive) || stored.is_some_and(|o| o.sensitive);
+        let kept = output.is_some_and(|o| !o.ephemeral);
+        let marked = stored.is_some_and(|o| o.sensitive) == output.is_some_and(|o| o.sensitive);
+        let change = (before.as_ref(), after.as_ref());
+        let Some(action) = action_of(change, kept && !destroying, marked) else {
+            continue;
+        };
+        let needs = plan.needing().of_output(&name);
+        out.push(OutputChange {
+            name,
+            action,
+            before,
+            after,
+            sensitive,
+            needs,
+        });
+    }
+    out
+}
+
+/// What becomes of an output; `None` where it neither was nor will be. `stays`: it is declared, and
+/// kept with the state. `as_before`: it is as sensitive as it was.
+fn action_of(
+    (before, after): (Option<&Value>, Option<&Value>),
+    stays: bool,
+    as_before: bool,
+) -> Option<Action> {
+    let plain = |value: &Value| value.clone().unmark_deep().0;
+    Some(match (before, after) {
+        (None, None) if !stays => return None,
+        (None, None) => Action::NoOp,
+        (None, Some(_)) => Action::Create,
+        // One that is declared and null is kept nowhere, and yet it is no deletion.
+        (Some(_), None) if stays => Action::Update,
+        (Some(_), None) => Action::Destroy,
+        (Some(b), Some(a)) if plain(b).raw_equals(&plain(a)) && as_before => Action::NoOp,
+        (Some(_), Some(_)) => Action::Update,
+    })
+}

@@ -1,0 +1,137 @@
+//! What an instance's configuration has to pass: its conditions, and what we and its provider think of
+//! it.
+
+use super::instance::Declared;
+use super::walk::PlanWalk;
+use crate::engine::calls::CallContext;
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::conditions::{self, Kind, Status};
+use crate::engine::stage::scope::{ModuleScope, Phase};
+use crate::engine::stage::validate::ephemeral_faults;
+use crate::engine::words::StageMode;
+use cty::Value;
+use lang::addr::{AbsInstance, Mode};
+
+impl PlanWalk {
+    /// An instance's configuration, worked out, once its preconditions hold and neither we nor its
+    /// provider have anything against it.
+    pub(super) async fn configured(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        scope: &ModuleScope<'_>,
+        ctx: &CallContext,
+        cell: &mut Cell,
+    ) -> Result<Value, ()> {
+        let resource = declared.resource;
+        let preconditions = &resource.lifecycle.preconditions;
+        self.conditions(declared, scope, preconditions, Kind::Precondition, cell)?;
+        let (config, diags) = self
+            .walk
+            .decode(&resource.body, &declared.schema.block, scope);
+        if !cell.report(about(diags, address)) {
+            return Err(());
+        }
+        self.nothing_ephemeral(declared, address, &config, cell)?;
+        self.validate(declared, address, &config, ctx, cell).await?;
+        Ok(config)
+    }
+
+    /// Whether what an instance becomes is as its configuration wants it.
+    pub(super) fn postconditions(
+        &self,
+        declared: &Declared<'_>,
+        scope: ModuleScope<'_>,
+        value: Value,
+        cell: &mut Cell,
+    ) -> Result<(), ()> {
+        let scope = ModuleScope {
+            self_value: Some(value),
+            own: None,
+            ..scope
+        };
+        let all = &declared.resource.lifecycle.postconditions;
+        self.conditions(declared, &scope, all, Kind::Postcondition, cell)
+    }
+
+    pub(super) fn nothing_ephemeral(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        config: &Value,
+        cell: &mut Cell,
+    ) -> Result<(), ()> {
+        let faults = ephemeral_faults(&declared.schema.block, config);
+        let (body, span) = (Some(&declared.resource.body), Some(declared.resource.span));
+        if cell.report_provider(&faults, &address.to_string(), body, span) {
+            Ok(())
+        } else {
+            Err(())
+        }
+    }
+
+    pub(super) async fn validate(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        config: &Value,
+        ctx: &CallContext,
+        cell: &mut Cell,
+    ) -> Result<(), ()> {
+        let plain = config.clone().unmark_deep().0;
+        let kind = &declared.resource.name.kind;
+        let answer = match declared.resource.name.mode {
+            Mode::Data => declared.provider.validate_data(kind, plain, ctx).await,
+            _ => declared.provider.validate_resource(kind, plain, ctx).await,
+        };
+        match answer {
+            Err(error) => {
+                cell.report_call(&error, &address.to_string(), Some(declared.resource.span));
+                Err(())
+            }
+            Ok(answer) => {
+                let good = cell.report_provider(
+                    &answer.diagnostics,
+                    &address.to_string(),
+                    Some(&declared.resource.body),
+                    Some(declared.resource.span),
+                );
+                if good { Ok(()) } else { Err(()) }
+            }
+        }
+    }
+
+    pub(super) fn conditions(
+        &self,
+        declared: &Declared<'_>,
+        scope: &ModuleScope<'_>,
+        all: &[lang::config::Condition],
+        kind: Kind,
+        cell: &mut Cell,
+    ) -> Result<(), ()> {
+        let object = self
+            .walk
+            .object(&declared.module.path, &declared.resource.name.to_string());
+        let mut good = true;
+        // What is to go need not fulfil anything.
+        for condition in all
+            .iter()
+            .filter(|_| self.wishes.mode != StageMode::Destroy)
+        {
+            let (status, diags) = conditions::check(scope, condition, kind);
+            if self.walk.around.phase != Phase::Validate {
+                cell.statuses.note(&object, status);
+            }
+            good &= cell.report(diags) && !matches!(status, Status::Fail | Status::Error);
+        }
+        if good { Ok(()) } else { Err(()) }
+    }
+}
+
+/// Names the instance that diagnostics are about.
+pub fn about(mut diags: lang::diag::Diagnostics, address: &AbsInstance) -> lang::diag::Diagnostics {
+    for d in &mut diags.0 {
+        d.address.get_or_insert_with(|| address.to_string());
+    }
+    diags
+}

@@ -1,0 +1,118 @@
+//! One instance: who is asked about it, and whether it is planned or stays as it is.
+
+use super::going::going;
+use super::resource::Shared;
+use super::walk::PlanWalk;
+use crate::engine::provider::Provider;
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::choose::Chosen;
+use crate::engine::stage::managed::Reason;
+use crate::engine::stage::prior::Objects;
+use crate::engine::stage::values::Repetition;
+use crate::engine::words::{ConfigKey, StageMode};
+use cty::Value;
+use lang::addr::{AbsInstance, Mode};
+use std::sync::Arc;
+
+/// One instance of it, with the provider configuration that is its own.
+pub(super) struct Declared<'a> {
+    pub(super) shared: &'a Shared<'a>,
+    pub(super) key: ConfigKey,
+    pub(super) provider: Arc<dyn Provider>,
+}
+
+impl<'a> std::ops::Deref for Declared<'a> {
+    type Target = Shared<'a>;
+
+    fn deref(&self) -> &Shared<'a> {
+        self.shared
+    }
+}
+
+impl PlanWalk {
+    /// One instance; answers what references to it see.
+    pub(super) async fn instance(
+        &self,
+        shared: &Shared<'_>,
+        address: &AbsInstance,
+        repetition: Repetition,
+        cell: &mut Cell,
+    ) -> Result<Value, ()> {
+        if !self.wishes.wants(address) && !self.wishes.destroys(address) {
+            return self.as_it_is(shared, address, cell).await;
+        }
+        let there = self.prior.objects(address).and_then(|o| o.current.as_ref());
+        let chosen: Option<Chosen> = match there {
+            // What is only to go is asked of whom it came from.
+            Some(object)
+                if self.wishes.mode == StageMode::Destroy
+                    && !self.wishes.refresh
+                    && shared.route.by.is_some() =>
+            {
+                self.walk
+                    .choose_by_record(&shared.route.block, address, object, cell)
+            }
+            _ => self.walk.choose(&shared.route, address, &repetition, cell),
+        };
+        let (key, provider) = chosen.ok_or(())?;
+        let declared = &Declared {
+            shared,
+            key,
+            provider,
+        };
+        match shared.resource.name.mode {
+            Mode::Data => self.data(declared, address, repetition, cell).await,
+            _ => self.managed(declared, address, repetition, cell).await,
+        }
+    }
+
+    /// An instance outside of what is staged: it stays what it is.
+    async fn as_it_is(
+        &self,
+        shared: &Shared<'_>,
+        address: &AbsInstance,
+        cell: &mut Cell,
+    ) -> Result<Value, ()> {
+        let unknown = || Value::unknown(shared.schema.implied_type().clone());
+        let there = self.prior.objects(address).and_then(|o| o.current.as_ref());
+        let Some(object) = there.filter(|_| address.resource.mode == Mode::Managed) else {
+            return Ok(unknown());
+        };
+        let key = &shared.route.block;
+        let ctx = self
+            .walk
+            .context_of(&key.address, address, cell)
+            .ok_or(())?;
+        // Making a record fit for the schema of now takes no configuration.
+        let provider = match self.walk.providers.plain(&key.address, &ctx).await {
+            Ok(provider) => provider,
+            Err(error) => {
+                cell.report_call(&error, &address.to_string(), Some(shared.resource.span));
+                return Err(());
+            }
+        };
+        Ok(self
+            .load(
+                &going(shared).by((key.clone(), provider)),
+                address,
+                object,
+                &ctx,
+                cell,
+            )
+            .await?
+            .value)
+    }
+
+    /// An object of a resource that is declared, without an instance for it.
+    pub(super) async fn undeclared(
+        &self,
+        shared: &Shared<'_>,
+        address: &AbsInstance,
+        there: &Objects,
+        reason: Reason,
+        cell: &mut Cell,
+    ) -> bool {
+        self.gone(&going(shared), address, there, reason, cell)
+            .await
+    }
+}

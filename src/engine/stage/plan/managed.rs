@@ -1,0 +1,325 @@
+//! An instance of a managed resource: what is there, what the configuration wants, and the change
+//! between the two, which its provider plans.
+
+use super::going::{Looked, declared_gone};
+use super::gone::{End, forgets};
+use super::instance::Declared;
+use super::walk::PlanWalk;
+use crate::engine::calls::CallContext;
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::change::Change;
+use crate::engine::stage::import::{self};
+use crate::engine::stage::managed::{self, NoPlan, Planned, Prior, Question, Reason};
+use crate::engine::stage::needs::Needs;
+use crate::engine::stage::objects::{self};
+use crate::engine::stage::prior::Objects;
+use crate::engine::stage::scope::ModuleScope;
+use crate::engine::stage::values::Repetition;
+use crate::engine::words::{Action, CommandView, StageMode};
+use cty::Value;
+use cty::schema::Schema;
+use lang::addr::AbsInstance;
+
+impl PlanWalk {
+    pub(super) async fn managed(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        repetition: Repetition,
+        cell: &mut Cell,
+    ) -> Result<Value, ()> {
+        let there = self.prior.objects(address).cloned().unwrap_or_default();
+        let ctx = self
+            .walk
+            .context_of(&declared.key.address, address, cell)
+            .ok_or(())?;
+        let mut looked = self
+            .look(&declared_gone(declared), address, &there, &ctx, cell)
+            .await?;
+        if there.current.is_none() {
+            self.import(declared, address, &mut looked, &ctx, cell)
+                .await?;
+        }
+        if self.wishes.mode == StageMode::Destroy && self.wishes.destroys(address) {
+            return self.ended(declared, address, &there, looked, cell).await;
+        }
+        if self.wishes.mode != StageMode::Normal {
+            // What it needs by now is added to what it needed; nothing is planned that would take
+            // the place of that.
+            let merged = looked.object.as_ref().map(|object| {
+                let mut all = (*declared.dependencies).clone();
+                all.extend(object.dependencies.iter().cloned());
+                (all, object.needs.iter().cloned().collect())
+            });
+            let merged = merged.as_ref().map(|(all, needs)| (all, needs));
+            self.keep_refreshed(declared, address, &looked, merged, cell);
+            // One that is not there is not known either, as nothing is planned for it.
+            let ty = declared.schema.implied_type();
+            return Ok(looked
+                .now
+                .map_or_else(|| Value::unknown(ty.clone()), |p| p.value));
+        }
+        let scope = ModuleScope {
+            own: Some(&declared.resource.name),
+            ..ModuleScope::new(&self.walk.around, declared.module, &address.module)
+        }
+        .repeated(repetition);
+        let config = self
+            .configured(declared, address, &scope, &ctx, cell)
+            .await?;
+        let config = config.sharing_type(declared.schema.implied_type());
+        let prior = looked.now.as_ref();
+        let planned = self
+            .ask_for_plan(declared, address, &scope, &config, prior, &ctx, cell)
+            .await?;
+        let commands = self.commands(declared, address, &scope, &planned, cell)?;
+        let after = planned.after.clone();
+        let needs = self.needing().of_instance(
+            declared.module,
+            declared.resource,
+            address,
+            scope.repetition.clone(),
+        );
+        // What nothing is done about takes over what it depends on now; all others with their
+        // operation.
+        let now = (planned.action == Action::NoOp).then_some((&*declared.dependencies, &needs));
+        self.keep_refreshed(declared, address, &looked, now, cell);
+        cell.changes.push(planned_change(
+            declared, address, &there, looked, planned, config, needs, commands,
+        ));
+        self.postconditions(declared, scope, after.clone(), cell)?;
+        Ok(after)
+    }
+
+    /// Everything is to go: the object of a declared instance, unless its declaration holds it.
+    async fn ended(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        there: &Objects,
+        looked: Looked,
+        cell: &mut Cell,
+    ) -> Result<Value, ()> {
+        let value = looked.now.as_ref().map(|p| p.value.clone());
+        let forget = forgets(declared.resource);
+        if looked.now.is_some() {
+            self.prevented(declared.module, declared.resource, address, !forget, cell)?;
+        }
+        let end = End {
+            deposed: None,
+            reason: forget.then_some(Reason::ForgotBecauseLifecycleDestroyInConfig),
+            forget,
+        };
+        self.destroy(&declared_gone(declared), address, there, looked, end, cell)
+            .await?;
+        let ty = declared.schema.implied_type();
+        Ok(value.unwrap_or_else(|| Value::unknown(ty.clone())))
+    }
+
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "an instance with all that is known of it, for the question to its provider"
+    )]
+    async fn ask_for_plan(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        scope: &ModuleScope<'_>,
+        config: &Value,
+        prior: Option<&Prior>,
+        ctx: &CallContext,
+        cell: &mut Cell,
+    ) -> Result<Planned, ()> {
+        let force = self.force(declared, scope, address, cell)?;
+        let question = Question {
+            type_name: &declared.resource.name.kind,
+            schema: declared.schema,
+            config: config.clone(),
+            prior,
+            ignore: &declared.ignore,
+            force,
+            create_first: declared.create_first,
+        };
+        let planned = match managed::plan(declared.provider.as_ref(), question, ctx).await {
+            Ok(planned) => planned,
+            Err(error) => {
+                no_plan(declared, address, error, cell);
+                return Err(());
+            }
+        };
+        cell.report_provider(
+            &planned.warnings,
+            &address.to_string(),
+            Some(&declared.resource.body),
+            Some(declared.resource.span),
+        );
+        Ok(planned)
+    }
+
+    /// What a change runs beside the calls to its provider, unless it may not be made at all.
+    fn commands(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        scope: &ModuleScope<'_>,
+        planned: &Planned,
+        cell: &mut Cell,
+    ) -> Result<Vec<CommandView>, ()> {
+        let destroys = planned.action.destroys() && !forgets(declared.resource);
+        self.prevented(declared.module, declared.resource, address, destroys, cell)?;
+        let mut commands = Vec::new();
+        // An object that was never finished has nothing to be run at its end.
+        if planned.action == Action::Replace
+            && !forgets(declared.resource)
+            && planned.reason != Some(Reason::ReplaceBecauseTainted)
+        {
+            commands = self.destruction_runs(address, &planned.before, cell)?;
+        }
+        commands.extend(self.creation_runs(declared, scope, planned, cell)?);
+        Ok(commands)
+    }
+
+    /// Looks at the object that an import block names for an instance which the state does not
+    /// have.
+    pub(super) async fn import(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        looked: &mut Looked,
+        ctx: &CallContext,
+        cell: &mut Cell,
+    ) -> Result<(), ()> {
+        // An empty id stands for nothing to import: the object is created.
+        let Some(wanted) = declared.imports.get(address) else {
+            return Ok(());
+        };
+        let Some(by) = wanted.by() else { return Ok(()) };
+        match import::fetch(
+            declared.provider.as_ref(),
+            declared.schema,
+            address,
+            wanted,
+            ctx,
+        )
+        .await
+        {
+            Err(diags) => {
+                cell.report(diags);
+                Err(())
+            }
+            Ok((prior, diags)) => {
+                cell.report(diags);
+                looked.now = Some(prior);
+                looked.imported = Some(by);
+                Ok(())
+            }
+        }
+    }
+}
+
+pub(super) fn no_plan(
+    declared: &Declared<'_>,
+    address: &AbsInstance,
+    error: NoPlan,
+    cell: &mut Cell,
+) {
+    let span = Some(declared.resource.span);
+    match error {
+        NoPlan::Call(error) => cell.report_call(&error, &address.to_string(), span),
+        NoPlan::Refused(said) => cell.report_provider(
+            &said,
+            &address.to_string(),
+            Some(&declared.resource.body),
+            span,
+        ),
+    };
+}
+
+pub(super) fn planned_change(
+    declared: &Declared<'_>,
+    address: &AbsInstance,
+    there: &Objects,
+    looked: Looked,
+    planned: Planned,
+    config: Value,
+    needs: Needs,
+    commands: Vec<CommandView>,
+) -> Change {
+    Change {
+        address: address.clone(),
+        deposed: None,
+        previous: there.previous.clone(),
+        provider: declared.key.clone(),
+        action: planned.action,
+        reason: planned.reason,
+        before: planned.before,
+        after: planned.after,
+        config: keepable(declared.schema, config),
+        private: planned.private.to_vec(),
+        prior_private: looked
+            .now
+            .as_ref()
+            .map(|p| p.private.to_vec())
+            .unwrap_or_default(),
+        replace_paths: planned.replace_paths,
+        schema_version: declared.schema.version,
+        dependencies: declared.dependencies.clone(),
+        prior_dependencies: there
+            .current
+            .iter()
+            .flat_map(|o| o.dependencies.iter().cloned())
+            .collect(),
+        needs,
+        prior_needs: there
+            .current
+            .as_ref()
+            .map_or_else(|| Some(Needs::new()), objects::recorded_needs),
+        create_before_destroy: declared.create_first,
+        skip_destroy: forgets(declared.resource),
+        tainted: there.current.as_ref().is_some_and(|o| o.tainted),
+        identity_before: looked.now.as_ref().and_then(|p| p.identity.clone()),
+        identity_after: planned.identity,
+        importing: looked.imported,
+        drifted: looked.drifted,
+        deferred_read: false,
+        commands,
+    }
+}
+
+/// The configured object as far as it may be kept with the stage: not at all where it has a
+/// write-only value in it, which is nobody's to keep. A deploy then has it validated again.
+pub(super) fn keepable(schema: &Schema, config: Value) -> Option<Value> {
+    let plain = config.clone().unmark_deep().0;
+    let written = schema
+        .block
+        .write_only_paths(&plain)
+        .iter()
+        .any(|p| p.apply(&plain).is_ok_and(|v| !v.is_null()));
+    (!written).then_some(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cty::schema::{Attribute, Block};
+
+    #[test]
+    fn a_configuration_with_a_write_only_value_is_not_kept() {
+        let attribute = |write_only| Attribute {
+            write_only,
+            ..Attribute::optional(cty::Type::String)
+        };
+        let block = Block {
+            attributes: [
+                ("name".into(), attribute(false)),
+                ("note".into(), attribute(true)),
+            ]
+            .into(),
+            ..Block::default()
+        };
+        let schema = Schema::new(0, block);
+        let config = |note: Value| Value::object([("name", Value::string("a")), ("note", note)]);
+        assert!(keepable(&schema, config(Value::string("hush"))).is_none());
+        assert!(keepable(&schema, config(Value::null(cty::Type::String))).is_some());
+    }
+}

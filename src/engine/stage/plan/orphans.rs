@@ -1,0 +1,143 @@
+//! Objects that no declared instance speaks of: those of resources that are declared no longer, and
+//! those that a narrowed destroy takes by what the state says.
+
+use super::PlanWalk;
+use super::going::Going;
+use super::gone::forget_data;
+use crate::engine::graph::Step;
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::managed::Reason;
+use crate::engine::stage::nodes::Node;
+use crate::engine::stage::prior::Objects;
+use crate::engine::words::{ConfigKey, StageMode, short_provider};
+use lang::addr::{AbsInstance, ConfigResource, Mode};
+use lang::diag::Diagnostic;
+use std::collections::BTreeMap;
+
+impl PlanWalk {
+    /// A node that is not worked out: what a narrowed destroy takes of it all the same goes by what
+    /// the state says.
+    pub async fn by_state(&self, step: Step) -> Cell {
+        match &self.walk.nodes.nodes[step] {
+            _ if self.wishes.mode != StageMode::Destroy => Cell::default(),
+            Node::Orphan(resource) => self.orphans(resource).await,
+            Node::Resource(resource) => self.declared_by_state(step, resource).await,
+            _ => Cell::default(),
+        }
+    }
+
+    async fn declared_by_state(&self, step: Step, address: &ConfigResource) -> Cell {
+        let mut cell = Cell::default();
+        let all = self.prior.of_config(address).flat_map(|(abs, i)| {
+            i.iter()
+                .map(|(key, there)| (abs.instance(key.clone()), there))
+        });
+        let all: Vec<(AbsInstance, &Objects)> = all
+            .filter(|(instance, _)| self.wishes.destroys(instance))
+            .collect();
+        if all.is_empty() {
+            return cell;
+        }
+        let Some(shared) = self.shared(step, address, BTreeMap::new()) else {
+            return cell.ended(false);
+        };
+        let mut good = true;
+        for (instance, there) in all {
+            good &= self
+                .undeclared(
+                    &shared,
+                    &instance,
+                    there,
+                    Reason::DeleteBecauseNoResourceConfig,
+                    &mut cell,
+                )
+                .await;
+        }
+        cell.ended(good)
+    }
+
+    /// Objects of a resource that is declared no longer.
+    pub(super) async fn orphans(&self, address: &ConfigResource) -> Cell {
+        let mut cell = Cell::default();
+        let all: Vec<(AbsInstance, Objects)> = self
+            .prior
+            .of_config(address)
+            .flat_map(|(abs, instances)| {
+                instances
+                    .iter()
+                    .map(|(k, o)| (abs.instance(k.clone()), o.clone()))
+            })
+            .filter(|(instance, _)| self.wishes.clears(instance, false))
+            .collect();
+        if address.resource.mode == Mode::Data {
+            all.iter()
+                .for_each(|(_, there)| forget_data(there, &mut cell));
+            return cell;
+        }
+        let mut good = true;
+        for (instance, there) in all {
+            let Some(fine) = self.orphan(&instance, &there, &mut cell).await else {
+                return cell.ended(false);
+            };
+            good &= fine;
+        }
+        cell.ended(good)
+    }
+
+    /// `None` where its provider is not to be had: then nothing can be said of any of them.
+    async fn orphan(
+        &self,
+        instance: &AbsInstance,
+        there: &Objects,
+        cell: &mut Cell,
+    ) -> Option<bool> {
+        let Some(object) = there.current.as_ref().or(there.deposed.first()) else {
+            return Some(true);
+        };
+        let Some(key) = ConfigKey::parse(&object.provider) else {
+            return Some(true);
+        };
+        let schemas = self.walk.around.schemas.get(&key.address)?;
+        let Some(schema) = schemas.resources.get(instance.resource.kind.as_ref()) else {
+            let detail = format!(
+                "{} has no resource type {:?} (any more), so {instance} in the state cannot be destroyed with it. Use a version that has it, or forget the object.",
+                short_provider(&key.address),
+                &*instance.resource.kind
+            );
+            let error = Diagnostic::error("Unsupported resource type", detail);
+            cell.report(error.about(instance.to_string()));
+            return Some(false);
+        };
+        let going = Going {
+            block: key.block(),
+            by_record: true,
+            schema,
+            plan_destroy: schemas.capabilities.plan_destroy,
+            forgets: None,
+            span: None,
+        };
+        let reason = self.orphaned(instance);
+        Some(self.gone(&going, instance, there, reason, cell).await)
+    }
+
+    /// Whether its module instance is gone, or the resource alone.
+    fn orphaned(&self, instance: &AbsInstance) -> Reason {
+        let module = instance.module.path();
+        let exists = self
+            .walk
+            .around
+            .values
+            .instances(&module)
+            .contains(&instance.module);
+        let call_there = module.parent().is_some_and(|(p, call)| {
+            self.walk
+                .module(&p)
+                .is_some_and(|m| m.calls.contains_key(call))
+        });
+        if !exists && call_there {
+            Reason::DeleteBecauseNoModule
+        } else {
+            Reason::DeleteBecauseNoResourceConfig
+        }
+    }
+}

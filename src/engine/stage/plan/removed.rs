@@ -1,0 +1,50 @@
+//! What is known of an instance that is declared no longer: the `removed` block that speaks of it, and
+//! its key.
+
+use crate::engine::stage::values::Repetition;
+use cty::Value;
+use lang::addr::{AbsInstance, InstanceKey, ModuleInstance, Target};
+use lang::config::Module;
+
+/// The `removed` block that speaks of an instance, with the module that has it; the last one
+/// counts.
+pub fn removed<'m>(
+    root: &'m Module,
+    address: &AbsInstance,
+) -> Option<(&'m Module, &'m lang::config::Removed)> {
+    let mut answer = None;
+    for module in root.all() {
+        for removed in &module.removed {
+            let n = module.path.0.len();
+            if address.module.0.len() < n || address.module.path().0[..n] != module.path.0[..] {
+                continue;
+            }
+            let inner = AbsInstance {
+                module: ModuleInstance(address.module.0[n..].to_vec()),
+                ..address.clone()
+            };
+            if removed.from.contains(&inner)
+                || matches!(&removed.from, Target::Resource(r) if *r == inner.abs())
+            {
+                answer = Some((module, removed));
+            }
+        }
+    }
+    answer
+}
+
+/// What `count` and `each` are in an instance of which the key alone is known.
+pub fn repetition(key: &InstanceKey) -> Repetition {
+    match key {
+        InstanceKey::None => Repetition::default(),
+        InstanceKey::Int(n) => Repetition {
+            count_index: Some(Value::number(*n)),
+            ..Repetition::default()
+        },
+        InstanceKey::Str(s) => Repetition {
+            each_key: Some(Value::string(s)),
+            each_value: Some(Value::dynamic()),
+            ..Repetition::default()
+        },
+    }
+}

@@ -1,0 +1,255 @@
+//! A resource: what its instances share, how many there are, each as a task of its own, and the value
+//! that is put together from theirs.
+
+use super::going::going;
+use super::gone::wrong_key;
+use super::walk::PlanWalk;
+use crate::engine::graph::{Step, side_by_side};
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::expand::{self, Meta};
+use crate::engine::stage::ignore::Ignore;
+use crate::engine::stage::import::Wanted;
+use crate::engine::stage::managed::Reason;
+use crate::engine::stage::scope::ModuleScope;
+use crate::engine::stage::values::{Expansion, Worked};
+use crate::engine::words::StageMode;
+use crate::engine::workspace::provider_addr::{self, Route};
+use cty::schema::Schema;
+use cty::{Path, PathStep, Value};
+use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
+use lang::config::{IgnoreChanges, Module, Resource};
+use lang::syntax::ast::StepKind;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+/// A resource as declared, with all that its instances share.
+pub(super) struct Shared<'a> {
+    pub(super) step: Step,
+    pub(super) resource: &'a Resource,
+    pub(super) module: &'a Module,
+    pub(super) route: Route<'a>,
+    pub(super) schema: &'a Schema,
+    pub(super) create_first: bool,
+    /// Whether the provider wants to be asked about destroys.
+    pub(super) plan_destroy: bool,
+    worked_out: Arc<WorkedOut>,
+}
+
+/// What of it is worked out once, however many instances there are: each is a task of its own, and
+/// borrows the rest anew.
+pub(super) struct WorkedOut {
+    pub(super) dependencies: Arc<BTreeSet<String>>,
+    pub(super) ignore: Ignore,
+    /// What is to be imported into it.
+    pub(super) imports: BTreeMap<AbsInstance, Wanted>,
+}
+
+impl std::ops::Deref for Shared<'_> {
+    type Target = WorkedOut;
+
+    fn deref(&self) -> &WorkedOut {
+        &self.worked_out
+    }
+}
+
+impl PlanWalk {
+    pub(super) async fn resource(self: &Arc<Self>, step: Step, address: &ConfigResource) -> Cell {
+        let mut cell = Cell::default();
+        let imports = match self.wishes.mode {
+            StageMode::Normal => self.imports(address, &mut cell),
+            _ => Some(BTreeMap::new()),
+        };
+        let Some(shared) = imports.and_then(|imports| self.shared(step, address, imports)) else {
+            return cell.ended(false);
+        };
+        let mut good = true;
+        let mut seen: HashSet<AbsResource> = HashSet::new();
+        for module_instance in self.walk.around.values.instances(&address.module).iter() {
+            let abs = AbsResource {
+                module: module_instance.clone(),
+                resource: address.resource.clone(),
+            };
+            seen.insert(abs.clone());
+            good &= self.expanded(&shared, &abs, &mut cell).await;
+        }
+        good = good && self.imports_without_configuration(&shared.imports, &mut cell);
+        // Objects in module instances that are there no longer.
+        for (abs, instances) in self.prior.of_config(address) {
+            if !seen.contains(abs) {
+                for (instance_key, there) in instances {
+                    let address = abs.instance(instance_key.clone());
+                    good &= self
+                        .undeclared(
+                            &shared,
+                            &address,
+                            there,
+                            Reason::DeleteBecauseNoModule,
+                            &mut cell,
+                        )
+                        .await;
+                }
+            }
+        }
+        cell.ended(good)
+    }
+
+    /// What all instances of a declared resource share; `None` where its provider has no such type.
+    pub(super) fn shared(
+        &self,
+        step: Step,
+        address: &ConfigResource,
+        imports: BTreeMap<AbsInstance, Wanted>,
+    ) -> Option<Shared<'_>> {
+        let resource = self
+            .walk
+            .module(&address.module)?
+            .resources
+            .get(&address.resource)?;
+        let worked_out = WorkedOut {
+            dependencies: self.walk.nodes.dependencies(step),
+            ignore: ignore(&resource.lifecycle.ignore_changes),
+            imports,
+        };
+        self.sharing(step, address, Arc::new(worked_out))
+    }
+
+    fn sharing(
+        &self,
+        step: Step,
+        address: &ConfigResource,
+        worked_out: Arc<WorkedOut>,
+    ) -> Option<Shared<'_>> {
+        let module = self.walk.module(&address.module)?;
+        let resource = module.resources.get(&address.resource)?;
+        let route = provider_addr::route_of(&self.walk.around.root, module, resource);
+        let key = &route.block;
+        Some(Shared {
+            step,
+            resource,
+            module,
+            schema: self.walk.around.schema(&key.address, &address.resource)?,
+            create_first: self.create_first.contains(address),
+            plan_destroy: self
+                .walk
+                .around
+                .schemas
+                .get(&key.address)
+                .is_some_and(|s| s.capabilities.plan_destroy),
+            route,
+            worked_out,
+        })
+    }
+
+    /// All instances of a resource in one module instance.
+    async fn expanded(
+        self: &Arc<Self>,
+        shared: &Shared<'_>,
+        abs: &AbsResource,
+        cell: &mut Cell,
+    ) -> bool {
+        let resource = shared.resource;
+        let scope = ModuleScope::new(&self.walk.around, shared.module, &abs.module);
+        let meta = Meta {
+            count: resource.count.as_ref(),
+            for_each: resource.for_each.as_ref(),
+            enabled: resource.lifecycle.enabled.as_ref(),
+        };
+        let (expansion, diags) = expand::expand(&scope, meta);
+        if !cell.report(diags) {
+            return false;
+        }
+        let Some(expansion) = expansion else {
+            return false;
+        };
+        let instances = expansion.instances();
+        let keys: BTreeSet<InstanceKey> = instances.iter().map(|(k, _)| k.clone()).collect();
+        cell.expansions.insert(abs.clone(), keys.clone());
+        let work = instances.into_iter().map(|(key, repetition)| {
+            let (this, step, worked_out, address) = (
+                self.clone(),
+                shared.step,
+                shared.worked_out.clone(),
+                abs.instance(key.clone()),
+            );
+            async move {
+                let mut part = Cell::default();
+                let value = match this.sharing(step, &address.config(), worked_out) {
+                    Some(shared) => {
+                        this.instance(&shared, &address, repetition, &mut part)
+                            .await
+                    }
+                    None => Err(()),
+                };
+                (this.progress)(&address.to_string());
+                (key, value, part)
+            }
+        });
+        let mut good = true;
+        let mut values: HashMap<InstanceKey, Value> = HashMap::new();
+        for (key, value, part) in side_by_side(self.wishes.parallelism, work).await {
+            cell.append(part);
+            good &= value.is_ok();
+            values.extend(value.ok().map(|value| (key, value)));
+        }
+        cell.values.push(Worked::Resource(
+            abs.clone(),
+            assemble(&expansion, &values, shared.schema),
+        ));
+        if let Some(there) = self.prior.resources.get(abs) {
+            for (key, objects) in there {
+                let address = abs.instance(key.clone());
+                if !keys.contains(key) {
+                    good &= self
+                        .undeclared(shared, &address, objects, wrong_key(&expansion, key), cell)
+                        .await;
+                } else {
+                    good &= self.deposed(&going(shared), &address, objects, cell).await;
+                }
+            }
+        }
+        good
+    }
+}
+
+/// The value of a resource from those of its instances; what is missing is unknown.
+pub fn assemble(
+    expansion: &Expansion,
+    values: &HashMap<InstanceKey, Value>,
+    schema: &Schema,
+) -> Value {
+    let unknown = || Value::unknown(schema.implied_type().clone());
+    let get = |key: InstanceKey| values.get(&key).cloned().unwrap_or_else(unknown);
+    match expansion {
+        Expansion::Single => get(InstanceKey::None),
+        Expansion::Disabled => Value::null(schema.implied_type().clone()),
+        Expansion::Count(n) => Value::tuple((0..*n).map(|i| get(InstanceKey::Int(i))).collect()),
+        Expansion::Each(items) => Value::object(
+            items
+                .iter()
+                .map(|(k, _)| (k.clone(), get(InstanceKey::Str(k.clone())))),
+        ),
+        Expansion::Unknown { .. } => Value::dynamic(),
+    }
+}
+
+/// `ignore_changes` as paths of values.
+pub fn ignore(changes: &IgnoreChanges) -> Ignore {
+    match changes {
+        IgnoreChanges::None => Ignore::Nothing,
+        IgnoreChanges::All => Ignore::All,
+        IgnoreChanges::Paths(all) => Ignore::Paths(
+            all.iter()
+                .map(|t| {
+                    let mut path = Path::root().attr(t.root.clone());
+                    for step in &t.steps {
+                        path.push(match &step.kind {
+                            StepKind::Attr(name) => PathStep::Attr(name.clone()),
+                            StepKind::Index(key) => PathStep::Index(key.clone()),
+                        });
+                    }
+                    path
+                })
+                .collect(),
+        ),
+    }
+}

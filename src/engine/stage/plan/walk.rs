@@ -1,0 +1,54 @@
+//! The planning walk, node by node.
+
+use super::wishes::Wishes;
+use crate::engine::graph::Step;
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::needs::{self};
+use crate::engine::stage::nodes::Node;
+use crate::engine::stage::prior::PriorState;
+use crate::engine::stage::walk::Walk;
+use lang::addr::{ConfigResource, Mode};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The planning walk.
+pub struct PlanWalk {
+    pub walk: Walk,
+    pub prior: PriorState,
+    pub wishes: Wishes,
+    /// Resources that are created before the old object is destroyed: declared, or needed by one
+    /// that is.
+    pub create_first: HashSet<ConfigResource>,
+    /// What nodes and instances need, as far as they were looked at.
+    pub needs: needs::Known,
+    /// Called after each instance with its address.
+    pub progress: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl PlanWalk {
+    /// Finds what instances need.
+    pub fn needing(&self) -> needs::Needing<'_> {
+        needs::Needing {
+            around: &self.walk.around,
+            known: &self.needs,
+        }
+    }
+
+    /// Works out one node.
+    pub async fn run(self: &Arc<Self>, step: Step) -> Cell {
+        let node = &self.walk.nodes.nodes[step];
+        if let Some(cell) = self.walk.common(node).await {
+            return cell;
+        }
+        match node {
+            Node::Resource(resource) if resource.resource.mode == Mode::Ephemeral => {
+                self.walk
+                    .open(step, resource, &|instance| self.when(step, instance))
+                    .await
+            }
+            Node::Resource(resource) => self.resource(step, resource).await,
+            Node::Orphan(resource) => self.orphans(resource).await,
+            _ => Cell::default(),
+        }
+    }
+}

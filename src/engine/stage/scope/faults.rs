@@ -1,0 +1,295 @@
+//! Faults of references that show without evaluating: what is not declared, and what cannot be asked
+//! for here.
+
+use super::{ModuleScope, Phase};
+use crate::engine::workspace::provider_addr;
+use crate::engine::workspace::refs::{self, Ref};
+use lang::addr::{InstanceKey, Mode, Resource};
+use lang::diag::{Diagnostic, Diagnostics};
+use lang::eval;
+use lang::syntax::ast::{Step, StepKind, Traversal};
+use std::sync::Arc;
+
+impl<'a> ModuleScope<'a> {
+    /// Faults of references that show without evaluating: undeclared resources and modules first;
+    /// where there are none, undeclared names.
+    pub fn check(&self, traversals: &[&Traversal]) -> Diagnostics {
+        let mut things = Diagnostics::new();
+        let mut names = Diagnostics::new();
+        for t in traversals {
+            match refs::parse(t) {
+                Err(d) => things.push(d),
+                // Which outputs a declared module has is the affair of evaluation, so that `try`
+                // may ask for one.
+                Ok(Ref::ModuleOutput { call, .. }) if self.module.calls.contains_key(&call) => {}
+                Ok(reference) => match self.fault(t, &reference) {
+                    Some((d, true)) => things.push(d),
+                    Some((d, false)) => names.push(d),
+                    None => {}
+                },
+            }
+        }
+        if things.has_errors() { things } else { names }
+    }
+
+    /// What is wrong with a reference, and whether that shows before anything is evaluated.
+    pub(super) fn fault(&self, t: &Traversal, reference: &Ref) -> Option<(Diagnostic, bool)> {
+        let error = |summary: &str, detail: String| Diagnostic::error(summary, detail).at(t.span());
+        match reference {
+            Ref::Var(name) if !self.module.variables.contains_key(name) => {
+                let detail = format!(
+                    "An input variable with the name {name:?} has not been declared.{}",
+                    suggestion(name, self.module.variables.keys())
+                );
+                Some((
+                    error("Reference to undeclared input variable", detail),
+                    false,
+                ))
+            }
+            Ref::Local(name) if !self.module.locals.contains_key(name) => {
+                let detail = format!(
+                    "A local value with the name {name:?} has not been declared.{}",
+                    suggestion(name, self.module.locals.keys())
+                );
+                Some((error("Reference to undeclared local value", detail), false))
+            }
+            Ref::Each(_) if self.repetition.each_key.is_none() => {
+                let detail = "The \"each\" object can be used only in \"module\" or \"resource\" blocks, and only when the \"for_each\" argument is set.";
+                Some((
+                    error(
+                        "Reference to \"each\" in context without for_each",
+                        detail.to_owned(),
+                    ),
+                    false,
+                ))
+            }
+            Ref::Each(attr) if !matches!(&**attr, "key" | "value") => {
+                let detail = format!(
+                    "The \"each\" object does not have an attribute named {attr:?}. The supported attributes are each.key and each.value, the current key and value pair of the \"for_each\" attribute set."
+                );
+                Some((error("Invalid \"each\" attribute", detail), false))
+            }
+            Ref::Count(attr) if &**attr != "index" => {
+                let detail = format!(
+                    "The \"count\" object does not have an attribute named {attr:?}. The only supported attribute is count.index, which is the index of each instance of a resource block that has the \"count\" argument set."
+                );
+                Some((error("Invalid \"count\" attribute", detail), false))
+            }
+            Ref::Count(_) if self.repetition.count_index.is_none() => {
+                let detail = "The \"count\" object can only be used in \"module\", \"resource\", and \"data\" blocks, and only when the \"count\" argument is set.";
+                Some((
+                    error(
+                        "Reference to \"count\" in non-counted context",
+                        detail.to_owned(),
+                    ),
+                    false,
+                ))
+            }
+            Ref::SelfObject if self.self_value.is_none() => {
+                let detail = "The \"self\" object is not available in this context. It can be used only in resource provisioner, connection, and postcondition blocks.";
+                Some((error("Invalid \"self\" reference", detail.to_owned()), true))
+            }
+            Ref::SelfObject => self.self_fault(t).map(|d| (d, true)),
+            Ref::Path(attr) if !matches!(&**attr, "module" | "root" | "cwd") => {
+                let detail =
+                    format!("The \"path\" object does not have an attribute named {attr:?}.");
+                Some((error("Invalid \"path\" attribute", detail), false))
+            }
+            Ref::Terraform(attr) if !matches!(&**attr, "workspace" | "applying") => {
+                let detail = format!(
+                    "The {:?} object does not have an attribute named {attr:?}. The only supported attributes are workspace and applying.",
+                    &*t.root
+                );
+                Some((error("Invalid \"terraform\" attribute", detail), false))
+            }
+            Ref::Module { call, .. } if !self.module.calls.contains_key(call) => {
+                let detail = format!(
+                    "No module call named {call:?} is declared in {}.{}",
+                    self.whose(),
+                    suggestion(call, self.module.calls.keys())
+                );
+                Some((error("Reference to undeclared module", detail), true))
+            }
+            Ref::ModuleOutput { call, output, key } => self
+                .module_fault(t, call, output, key.is_some())
+                .map(|d| (d, true)),
+            Ref::Resource {
+                resource,
+                used,
+                key,
+            } => self
+                .resource_fault(t, resource, *used, key.as_ref())
+                .map(|d| (d, true)),
+            Ref::Check(_) => Some((
+                error(
+                    "Invalid reference",
+                    "A check cannot be referred to in expressions.".to_owned(),
+                ),
+                true,
+            )),
+            _ => None,
+        }
+    }
+
+    fn whose(&self) -> String {
+        if self.module.path.is_root() {
+            "the root module".to_owned()
+        } else {
+            self.module.path.to_string()
+        }
+    }
+
+    fn module_fault(
+        &self,
+        t: &Traversal,
+        call: &Arc<str>,
+        output: &Arc<str>,
+        keyed: bool,
+    ) -> Option<Diagnostic> {
+        let Some(found) = self.module.calls.get(call) else {
+            let detail = format!(
+                "No module call named {call:?} is declared in {}.{}",
+                self.whose(),
+                suggestion(call, self.module.calls.keys())
+            );
+            return Some(Diagnostic::error("Reference to undeclared module", detail).at(t.span()));
+        };
+        let repeated = found.count.is_some() || found.for_each.is_some();
+        if repeated && !keyed {
+            // Not an output at all: an attribute of a tuple or object of instances; the evaluator
+            // says so.
+            return None;
+        }
+        let child = found.module.as_ref()?;
+        if child.outputs.contains_key(output) {
+            return None;
+        }
+        let step = t.steps.get(if keyed { 2 } else { 1 });
+        let detail = format!(
+            "This object does not have an attribute named {output:?}.{}",
+            suggestion(output, child.outputs.keys())
+        );
+        Some(
+            Diagnostic::error("Unsupported attribute", detail)
+                .at(step.map_or(t.span(), |s| s.span))
+                .within(t.span()),
+        )
+    }
+
+    fn resource_fault(
+        &self,
+        t: &Traversal,
+        resource: &Resource,
+        used: usize,
+        key: Option<&InstanceKey>,
+    ) -> Option<Diagnostic> {
+        let Some(declared) = self.module.resources.get(resource) else {
+            let what = if resource.mode == Mode::Data {
+                "data resource"
+            } else {
+                "managed resource"
+            };
+            let names = self
+                .module
+                .resources
+                .keys()
+                .filter(|r| r.mode == resource.mode)
+                .map(|r| Arc::from(r.to_string()))
+                .collect::<Vec<Arc<str>>>();
+            let hint = suggestion(&Arc::from(resource.to_string()), names.iter());
+            let detail = format!(
+                "A {what} {:?} {:?} has not been declared in {}.{hint}",
+                &*resource.kind,
+                &*resource.name,
+                self.whose()
+            );
+            return Some(
+                Diagnostic::error("Reference to undeclared resource", detail).at(t.span()),
+            );
+        };
+        if declared.check.is_some() && declared.check.as_deref() != self.check {
+            let detail = format!(
+                "{resource} belongs to a check, and nothing outside of that check may refer to it."
+            );
+            return Some(Diagnostic::error("Reference to scoped resource", detail).at(t.span()));
+        }
+        // Of a resource without instances nothing is worked out, and so it is instances that are
+        // refused.
+        if self.own == Some(resource) && self.around.phase != Phase::Validate {
+            let detail = "Configuration for a resource may not refer to itself.";
+            return Some(
+                Diagnostic::error("Self-referential block", detail)
+                    .at(t.span())
+                    .about(resource.to_string()),
+            );
+        }
+        let next = t.steps.get(used);
+        let repeated = declared.count.is_some() || declared.for_each.is_some();
+        if repeated
+            && key.is_none()
+            && let Some(Step {
+                kind: StepKind::Attr(_),
+                span,
+            }) = next
+        {
+            let how = if declared.count.is_some() {
+                "count"
+            } else {
+                "for_each"
+            };
+            let detail = format!(
+                "Because {resource} has {how:?} set, its attributes must be accessed on specific instances. For example: {resource}[{}]",
+                if how == "count" {
+                    "count.index"
+                } else {
+                    "each.key"
+                }
+            );
+            return Some(
+                Diagnostic::error("Missing resource instance key", detail)
+                    .at(t.root_span.to(*span)),
+            );
+        }
+        if !repeated && key.is_some() {
+            let detail = format!(
+                "Because {resource} does not have \"count\" or \"for_each\" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this resource."
+            );
+            return Some(
+                Diagnostic::error("Unexpected resource instance key", detail).at(t.span()),
+            );
+        }
+        let address = provider_addr::for_resource(&self.around.root, self.module, declared).address;
+        let schema = self.around.schema(&address, resource)?;
+        if let Some(Step {
+            kind: StepKind::Attr(name),
+            span,
+        }) = next
+            && &**name == "count"
+        {
+            let detail = format!(
+                "How many instances there are is said by length({resource}), and by no attribute."
+            );
+            return Some(
+                Diagnostic::error("Invalid resource count attribute", detail)
+                    .at(t.root_span.to(*span)),
+            );
+        }
+        lang::decode::traversal_fault(&schema.block, &t.steps[used..]).map(|d| d.within(t.span()))
+    }
+
+    /// What is wrong with what follows `self`.
+    fn self_fault(&self, t: &Traversal) -> Option<Diagnostic> {
+        let declared = self.module.resources.get(self.self_of?)?;
+        let address = provider_addr::for_resource(&self.around.root, self.module, declared).address;
+        let schema = self.around.schema(&address, &declared.name)?;
+        lang::decode::traversal_fault(&schema.block, &t.steps).map(|d| d.within(t.span()))
+    }
+}
+
+/// "Did you mean …?" where a declared name is close.
+fn suggestion<'n>(given: &Arc<str>, names: impl Iterator<Item = &'n Arc<str>>) -> String {
+    let close = eval::closest(given, names.map(|n| &**n));
+    close
+        .map(|n| format!(" Did you mean {n:?}?"))
+        .unwrap_or_default()
+}

@@ -1,0 +1,216 @@
+//! What a reference is worth here, from what was worked out so far.
+
+use super::{ModuleScope, Phase};
+use crate::engine::stage::values::Expansion;
+use crate::engine::workspace::refs::Ref;
+use cty::{Type, Value};
+use lang::addr::{AbsResource, InstanceKey, Mode, Resource};
+use lang::config::{Module, ModuleCall};
+use lang::diag::Diagnostics;
+use lang::syntax::ast::Traversal;
+use std::sync::Arc;
+
+impl<'a> ModuleScope<'a> {
+    pub(super) fn value_of(
+        &self,
+        t: &Traversal,
+        reference: Ref,
+    ) -> Result<(Value, usize), Diagnostics> {
+        let values = &self.around.values;
+        let later = Value::dynamic;
+        Ok(match reference {
+            Ref::Var(name) => match &self.own_variable {
+                Some((own, value)) if *own == name => (value.clone(), 1),
+                _ => (
+                    values.variable(self.instance, &name).unwrap_or_else(later),
+                    1,
+                ),
+            },
+            Ref::Local(name) => (values.local(self.instance, &name).unwrap_or_else(later), 1),
+            Ref::Each(name) => {
+                let value = if &*name == "key" {
+                    &self.repetition.each_key
+                } else {
+                    &self.repetition.each_value
+                };
+                (value.clone().unwrap_or_else(later), 1)
+            }
+            Ref::Count(_) => (self.repetition.count_index.clone().unwrap_or_else(later), 1),
+            Ref::SelfObject => (self.self_value.clone().unwrap_or_else(later), 0),
+            Ref::Path(name) => (self.path(&name), 1),
+            Ref::Terraform(name) if &*name == "workspace" => {
+                (self.around.root.workspace_value(), 1)
+            }
+            Ref::Terraform(_) => {
+                let applying = match self.around.phase {
+                    Phase::Validate => Value::unknown(Type::Bool),
+                    phase => Value::bool(phase == Phase::Apply),
+                };
+                (applying.mark(cty::Mark::Ephemeral), 1)
+            }
+            Ref::Resource {
+                resource,
+                used,
+                key,
+            } => {
+                let abs = AbsResource {
+                    module: self.instance.clone(),
+                    resource,
+                };
+                let used = used - usize::from(key.is_some());
+                (
+                    values
+                        .resource(&abs)
+                        .unwrap_or_else(|| self.nothing_yet(&abs.resource)),
+                    used,
+                )
+            }
+            Ref::ModuleOutput { call, key, output } => self.module_output(t, &call, key, &output),
+            Ref::Module { call, .. } => (self.whole_call(&call), 1),
+            Ref::Check(_) => (later(), t.steps.len()),
+        })
+    }
+
+    /// A resource that is not worked out: while planning, one that asks how many it is has no
+    /// instances so far.
+    fn nothing_yet(&self, resource: &Resource) -> Value {
+        if resource.mode == Mode::Ephemeral {
+            return Value::dynamic().mark(cty::Mark::Ephemeral);
+        }
+        let declared = self
+            .module
+            .resources
+            .get(resource)
+            .filter(|_| self.around.phase == Phase::Plan);
+        match declared {
+            Some(r) if r.count.is_some() => Value::empty_tuple(),
+            Some(r) if r.for_each.is_some() => Value::empty_object(),
+            _ => Value::dynamic(),
+        }
+    }
+
+    pub(super) fn path(&self, which: &str) -> Value {
+        match which {
+            "module" => Value::string(&self.module.dir_text),
+            "root" => Value::string(&self.around.root.dir_text),
+            _ => Value::string(
+                std::path::absolute(&self.around.dir)
+                    .unwrap_or_else(|_| self.around.dir.clone())
+                    .to_string_lossy(),
+            ),
+        }
+    }
+
+    fn module_output(
+        &self,
+        t: &Traversal,
+        call: &Arc<str>,
+        key: Option<InstanceKey>,
+        output: &Arc<str>,
+    ) -> (Value, usize) {
+        if self.around.phase == Phase::Validate {
+            return (self.whole_call(call), 1);
+        }
+        let expansion = self.around.values.call(self.instance, call);
+        match (expansion.as_deref(), key) {
+            (None, _) => (Value::dynamic(), t.steps.len()),
+            (Some(Expansion::Single), None) => {
+                let child = self.instance.child(call, InstanceKey::None);
+                (
+                    self.around
+                        .values
+                        .output(&child, output)
+                        .unwrap_or_else(Value::dynamic),
+                    2,
+                )
+            }
+            (Some(Expansion::Count(n)), Some(InstanceKey::Int(i))) if i < *n => {
+                let child = self.instance.child(call, InstanceKey::Int(i));
+                (
+                    self.around
+                        .values
+                        .output(&child, output)
+                        .unwrap_or_else(Value::dynamic),
+                    3,
+                )
+            }
+            (Some(Expansion::Each(items)), Some(InstanceKey::Str(k)))
+                if items.iter().any(|(name, _)| *name == k) =>
+            {
+                let child = self.instance.child(call, InstanceKey::Str(k));
+                (
+                    self.around
+                        .values
+                        .output(&child, output)
+                        .unwrap_or_else(Value::dynamic),
+                    3,
+                )
+            }
+            _ => (self.whole_call(call), 1),
+        }
+    }
+
+    /// A module call as an object (or tuple, or object of objects) of its outputs.
+    fn whole_call(&self, call: &Arc<str>) -> Value {
+        if let Some(value) = self.around.values.whole_call(self.instance, call) {
+            return value;
+        }
+        let Some(expansion) = self.around.values.call(self.instance, call) else {
+            return Value::dynamic();
+        };
+        let Some(declared) = self.module.calls.get(call) else {
+            return Value::dynamic();
+        };
+        let Some(module) = declared.module.as_ref() else {
+            return Value::dynamic();
+        };
+        if self.around.phase == Phase::Validate {
+            return Value::unknown(outputs_type(declared, module));
+        }
+        let one = |key: InstanceKey| {
+            let child = self.instance.child(call, key);
+            Value::object(module.outputs.keys().map(|name| {
+                (
+                    name.clone(),
+                    self.around
+                        .values
+                        .output(&child, name)
+                        .unwrap_or_else(Value::dynamic),
+                )
+            }))
+        };
+        let value = match &*expansion {
+            Expansion::Single => one(InstanceKey::None),
+            Expansion::Disabled => Value::null(Type::Dynamic),
+            Expansion::Count(n) => {
+                Value::tuple((0..*n).map(|i| one(InstanceKey::Int(i))).collect())
+            }
+            Expansion::Each(items) => Value::object(
+                items
+                    .iter()
+                    .map(|(k, _)| (k.clone(), one(InstanceKey::Str(k.clone())))),
+            ),
+            Expansion::Unknown { .. } => Value::dynamic(),
+        };
+        self.around
+            .values
+            .put_whole_call(self.instance, call, value.clone());
+        value
+    }
+}
+
+/// The type of a module call as long as nothing is known of it: which outputs there are, and
+/// nothing of what they are.
+fn outputs_type(call: &ModuleCall, module: &Module) -> Type {
+    let one = Type::object(
+        module
+            .outputs
+            .keys()
+            .map(|name| (name.clone(), Type::Dynamic)),
+    );
+    match (&call.count, &call.for_each) {
+        (Some(_), _) => Type::list(one),
+        (_, Some(_)) => Type::map(one),
+        _ => one,
+    }
+}

@@ -1,0 +1,343 @@
+//! The steps of a deploy and their order: what stands for each node, each instance, and between
+//! creations and destructions.
+
+use super::{Steps, Task, applies, destroys};
+use crate::engine::graph::Step;
+use crate::engine::stage::change::Change;
+use crate::engine::stage::managed::Reason;
+use crate::engine::stage::nodes::{Node, Nodes};
+use crate::engine::words::Action;
+use lang::addr::{ConfigResource, InstanceKey, Mode, ModuleInstance, ModulePath};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// From how many edges on everything of one side waits for a gate instead of for everything of the
+/// other side.
+pub(super) const GATED: usize = 64;
+
+/// Steps of one resource, in one instance of its module or in all of them.
+#[derive(Default)]
+struct Group {
+    pub(super) apply: Vec<(usize, Step)>,
+    /// Objects that go before what they depended on changes.
+    early: Vec<(usize, Step)>,
+    /// Objects that go after everything else has changed.
+    late: Vec<(usize, Step)>,
+}
+
+/// A resource of which something was taken.
+#[derive(Default)]
+struct Taken {
+    path: ModulePath,
+    all: Group,
+    within: HashMap<ModuleInstance, Group>,
+}
+
+/// Steps of one resource that depends on another one.
+#[derive(Default)]
+struct Dependents {
+    /// They depend on it now, or did when the state was written.
+    pub(super) apply: Vec<(usize, Step)>,
+    /// They did when the state was written.
+    apply_depended: Vec<(usize, Step)>,
+    early: Vec<(usize, Step)>,
+    late: Vec<(usize, Step)>,
+}
+
+pub(super) struct Builder<'a> {
+    pub(super) steps: Steps,
+    pub(super) nodes: &'a Nodes,
+    /// The step of each node; `None` where the node is not needed.
+    pub(super) of_node: Vec<Option<Step>>,
+    /// By resource and keys, what waits for these instances alone.
+    pub(super) parts: BTreeMap<(Step, BTreeSet<InstanceKey>), Step>,
+    pub(super) apply: HashMap<usize, Step>,
+    pub(super) destroy: HashMap<usize, Step>,
+    pub(super) gated: usize,
+}
+
+impl Builder<'_> {
+    fn add(&mut self, task: Task) -> Step {
+        self.steps.tasks.push(task);
+        self.steps.graph.add()
+    }
+
+    /// Nodes that something taken needs, and those that are worked out for their own sake, with all
+    /// that they need.
+    pub(super) fn nodes(
+        &mut self,
+        ends: &BTreeSet<Step>,
+        changes: &[Change],
+        taken: &BTreeSet<usize>,
+    ) {
+        let mut roots = ends.clone();
+        for &i in taken {
+            let change = &changes[i];
+            let config = change.address.config();
+            if applies(change) {
+                roots.extend(self.nodes.step(&Node::Resource(config)));
+            }
+            roots.extend(self.nodes.provider(&change.provider));
+        }
+        let needed = self.nodes.graph.closure(roots);
+        self.of_node = vec![None; self.nodes.nodes.len()];
+        for &node in &needed {
+            if matches!(self.nodes.nodes[node], Node::Orphan(_)) {
+                continue;
+            }
+            self.of_node[node] = Some(self.add(Task::Node(node)));
+        }
+        for &node in &needed {
+            let Some(step) = self.of_node[node] else {
+                continue;
+            };
+            for need in self.nodes.graph.needs(node) {
+                if let Some(whole) = self.of_node[need] {
+                    let kept = self.nodes.nodes[need]
+                        .resource()
+                        .is_some_and(|r| r.resource.mode != Mode::Ephemeral);
+                    let needed = self
+                        .nodes
+                        .instances_needed(node, need)
+                        .filter(|_| kept)
+                        .map(|keys| self.part(need, keys));
+                    self.steps.graph.need(step, needed.unwrap_or(whole));
+                }
+            }
+        }
+    }
+
+    fn part(&mut self, resource: Step, keys: &BTreeSet<InstanceKey>) -> Step {
+        if let Some(part) = self.parts.get(&(resource, keys.clone())) {
+            return *part;
+        }
+        let part = self.add(Task::Part(resource));
+        self.parts.insert((resource, keys.clone()), part);
+        part
+    }
+
+    /// What parts of resources wait for: those of their instances that are applied, or the resource
+    /// where none is.
+    fn parts(&mut self, changes: &[Change], opened: &HashMap<ConfigResource, Step>) {
+        let mut applied: HashMap<ConfigResource, Vec<(&InstanceKey, Step)>> = HashMap::new();
+        for (i, step) in self.apply.iter().filter(|_| !self.parts.is_empty()) {
+            applied
+                .entry(changes[*i].address.config())
+                .or_default()
+                .push((&changes[*i].address.key, *step));
+        }
+        for ((resource, keys), part) in &self.parts {
+            let Node::Resource(config) = &self.nodes.nodes[*resource] else {
+                continue;
+            };
+            let first = opened.get(config).copied().or(self.of_node[*resource]);
+            let own = applied
+                .get(config)
+                .into_iter()
+                .flatten()
+                .filter(|(key, _)| keys.contains(key))
+                .map(|(_, step)| *step);
+            first
+                .into_iter()
+                .chain(own)
+                .for_each(|needed| self.steps.graph.need(*part, needed));
+        }
+    }
+
+    pub(super) fn instances(&mut self, changes: &[Change], taken: &BTreeSet<usize>) {
+        let mut opened: HashMap<ConfigResource, Step> = HashMap::new();
+        for &i in taken {
+            let change = &changes[i];
+            let config = change.address.config();
+            if applies(change)
+                && let Some(node) = self.nodes.step(&Node::Resource(config.clone()))
+                && let Some(close) = self.of_node[node]
+            {
+                let open = match opened.get(&config) {
+                    Some(open) => *open,
+                    None => {
+                        let open = self.add(Task::Open(node));
+                        let needs: Vec<Step> = self.steps.graph.needs(close).collect();
+                        for need in needs {
+                            self.steps.graph.need(open, need);
+                        }
+                        opened.insert(config, open);
+                        open
+                    }
+                };
+                let step = self.add(Task::Apply(i));
+                self.steps.graph.need(step, open);
+                self.steps.graph.need(close, step);
+                self.apply.insert(i, step);
+            }
+            if destroys(change.action) {
+                let step = self.add(Task::Destroy(i));
+                if let Some(provider) = self
+                    .nodes
+                    .provider(&change.provider)
+                    .and_then(|n| self.of_node[n])
+                {
+                    self.steps.graph.need(step, provider);
+                }
+                self.destroy.insert(i, step);
+            }
+        }
+        self.parts(changes, &opened);
+    }
+
+    /// Who goes before whom where something is destroyed.
+    pub(super) fn destruction_order(&mut self, changes: &[Change], taken: &BTreeSet<usize>) {
+        if self.destroy.is_empty() {
+            return;
+        }
+        let managed = |i: &&usize| changes[**i].address.resource.mode == Mode::Managed;
+        let taken: Vec<(usize, &Change)> = taken
+            .iter()
+            .filter(managed)
+            .map(|&i| (i, &changes[i]))
+            .collect();
+        let resources = self.by_resource(&taken);
+        let none = Group::default();
+        for ((on, config, within), dependents) in self.dependents(&taken, &resources) {
+            let Some(needed) = resources.get(on) else {
+                continue;
+            };
+            let needed = within.map_or(&needed.all, |w| needed.within.get(w).unwrap_or(&none));
+            // What an object depended on changes once the object is gone; one that is destroyed
+            // late waits for that.
+            self.all_need_all(&dependents.late, &needed.apply);
+            self.all_need_all(&needed.apply, &dependents.early);
+            if on == config {
+                continue;
+            }
+            for destroyed in [&needed.early, &needed.late] {
+                self.all_need_all(destroyed, &dependents.early);
+                self.all_need_all(destroyed, &dependents.late);
+            }
+            self.all_need_all(&needed.late, &dependents.apply);
+            self.all_need_all(&dependents.apply_depended, &needed.early);
+        }
+    }
+
+    /// What is taken, by resource; the two halves of each replacement get their order on the way.
+    fn by_resource(&mut self, taken: &[(usize, &Change)]) -> HashMap<String, Taken> {
+        let mut resources: HashMap<String, Taken> = HashMap::new();
+        for &(i, change) in taken {
+            let config = change.address.config();
+            let resource = resources.entry(config.to_string()).or_default();
+            resource.path = config.module;
+            let within = resource
+                .within
+                .entry(change.address.module.clone())
+                .or_default();
+            for group in [&mut resource.all, within] {
+                group.apply.extend(self.apply.get(&i).map(|s| (i, *s)));
+                let destroyed = if is_late(change) {
+                    &mut group.late
+                } else {
+                    &mut group.early
+                };
+                destroyed.extend(self.destroy.get(&i).map(|s| (i, *s)));
+            }
+            if let (Some(&apply), Some(&destroy)) = (self.apply.get(&i), self.destroy.get(&i)) {
+                let (after, before) = if is_late(change) {
+                    (destroy, apply)
+                } else {
+                    (apply, destroy)
+                };
+                self.steps.graph.need(after, before);
+                self.steps.second_halves.insert(before, after);
+            }
+        }
+        resources
+    }
+
+    /// By what is needed, who needs it, and the instance of the module where both are in one: names
+    /// mean other objects in another instance.
+    fn dependents<'c>(
+        &self,
+        taken: &[(usize, &'c Change)],
+        resources: &HashMap<String, Taken>,
+    ) -> BTreeMap<(&'c str, String, Option<&'c ModuleInstance>), Dependents> {
+        let mut edges: BTreeMap<(&str, String, Option<&ModuleInstance>), Dependents> =
+            BTreeMap::new();
+        for &(i, change) in taken {
+            let config = change.address.config();
+            for on in change
+                .dependencies
+                .iter()
+                .chain(change.prior_dependencies.difference(&change.dependencies))
+            {
+                let Some(needed) = resources.get(on) else {
+                    continue;
+                };
+                let within = (needed.path == config.module).then_some(&change.address.module);
+                let dependents = edges.entry((on, config.to_string(), within)).or_default();
+                let depended = change.prior_dependencies.contains(on);
+                let apply = self.apply.get(&i).map(|s| (i, *s));
+                dependents.apply.extend(apply);
+                if depended {
+                    dependents.apply_depended.extend(apply);
+                    let destroyed = if is_late(change) {
+                        &mut dependents.late
+                    } else {
+                        &mut dependents.early
+                    };
+                    destroyed.extend(self.destroy.get(&i).map(|s| (i, *s)));
+                }
+            }
+        }
+        edges
+    }
+
+    /// What checks ask the world is asked when nothing changes any more.
+    pub(super) fn checks_last(&mut self, changes: &[Change], taken: &BTreeSet<usize>) {
+        let nested = |i: &&usize| changes[**i].reason == Some(Reason::ReadBecauseCheckNested);
+        let asked: Vec<(usize, Step)> = taken
+            .iter()
+            .filter(nested)
+            .filter_map(|i| Some((*i, *self.apply.get(i)?)))
+            .collect();
+        if asked.is_empty() {
+            return;
+        }
+        let managed = taken
+            .iter()
+            .filter(|i| changes[**i].address.resource.mode == Mode::Managed);
+        let both = managed.flat_map(|i| {
+            self.apply
+                .get(i)
+                .into_iter()
+                .chain(self.destroy.get(i))
+                .map(|s| (*i, *s))
+        });
+        let all: Vec<(usize, Step)> = both.collect();
+        self.all_need_all(&asked, &all);
+    }
+
+    /// Each of `steps` waits for each of `needed`, but for what belongs to the same change.
+    fn all_need_all(&mut self, steps: &[(usize, Step)], needed: &[(usize, Step)]) {
+        let apart = |(i, _): &(usize, Step)| needed.binary_search_by_key(i, |(j, _)| *j).is_err();
+        if steps.len().saturating_mul(needed.len()) >= self.gated && steps.iter().all(apart) {
+            let gate = self.add(Task::Gate);
+            needed
+                .iter()
+                .for_each(|(_, step)| self.steps.graph.need(gate, *step));
+            steps
+                .iter()
+                .for_each(|(_, step)| self.steps.graph.need(*step, gate));
+            return;
+        }
+        for (i, step) in steps {
+            for (_, before) in needed.iter().filter(|(j, _)| j != i) {
+                self.steps.graph.need(*step, *before);
+            }
+        }
+    }
+}
+
+/// Whether an object goes only after what takes its place, or has lost it, is done.
+fn is_late(change: &Change) -> bool {
+    change.deposed.is_some()
+        || change.action == Action::ReplaceCreateFirst
+        || (change.create_before_destroy && change.action == Action::Destroy)
+}

@@ -1,0 +1,104 @@
+//! `depends_on`: what it may name.
+
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::nodes::Node;
+use crate::engine::stage::scope::ModuleScope;
+use crate::engine::stage::walk::Walk;
+use crate::engine::workspace::refs;
+use lang::diag::{Diagnostic, Diagnostics};
+
+/// Faults of an output's `depends_on`.
+pub(super) fn depends_on(walk: &Walk, node: &Node, cell: &mut Cell) -> bool {
+    let (path, entries) = match node {
+        Node::Output(path, name) => (
+            path,
+            walk.module(path)
+                .and_then(|m| m.outputs.get(name))
+                .map(|o| o.depends_on.clone()),
+        ),
+        Node::Call(path, name) => (
+            path,
+            walk.module(path)
+                .and_then(|m| m.calls.get(name))
+                .map(|c| c.depends_on.clone()),
+        ),
+        _ => return true,
+    };
+    let (Some(module), Some(entries)) = (walk.module(path), entries) else {
+        return true;
+    };
+    let instances = walk.around.values.instances(path);
+    let Some(instance) = instances.first() else {
+        return true;
+    };
+    let scope = ModuleScope::new(&walk.around, module, instance);
+    cell.report(dependency_faults(&scope, &entries))
+}
+
+/// What is wrong with the entries of a `depends_on`.
+pub(super) fn dependency_faults(
+    scope: &ModuleScope<'_>,
+    entries: &[lang::syntax::ast::Traversal],
+) -> Diagnostics {
+    let mut diags = Diagnostics::new();
+    for t in entries {
+        match refs::parse(t) {
+            Err(d) => diags.push(d),
+            Ok(refs::Ref::Resource { resource, used, .. })
+                if scope.module.resources.contains_key(&resource) && t.steps.len() > used =>
+            {
+                let detail = format!(
+                    "References in depends_on must be to a whole object; {resource} is one."
+                );
+                diags.push(
+                    Diagnostic::error("Invalid depends_on reference", detail)
+                        .at(t.steps[used].span),
+                );
+            }
+            Ok(refs::Ref::Resource { resource, .. })
+                if !scope.module.resources.contains_key(&resource) =>
+            {
+                let detail = format!("{resource} has not been declared in this module.");
+                diags.push(
+                    Diagnostic::error("Reference to undeclared resource", detail).at(t.span()),
+                );
+            }
+            Ok(refs::Ref::Resource { resource, .. })
+                if scope
+                    .module
+                    .resources
+                    .get(&resource)
+                    .is_some_and(|r| r.check.is_some()) =>
+            {
+                let detail = format!(
+                    "{resource} belongs to a check, and nothing outside of that check may refer to it."
+                );
+                diags.push(Diagnostic::error("Reference to scoped resource", detail).at(t.span()));
+            }
+            Ok(refs::Ref::Module { call, .. } | refs::Ref::ModuleOutput { call, .. })
+                if !scope.module.calls.contains_key(&call) =>
+            {
+                let detail = format!("No module call named {call:?} is declared in this module.");
+                diags
+                    .push(Diagnostic::error("Reference to undeclared module", detail).at(t.span()));
+            }
+            Ok(refs::Ref::Var(_) | refs::Ref::Local(_)) => diags.append(scope.check(&[t])),
+            Ok(refs::Ref::Check(_)) => {
+                let detail = "A check is no object to wait for: it is looked at once everything else is done.";
+                diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.span()));
+            }
+            Ok(
+                refs::Ref::Each(_)
+                | refs::Ref::Count(_)
+                | refs::Ref::SelfObject
+                | refs::Ref::Path(_)
+                | refs::Ref::Terraform(_),
+            ) => {
+                let detail = "\"depends_on\" takes references to resources, modules, variables and local values.";
+                diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.span()));
+            }
+            Ok(_) => {}
+        }
+    }
+    diags
+}

@@ -1,0 +1,184 @@
+//! Variables: given from outside, passed by a call, or their default; with their validations.
+
+use super::Walk;
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::conditions::{self, Kind};
+use crate::engine::stage::scope::{ModuleScope, Phase};
+use crate::engine::stage::values::Worked;
+use cty::{Mark, Value};
+use lang::addr::{ModuleInstance, ModulePath};
+use lang::config::{Module, Variable};
+use lang::diag::Diagnostic;
+use lang::source::Span;
+use std::sync::Arc;
+
+impl Walk {
+    pub(super) fn variable(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
+        let Some(module) = self.module(path) else {
+            return true;
+        };
+        let Some(variable) = module.variables.get(name) else {
+            return true;
+        };
+        let mut good = true;
+        for instance in self.around.values.instances(path).iter() {
+            let (value, span) = match path.parent() {
+                None => (
+                    self.root_variable(variable),
+                    self.given.get(name).and_then(|(_, s)| *s),
+                ),
+                Some((parent, call)) => {
+                    let (value, span, fine) = self.passed(&parent, call, instance, variable, cell);
+                    good &= fine;
+                    (value, span)
+                }
+            };
+            let marked = |value: Value| {
+                let value = if variable.sensitive {
+                    value.mark(Mark::Sensitive)
+                } else {
+                    value
+                };
+                if variable.ephemeral {
+                    value.mark(Mark::Ephemeral)
+                } else {
+                    value
+                }
+            };
+            let value = marked(value);
+            self.providers.secrets().learn(&value);
+            if good {
+                good &= self.validate_variable(module, (instance, variable), &value, span, cell);
+            }
+            // A module is valid for whatever it may be given, and not for what this call gives.
+            let value = match self.around.phase {
+                Phase::Validate => marked(Value::unknown(variable.ty.ty.without_optional())),
+                _ => value,
+            };
+            cell.values
+                .push(Worked::Variable(instance.clone(), name.clone(), value));
+        }
+        good
+    }
+
+    fn root_variable(&self, variable: &Variable) -> Value {
+        if self.around.phase == Phase::Validate {
+            return Value::unknown(variable.ty.ty.without_optional());
+        }
+        match self.given.get(&variable.name) {
+            Some((value, _)) => value.clone(),
+            None => variable
+                .default
+                .clone()
+                .unwrap_or_else(|| Value::unknown(variable.ty.ty.without_optional())),
+        }
+    }
+
+    /// The value that a call gives to a variable of the module that it calls.
+    fn passed(
+        &self,
+        parent: &ModulePath,
+        call: &Arc<str>,
+        instance: &ModuleInstance,
+        variable: &Variable,
+        cell: &mut Cell,
+    ) -> (Value, Option<Span>, bool) {
+        let unknown = || Value::unknown(variable.ty.ty.without_optional());
+        let default = || variable.default.clone().unwrap_or_else(unknown);
+        let (Some(module), Some(outer)) = (self.module(parent), instance.parent()) else {
+            return (unknown(), None, true);
+        };
+        let Some(argument) = module
+            .calls
+            .get(call)
+            .and_then(|c| c.arguments.get(&variable.name))
+        else {
+            return (default(), None, true);
+        };
+        let scope = ModuleScope::new(&self.around, module, &outer)
+            .repeated(self.around.values.repetition(instance));
+        let (value, diags) = scope.evaluate(&argument.expr);
+        if !cell.report(diags) {
+            return (unknown(), None, false);
+        }
+        let span = argument.expr.span;
+        if value.contains_mark(&Mark::Ephemeral) && !variable.ephemeral {
+            let detail = format!(
+                "The value of {}.var.{} is ephemeral, and the variable is not declared as such, so that it could be kept. Declare it with ephemeral = true.",
+                instance, variable.name
+            );
+            return (
+                unknown(),
+                Some(span),
+                cell.report(Diagnostic::error("Ephemeral value not allowed", detail).at(span)),
+            );
+        }
+        match suitable(variable, instance, &value, span) {
+            Ok(value) => (value, Some(span), true),
+            Err(error) => (unknown(), Some(span), cell.report(error)),
+        }
+    }
+
+    fn validate_variable(
+        &self,
+        module: &Module,
+        (instance, variable): (&ModuleInstance, &Variable),
+        value: &Value,
+        given: Option<Span>,
+        cell: &mut Cell,
+    ) -> bool {
+        if variable.validations.is_empty() {
+            return true;
+        }
+        let address = self.object(&module.path, &format!("var.{}", variable.name));
+        let mut scope = ModuleScope::new(&self.around, module, instance);
+        scope.own_variable = Some((variable.name.clone(), value.clone()));
+        for validation in &variable.validations {
+            let (status, mut diags) = conditions::check(&scope, validation, Kind::Validation);
+            cell.statuses.note(&address, status);
+            for d in &mut diags.0 {
+                if d.is_error() && d.summary == "Invalid value for variable" {
+                    d.context = Some(validation.span);
+                    // Of the root's variables it is said where they are declared, whoever gave the
+                    // value.
+                    d.subject = Some(
+                        given
+                            .filter(|_| !module.path.is_root())
+                            .unwrap_or(variable.span),
+                    );
+                }
+            }
+            if !cell.report(diags) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// A value that was passed as one of the variable's type; the default stands in for null where the
+/// variable cannot be that.
+fn suitable(
+    variable: &Variable,
+    instance: &ModuleInstance,
+    value: &Value,
+    span: Span,
+) -> Result<Value, Diagnostic> {
+    let name = &variable.name;
+    let fault = |detail: String| Diagnostic::error("Invalid value for input variable", detail);
+    let value = variable.convert(value).map_err(|error| {
+        let detail = format!(
+            "The given value is not suitable for {instance}.var.{name} declared here: {error}."
+        );
+        fault(detail).at(variable.span).within(span)
+    })?;
+    if !(value.is_known() && value.is_null() && !variable.nullable) {
+        return Ok(value);
+    }
+    variable.default.clone().ok_or_else(|| {
+        let detail = format!(
+            "The given value is not suitable for {instance}.var.{name}: required variable may not be set to null."
+        );
+        fault(detail).at(span)
+    })
+}

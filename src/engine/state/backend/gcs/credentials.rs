@@ -1,0 +1,312 @@
+//! Who one is to Google: a token, a key of a service account, a user who has signed in, or the machine.
+
+use super::super::values::Values;
+use super::super::web::{Answer, Ask, Attempts, Web};
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::{Method, Url};
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::pki_types::pem::PemObject as _;
+use serde_json::{Value as Json, json};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::Mutex;
+
+/// What a token may be used for.
+const SCOPE: &str = "https://www.googleapis.com/auth/devstorage.read_write";
+/// What it may be used for where another token is asked for with it.
+const CLOUD: &str = "https://www.googleapis.com/auth/cloud-platform";
+/// A token is not used in the last part of its life.
+const EARLY: Duration = Duration::from_secs(120);
+/// Where machines are told who they are.
+const MACHINE: &str = "http://metadata.google.internal";
+
+/// Who one may be, and the token that came of it.
+pub(super) struct Credentials {
+    source: Source,
+    /// Somebody whose token is asked for with the first one, and those in between.
+    acting_as: Option<(String, Vec<String>)>,
+    token: Mutex<Option<(String, SystemTime)>>,
+}
+
+enum Source {
+    Nobody,
+    Token(String),
+    /// What stands in a file of credentials.
+    Said(Json),
+    Machine(String),
+}
+
+impl Credentials {
+    pub(super) fn new(values: &Values<'_>) -> Result<Self, String> {
+        let acting_as = values.text(
+            "impersonate_service_account",
+            &[
+                "GOOGLE_BACKEND_IMPERSONATE_SERVICE_ACCOUNT",
+                "GOOGLE_IMPERSONATE_SERVICE_ACCOUNT",
+            ],
+        );
+        let between = values.list("impersonate_service_account_delegates");
+        Ok(Self {
+            source: Source::of(values)?,
+            acting_as: acting_as.map(|name| (name, between)),
+            token: Mutex::default(),
+        })
+    }
+
+    /// A token; `None` where nobody is asked who one is.
+    pub(super) async fn token(
+        &self,
+        web: &Web,
+        attempts: Attempts,
+    ) -> Result<Option<String>, String> {
+        if matches!(self.source, Source::Nobody) {
+            return Ok(None);
+        }
+        let mut known = self.token.lock().await;
+        if let Some((token, until)) = &*known
+            && SystemTime::now() + EARLY < *until
+        {
+            return Ok(Some(token.clone()));
+        }
+        let scope = if self.acting_as.is_some() {
+            CLOUD
+        } else {
+            SCOPE
+        };
+        let mut fresh = self.source.token(web, attempts, scope).await?;
+        if let Some((name, between)) = &self.acting_as {
+            fresh = acting_as(web, attempts, &fresh.0, name, between).await?;
+        }
+        *known = Some(fresh.clone());
+        Ok(Some(fresh.0))
+    }
+}
+
+impl Source {
+    fn of(values: &Values<'_>) -> Result<Self, String> {
+        // What stands for the service in tests knows nobody.
+        if values.variable(&["STORAGE_EMULATOR_HOST"]).is_some() {
+            return Ok(Self::Nobody);
+        }
+        if let Some(token) = values.text("access_token", &["GOOGLE_OAUTH_ACCESS_TOKEN"]) {
+            return Ok(Self::Token(token));
+        }
+        let variables = ["GOOGLE_BACKEND_CREDENTIALS", "GOOGLE_CREDENTIALS"];
+        let home = values.variable(&["HOME"]).map(PathBuf::from);
+        let home = home.unwrap_or_default();
+        if let Some(said) = values.text("credentials", &variables) {
+            return Self::said(&said, &home);
+        }
+        if let Some(file) = values.variable(&["GOOGLE_APPLICATION_CREDENTIALS"]) {
+            return Self::said(&file, &home);
+        }
+        let usual = home.join(".config/gcloud/application_default_credentials.json");
+        if usual.is_file() {
+            return Self::said(&usual.display().to_string(), &home);
+        }
+        let machine = values.variable(&["GCE_METADATA_HOST"]);
+        let machine = machine.map_or_else(|| MACHINE.to_owned(), |host| format!("http://{host}"));
+        Ok(Self::Machine(machine))
+    }
+
+    /// A file, or what would stand in one.
+    fn said(text: &str, home: &std::path::Path) -> Result<Self, String> {
+        let content = if text.trim_start().starts_with('{') {
+            text.to_owned()
+        } else {
+            let path = match text.strip_prefix("~/") {
+                Some(rest) => home.join(rest),
+                None => PathBuf::from(text),
+            };
+            std::fs::read_to_string(&path)
+                .map_err(|e| format!("the credentials in {} cannot be read: {e}", path.display()))?
+        };
+        let said: Json = serde_json::from_str(&content)
+            .map_err(|_| "the credentials are no JSON object".to_owned())?;
+        match said["type"].as_str() {
+            Some("service_account" | "authorized_user") => Ok(Self::Said(said)),
+            other => Err(format!(
+                "the credentials are of the type {:?}, and service_account and authorized_user are known; GOOGLE_OAUTH_ACCESS_TOKEN=$(gcloud auth print-access-token) works with every type",
+                other.unwrap_or_default()
+            )),
+        }
+    }
+
+    async fn token(
+        &self,
+        web: &Web,
+        attempts: Attempts,
+        scope: &str,
+    ) -> Result<(String, SystemTime), String> {
+        match self {
+            Self::Nobody => Err("nobody is known".to_owned()),
+            // How long it lasts is not known; it is not asked for anew either.
+            Self::Token(token) => Ok((
+                token.clone(),
+                SystemTime::now() + Duration::from_secs(86_400),
+            )),
+            Self::Said(said) => {
+                let text = |name: &str| said[name].as_str().unwrap_or_default().to_owned();
+                let to = Some(text("token_uri")).filter(|uri| !uri.is_empty());
+                let to = to.unwrap_or_else(|| "https://oauth2.googleapis.com/token".to_owned());
+                let form = if said["type"] == "service_account" {
+                    vec![
+                        (
+                            "grant_type",
+                            "urn:ietf:params:oauth:grant-type:jwt-bearer".to_owned(),
+                        ),
+                        ("assertion", assertion(said, &to, scope)?),
+                    ]
+                } else {
+                    vec![
+                        ("grant_type", "refresh_token".to_owned()),
+                        ("client_id", text("client_id")),
+                        ("client_secret", text("client_secret")),
+                        ("refresh_token", text("refresh_token")),
+                    ]
+                };
+                let answer = post(web, attempts, &to, &form).await?;
+                token_in(&answer)
+            }
+            Self::Machine(host) => {
+                let url =
+                    format!("{host}/computeMetadata/v1/instance/service-accounts/default/token");
+                let url = Url::parse(&url).map_err(|e| e.to_string())?;
+                let mut ask = Ask::new(Method::GET, url);
+                ask.headers.insert(
+                    HeaderName::from_static("metadata-flavor"),
+                    HeaderValue::from_static("Google"),
+                );
+                let asked = tokio::time::timeout(Duration::from_secs(5), web.once(ask)).await;
+                match asked {
+                    Ok(Ok(answer)) if answer.status == 200 => token_in(&answer),
+                    _ => Err("no credentials of Google are found: neither in the backend block, in GOOGLE_CREDENTIALS, of gcloud, nor of the machine".to_owned()),
+                }
+            }
+        }
+    }
+}
+
+/// What a service account signs to say that it is one.
+fn assertion(said: &Json, to: &str, scope: &str) -> Result<String, String> {
+    let pem = said["private_key"].as_str().unwrap_or_default();
+    let bad = |_| "the private_key of the credentials is none".to_owned();
+    let key = PrivatePkcs8KeyDer::from_pem_slice(pem.as_bytes()).map_err(bad)?;
+    let key = RsaKeyPair::from_pkcs8(key.secret_pkcs8_der())
+        .map_err(|_| "the private_key of the credentials is no RSA key".to_owned())?;
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs();
+    let head = json!({"alg": "RS256", "typ": "JWT", "kid": said["private_key_id"]});
+    let claims = json!({
+        "iss": said["client_email"],
+        "scope": scope,
+        "aud": to,
+        "iat": now,
+        "exp": now + 3600,
+    });
+    let mut text = URL_SAFE_NO_PAD.encode(head.to_string());
+    text.push('.');
+    text.push_str(&URL_SAFE_NO_PAD.encode(claims.to_string()));
+    let mut signature = vec![0; key.public_modulus_len()];
+    key.sign(
+        &RSA_PKCS1_SHA256,
+        &SystemRandom::new(),
+        text.as_bytes(),
+        &mut signature,
+    )
+    .map_err(|_| "the private_key of the credentials does not sign".to_owned())?;
+    text.push('.');
+    text.push_str(&URL_SAFE_NO_PAD.encode(signature));
+    Ok(text)
+}
+
+/// Sends a form.
+pub(in super::super) async fn post(
+    web: &Web,
+    attempts: Attempts,
+    to: &str,
+    form: &[(&str, String)],
+) -> Result<Answer, String> {
+    let url = Url::parse(to).map_err(|e| format!("{to:?} is no address: {e}"))?;
+    let mut body = url.clone();
+    body.set_query(None);
+    body.query_pairs_mut().extend_pairs(form);
+    let mut ask = Ask::new(Method::POST, url);
+    ask.body = body.query().unwrap_or_default().as_bytes().to_vec();
+    ask.headers.insert(
+        HeaderName::from_static("content-type"),
+        HeaderValue::from_static("application/x-www-form-urlencoded"),
+    );
+    web.send(ask, attempts).await
+}
+
+/// A token in an answer, and when it ends.
+pub(in super::super) fn token_in(answer: &Answer) -> Result<(String, SystemTime), String> {
+    let said: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let Some(token) = said["access_token"].as_str() else {
+        let why = said["error_description"]
+            .as_str()
+            .or(said["error"].as_str());
+        let why = why.unwrap_or("there is no token in the answer");
+        return Err(format!(
+            "a token is not given: {} (code {})",
+            why.lines().next().unwrap_or_default(),
+            answer.status
+        ));
+    };
+    let seconds = said["expires_in"]
+        .as_u64()
+        .or_else(|| said["expires_in"].as_str()?.parse().ok());
+    let seconds = Duration::from_secs(seconds.unwrap_or(600));
+    Ok((token.to_owned(), SystemTime::now() + seconds))
+}
+
+/// A token of somebody else, asked for with one's own.
+async fn acting_as(
+    web: &Web,
+    attempts: Attempts,
+    token: &str,
+    name: &str,
+    between: &[String],
+) -> Result<(String, SystemTime), String> {
+    let url = format!(
+        "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/{name}:generateAccessToken"
+    );
+    let mut ask = Ask::new(Method::POST, Url::parse(&url).map_err(|e| e.to_string())?);
+    let between = between
+        .iter()
+        .map(|one| format!("projects/-/serviceAccounts/{one}"));
+    let body = json!({
+        "delegates": between.collect::<Vec<_>>(),
+        "scope": [SCOPE],
+        "lifetime": "3600s",
+    });
+    ask.body = body.to_string().into_bytes();
+    let bearer = HeaderValue::from_str(&format!("Bearer {token}"));
+    let bearer = bearer.map_err(|_| "the token fits no header".to_owned())?;
+    ask.headers
+        .insert(HeaderName::from_static("authorization"), bearer);
+    ask.headers.insert(
+        HeaderName::from_static("content-type"),
+        HeaderValue::from_static("application/json"),
+    );
+    let answer = web.send(ask, attempts).await?;
+    let said: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let Some(token) = said["accessToken"].as_str() else {
+        return Err(format!(
+            "{name} cannot be acted as: {} (code {})",
+            said["error"]["message"]
+                .as_str()
+                .unwrap_or("no reason is given"),
+            answer.status
+        ));
+    };
+    let until = SystemTime::now() + Duration::from_secs(3600);
+    Ok((token.to_owned(), until))
+}

@@ -1,0 +1,371 @@
+//! A state behind an address that answers to GET and POST, and locks with methods of WebDAV, as
+//! GitLab and others have it.
+
+use super::values::Values;
+use super::web::{Answer, Ask, Attempts, Reach, Web};
+use super::{Backend, Home, HomeError};
+use crate::engine::mutex::lock;
+use crate::engine::state::Spelling;
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use md5::{Digest as _, Md5};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Url};
+use sha2::Sha256;
+use statefile::LockInfo;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What a force-unlock says of when the lock was taken.
+const NEVER: &str = "0001-01-01T00:00:00Z";
+
+/// The one state behind an address.
+#[derive(Clone)]
+pub(super) struct Http(Arc<Inner>);
+
+struct Inner {
+    web: Web,
+    attempts: Attempts,
+    headers: HeaderMap,
+    place: String,
+    address: Url,
+    update: Method,
+    lock: Option<(Method, Url)>,
+    unlock: Option<(Method, Url)>,
+    held: Mutex<Option<Held>>,
+}
+
+/// A lock of ours.
+struct Held {
+    id: String,
+    /// What was sent for it; the server may compare.
+    word: String,
+}
+
+fn address(name: &str, text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|e| format!("{name:?} is no address: {e}"))?;
+    if matches!(url.scheme(), "http" | "https") && url.has_host() {
+        Ok(url)
+    } else {
+        Err(format!("{name:?} must begin with http:// or https://"))
+    }
+}
+
+/// The address as it may be shown: without who is meant to know it, and of what is asked for there
+/// only as much as tells it from others.
+fn shown(address: &Url) -> String {
+    let mut plain = address.clone();
+    // What has a host can do without these.
+    let _ = plain.set_username("");
+    let _ = plain.set_password(None);
+    plain.set_fragment(None);
+    let Some(query) = address.query() else {
+        return plain.to_string();
+    };
+    let digest = Sha256::digest(query.as_bytes());
+    plain.set_query(None);
+    let mut text = format!("{plain}?");
+    for byte in &digest[..4] {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+impl Http {
+    pub(super) fn new(values: &Values<'_>) -> Result<Self, String> {
+        Self::reaching(values, Reach::default())
+    }
+
+    pub(super) fn reaching(values: &Values<'_>, reach: Reach) -> Result<Self, String> {
+        let method = |name: &str, variable: &str, default: &str| {
+            let text = values.text(name, &[variable]);
+            let text = text.unwrap_or_else(|| default.to_owned());
+            Method::from_bytes(text.as_bytes()).map_err(|_| format!("{name:?} is no method"))
+        };
+        let optional = |name: &str, variable: &str| {
+            let text = values.text(name, &[variable]);
+            text.map(|text| address(name, &text)).transpose()
+        };
+        let state = address("address", &values.needed("address", &["TF_HTTP_ADDRESS"])?)?;
+        let lock_method = method("lock_method", "TF_HTTP_LOCK_METHOD", "LOCK")?;
+        let unlock_method = method("unlock_method", "TF_HTTP_UNLOCK_METHOD", "UNLOCK")?;
+        let seconds = |name: &str, variable: &str, default: u64| {
+            let number = values.number(name, &[variable])?;
+            Ok::<_, String>(Duration::from_secs(number.unwrap_or(default)))
+        };
+        let retries = values.number("retry_max", &["TF_HTTP_RETRY_MAX"])?;
+        Ok(Self(Arc::new(Inner {
+            web: Web::new(reached(values, reach)?),
+            attempts: Attempts {
+                most: retries.unwrap_or(2) + 1,
+                first_pause: seconds("retry_wait_min", "TF_HTTP_RETRY_WAIT_MIN", 1)?,
+                longest_pause: seconds("retry_wait_max", "TF_HTTP_RETRY_WAIT_MAX", 30)?,
+            },
+            headers: headers(values, &state)?,
+            place: shown(&state),
+            address: state,
+            update: method("update_method", "TF_HTTP_UPDATE_METHOD", "POST")?,
+            lock: optional("lock_address", "TF_HTTP_LOCK_ADDRESS")?.map(|url| (lock_method, url)),
+            unlock: optional("unlock_address", "TF_HTTP_UNLOCK_ADDRESS")?
+                .map(|url| (unlock_method, url)),
+            held: Mutex::default(),
+        })))
+    }
+}
+
+/// With the certificates that the configuration names.
+fn reached(values: &Values<'_>, reach: Reach) -> Result<Reach, String> {
+    let pem = |name: &str| {
+        let variable = format!("TF_HTTP_{}", name.to_uppercase());
+        values.text(name, &[variable.as_str()])
+    };
+    let identity = match (pem("client_certificate_pem"), pem("client_private_key_pem")) {
+        (Some(certificate), Some(key)) => Some(format!("{certificate}\n{key}\n")),
+        (None, None) => None,
+        (Some(_), None) => {
+            return Err("client_certificate_pem needs client_private_key_pem".to_owned());
+        }
+        (None, Some(_)) => {
+            return Err("client_private_key_pem needs client_certificate_pem".to_owned());
+        }
+    };
+    Ok(Reach {
+        authorities: pem("client_ca_certificate_pem"),
+        identity,
+        any_certificate: values.is("skip_cert_verification"),
+        ..reach
+    })
+}
+
+/// What goes with every request.
+fn headers(values: &Values<'_>, address: &Url) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::new();
+    let mut user = values.text("username", &["TF_HTTP_USERNAME"]);
+    let mut password = values.text("password", &["TF_HTTP_PASSWORD"]);
+    if user.is_none() && !address.username().is_empty() {
+        user = Some(address.username().to_owned());
+        password = address.password().map(str::to_owned);
+    }
+    if let Some(user) = &user {
+        let pair = STANDARD.encode(format!("{user}:{}", password.unwrap_or_default()));
+        let mut value = HeaderValue::from_str(&format!("Basic {pair}"))
+            .map_err(|_| "the user's name and password fit no header".to_owned())?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+    for (name, value) in values.map("headers") {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let lower = name.to_lowercase();
+        if name.is_empty() || !name.chars().all(allowed) {
+            return Err(format!("{name:?} in \"headers\" is no name of a header"));
+        }
+        if value.trim().is_empty() || !value.is_ascii() {
+            return Err(format!("the header {name:?} must have a value in ASCII"));
+        }
+        if matches!(lower.as_str(), "content-type" | "content-md5") {
+            return Err(format!(
+                "the header {name:?} is not for a configuration to set"
+            ));
+        }
+        if lower == "authorization" && user.is_some() {
+            return Err("there is a header \"Authorization\" and a user's name".to_owned());
+        }
+        let (Ok(known), Ok(mut value)) = (
+            HeaderName::from_bytes(name.as_bytes()),
+            HeaderValue::from_str(&value),
+        ) else {
+            return Err(format!("the header {name:?} cannot be sent"));
+        };
+        value.set_sensitive(true);
+        headers.insert(known, value);
+    }
+    Ok(headers)
+}
+
+impl Inner {
+    async fn send(
+        &self,
+        what: &'static str,
+        method: Method,
+        url: Url,
+        body: Option<Vec<u8>>,
+    ) -> Result<Answer, HomeError> {
+        let mut ask = Ask::new(method, url);
+        ask.headers = self.headers.clone();
+        if let Some(body) = body {
+            let sum = STANDARD.encode(Md5::digest(&body));
+            ask.headers
+                .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            if let Ok(sum) = HeaderValue::from_str(&sum) {
+                ask.headers.insert("content-md5", sum);
+            }
+            ask.body = body;
+        }
+        let answer = self.web.send(ask, self.attempts).await;
+        answer.map_err(|why| self.trouble(what, why))
+    }
+
+    fn trouble(&self, what: &'static str, why: impl Into<String>) -> HomeError {
+        HomeError::Remote {
+            what,
+            place: self.place.clone(),
+            why: why.into(),
+        }
+    }
+
+    /// What a code means that was not hoped for.
+    fn code(&self, what: &'static str, answer: &Answer) -> HomeError {
+        let why = match answer.status {
+            401 => "the server wants to know who asks (code 401); set username and password, or TF_HTTP_USERNAME and TF_HTTP_PASSWORD".to_owned(),
+            403 => "the server forbids it (code 403): these credentials are not allowed to".to_owned(),
+            404 if what != "read" => "the server knows no such address (code 404)".to_owned(),
+            other => format!("the server answers with code {other}, which is not expected"),
+        };
+        self.trouble(what, why)
+    }
+}
+
+#[async_trait]
+impl Home for Http {
+    fn place(&self) -> String {
+        self.0.place.clone()
+    }
+
+    fn spelling(&self) -> Spelling {
+        Spelling::Line
+    }
+
+    async fn lock(&self, info: LockInfo) -> Result<(), HomeError> {
+        let inner = &self.0;
+        let Some((method, url)) = &inner.lock else {
+            return Ok(());
+        };
+        if lock(&inner.held).is_some() {
+            return Ok(());
+        }
+        let info = LockInfo {
+            path: String::new(),
+            ..info
+        };
+        let held = Held {
+            id: info.id.clone(),
+            word: info.to_line(),
+        };
+        let body = Some(held.word.clone().into_bytes());
+        let answer = inner
+            .send("lock", method.clone(), url.clone(), body)
+            .await?;
+        match answer.status {
+            200 => {}
+            409 | 423 => {
+                let holder = LockInfo::read(&answer.body);
+                // The answer to an earlier attempt was lost, and what it asked for was done.
+                if holder.as_ref().is_none_or(|holder| holder.id != info.id) {
+                    return Err(HomeError::Locked {
+                        place: inner.place.clone(),
+                        info: holder.map(Box::new),
+                    });
+                }
+            }
+            _ => return Err(inner.code("lock", &answer)),
+        }
+        *lock(&inner.held) = Some(held);
+        Ok(())
+    }
+
+    async fn unlock(&self) -> Result<(), HomeError> {
+        let inner = &self.0;
+        let Some(held) = lock(&inner.held).take() else {
+            return Ok(());
+        };
+        let Some((method, url)) = &inner.unlock else {
+            return Ok(());
+        };
+        let body = Some(held.word.into_bytes());
+        let answer = inner
+            .send("unlock", method.clone(), url.clone(), body)
+            .await
+            .and_then(|answer| match answer.status {
+                200 => Ok(()),
+                _ => Err(inner.code("unlock", &answer)),
+            });
+        answer.map_err(|e| e.left_locked(&held.id))
+    }
+
+    async fn force_unlock(&self, id: &str) -> Result<(), HomeError> {
+        let inner = &self.0;
+        let Some((method, url)) = &inner.unlock else {
+            return Err(inner.trouble("unlock", "the configuration has no unlock_address"));
+        };
+        let info = LockInfo {
+            id: id.to_owned(),
+            created: NEVER.to_owned(),
+            ..LockInfo::default()
+        };
+        let body = Some(info.to_line().into_bytes());
+        let answer = inner
+            .send("unlock", method.clone(), url.clone(), body)
+            .await?;
+        match answer.status {
+            200 => Ok(()),
+            _ => Err(inner.code("unlock", &answer)),
+        }
+    }
+
+    async fn read(&self) -> Result<Vec<u8>, HomeError> {
+        let inner = &self.0;
+        let answer = inner
+            .send("read", Method::GET, inner.address.clone(), None)
+            .await?;
+        match answer.status {
+            200 => Ok(answer.body),
+            204 | 404 => Ok(Vec::new()),
+            _ => Err(inner.code("read", &answer)),
+        }
+    }
+
+    async fn write(&self, text: String) -> Result<(), HomeError> {
+        let inner = &self.0;
+        let mut url = inner.address.clone();
+        if let Some(held) = &*lock(&inner.held) {
+            url.query_pairs_mut().append_pair("ID", &held.id);
+        }
+        let body = Some(text.into_bytes());
+        let answer = inner.send("write", inner.update.clone(), url, body).await?;
+        match answer.status {
+            200 | 201 | 204 => Ok(()),
+            _ => Err(inner.code("write", &answer)),
+        }
+    }
+
+    async fn delete(&self) -> Result<(), HomeError> {
+        let inner = &self.0;
+        let answer = inner
+            .send("delete", Method::DELETE, inner.address.clone(), None)
+            .await?;
+        match answer.status {
+            200 => Ok(()),
+            _ => Err(inner.code("delete", &answer)),
+        }
+    }
+}
+
+#[async_trait]
+impl Backend for Http {
+    fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError> {
+        if named.is_empty() {
+            return Ok(Arc::new(self.clone()));
+        }
+        Err(HomeError::NoWorkspaces {
+            kind: "http",
+            named: named.to_owned(),
+        })
+    }
+
+    async fn workspaces(&self) -> Result<Vec<String>, HomeError> {
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,103 @@
+//! States in files: `terraform.tfstate`, and those of other workspaces in a folder beside it.
+
+use super::values::Values;
+use super::{Backend, Home, HomeError};
+use crate::engine::state::file::InFile;
+use async_trait::async_trait;
+use statefile::LockInfo;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The file of the default workspace where nothing else is said, and of the others in their folders.
+const FILE: &str = "terraform.tfstate";
+/// The folder with the folders of the others.
+const FOLDER: &str = "terraform.tfstate.d";
+
+pub(super) struct Local {
+    dir: PathBuf,
+    path: PathBuf,
+    folder: PathBuf,
+}
+
+/// The file of a workspace, seen from its directory.
+pub(super) fn file(values: &Values<'_>, named: &str) -> PathBuf {
+    Local::new(Path::new(""), values).file(named)
+}
+
+impl Local {
+    pub(super) fn new(dir: &Path, values: &Values<'_>) -> Self {
+        let said = |name: &str, default: &str| {
+            let text = values.text(name, &[]);
+            PathBuf::from(text.unwrap_or_else(|| default.to_owned()))
+        };
+        Self {
+            dir: dir.to_owned(),
+            path: said("path", FILE),
+            folder: said("workspace_dir", FOLDER),
+        }
+    }
+
+    fn file(&self, named: &str) -> PathBuf {
+        if named.is_empty() {
+            self.path.clone()
+        } else {
+            self.folder.join(named).join(FILE)
+        }
+    }
+
+    fn of(&self, named: &str) -> PathBuf {
+        self.dir.join(&self.folder).join(named)
+    }
+}
+
+#[async_trait]
+impl Backend for Local {
+    fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError> {
+        Ok(Arc::new(InFile::new(&self.dir, &self.file(named))))
+    }
+
+    async fn workspaces(&self) -> Result<Vec<String>, HomeError> {
+        let folder = self.dir.join(&self.folder);
+        let mut entries = match tokio::fs::read_dir(&folder).await {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(HomeError::io("read", &folder)(e)),
+        };
+        let mut names = Vec::new();
+        while let Some(entry) = entries
+            .next_entry()
+            .await
+            .map_err(HomeError::io("read", &folder))?
+        {
+            if entry.file_type().await.is_ok_and(|kind| kind.is_dir()) {
+                names.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// The folder alone: its state comes with the first write.
+    async fn create(&self, named: &str, _: LockInfo) -> Result<(), HomeError> {
+        if named.is_empty() {
+            return Ok(());
+        }
+        let folder = self.of(named);
+        let made = tokio::fs::create_dir_all(&folder).await;
+        made.map_err(HomeError::io("create", &folder))
+    }
+
+    async fn delete(&self, named: &str, info: LockInfo) -> Result<(), HomeError> {
+        let home = self.home(named)?;
+        home.lock(info).await?;
+        let folder = self.of(named);
+        let deleted = if named.is_empty() {
+            home.delete().await
+        } else {
+            let removed = tokio::fs::remove_dir_all(&folder).await;
+            removed.map_err(HomeError::io("remove", &folder))
+        };
+        let unlocked = home.unlock().await;
+        deleted.and(unlocked)
+    }
+}

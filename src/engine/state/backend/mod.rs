@@ -1,0 +1,119 @@
+//! Backends: where a configuration may say that the states of its workspaces live. [`Settings`] is
+//! what it says, [`Backend`] the place that this comes to.
+
+mod azurerm;
+mod duration;
+mod gcs;
+mod http;
+mod local;
+mod pg;
+mod record;
+mod s3;
+mod schema;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod values;
+mod web;
+
+pub use duration::duration;
+pub use record::Record;
+pub use settings::{Settings, SettingsError};
+
+use super::{Home, HomeError};
+use crate::engine::store::model::State;
+use crate::engine::store::version4;
+use async_trait::async_trait;
+use statefile::LockInfo;
+use std::path::Path;
+use std::sync::Arc;
+use values::Values;
+
+/// What the environment says under a name.
+type Variables<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
+
+/// The states of all workspaces of a directory.
+#[async_trait]
+pub trait Backend: Send + Sync + 'static {
+    /// Where the state of a workspace lives; the name of the default one is empty.
+    ///
+    /// # Errors
+    /// It has no other than the default one.
+    fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError>;
+
+    /// The names of the workspaces that are there, besides the default one, sorted.
+    ///
+    /// # Errors
+    /// They cannot be told.
+    async fn workspaces(&self) -> Result<Vec<String>, HomeError>;
+
+    /// Makes a workspace: a state without anything in it. Nothing happens where it is there.
+    ///
+    /// # Errors
+    /// It cannot be locked, read or written.
+    async fn create(&self, named: &str, info: LockInfo) -> Result<(), HomeError> {
+        let home = self.home(named)?;
+        home.lock(info).await?;
+        let made = begin(&*home).await;
+        let unlocked = home.unlock().await;
+        made.and(unlocked)
+    }
+
+    /// Takes a workspace away, with its state. What is in it is for the caller to look at.
+    ///
+    /// # Errors
+    /// It cannot be locked or removed.
+    async fn delete(&self, named: &str, info: LockInfo) -> Result<(), HomeError> {
+        let home = self.home(named)?;
+        home.lock(info).await?;
+        let deleted = home.delete().await;
+        let unlocked = home.unlock().await;
+        deleted.and(unlocked)
+    }
+}
+
+async fn begin(home: &dyn Home) -> Result<(), HomeError> {
+    if !home.read().await?.is_empty() {
+        return Ok(());
+    }
+    let state = State {
+        serial: 1,
+        lineage: uuid::Uuid::new_v4().to_string(),
+        ..State::default()
+    };
+    home.write(version4(&state).to_line()).await
+}
+
+impl Settings {
+    /// The place that this comes to for a workspace's directory, with what the environment of this
+    /// process says.
+    ///
+    /// # Errors
+    /// Something that it needs is not said, or is none.
+    pub fn open(&self, dir: &Path) -> Result<Arc<dyn Backend>, HomeError> {
+        let variables = |name: &str| std::env::var(name).ok();
+        self.open_with(dir, &variables)
+    }
+
+    fn open_with(
+        &self,
+        dir: &Path,
+        variables: Variables<'_>,
+    ) -> Result<Arc<dyn Backend>, HomeError> {
+        let values = Values::new(self, variables);
+        let opened: Result<Arc<dyn Backend>, String> = match self.kind() {
+            "local" => Ok(Arc::new(local::Local::new(dir, &values))),
+            "http" => http::Http::new(&values).map(|b| Arc::new(b) as _),
+            "s3" => s3::S3::new(&values).map(|b| Arc::new(b) as _),
+            "pg" => pg::Pg::new(&values).map(|b| Arc::new(b) as _),
+            "gcs" => gcs::Gcs::new(&values).map(|b| Arc::new(b) as _),
+            "azurerm" => azurerm::Azure::new(&values).map(|b| Arc::new(b) as _),
+            // Settings are of none else.
+            other => Err(format!("there is no backend {other:?}")),
+        };
+        opened.map_err(|why| HomeError::Backend {
+            kind: self.kind().to_owned(),
+            why,
+        })
+    }
+}

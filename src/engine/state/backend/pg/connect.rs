@@ -1,0 +1,337 @@
+//! How a database is reached: a connection string in either of its forms, the variables of libpq
+//! under it, and TLS as `sslmode` says.
+
+use super::super::values::Values;
+use reqwest::Url;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_postgres::config::SslMode;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// What the environment says where a connection string does not.
+const VARIABLES: &[(&str, &str)] = &[
+    ("host", "PGHOST"),
+    ("port", "PGPORT"),
+    ("user", "PGUSER"),
+    ("password", "PGPASSWORD"),
+    ("dbname", "PGDATABASE"),
+    ("options", "PGOPTIONS"),
+    ("application_name", "PGAPPNAME"),
+    ("sslmode", "PGSSLMODE"),
+    ("sslrootcert", "PGSSLROOTCERT"),
+    ("sslcert", "PGSSLCERT"),
+    ("sslkey", "PGSSLKEY"),
+    ("connect_timeout", "PGCONNECT_TIMEOUT"),
+];
+
+/// Where the database is, and who asks for it.
+pub(super) struct Reach {
+    said: BTreeMap<String, String>,
+}
+
+impl Reach {
+    pub(super) fn new(values: &Values<'_>) -> Result<Self, String> {
+        let text = values.text("conn_str", &["PG_CONN_STR"]);
+        let mut said = parsed(&text.unwrap_or_default())?;
+        for (name, variable) in VARIABLES {
+            if let Some(text) = values.variable(&[variable]) {
+                said.entry((*name).to_owned()).or_insert(text);
+            }
+        }
+        let reach = Self { said };
+        reach.config()?;
+        reach.mode()?;
+        Ok(reach)
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        let text = self.said.get(name)?;
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// For an operator: without a password.
+    pub(super) fn place(&self) -> String {
+        let host = self.get("host").unwrap_or("localhost");
+        let port = self.get("port").unwrap_or("5432");
+        let user = self.get("user").unwrap_or_default();
+        let base = self.get("dbname").unwrap_or(user);
+        format!("postgres://{host}:{port}/{base}")
+    }
+
+    /// Whether there is a network in between.
+    fn is_local(&self) -> bool {
+        self.get("host").is_some_and(|host| host.starts_with('/'))
+    }
+
+    pub(super) fn config(&self) -> Result<tokio_postgres::Config, String> {
+        let mut config = tokio_postgres::Config::new();
+        config
+            .host(self.get("host").unwrap_or("localhost"))
+            .application_name(self.get("application_name").unwrap_or("flightdeck"))
+            .connect_timeout(Duration::from_secs(30));
+        if let Some(port) = self.get("port") {
+            config.port(port.parse().map_err(|_| format!("{port:?} is no port"))?);
+        }
+        let system = std::env::var("USER").unwrap_or_default();
+        config.user(self.get("user").unwrap_or(&system));
+        if let Some(password) = self.get("password") {
+            config.password(password);
+        }
+        if let Some(base) = self.get("dbname") {
+            config.dbname(base);
+        }
+        if let Some(options) = self.get("options") {
+            config.options(options);
+        }
+        if let Some(seconds) = self.get("connect_timeout") {
+            let seconds = seconds
+                .parse()
+                .map_err(|_| "connect_timeout is no number")?;
+            if seconds > 0 {
+                config.connect_timeout(Duration::from_secs(seconds));
+            }
+        }
+        config.ssl_mode(match self.mode()? {
+            Mode::Disable => SslMode::Disable,
+            _ => SslMode::Require,
+        });
+        Ok(config)
+    }
+
+    /// As the driver that OpenTofu uses takes it: TLS is required unless something else is said.
+    fn mode(&self) -> Result<Mode, String> {
+        if self.is_local() {
+            return Ok(Mode::Disable);
+        }
+        match self.get("sslmode").unwrap_or("require") {
+            "disable" => Ok(Mode::Disable),
+            // With certificates to trust at hand, they are asked for.
+            "require" if self.get("sslrootcert").is_some() => Ok(Mode::Chain),
+            "require" => Ok(Mode::Any),
+            "verify-ca" => Ok(Mode::Chain),
+            "verify-full" => Ok(Mode::Full),
+            other => Err(format!(
+                "sslmode is {other:?}, and there are disable, require, verify-ca and verify-full"
+            )),
+        }
+    }
+
+    pub(super) fn tls(&self) -> Result<MakeRustlsConnect, String> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .map_err(|e| e.to_string())?;
+        let verifier: Arc<dyn ServerCertVerifier> = match self.mode()? {
+            Mode::Any | Mode::Disable => Arc::new(Lenient {
+                provider,
+                chain: None,
+            }),
+            Mode::Chain => Arc::new(Lenient {
+                chain: Some(self.verifier(&provider)?),
+                provider,
+            }),
+            Mode::Full => self.verifier(&provider)?,
+        };
+        let builder = builder
+            .dangerous()
+            .with_custom_certificate_verifier(verifier);
+        let config = match (self.get("sslcert"), self.get("sslkey")) {
+            (Some(certificate), Some(key)) => {
+                let key = PrivateKeyDer::from_pem_file(key)
+                    .map_err(|e| format!("{key} cannot be read: {e}"))?;
+                builder
+                    .with_client_auth_cert(certificates(certificate)?, key)
+                    .map_err(|e| e.to_string())?
+            }
+            _ => builder.with_no_client_auth(),
+        };
+        Ok(MakeRustlsConnect::new(config))
+    }
+
+    fn verifier(
+        &self,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Arc<WebPkiServerVerifier>, String> {
+        let mut roots = RootCertStore::empty();
+        let trusted = match self.get("sslrootcert") {
+            Some(file) => certificates(file)?,
+            None => rustls_native_certs::load_native_certs().certs,
+        };
+        roots.add_parsable_certificates(trusted);
+        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
+            .build()
+            .map_err(|e| format!("there are no certificates to trust: {e}"))
+    }
+}
+
+fn certificates(file: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let all = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
+    all.map_err(|e| format!("{file} cannot be read: {e}"))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Disable,
+    /// Whoever it is.
+    Any,
+    /// Somebody who is known, of whatever name.
+    Chain,
+    Full,
+}
+
+/// A connection string by its parts: `postgres://…`, or `name=value name='value'`.
+fn parsed(text: &str) -> Result<BTreeMap<String, String>, String> {
+    if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+        return address(text);
+    }
+    let mut said = BTreeMap::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let (name, after) = rest
+            .split_once('=')
+            .ok_or("\"conn_str\" is neither an address nor made of name=value")?;
+        let (value, after) = value(after.trim_start())?;
+        said.insert(name.trim().to_owned(), value);
+        rest = after.trim_start();
+    }
+    Ok(said)
+}
+
+fn value(text: &str) -> Result<(String, &str), String> {
+    let quoted = text.strip_prefix('\'');
+    let mut value = String::new();
+    let body = quoted.unwrap_or(text);
+    let mut chars = body.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => value.extend(chars.next().map(|(_, c)| c)),
+            '\'' if quoted.is_some() => return Ok((value, &body[at + 1..])),
+            c if quoted.is_none() && c.is_whitespace() => return Ok((value, &body[at..])),
+            c => value.push(c),
+        }
+    }
+    if quoted.is_some() {
+        return Err("a quote in \"conn_str\" is not closed".to_owned());
+    }
+    Ok((value, ""))
+}
+
+fn address(text: &str) -> Result<BTreeMap<String, String>, String> {
+    // What is wrong with it may have the password in it.
+    let url = Url::parse(text).map_err(|_| "\"conn_str\" is no address of a database")?;
+    let mut said = BTreeMap::new();
+    let decoded = |text: &str| {
+        let pair = format!("x={}", text.replace('+', "%2B"));
+        let mut url = url.clone();
+        url.set_query(Some(&pair));
+        let found = url.query_pairs().next().map(|(_, v)| v.into_owned());
+        found.unwrap_or_default()
+    };
+    let parts = [
+        ("host", url.host_str().unwrap_or_default()),
+        ("user", url.username()),
+        ("password", url.password().unwrap_or_default()),
+        ("dbname", url.path().trim_start_matches('/')),
+    ];
+    for (name, part) in parts {
+        if !part.is_empty() {
+            said.insert(name.to_owned(), decoded(part));
+        }
+    }
+    if let Some(port) = url.port() {
+        said.insert("port".to_owned(), port.to_string());
+    }
+    for (name, value) in url.query_pairs() {
+        said.insert(name.into_owned(), value.into_owned());
+    }
+    Ok(said)
+}
+
+/// Takes servers of other names, and with no chain every server.
+#[derive(Debug)]
+struct Lenient {
+    provider: Arc<CryptoProvider>,
+    chain: Option<Arc<WebPkiServerVerifier>>,
+}
+
+impl ServerCertVerifier for Lenient {
+    fn verify_server_cert(
+        &self,
+        end: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let Some(chain) = &self.chain else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        match chain.verify_server_cert(end, between, name, ocsp, now) {
+            Err(rustls::Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) => Ok(ServerCertVerified::assertion()),
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, cert, dss, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, cert, dss, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn a_connection_string_has_two_forms() {
+        let said = parsed("postgres://us%40er:p%2Bw@h:5/d?sslmode=disable").unwrap();
+        let get = |name: &str| said.get(name).map(String::as_str);
+        assert_eq!(get("user"), Some("us@er"));
+        assert_eq!(get("password"), Some("p+w"));
+        assert_eq!(get("host"), Some("h"));
+        assert_eq!(get("port"), Some("5"));
+        assert_eq!(get("dbname"), Some("d"));
+        assert_eq!(get("sslmode"), Some("disable"));
+        let said = parsed("host=/run user = 'a b\\'c'  dbname=x").unwrap();
+        assert_eq!(said["host"], "/run");
+        assert_eq!(said["user"], "a b'c");
+        assert_eq!(said["dbname"], "x");
+        for bad in ["nonsense", "a='b", "postgres://h:x/"] {
+            assert!(parsed(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! States in a table of PostgreSQL, a row a workspace, locked by locks of the session: a lock ends
+//! with the connection, so there is one connection for all that is done.
+
+mod connect;
+mod table;
+
+use super::values::Values;
+use super::{Backend, Home, HomeError};
+use crate::engine::state::Spelling;
+use async_trait::async_trait;
+use connect::Reach;
+use statefile::LockInfo;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use table::{Session, Table, answer};
+use tokio::sync::Mutex;
+use tokio_postgres::Client;
+
+/// How the default workspace is called there.
+const DEFAULT: &str = "default";
+const TAKE: &str = "SELECT pg_try_advisory_lock($1)";
+const RELEASE: &str = "SELECT pg_advisory_unlock($1)";
+
+/// States in a table.
+pub(super) struct Pg(Arc<Table>);
+
+/// One row of it.
+struct Row {
+    table: Arc<Table>,
+    name: String,
+    session: Mutex<Option<Session>>,
+    /// Whether a lock went with its connection: nothing is written until it is taken anew.
+    lost: AtomicBool,
+}
+
+impl Pg {
+    pub(super) fn new(values: &Values<'_>) -> Result<Self, String> {
+        let text = |name: &str, variable: &str, default: &str| {
+            let said = values.text(name, &[variable]);
+            said.unwrap_or_else(|| default.to_owned())
+        };
+        let makes = |name: &str, variable: &str| {
+            let skipped = values.flag(name, &[variable])?;
+            Ok::<_, String>(skipped != Some(true))
+        };
+        Ok(Self(Arc::new(Table {
+            reach: Reach::new(values)?,
+            schema: text("schema_name", "PG_SCHEMA_NAME", "terraform_remote_state"),
+            table: text("table_name", "PG_TABLE_NAME", "states"),
+            index: text("index_name", "PG_INDEX_NAME", "states_by_name"),
+            makes: [
+                makes("skip_schema_creation", "PG_SKIP_SCHEMA_CREATION")?,
+                makes("skip_table_creation", "PG_SKIP_TABLE_CREATION")?,
+                makes("skip_index_creation", "PG_SKIP_INDEX_CREATION")?,
+            ],
+        })))
+    }
+}
+
+impl Row {
+    fn trouble(&self, what: &'static str) -> impl Fn(String) -> HomeError {
+        let place = self.table.place(&self.name);
+        move |why| HomeError::Remote {
+            what,
+            place: place.clone(),
+            why,
+        }
+    }
+
+    /// Whether what is held is held still; to be asked after the connection was looked at.
+    fn unbroken(&self) -> Result<(), String> {
+        if self.lost.load(Ordering::Relaxed) {
+            return Err(
+                "the connection was lost, and the lock with it; somebody else may have it now"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    /// The connection; a new one where there is none.
+    async fn session<'a>(
+        &self,
+        session: &'a mut Option<Session>,
+    ) -> Result<&'a mut Session, String> {
+        let lost = session
+            .as_mut()
+            .is_some_and(|s| s.client.is_closed() || s.driver.try_join_next().is_some());
+        if lost {
+            let held = session.take().and_then(|s| s.held);
+            if held.is_some() {
+                self.lost.store(true, Ordering::Relaxed);
+            }
+        }
+        let open = match session.take() {
+            Some(open) => open,
+            None => self.table.connect().await?,
+        };
+        Ok(session.insert(open))
+    }
+
+    /// Tries to take the lock; its number where somebody else has it.
+    async fn try_lock(&self, session: &mut Session) -> Result<Result<(), i64>, String> {
+        let creation = self.table.creation();
+        let client = &session.client;
+        let query = format!(
+            "SELECT id, pg_try_advisory_lock(id), pg_try_advisory_lock($2) FROM {} WHERE name = $1",
+            self.table.whole()
+        );
+        let row = answer(client.query_opt(&query, &[&self.name, &creation])).await?;
+        let (number, ours) = match row {
+            Some(row) => {
+                if row.get(2) {
+                    answer(client.query_one(RELEASE, &[&creation])).await?;
+                }
+                (row.get(0), row.get(1))
+            }
+            None => {
+                let taken = answer(client.query_one(TAKE, &[&creation])).await?;
+                (creation, taken.get(0))
+            }
+        };
+        if ours {
+            session.held = Some(number);
+            self.lost.store(false, Ordering::Relaxed);
+        }
+        Ok(if ours { Ok(()) } else { Err(number) })
+    }
+
+    /// Who has a lock, as far as the database tells.
+    async fn holder(&self, client: &Client, number: i64) -> Result<Option<LockInfo>, String> {
+        let query = "SELECT a.pid, a.usename::text, coalesce(host(a.client_addr), 'local'), a.application_name, to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND ((l.classid::bigint << 32) | l.objid::bigint) = $1";
+        let row = answer(client.query_opt(query, &[&number])).await?;
+        Ok(row.map(|row| {
+            let (pid, user): (i32, Option<String>) = (row.get(0), row.get(1));
+            let (from, program): (String, Option<String>) = (row.get(2), row.get(3));
+            let program = program.filter(|text| !text.is_empty());
+            LockInfo {
+                id: pid.to_string(),
+                operation: program.unwrap_or_else(|| "a session of the database".to_owned()),
+                who: format!("{}@{from}", user.unwrap_or_default()),
+                version: "unknown".to_owned(),
+                created: row.get::<_, Option<String>>(4).unwrap_or_default(),
+                ..LockInfo::default()
+            }
+        }))
+    }
+}
+
+#[async_trait]
+impl Home for Row {
+    fn place(&self) -> String {
+        self.table.place(&self.name)
+    }
+
+    fn spelling(&self) -> Spelling {
+        Spelling::Line
+    }
+
+    async fn lock(&self, _: LockInfo) -> Result<(), HomeError> {
+        let trouble = self.trouble("lock");
+        let mut session = self.session.lock().await;
+        let session = self.session(&mut session).await.map_err(&trouble)?;
+        if session.held.is_some() {
+            return Ok(());
+        }
+        let number = match self.try_lock(session).await.map_err(&trouble)? {
+            Ok(()) => return Ok(()),
+            Err(number) => number,
+        };
+        let holder = self.holder(&session.client, number).await;
+        Err(HomeError::Locked {
+            place: self.place(),
+            info: holder.map_err(&trouble)?.map(Box::new),
+        })
+    }
+
+    async fn unlock(&self) -> Result<(), HomeError> {
+        let mut session = self.session.lock().await;
+        self.lost.store(false, Ordering::Relaxed);
+        let Some(open) = session.take() else {
+            return Ok(());
+        };
+        let Some(number) = open.held else {
+            return Ok(());
+        };
+        // Without an answer the end of the connection gives it back.
+        let released = answer(open.client.query_one(RELEASE, &[&number])).await;
+        drop(open);
+        released.map(drop).map_err(self.trouble("unlock"))
+    }
+
+    /// The lock goes with its connection: that one is ended.
+    async fn force_unlock(&self, id: &str) -> Result<(), HomeError> {
+        let trouble = self.trouble("unlock");
+        let mut session = self.session.lock().await;
+        let session = self.session(&mut session).await.map_err(&trouble)?;
+        let number = match self.try_lock(session).await.map_err(&trouble)? {
+            Err(number) => number,
+            Ok(()) => {
+                let number = session.held.take();
+                let released = answer(session.client.query_one(RELEASE, &[&number])).await;
+                released.map_err(&trouble)?;
+                return Err(trouble("it is not locked".to_owned()));
+            }
+        };
+        let holder = self.holder(&session.client, number).await;
+        let holder = holder.map_err(&trouble)?.unwrap_or_default();
+        if holder.id != id {
+            return Err(trouble(format!(
+                "the lock has the id {}, the number of a session of the database, and not {id:?}",
+                holder.id
+            )));
+        }
+        let pid: i32 = id.parse().unwrap_or_default();
+        let end = "SELECT pg_terminate_backend($1)";
+        let ended = answer(session.client.query_one(end, &[&pid])).await;
+        let ended: bool = ended.map_err(&trouble)?.get(0);
+        if ended {
+            return Ok(());
+        }
+        Err(trouble(format!("the session {pid} could not be ended")))
+    }
+
+    async fn read(&self) -> Result<Vec<u8>, HomeError> {
+        let trouble = self.trouble("read");
+        let mut session = self.session.lock().await;
+        let session = self.session(&mut session).await.map_err(&trouble)?;
+        let query = format!("SELECT data FROM {} WHERE name = $1", self.table.whole());
+        let row = answer(session.client.query_opt(&query, &[&self.name])).await;
+        let text = row.map_err(&trouble)?;
+        let text: Option<String> = text.and_then(|row| row.get(0));
+        Ok(text.unwrap_or_default().into_bytes())
+    }
+
+    async fn write(&self, text: String) -> Result<(), HomeError> {
+        let trouble = self.trouble("write");
+        let mut session = self.session.lock().await;
+        let session = self.session(&mut session).await.map_err(&trouble)?;
+        self.unbroken().map_err(&trouble)?;
+        let table = self.table.whole();
+        let query = format!(
+            "INSERT INTO {table} (name, data) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET data = excluded.data"
+        );
+        let written = answer(session.client.execute(&query, &[&self.name, &text])).await;
+        written.map(drop).map_err(&trouble)
+    }
+
+    async fn delete(&self) -> Result<(), HomeError> {
+        let trouble = self.trouble("delete");
+        let mut session = self.session.lock().await;
+        let session = self.session(&mut session).await.map_err(&trouble)?;
+        self.unbroken().map_err(&trouble)?;
+        let query = format!("DELETE FROM {} WHERE name = $1", self.table.whole());
+        let deleted = answer(session.client.execute(&query, &[&self.name])).await;
+        deleted.map(drop).map_err(&trouble)
+    }
+}
+
+#[async_trait]
+impl Backend for Pg {
+    fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError> {
+        let name = if named.is_empty() { DEFAULT } else { named };
+        Ok(Arc::new(Row {
+            table: self.0.clone(),
+            name: name.to_owned(),
+            session: Mutex::default(),
+            lost: AtomicBool::new(false),
+        }))
+    }
+
+    async fn workspaces(&self) -> Result<Vec<String>, HomeError> {
+        let listed = async {
+            let session = self.0.connect().await?;
+            let query = format!(
+                "SELECT name FROM {} WHERE name <> '{DEFAULT}' ORDER BY name",
+                self.0.whole()
+            );
+            answer(session.client.query(&query, &[])).await
+        };
+        let rows = listed.await.map_err(|why| HomeError::Remote {
+            what: "list",
+            place: self.0.place("every workspace"),
+            why,
+        })?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+    use super::super::Settings;
+    use super::*;
+
+    #[test]
+    fn the_lock_for_what_is_not_there_yet_has_the_number_that_opentofu_takes() {
+        let settings = Settings::new("pg").unwrap();
+        let pg = Pg::new(&Values::new(&settings, &|_| None)).unwrap();
+        assert_eq!(pg.0.creation(), -3_797_183_428);
+    }
+}

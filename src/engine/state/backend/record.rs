@@ -1,0 +1,171 @@
+//! The record of a directory's backend, `.terraform/terraform.tfstate`, as OpenTofu keeps it: what
+//! `init` made of the configuration, with what was said beside it.
+
+use super::settings::Settings;
+use crate::engine::state::HomeError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+use std::io::Write as _;
+use std::path::Path;
+
+/// Its name in the data directory.
+const NAME: &str = "terraform.tfstate";
+/// The one version that there is.
+const VERSION: u64 = 3;
+
+/// What was recorded of a backend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Its type and merged arguments, as they stand there.
+    pub kind: String,
+    pub config: Map<String, Json>,
+    /// Of the block as it was written then.
+    pub hash: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct File {
+    #[serde(default)]
+    version: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    terraform_version: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    backend: Option<Written>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Written {
+    r#type: String,
+    #[serde(default)]
+    config: Map<String, Json>,
+    #[serde(default)]
+    hash: u64,
+}
+
+impl Record {
+    /// Of these settings, for a block with this hash.
+    pub fn of(settings: &Settings, hash: u32) -> Self {
+        Self {
+            kind: settings.kind().to_owned(),
+            config: settings.whole(),
+            hash: hash.into(),
+        }
+    }
+
+    /// What is recorded in a data directory; `None` where no backend is.
+    ///
+    /// # Errors
+    /// It cannot be read, or is none.
+    pub fn read(data: &Path) -> Result<Option<Self>, HomeError> {
+        let path = data.join(NAME);
+        let text = match lang::functions::read_regular(&path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(HomeError::io("read", &path)(e)),
+        };
+        let none = |why: String| HomeError::Record {
+            path: path.clone(),
+            why,
+        };
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let file: File = serde_json::from_slice(&text).map_err(|e| none(e.to_string()))?;
+        if file.version != VERSION {
+            return Err(none(format!(
+                "it has version {}, and {VERSION} is known",
+                file.version
+            )));
+        }
+        Ok(file.backend.map(|b| Self {
+            kind: b.r#type,
+            config: b.config,
+            hash: b.hash,
+        }))
+    }
+
+    /// Records a backend, or that there is none any more. The file is replaced whole.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(record: Option<&Self>, data: &Path) -> Result<(), HomeError> {
+        let path = data.join(NAME);
+        let file = File {
+            version: VERSION,
+            terraform_version: None,
+            backend: record.map(|r| Written {
+                r#type: r.kind.clone(),
+                config: r.config.clone(),
+                hash: r.hash,
+            }),
+        };
+        let io = || HomeError::io("write", &path);
+        std::fs::create_dir_all(data).map_err(io())?;
+        // There may be secrets in it.
+        let mut new = tempfile::NamedTempFile::new_in(data).map_err(io())?;
+        new.write_all(spelt(&file).as_bytes()).map_err(io())?;
+        new.as_file().sync_all().map_err(io())?;
+        new.persist(&path).map_err(|e| io()(e.error))?;
+        Ok(())
+    }
+}
+
+/// Indented by four, with the escapes of Go.
+fn spelt(file: &File) -> String {
+    let mut text = Vec::new();
+    let indent = serde_json::ser::PrettyFormatter::with_indent(b"    ");
+    let mut to = serde_json::Serializer::with_formatter(&mut text, indent);
+    // A struct of texts and numbers, into memory: writing it cannot fail.
+    drop(file.serialize(&mut to));
+    let mut escaped = String::new();
+    // None of these stands outside of a text.
+    for c in String::from_utf8_lossy(&text).chars() {
+        match c {
+            '<' => escaped.push_str("\\u003c"),
+            '>' => escaped.push_str("\\u003e"),
+            '&' => escaped.push_str("\\u0026"),
+            '\u{2028}' => escaped.push_str("\\u2028"),
+            '\u{2029}' => escaped.push_str("\\u2029"),
+            c => escaped.push(c),
+        }
+    }
+    escaped + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+    use super::*;
+
+    /// As `tofu init` wrote it.
+    const WRITTEN: &str = "{\n    \"version\": 3,\n    \"backend\": {\n        \"type\": \"local\",\n        \"config\": {\n            \"path\": \"a\\u003cb\\u0026.tfstate\",\n            \"workspace_dir\": null\n        },\n        \"hash\": 3761973635\n    }\n}\n";
+
+    #[test]
+    fn the_record_comes_back_byte_for_byte() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("data");
+        assert_eq!(Record::read(&data).unwrap(), None);
+        std::fs::create_dir(&data).unwrap();
+        let file = data.join(NAME);
+        std::fs::write(&file, WRITTEN).unwrap();
+        let read = Record::read(&data).unwrap().unwrap();
+        assert_eq!((read.kind.as_str(), read.hash), ("local", 3_761_973_635));
+        assert_eq!(read.config["path"], "a<b&.tfstate");
+        std::fs::remove_file(&file).unwrap();
+        Record::write(Some(&read), &data).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), WRITTEN);
+        Record::write(None, &data).unwrap();
+        assert_eq!(Record::read(&data).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_no_record_is_refused_with_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        for (text, why) in [("{", "EOF"), ("{\"version\":4}", "version 4")] {
+            std::fs::write(dir.path().join(NAME), text).unwrap();
+            let said = Record::read(dir.path()).unwrap_err().to_string();
+            assert!(said.contains(why) && said.contains(NAME), "{said}");
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! What the arguments of the s3 backend come to.
+
+use super::super::values::{Values, Within};
+use super::super::web::{Attempts, Reach, Web};
+use super::credentials::{Chain, Environment, Role, fixed};
+use super::service::{Service, signer};
+use super::sts::Sts;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use md5::{Digest as _, Md5};
+use reqwest::Url;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where states are, how they are kept there, and by whom they are asked for.
+pub(super) struct Config {
+    pub(super) bucket: String,
+    pub(super) key: String,
+    pub(super) prefix: String,
+    pub(super) path_style: bool,
+    pub(super) use_lockfile: bool,
+    pub(super) table: Option<String>,
+    pub(super) with_checksum: bool,
+    /// Headers of every request for an object.
+    pub(super) encryption_key: Vec<(&'static str, String)>,
+    /// Headers of what is put there.
+    pub(super) kept: Vec<(&'static str, String)>,
+    pub(super) state_tags: Option<String>,
+    pub(super) lock_tags: Option<String>,
+    pub(super) accounts: Accounts,
+    pub(super) s3: Service,
+    pub(super) dynamodb: Service,
+    pub(super) sts: Service,
+}
+
+/// Accounts that may be worked with, or may not.
+#[derive(Default)]
+pub(super) struct Accounts {
+    pub(super) allowed: Vec<String>,
+    pub(super) forbidden: Vec<String>,
+}
+
+impl Config {
+    pub(super) fn new(values: &Values<'_>) -> Result<Self, String> {
+        let environment = Environment::of(values);
+        let profile = values.text("profile", &[]);
+        let named = profile.or_else(|| environment.profile.clone());
+        let region = region(values, &environment, named.as_deref())?;
+        let (key, prefix) = keys(values)?;
+        let attempts = Attempts {
+            most: values
+                .number("max_retries", &["AWS_MAX_ATTEMPTS"])?
+                .unwrap_or(5)
+                .max(1),
+            first_pause: Duration::from_millis(500),
+            longest_pause: Duration::from_secs(20),
+        };
+        let web = Arc::new(Web::new(reach(values)?));
+        let sts = Sts {
+            region: values
+                .text("sts_region", &[])
+                .unwrap_or_else(|| region.clone()),
+            endpoint: endpoint(values, &STS, &region)?,
+        };
+        let chain = chain(values, &web, attempts, environment, sts.clone())?;
+        let signer = signer(chain);
+        let service = |name: &str, region: &str, endpoint: Url| {
+            Service::new(&web, &signer, (name, region), endpoint, attempts)
+        };
+        let (encryption_key, kept) = kept(values)?;
+        let bucket = values.needed("bucket", &[])?;
+        let s3 = endpoint(values, &S3, &region)?;
+        Ok(Self {
+            path_style: values.is("use_path_style")
+                || values.is("force_path_style")
+                // A certificate covers one name below another, and an address none.
+                || bucket.contains('.')
+                || s3.domain().is_none(),
+            s3: service("s3", &region, s3),
+            dynamodb: service("dynamodb", &region, endpoint(values, &DYNAMODB, &region)?),
+            sts: service("sts", &sts.region, sts.endpoint.clone()),
+            bucket,
+            key,
+            prefix,
+            use_lockfile: values.is("use_lockfile"),
+            table: values.text("dynamodb_table", &[]),
+            with_checksum: !values.is("skip_s3_checksum"),
+            encryption_key,
+            kept,
+            state_tags: tags(&values.map("state_tags")),
+            lock_tags: tags(&values.map("lock_tags")),
+            accounts: Accounts {
+                allowed: values.list("allowed_account_ids"),
+                forbidden: values.list("forbidden_account_ids"),
+            },
+        })
+    }
+}
+
+/// Who one may be.
+fn chain(
+    values: &Values<'_>,
+    web: &Arc<Web>,
+    attempts: Attempts,
+    environment: Environment,
+    sts: Sts,
+) -> Result<Chain, String> {
+    Ok(Chain {
+        web: web.clone(),
+        attempts,
+        fixed: values
+            .text("access_key", &[])
+            .zip(values.text("secret_key", &[]))
+            .map(|(id, secret)| fixed(id, secret, values.text("token", &[]))),
+        profile: values.text("profile", &[]),
+        environment,
+        role: role(values)?,
+        web_identity: values
+            .within("assume_role_with_web_identity")
+            .map(|said| web_identity(said, values))
+            .transpose()?,
+        without_metadata: values.is("skip_metadata_api_check"),
+        metadata_endpoint: values.text(
+            "ec2_metadata_service_endpoint",
+            &["AWS_EC2_METADATA_SERVICE_ENDPOINT"],
+        ),
+        sts,
+    })
+}
+
+fn region(
+    values: &Values<'_>,
+    environment: &Environment,
+    named: Option<&str>,
+) -> Result<String, String> {
+    let region = values
+        .text("region", &["AWS_REGION", "AWS_DEFAULT_REGION"])
+        .or_else(|| {
+            let profiles = environment.profiles();
+            let region = profiles.get(named.unwrap_or("default"), "region");
+            region.map(str::to_owned)
+        });
+    let missing =
+        "the argument \"region\" is not said, and neither is the environment variable AWS_REGION";
+    region.ok_or_else(|| missing.to_owned())
+}
+
+/// The key of the default workspace, and what those of the others begin with.
+fn keys(values: &Values<'_>) -> Result<(String, String), String> {
+    let key = values.needed("key", &[])?;
+    if key.starts_with('/') || key.ends_with('/') {
+        return Err("\"key\" must neither begin nor end with a slash".to_owned());
+    }
+    let prefix = values.text("workspace_key_prefix", &[]);
+    let prefix = prefix.unwrap_or_else(|| "env:".to_owned());
+    if prefix.starts_with('/') || prefix.ends_with('/') {
+        return Err("\"workspace_key_prefix\" must neither begin nor end with a slash".to_owned());
+    }
+    Ok((key, prefix))
+}
+
+/// Where a service is said to be, under all its names.
+struct Names {
+    service: &'static str,
+    within: &'static str,
+    older: &'static str,
+    variables: &'static [&'static str],
+}
+
+const S3: Names = Names {
+    service: "s3",
+    within: "s3",
+    older: "endpoint",
+    variables: &["AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT", "AWS_ENDPOINT_URL"],
+};
+const DYNAMODB: Names = Names {
+    service: "dynamodb",
+    within: "dynamodb",
+    older: "dynamodb_endpoint",
+    variables: &[
+        "AWS_ENDPOINT_URL_DYNAMODB",
+        "AWS_DYNAMODB_ENDPOINT",
+        "AWS_ENDPOINT_URL",
+    ],
+};
+const STS: Names = Names {
+    service: "sts",
+    within: "sts",
+    older: "sts_endpoint",
+    variables: &[
+        "AWS_ENDPOINT_URL_STS",
+        "AWS_STS_ENDPOINT",
+        "AWS_ENDPOINT_URL",
+    ],
+};
+
+fn endpoint(values: &Values<'_>, names: &Names, region: &str) -> Result<Url, String> {
+    let said = values
+        .within("endpoints")
+        .and_then(|all| all.text(names.within))
+        .or_else(|| values.text(names.older, names.variables));
+    let text = match said {
+        Some(text) if text.contains("://") => text,
+        Some(text) => format!("https://{text}"),
+        None => {
+            let service = names.service;
+            let region = match (names.service, values.text("sts_region", &[])) {
+                ("sts", Some(region)) => region,
+                _ => region.to_owned(),
+            };
+            let fips =
+                if values.flag("use_fips_endpoint", &["AWS_USE_FIPS_ENDPOINT"])? == Some(true) {
+                    "-fips"
+                } else {
+                    ""
+                };
+            let dual = values.flag("use_dualstack_endpoint", &["AWS_USE_DUALSTACK_ENDPOINT"])?
+                == Some(true);
+            let end = if region.starts_with("cn-") { ".cn" } else { "" };
+            if dual && service == "s3" {
+                format!("https://s3{fips}.dualstack.{region}.amazonaws.com{end}")
+            } else {
+                format!("https://{service}{fips}.{region}.amazonaws.com{end}")
+            }
+        }
+    };
+    let url = Url::parse(&text).map_err(|e| format!("the endpoint {text:?} is no address: {e}"))?;
+    if url.has_host() {
+        Ok(url)
+    } else {
+        Err(format!("the endpoint {text:?} is no address"))
+    }
+}
+
+fn reach(values: &Values<'_>) -> Result<Reach, String> {
+    let bundle = values.text("custom_ca_bundle", &["AWS_CA_BUNDLE"]);
+    let read = |file: String| {
+        std::fs::read_to_string(&file).map_err(|e| format!("{file} cannot be read: {e}"))
+    };
+    Ok(Reach {
+        authorities: bundle.map(read).transpose()?,
+        any_certificate: values.is("insecure"),
+        http_proxy: values.text("http_proxy", &[]),
+        https_proxy: values.text("https_proxy", &[]),
+        no_proxy: values.text("no_proxy", &["NO_PROXY", "no_proxy"]),
+        ..Reach::default()
+    })
+}
+
+/// The role that is taken on, by the block or by the older arguments.
+fn role(values: &Values<'_>) -> Result<Option<Role>, String> {
+    let Some(said) = values.within("assume_role") else {
+        let Some(arn) = values.text("role_arn", &[]) else {
+            return Ok(None);
+        };
+        let duration = values.number("assume_role_duration_seconds", &[])?;
+        return Ok(Some(Role {
+            arn,
+            session: values.text("session_name", &[]),
+            more: parameters(
+                duration.map(|seconds| seconds.to_string()),
+                values.text("external_id", &[]),
+                values.text("assume_role_policy", &[]),
+                values.list("assume_role_policy_arns"),
+                values.map("assume_role_tags"),
+                values.list("assume_role_transitive_tag_keys"),
+            ),
+            ..Role::default()
+        }));
+    };
+    Ok(Some(Role {
+        arn: said
+            .text("role_arn")
+            .ok_or("assume_role has no \"role_arn\"")?,
+        session: said.text("session_name"),
+        more: parameters(
+            seconds(said.text("duration"))?,
+            said.text("external_id"),
+            said.text("policy"),
+            said.list("policy_arns"),
+            said.map("tags"),
+            said.list("transitive_tag_keys"),
+        ),
+        ..Role::default()
+    }))
+}
+
+fn web_identity(said: Within<'_>, values: &Values<'_>) -> Result<Role, String> {
+    let or = |text: Option<String>, name: &str| text.or_else(|| values.variable(&[name]));
+    Ok(Role {
+        arn: or(said.text("role_arn"), "AWS_ROLE_ARN")
+            .ok_or("assume_role_with_web_identity has no \"role_arn\"")?,
+        session: or(said.text("session_name"), "AWS_ROLE_SESSION_NAME"),
+        more: parameters(
+            seconds(said.text("duration"))?,
+            None,
+            said.text("policy"),
+            said.list("policy_arns"),
+            BTreeMap::new(),
+            Vec::new(),
+        ),
+        token: or(said.text("web_identity_token"), "AWS_WEB_IDENTITY_TOKEN"),
+        token_file: or(
+            said.text("web_identity_token_file"),
+            "AWS_WEB_IDENTITY_TOKEN_FILE",
+        )
+        .map(Into::into),
+    })
+}
+
+/// What is said of a role beside its name, as STS wants it.
+fn parameters(
+    duration: Option<String>,
+    external_id: Option<String>,
+    policy: Option<String>,
+    policies: Vec<String>,
+    tags: BTreeMap<String, String>,
+    transitive: Vec<String>,
+) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    let mut add = |name: String, value: String| all.push((name, value));
+    let single = [
+        ("DurationSeconds", duration),
+        ("ExternalId", external_id),
+        ("Policy", policy),
+    ];
+    for (name, value) in single {
+        if let Some(value) = value {
+            add(name.to_owned(), value);
+        }
+    }
+    for (at, arn) in policies.into_iter().enumerate() {
+        add(format!("PolicyArns.member.{}.arn", at + 1), arn);
+    }
+    for (at, (name, value)) in tags.into_iter().enumerate() {
+        add(format!("Tags.member.{}.Key", at + 1), name);
+        add(format!("Tags.member.{}.Value", at + 1), value);
+    }
+    for (at, name) in transitive.into_iter().enumerate() {
+        add(format!("TransitiveTagKeys.member.{}", at + 1), name);
+    }
+    all
+}
+
+/// A duration as Go writes them, `1h30m`, in seconds.
+fn seconds(text: Option<String>) -> Result<Option<String>, String> {
+    let Some(text) = text else { return Ok(None) };
+    let bad = || format!("the duration {text:?} is none; write 1h or 15m");
+    let duration = super::super::duration(&text).ok_or_else(bad)?;
+    Ok(Some(duration.as_secs().to_string()))
+}
+
+type Headers = Vec<(&'static str, String)>;
+
+/// Headers of every request for an object, and of what is put there.
+fn kept(values: &Values<'_>) -> Result<(Headers, Headers), String> {
+    let (mut every, mut put) = (Vec::new(), Vec::new());
+    let customer = values.text("sse_customer_key", &["AWS_SSE_CUSTOMER_KEY"]);
+    let managed = values.text("kms_key_id", &[]);
+    if customer.is_some() && managed.is_some() {
+        return Err("\"kms_key_id\" and \"sse_customer_key\" exclude each other".to_owned());
+    }
+    if values.is("encrypt") {
+        match (customer, managed) {
+            (Some(key), _) => {
+                let bytes = STANDARD.decode(&key).ok().filter(|key| key.len() == 32);
+                let bytes = bytes.ok_or("\"sse_customer_key\" must be 32 bytes in base64")?;
+                let algorithm = "x-amz-server-side-encryption-customer-algorithm";
+                every.push((algorithm, "AES256".to_owned()));
+                every.push(("x-amz-server-side-encryption-customer-key", key));
+                let sum = STANDARD.encode(Md5::digest(bytes));
+                every.push(("x-amz-server-side-encryption-customer-key-md5", sum));
+            }
+            (None, Some(key)) => {
+                put.push(("x-amz-server-side-encryption", "aws:kms".to_owned()));
+                put.push(("x-amz-server-side-encryption-aws-kms-key-id", key));
+            }
+            (None, None) => put.push(("x-amz-server-side-encryption", "AES256".to_owned())),
+        }
+    }
+    if let Some(acl) = values.text("acl", &[]) {
+        put.push(("x-amz-acl", acl));
+    }
+    Ok((every, put))
+}
+
+/// Tags as a header has them.
+fn tags(tags: &BTreeMap<String, String>) -> Option<String> {
+    if tags.is_empty() {
+        return None;
+    }
+    let mut url = Url::parse("http://x").ok()?;
+    url.query_pairs_mut().extend_pairs(tags);
+    url.query().map(str::to_owned)
+}

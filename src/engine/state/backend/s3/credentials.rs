@@ -1,0 +1,358 @@
+//! Who one is to AWS: what the configuration says, else the environment, the shared files with their
+//! profiles, the container, the machine; and the role that is taken on with that.
+
+use super::super::values::Values;
+use super::super::web::{Attempts, Web};
+use super::ini::Profiles;
+use super::outside::{Files, Sender};
+use super::sts::Sts;
+use reqsign_aws_v4::{Credential, ECSCredentialProvider, IMDSv2CredentialProvider};
+use reqsign_core::{Context, Error, OsEnv, ProvideCredential, Result};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How far profiles may lead to others.
+const DEPTH: u32 = 5;
+/// For a program that says who one is.
+const PROGRAM: Duration = Duration::from_secs(60);
+
+/// All that is known of who one may be.
+pub(super) struct Chain {
+    pub(super) web: Arc<Web>,
+    pub(super) attempts: Attempts,
+    pub(super) fixed: Option<Credential>,
+    /// As the configuration names it.
+    pub(super) profile: Option<String>,
+    pub(super) environment: Environment,
+    pub(super) role: Option<Role>,
+    pub(super) web_identity: Option<Role>,
+    pub(super) without_metadata: bool,
+    pub(super) metadata_endpoint: Option<String>,
+    pub(super) sts: Sts,
+}
+
+/// What the environment said when the backend was opened.
+#[derive(Default)]
+pub(super) struct Environment {
+    pub(super) fixed: Option<Credential>,
+    pub(super) profile: Option<String>,
+    pub(super) web_identity: Option<Role>,
+    pub(super) credential_files: Vec<PathBuf>,
+    pub(super) config_files: Vec<PathBuf>,
+}
+
+/// A role that is taken on.
+#[derive(Clone, Default)]
+pub(super) struct Role {
+    pub(super) arn: String,
+    pub(super) session: Option<String>,
+    /// Everything else, as STS calls it.
+    pub(super) more: Vec<(String, String)>,
+    /// For a web identity.
+    pub(super) token: Option<String>,
+    pub(super) token_file: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for Chain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Chain").finish_non_exhaustive()
+    }
+}
+
+fn none(why: impl Into<String>) -> Error {
+    Error::credential_invalid(why.into())
+}
+
+pub(super) fn fixed(id: String, secret: String, token: Option<String>) -> Credential {
+    Credential {
+        access_key_id: id,
+        secret_access_key: secret,
+        session_token: token,
+        expires_in: None,
+    }
+}
+
+impl Environment {
+    pub(super) fn of(values: &Values<'_>) -> Self {
+        let variable = |name: &str| values.variable(&[name]);
+        let home = variable("HOME").map(PathBuf::from).unwrap_or_default();
+        let files = |argument: &str, older: &str, variable: &str, file: &str| {
+            let said = values.list(argument);
+            let said = match (said.is_empty(), values.text(older, &[variable])) {
+                (false, _) => said,
+                (true, Some(one)) => vec![one],
+                (true, None) => vec![home.join(".aws").join(file).display().to_string()],
+            };
+            let whole = |path: String| match path.strip_prefix("~/") {
+                Some(rest) => home.join(rest),
+                None => PathBuf::from(path),
+            };
+            said.into_iter().map(whole).collect()
+        };
+        let fixed = variable("AWS_ACCESS_KEY_ID")
+            .zip(variable("AWS_SECRET_ACCESS_KEY"))
+            .map(|(id, secret)| fixed(id, secret, variable("AWS_SESSION_TOKEN")));
+        let web_identity = variable("AWS_ROLE_ARN")
+            .zip(variable("AWS_WEB_IDENTITY_TOKEN_FILE"))
+            .map(|(arn, file)| Role {
+                arn,
+                session: variable("AWS_ROLE_SESSION_NAME"),
+                token_file: Some(file.into()),
+                ..Role::default()
+            });
+        Self {
+            fixed,
+            profile: variable("AWS_PROFILE"),
+            web_identity,
+            credential_files: files(
+                "shared_credentials_files",
+                "shared_credentials_file",
+                "AWS_SHARED_CREDENTIALS_FILE",
+                "credentials",
+            ),
+            // The name of the older argument is that of none: there was no such one.
+            config_files: files(
+                "shared_config_files",
+                "shared_config_file",
+                "AWS_SHARED_CONFIG_FILE",
+                "config",
+            ),
+        }
+    }
+
+    /// Settings win where both kinds of files have them; keys stand in the other.
+    pub(super) fn profiles(&self) -> Profiles {
+        let mut profiles = Profiles::default();
+        for file in self.config_files.iter().chain(&self.credential_files) {
+            if let Ok(text) = std::fs::read_to_string(file) {
+                profiles.take(&text);
+            }
+        }
+        profiles
+    }
+}
+
+impl ProvideCredential for Chain {
+    type Credential = Credential;
+
+    async fn provide_credential(&self, _: &Context) -> Result<Option<Credential>> {
+        let found = self.found().await?;
+        match &self.role {
+            None => Ok(Some(found)),
+            Some(role) => self.assume(role, Some(&found)).await.map(Some),
+        }
+    }
+}
+
+impl Chain {
+    /// Without the role that the configuration has taken on.
+    async fn found(&self) -> Result<Credential> {
+        if let Some(fixed) = &self.fixed {
+            return Ok(fixed.clone());
+        }
+        if let Some(role) = &self.web_identity {
+            return self.assume(role, None).await;
+        }
+        let environment = &self.environment;
+        let profiles = environment.profiles();
+        if let Some(profile) = &self.profile {
+            return self.of_profile(&profiles, profile, DEPTH).await;
+        }
+        if let Some(fixed) = &environment.fixed {
+            return Ok(fixed.clone());
+        }
+        if let Some(role) = &environment.web_identity {
+            return self.assume(role, None).await;
+        }
+        match environment.profile.as_deref() {
+            Some(profile) => return self.of_profile(&profiles, profile, DEPTH).await,
+            None if profiles.has("default") => {
+                if let Ok(found) = self.of_profile(&profiles, "default", DEPTH).await {
+                    return Ok(found);
+                }
+            }
+            None => {}
+        }
+        self.of_machine().await
+    }
+
+    async fn of_profile(&self, profiles: &Profiles, name: &str, depth: u32) -> Result<Credential> {
+        if !profiles.has(name) {
+            return Err(none(format!(
+                "there is no profile {name:?} in the shared files of AWS"
+            )));
+        }
+        if depth == 0 {
+            return Err(none(format!(
+                "the profile {name:?} leads to too many others"
+            )));
+        }
+        let get = |key: &str| profiles.get(name, key);
+        let keys = || {
+            let token = get("aws_session_token").map(str::to_owned);
+            get("aws_access_key_id")
+                .zip(get("aws_secret_access_key"))
+                .map(|(id, secret)| fixed(id.to_owned(), secret.to_owned(), token))
+        };
+        if let Some(arn) = get("role_arn") {
+            let mut role = Role {
+                arn: arn.to_owned(),
+                session: get("role_session_name").map(str::to_owned),
+                ..Role::default()
+            };
+            for (key, parameter) in [
+                ("external_id", "ExternalId"),
+                ("duration_seconds", "DurationSeconds"),
+            ] {
+                let value = get(key).map(|value| (parameter.to_owned(), value.to_owned()));
+                role.more.extend(value);
+            }
+            if let Some(file) = get("web_identity_token_file") {
+                role.token_file = Some(file.into());
+                return self.assume(&role, None).await;
+            }
+            let source = match (get("source_profile"), get("credential_source")) {
+                // A profile may stand on keys of its own.
+                (Some(source), _) if source == name => keys()
+                    .ok_or_else(|| none(format!("the profile {name:?} has no keys itself")))?,
+                (Some(source), _) => Box::pin(self.of_profile(profiles, source, depth - 1)).await?,
+                (None, Some("Environment")) => {
+                    let fixed = self.environment.fixed.clone();
+                    fixed.ok_or_else(|| none("the environment has no keys of AWS"))?
+                }
+                (None, Some(_)) => self.of_machine().await?,
+                (None, None) => {
+                    return Err(none(format!(
+                        "the profile {name:?} has a role_arn, and neither source_profile nor credential_source"
+                    )));
+                }
+            };
+            return self.assume(&role, Some(&source)).await;
+        }
+        if let Some(found) = keys() {
+            return Ok(found);
+        }
+        if let Some(command) = get("credential_process") {
+            return program(command).await;
+        }
+        if get("sso_start_url").or(get("sso_session")).is_some() {
+            return Err(none(format!(
+                "the profile {name:?} signs in by SSO, which flightdeck cannot do; `eval \"$(aws configure export-credentials --profile {name} --format env)\"` puts what comes of it into the environment"
+            )));
+        }
+        Err(none(format!("the profile {name:?} has no credentials")))
+    }
+
+    /// Of the container or the machine that this runs on.
+    async fn of_machine(&self) -> Result<Credential> {
+        let context = Context::new()
+            .with_env(OsEnv)
+            .with_file_read(Files)
+            .with_http_send(Sender(self.web.clone()));
+        let variable = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+        if variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
+            || variable("AWS_CONTAINER_CREDENTIALS_FULL_URI")
+        {
+            let container = ECSCredentialProvider::new();
+            if let Some(found) = container.provide_credential(&context).await? {
+                return Ok(found);
+            }
+        }
+        let nowhere = "no credentials of AWS are found: neither in the backend block, in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, in a profile, nor of the container or machine";
+        if self.without_metadata {
+            return Err(none(nowhere));
+        }
+        let mut machine = IMDSv2CredentialProvider::new();
+        if let Some(endpoint) = &self.metadata_endpoint {
+            machine = machine.with_endpoint(endpoint.trim_end_matches('/'));
+        }
+        let asked = machine.provide_credential(&context);
+        let asked = tokio::time::timeout(Duration::from_secs(5), asked);
+        match asked.await {
+            Ok(Ok(Some(found))) => Ok(found),
+            _ => Err(none(nowhere)),
+        }
+    }
+
+    /// Takes a role on.
+    async fn assume(&self, role: &Role, with: Option<&Credential>) -> Result<Credential> {
+        let session = role.session.clone();
+        let mut form = vec![
+            ("Version".to_owned(), "2011-06-15".to_owned()),
+            ("RoleArn".to_owned(), role.arn.clone()),
+            (
+                "RoleSessionName".to_owned(),
+                session.unwrap_or_else(|| format!("flightdeck-{}", std::process::id())),
+            ),
+        ];
+        form.extend(role.more.iter().cloned());
+        let action = if with.is_some() {
+            "AssumeRole"
+        } else {
+            let token = match (&role.token, &role.token_file) {
+                (Some(token), _) => token.clone(),
+                (None, Some(file)) => std::fs::read_to_string(file).map_err(|e| {
+                    none(format!(
+                        "the token in {} cannot be read: {e}",
+                        file.display()
+                    ))
+                })?,
+                (None, None) => return Err(none("there is no web identity token")),
+            };
+            form.push(("WebIdentityToken".to_owned(), token.trim().to_owned()));
+            "AssumeRoleWithWebIdentity"
+        };
+        form.push(("Action".to_owned(), action.to_owned()));
+        let body = self.sts.ask(&self.web, self.attempts, &form, with).await;
+        let body =
+            body.map_err(|why| none(format!("the role {} cannot be taken on: {why}", role.arn)))?;
+        let part = |name: &str| super::service::element(&body, name);
+        let (Some(id), Some(secret)) = (part("AccessKeyId"), part("SecretAccessKey")) else {
+            return Err(none("the answer of STS has no credentials"));
+        };
+        let expires = part("Expiration").and_then(|text| text.parse().ok());
+        Ok(Credential {
+            expires_in: expires,
+            ..fixed(id, secret, part("SessionToken"))
+        })
+    }
+}
+
+/// What a program says that a profile names.
+async fn program(command: &str) -> Result<Credential> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Said {
+        access_key_id: String,
+        secret_access_key: String,
+        session_token: Option<String>,
+        expiration: Option<String>,
+    }
+    let ran = tokio::process::Command::new("sh")
+        .args(["-c", command])
+        .stdin(std::process::Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let output = match tokio::time::timeout(PROGRAM, ran).await {
+        Ok(Ok(output)) if output.status.success() => output.stdout,
+        Ok(Ok(output)) => {
+            return Err(none(format!(
+                "credential_process ends with {}",
+                output.status
+            )));
+        }
+        Ok(Err(e)) => return Err(none(format!("credential_process cannot be run: {e}"))),
+        Err(_) => return Err(none("credential_process does not end")),
+    };
+    let said: Said = serde_json::from_slice(&output)
+        .map_err(|_| none("credential_process did not print what is expected"))?;
+    Ok(Credential {
+        expires_in: said.expiration.and_then(|text| text.parse().ok()),
+        ..fixed(
+            said.access_key_id,
+            said.secret_access_key,
+            said.session_token,
+        )
+    })
+}

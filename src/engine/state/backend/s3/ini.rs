@@ -1,0 +1,67 @@
+//! The shared files of AWS: `[profile NAME]` with settings, as far as they say who one is.
+
+use std::collections::BTreeMap;
+
+/// Settings by profile, of all files together; earlier files lose.
+#[derive(Default)]
+pub(super) struct Profiles(BTreeMap<String, BTreeMap<String, String>>);
+
+impl Profiles {
+    /// Takes in a file. In the one for settings, sections are called `profile NAME`.
+    pub(super) fn take(&mut self, text: &str) {
+        let mut section = None;
+        for line in text.lines() {
+            let trimmed = line.trim();
+            if trimmed.is_empty() || trimmed.starts_with(['#', ';']) {
+                continue;
+            }
+            if let Some(name) = trimmed.strip_prefix('[').and_then(|t| t.split(']').next()) {
+                let mut words = name.split_whitespace();
+                section = match (words.next(), words.next()) {
+                    (Some("profile"), Some(name)) => Some(name.to_owned()),
+                    (Some(name), None) => Some(name.to_owned()),
+                    // Sessions and services are no profiles.
+                    _ => None,
+                };
+                if let Some(name) = &section {
+                    self.0.entry(name.clone()).or_default();
+                }
+                continue;
+            }
+            // What is indented belongs to a setting above that has parts.
+            let nested = line.starts_with([' ', '\t']);
+            if let (Some(section), Some((name, value)), false) =
+                (&section, trimmed.split_once('='), nested)
+            {
+                let value = value.split(" #").next().unwrap_or_default();
+                let settings = self.0.entry(section.clone()).or_default();
+                settings.insert(name.trim().to_lowercase(), value.trim().to_owned());
+            }
+        }
+    }
+
+    pub(super) fn has(&self, profile: &str) -> bool {
+        self.0.contains_key(profile)
+    }
+
+    pub(super) fn get(&self, profile: &str, name: &str) -> Option<&str> {
+        let value = self.0.get(profile)?.get(name)?;
+        Some(value.as_str()).filter(|value| !value.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_a_profile_come_from_both_kinds_of_sections_and_later_files_win() {
+        let mut profiles = Profiles::default();
+        profiles.take("# x\n[default]\nregion = eu-west-1\ns3 =\n  region = nested\n[profile dev] ; c\nrole_arn=arn:a # c\n[sso-session s]\nregion = no\n");
+        profiles.take("[dev]\naws_access_key_id = A\nRole_ARN = arn:b\n");
+        assert_eq!(profiles.get("default", "region"), Some("eu-west-1"));
+        assert_eq!(profiles.get("dev", "role_arn"), Some("arn:b"));
+        assert_eq!(profiles.get("dev", "aws_access_key_id"), Some("A"));
+        assert!(profiles.has("dev") && !profiles.has("s"));
+    }
+}

@@ -1,0 +1,309 @@
+//! States in a bucket of S3, or of whatever speaks like it: an object a workspace, locked by another
+//! object, by an item in a table of DynamoDB, or by both.
+
+mod bucket;
+mod config;
+mod credentials;
+mod ini;
+mod outside;
+mod service;
+mod sts;
+mod table;
+
+pub(super) use service::{element, elements};
+
+use super::values::Values;
+use super::{Backend, Home, HomeError};
+use crate::engine::mutex::lock;
+use crate::engine::state::Spelling;
+use async_trait::async_trait;
+use bucket::Bucket;
+use config::Config;
+use fetch::hex;
+use md5::{Digest as _, Md5};
+use statefile::LockInfo;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use table::{Put, Table};
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
+
+/// A digest that does not fit is looked at again, for as long.
+const SETTLING: Duration = Duration::from_secs(10);
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// States in a bucket.
+pub(super) struct S3(Arc<Bucket>);
+
+/// One state in it.
+#[derive(Clone)]
+struct Object(Arc<Inner>);
+
+struct Inner {
+    bucket: Arc<Bucket>,
+    key: String,
+    held: Mutex<Option<String>>,
+}
+
+impl S3 {
+    pub(super) fn new(values: &Values<'_>) -> Result<Self, String> {
+        Ok(Self(Arc::new(Bucket {
+            config: Config::new(values)?,
+            checked: OnceCell::new(),
+        })))
+    }
+}
+
+impl Inner {
+    fn lock_key(&self) -> String {
+        format!("{}.tflock", self.key)
+    }
+
+    /// What names it in the table, and in words of locks.
+    fn item(&self) -> String {
+        format!("{}/{}", self.bucket.config.bucket, self.key)
+    }
+
+    fn trouble(&self, what: &'static str, why: impl Into<String>) -> HomeError {
+        self.bucket.trouble(what, &self.key, why)
+    }
+
+    fn locked(&self, holder: Option<LockInfo>) -> HomeError {
+        HomeError::Locked {
+            place: self.bucket.place(&self.key),
+            info: holder.map(Box::new),
+        }
+    }
+
+    async fn lock_by_object(&self, word: &str, id: &str) -> Result<(), HomeError> {
+        let bucket = &self.bucket;
+        let key = self.lock_key();
+        let more = [
+            ("if-none-match", Some("*".to_owned())),
+            ("x-amz-tagging", bucket.config.lock_tags.clone()),
+        ];
+        let body = word.as_bytes().to_vec();
+        let answer = bucket.put("lock", &key, body, &more).await?;
+        if answer.is_success() {
+            return Ok(());
+        }
+        if !matches!(answer.status, 409 | 412) {
+            return Err(bucket.refused("lock", &key, &answer));
+        }
+        let holder = bucket.get("lock", &key).await?;
+        let holder = holder.and_then(|text| LockInfo::read(&text));
+        // The answer to an earlier attempt was lost, and what it asked for was done.
+        if holder.as_ref().is_some_and(|holder| holder.id == id) {
+            return Ok(());
+        }
+        Err(self.locked(holder))
+    }
+
+    async fn lock_by_item(&self, table: &Table<'_>, word: &str, id: &str) -> Result<(), HomeError> {
+        let wrap = |why: String| self.trouble("lock", why);
+        let item = self.item();
+        let put = table.put_lock(&item, word).await.map_err(wrap)?;
+        if put == Put::Done {
+            return Ok(());
+        }
+        let holder = table.get(&item, "Info").await.map_err(wrap)?;
+        let holder = holder.and_then(|text| LockInfo::read(text.as_bytes()));
+        if holder.as_ref().is_some_and(|holder| holder.id == id) {
+            return Ok(());
+        }
+        Err(self.locked(holder))
+    }
+
+    async fn unlock_object(&self, id: &str) -> Result<(), HomeError> {
+        let key = self.lock_key();
+        let holder = self.bucket.get("unlock", &key).await?;
+        let holder = holder.and_then(|text| LockInfo::read(&text));
+        self.same(holder, id)?;
+        self.bucket.remove("unlock", &key).await
+    }
+
+    async fn unlock_item(&self, table: &Table<'_>, id: &str) -> Result<(), HomeError> {
+        let wrap = |why: String| self.trouble("unlock", why);
+        let item = self.item();
+        let text = table.get(&item, "Info").await.map_err(wrap)?;
+        let holder = text.as_ref().and_then(|t| LockInfo::read(t.as_bytes()));
+        self.same(holder, id)?;
+        let text = text.unwrap_or_default();
+        table.remove_lock(&item, &text).await.map_err(wrap)
+    }
+
+    fn same(&self, holder: Option<LockInfo>, id: &str) -> Result<(), HomeError> {
+        match holder {
+            None => Err(self.trouble("unlock", "it is not locked")),
+            Some(holder) if holder.id != id => Err(self.trouble(
+                "unlock",
+                format!("the lock has the id {}, and not {id:?}", holder.id),
+            )),
+            Some(_) => Ok(()),
+        }
+    }
+
+    async fn release(&self, id: &str) -> Result<(), HomeError> {
+        let by_object = if self.bucket.config.use_lockfile {
+            self.unlock_object(id).await
+        } else {
+            Ok(())
+        };
+        let by_item = match self.bucket.table() {
+            Some(table) => self.unlock_item(&table, id).await,
+            None => Ok(()),
+        };
+        by_object.and(by_item)
+    }
+}
+
+#[async_trait]
+impl Home for Object {
+    fn place(&self) -> String {
+        self.0.bucket.place(&self.0.key)
+    }
+
+    fn spelling(&self) -> Spelling {
+        Spelling::Line
+    }
+
+    async fn lock(&self, info: LockInfo) -> Result<(), HomeError> {
+        let inner = &self.0;
+        if lock(&inner.held).is_some() {
+            return Ok(());
+        }
+        let config = &inner.bucket.config;
+        let info = LockInfo {
+            path: inner.item(),
+            ..info
+        };
+        let word = info.to_line();
+        if config.use_lockfile {
+            inner.lock_by_object(&word, &info.id).await?;
+        }
+        if let Some(table) = inner.bucket.table()
+            && let Err(error) = inner.lock_by_item(&table, &word, &info.id).await
+        {
+            if config.use_lockfile {
+                inner.unlock_object(&info.id).await?;
+            }
+            return Err(error);
+        }
+        if config.use_lockfile || config.table.is_some() {
+            *lock(&inner.held) = Some(info.id);
+        }
+        Ok(())
+    }
+
+    async fn unlock(&self) -> Result<(), HomeError> {
+        let Some(id) = lock(&self.0.held).take() else {
+            return Ok(());
+        };
+        let released = self.0.release(&id).await;
+        released.map_err(|e| e.left_locked(&id))
+    }
+
+    async fn force_unlock(&self, id: &str) -> Result<(), HomeError> {
+        let config = &self.0.bucket.config;
+        if !config.use_lockfile && config.table.is_none() {
+            let why =
+                "the configuration has neither use_lockfile nor dynamodb_table: there are no locks";
+            return Err(self.0.trouble("unlock", why));
+        }
+        self.0.release(id).await
+    }
+
+    /// With the digest that the table has, if there is one: what was written a moment ago may not be
+    /// what is read yet.
+    async fn read(&self) -> Result<Vec<u8>, HomeError> {
+        let inner = &self.0;
+        let until = Instant::now() + SETTLING;
+        loop {
+            let text = inner.bucket.get("read", &inner.key).await?;
+            let Some(table) = inner.bucket.table() else {
+                return Ok(text.unwrap_or_default());
+            };
+            let digest = table.get(&format!("{}-md5", inner.item()), "Digest").await;
+            let digest = digest.map_err(|why| inner.trouble("read", why))?;
+            let digest = digest
+                .filter(|text| text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit()));
+            let actual = text.as_ref().map(|text| hex(&Md5::digest(text)));
+            if digest.is_none() || digest == actual {
+                return Ok(text.unwrap_or_default());
+            }
+            if Instant::now() >= until {
+                let actual = actual.unwrap_or_else(|| "of nothing".to_owned());
+                return Err(inner.trouble(
+                    "read",
+                    format!(
+                        "state data in S3 does not have the expected content: its MD5 is {actual}, and the item {}-md5 in the table has {}. Where the state is the right one, put its MD5 there",
+                        inner.item(),
+                        digest.unwrap_or_default()
+                    ),
+                ));
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    async fn write(&self, text: String) -> Result<(), HomeError> {
+        let inner = &self.0;
+        let digest = hex(&Md5::digest(text.as_bytes()));
+        let tags = inner.bucket.config.state_tags.clone();
+        let more = [("x-amz-tagging", tags)];
+        let answer = inner
+            .bucket
+            .put("write", &inner.key, text.into_bytes(), &more)
+            .await?;
+        if !answer.is_success() {
+            return Err(inner.bucket.refused("write", &inner.key, &answer));
+        }
+        if let Some(table) = inner.bucket.table() {
+            let put = table
+                .put_digest(&format!("{}-md5", inner.item()), &digest)
+                .await;
+            put.map_err(|why| {
+                inner.trouble(
+                    "write",
+                    format!("it is there, and its digest is not in the table: {why}"),
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    async fn delete(&self) -> Result<(), HomeError> {
+        let inner = &self.0;
+        inner.bucket.remove("delete", &inner.key).await?;
+        if let Some(table) = inner.bucket.table() {
+            let removed = table.remove(&format!("{}-md5", inner.item())).await;
+            removed.map_err(|why| inner.trouble("delete", why))?;
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Backend for S3 {
+    fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError> {
+        Ok(Arc::new(Object(Arc::new(Inner {
+            bucket: self.0.clone(),
+            key: self.0.key(named),
+            held: Mutex::default(),
+        }))))
+    }
+
+    async fn workspaces(&self) -> Result<Vec<String>, HomeError> {
+        let mut names = Vec::new();
+        let mut from = None;
+        loop {
+            let (found, next) = self.0.page(from).await?;
+            names.extend(found);
+            from = next;
+            if from.is_none() {
+                names.sort();
+                return Ok(names);
+            }
+        }
+    }
+}

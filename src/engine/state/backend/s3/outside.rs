@@ -1,0 +1,50 @@
+//! What the signing library needs of the world: requests and files.
+
+use super::super::web::{Ask, Web};
+use reqsign_core::{Error, Result};
+use reqwest::Url;
+use std::sync::Arc;
+
+/// Requests of the signing library, by our client.
+pub(super) struct Sender(pub(super) Arc<Web>);
+
+impl std::fmt::Debug for Sender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Sender")
+    }
+}
+
+impl reqsign_core::HttpSend for Sender {
+    async fn http_send(
+        &self,
+        request: http::Request<bytes::Bytes>,
+    ) -> Result<http::Response<bytes::Bytes>> {
+        let (parts, body) = request.into_parts();
+        let url = Url::parse(&parts.uri.to_string())
+            .map_err(|e| Error::request_invalid(e.to_string()))?;
+        let ask = Ask {
+            method: parts.method,
+            url,
+            headers: parts.headers,
+            body: body.to_vec(),
+        };
+        let answer = self.0.once(ask).await.map_err(Error::unexpected)?;
+        let mut response = http::Response::builder()
+            .status(answer.status)
+            .body(bytes::Bytes::from(answer.body))
+            .map_err(|e| Error::unexpected(e.to_string()))?;
+        *response.headers_mut() = answer.headers;
+        Ok(response)
+    }
+}
+
+/// Files that the signing library reads.
+#[derive(Debug)]
+pub(super) struct Files;
+
+impl reqsign_core::FileRead for Files {
+    async fn file_read(&self, path: &str) -> Result<Vec<u8>> {
+        let read = tokio::fs::read(path).await;
+        read.map_err(|e| Error::config_invalid(format!("{path} cannot be read: {e}")))
+    }
+}

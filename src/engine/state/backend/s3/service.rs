@@ -1,0 +1,192 @@
+//! Requests to services of AWS: signed, made again where that helps, their errors read.
+
+use super::super::web::{Answer, Ask, Attempts, Web};
+use super::credentials::Chain;
+use reqsign_aws_v4::{Credential, RequestSigner};
+use reqsign_core::{Context, Signer};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Url};
+use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
+
+/// One service in one region.
+pub(super) struct Service {
+    pub(super) web: Arc<Web>,
+    pub(super) signer: Signer<Credential>,
+    pub(super) endpoint: Url,
+    pub(super) attempts: Attempts,
+}
+
+/// What a service says of what it did not do.
+#[derive(Debug, Default)]
+pub(super) struct Refusal {
+    pub(super) status: u16,
+    pub(super) code: String,
+    pub(super) message: String,
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.code.as_str(), self.message.as_str()) {
+            ("", _) => write!(f, "it answers with code {}", self.status),
+            (code, "") => write!(f, "{code} (code {})", self.status),
+            (code, message) => write!(f, "{code}: {message} (code {})", self.status),
+        }
+    }
+}
+
+impl Service {
+    pub(super) fn new(
+        web: &Arc<Web>,
+        chain: &Signer<Credential>,
+        (name, region): (&str, &str),
+        endpoint: Url,
+        attempts: Attempts,
+    ) -> Self {
+        Self {
+            web: web.clone(),
+            signer: chain
+                .clone()
+                .with_request_signer(RequestSigner::new(name, region)),
+            endpoint,
+            attempts,
+        }
+    }
+
+    /// Makes a request; why it came to no answer, in words.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        url: Url,
+        headers: &[(&'static str, String)],
+        body: Vec<u8>,
+    ) -> Result<Answer, String> {
+        for made in 1.. {
+            let ask = self.signed(&method, &url, headers, &body).await?;
+            let answer = self.web.once(ask).await;
+            let again = answer.as_ref().map_or(true, Answer::may_change);
+            if !again || made >= self.attempts.most {
+                return answer.map_err(|why| format!("{why}, after {made} attempts"));
+            }
+            let pause = self.attempts.pause(made, answer.as_ref().ok());
+            tokio::time::sleep(pause).await;
+        }
+        // Attempts are numbers that end.
+        Err("no attempt was made".to_owned())
+    }
+
+    async fn signed(
+        &self,
+        method: &Method,
+        url: &Url,
+        headers: &[(&'static str, String)],
+        body: &[u8],
+    ) -> Result<Ask, String> {
+        let mut request = http::Request::builder()
+            .method(method.clone())
+            .uri(url.as_str());
+        for (name, value) in headers {
+            request = request.header(*name, value);
+        }
+        let sum = fetch::hex(&Sha256::digest(body));
+        let request = request.header("x-amz-content-sha256", sum).body(());
+        let (mut parts, ()) = request.map_err(|e| e.to_string())?.into_parts();
+        let signed = self.signer.sign(&mut parts, None).await;
+        signed.map_err(|e| words(&e))?;
+        Ok(Ask {
+            method: method.clone(),
+            url: url.clone(),
+            headers: parts.headers,
+            body: body.to_vec(),
+        })
+    }
+}
+
+/// A signer for whoever the chain says one is, of no service yet.
+pub(super) fn signer(chain: Chain) -> Signer<Credential> {
+    Signer::new(Context::new(), chain, RequestSigner::new("s3", "us-east-1"))
+}
+
+/// An error of the signing library, in words.
+pub(super) fn words(error: &reqsign_core::Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        let said = error.to_string();
+        if !words.contains(&said) {
+            words = format!("{words}: {said}");
+        }
+        cause = error.source();
+    }
+    words
+}
+
+/// The text of the first element of this name.
+pub(in super::super) fn element(xml: &[u8], name: &str) -> Option<String> {
+    elements(xml, name).into_iter().next()
+}
+
+/// The texts of all elements of this name, whatever they stand in.
+pub(in super::super) fn elements(xml: &[u8], name: &str) -> Vec<String> {
+    use quick_xml::events::Event;
+    let mut reader = quick_xml::Reader::from_reader(xml);
+    let mut found = Vec::new();
+    let mut open: Option<String> = None;
+    loop {
+        match reader.read_event() {
+            Ok(Event::Start(tag)) if tag.local_name().as_ref() == name => {
+                open = Some(String::new());
+            }
+            Ok(Event::Text(text)) => {
+                if let Some(open) = &mut open {
+                    open.push_str(&text);
+                }
+            }
+            Ok(Event::GeneralRef(entity)) => {
+                if let Some(open) = &mut open {
+                    let text = format!("&{};", &*entity);
+                    let text = quick_xml::escape::unescape(&text);
+                    open.push_str(&text.unwrap_or_default());
+                }
+            }
+            Ok(Event::End(tag)) if tag.local_name().as_ref() == name => {
+                found.extend(open.take());
+            }
+            Ok(Event::Eof) | Err(_) => return found,
+            Ok(_) => {}
+        }
+    }
+}
+
+/// What a service that answers in XML says of why.
+pub(super) fn refusal(answer: &Answer) -> Refusal {
+    Refusal {
+        status: answer.status,
+        code: element(&answer.body, "Code").unwrap_or_default(),
+        message: element(&answer.body, "Message").unwrap_or_default(),
+    }
+}
+
+/// Headers of a request that is not signed.
+pub(super) fn headers(all: &[(&'static str, &str)]) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for (name, value) in all {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+    headers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_elements_are_found_wherever_they_stand() {
+        let xml = b"<?xml version=\"1.0\"?><R xmlns=\"x\"><C><Key>a&amp;b/&#x63;</Key></C><C><Key>d</Key></C></R>";
+        assert_eq!(elements(xml, "Key"), ["a&b/c", "d"]);
+        assert_eq!(element(xml, "Code"), None);
+        assert!(elements(b"<<<", "Key").is_empty());
+    }
+}

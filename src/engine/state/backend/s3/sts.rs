@@ -1,0 +1,65 @@
+//! The service that roles are taken on with.
+
+use super::super::web::{Ask, Attempts, Web};
+use super::service::{headers, refusal, words};
+use fetch::hex;
+use reqsign_aws_v4::{Credential, RequestSigner};
+use reqsign_core::{Context, SignRequest as _};
+use reqwest::header::HeaderMap;
+use reqwest::{Method, Url};
+use sha2::{Digest as _, Sha256};
+
+/// The service that roles are taken on with.
+#[derive(Clone)]
+pub(super) struct Sts {
+    pub(super) endpoint: Url,
+    pub(super) region: String,
+}
+
+impl Sts {
+    /// Asks for something; why it came to nothing, in words.
+    pub(super) async fn ask(
+        &self,
+        web: &Web,
+        attempts: Attempts,
+        form: &[(String, String)],
+        with: Option<&Credential>,
+    ) -> Result<Vec<u8>, String> {
+        let mut body = Url::parse("http://x").map_err(|e| e.to_string())?;
+        body.query_pairs_mut().extend_pairs(form);
+        let body = body.query().unwrap_or_default().as_bytes().to_vec();
+        let mut ask = Ask::new(Method::POST, self.endpoint.clone());
+        let sum = hex(&Sha256::digest(&body));
+        ask.headers = headers(&[
+            (
+                "content-type",
+                "application/x-www-form-urlencoded; charset=utf-8",
+            ),
+            ("x-amz-content-sha256", &sum),
+        ]);
+        ask.body = body;
+        if let Some(with) = with {
+            ask.headers = self.signed(&ask, with).await?;
+        }
+        let answer = web.send(ask, attempts).await?;
+        if answer.is_success() {
+            Ok(answer.body)
+        } else {
+            Err(refusal(&answer).to_string())
+        }
+    }
+
+    async fn signed(&self, ask: &Ask, with: &Credential) -> Result<HeaderMap, String> {
+        let request = http::Request::builder()
+            .method(ask.method.clone())
+            .uri(ask.url.as_str())
+            .body(());
+        let (mut parts, ()) = request.map_err(|e| e.to_string())?.into_parts();
+        parts.headers = ask.headers.clone();
+        let signer = RequestSigner::new("sts", &self.region);
+        let context = Context::new();
+        let signed = signer.sign_request(&context, &mut parts, Some(with), None);
+        signed.await.map_err(|e| words(&e))?;
+        Ok(parts.headers)
+    }
+}

@@ -1,0 +1,102 @@
+//! Locks and digests in a table of DynamoDB.
+
+use super::service::{Refusal, Service};
+use reqwest::Method;
+use serde_json::{Value as Json, json};
+
+/// A table with the key `LockID`.
+pub(super) struct Table<'a> {
+    pub(super) name: &'a str,
+    pub(super) service: &'a Service,
+}
+
+/// What came of putting something there that must not be there yet.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Put {
+    Done,
+    IsThere,
+}
+
+impl Table<'_> {
+    async fn ask(&self, action: &str, mut body: Json) -> Result<Result<Json, Refusal>, String> {
+        body["TableName"] = self.name.into();
+        let headers = [
+            ("content-type", "application/x-amz-json-1.0".to_owned()),
+            ("x-amz-target", format!("DynamoDB_20120810.{action}")),
+        ];
+        let mut url = self.service.endpoint.clone();
+        if url.path().is_empty() {
+            url.set_path("/");
+        }
+        let body = body.to_string().into_bytes();
+        let answer = self
+            .service
+            .send(Method::POST, url, &headers, body)
+            .await
+            .map_err(|why| format!("the table {}: {why}", self.name))?;
+        let said: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
+        if answer.is_success() {
+            return Ok(Ok(said));
+        }
+        let text = |name: &str| said[name].as_str().unwrap_or_default().to_owned();
+        let kind = text("__type");
+        Ok(Err(Refusal {
+            status: answer.status,
+            code: kind.rsplit('#').next().unwrap_or_default().to_owned(),
+            message: if text("message").is_empty() {
+                text("Message")
+            } else {
+                text("message")
+            },
+        }))
+    }
+
+    async fn done(&self, action: &str, body: Json) -> Result<Json, String> {
+        let answer = self.ask(action, body).await?;
+        answer.map_err(|refusal| format!("the table {}: {refusal}", self.name))
+    }
+
+    /// Puts an item there where none is.
+    pub(super) async fn put_lock(&self, id: &str, info: &str) -> Result<Put, String> {
+        let body = json!({
+            "Item": {"LockID": {"S": id}, "Info": {"S": info}},
+            "ConditionExpression": "attribute_not_exists(LockID)",
+        });
+        match self.ask("PutItem", body).await? {
+            Ok(_) => Ok(Put::Done),
+            Err(refusal) if refusal.code == "ConditionalCheckFailedException" => Ok(Put::IsThere),
+            Err(refusal) => Err(format!("the table {}: {refusal}", self.name)),
+        }
+    }
+
+    /// An attribute of an item; nothing where there is none.
+    pub(super) async fn get(&self, id: &str, name: &str) -> Result<Option<String>, String> {
+        let body = json!({
+            "Key": {"LockID": {"S": id}},
+            "ProjectionExpression": format!("LockID, {name}"),
+            "ConsistentRead": true,
+        });
+        let found = self.done("GetItem", body).await?;
+        Ok(found["Item"][name]["S"].as_str().map(str::to_owned))
+    }
+
+    pub(super) async fn put_digest(&self, id: &str, digest: &str) -> Result<(), String> {
+        let body = json!({"Item": {"LockID": {"S": id}, "Digest": {"S": digest}}});
+        self.done("PutItem", body).await.map(drop)
+    }
+
+    /// Removes a lock that says exactly this.
+    pub(super) async fn remove_lock(&self, id: &str, info: &str) -> Result<(), String> {
+        let body = json!({
+            "Key": {"LockID": {"S": id}},
+            "ConditionExpression": "Info = :info",
+            "ExpressionAttributeValues": {":info": {"S": info}},
+        });
+        self.done("DeleteItem", body).await.map(drop)
+    }
+
+    pub(super) async fn remove(&self, id: &str) -> Result<(), String> {
+        let body = json!({"Key": {"LockID": {"S": id}}});
+        self.done("DeleteItem", body).await.map(drop)
+    }
+}

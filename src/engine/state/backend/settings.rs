@@ -1,0 +1,281 @@
+//! What a configuration says of its backend, as the record of a directory keeps it: every argument
+//! in the type that the backend has for it.
+
+use super::schema::{self, Arguments, Shape};
+use serde_json::{Map, Value as Json};
+
+/// A backend's type and its arguments, those that are null left out.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Settings {
+    kind: String,
+    arguments: Map<String, Json>,
+}
+
+/// Without what may be secret.
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Settings").field(&self.kind).finish()
+    }
+}
+
+/// Why a backend cannot be used as it is written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    #[error("{0}")]
+    Kind(String),
+    #[error("The {kind} backend has no argument {name:?}.")]
+    Unknown { kind: String, name: String },
+    #[error("The argument {name:?} of the {kind} backend: {why}.")]
+    Argument {
+        kind: String,
+        name: String,
+        why: String,
+    },
+}
+
+/// Backends of OpenTofu that cannot be used here, and those that it had once, with what to do.
+fn refusal(kind: &str) -> String {
+    let (what, remedy) = match kind {
+        "cloud" | "remote" => (
+            "which keeps the state in a remote service that also runs operations; flightdeck cannot use that",
+            "Take the state home with `tofu init -migrate-state` to another backend",
+        ),
+        "consul" | "kubernetes" | "cos" | "oss" | "inmem" => (
+            "which flightdeck cannot use yet",
+            "Move the state with `tofu init -migrate-state` to local, http, s3, pg, gcs or azurerm",
+        ),
+        "azure" => (
+            "which was renamed long ago",
+            "Write \"azurerm\" in its place, and run init",
+        ),
+        "artifactory" | "etcd" | "etcdv3" | "manta" | "swift" => (
+            "which OpenTofu and Terraform have taken out",
+            "Move the state with a release that still has it (Terraform 1.2 or earlier) to another backend",
+        ),
+        _ => (
+            "which is none that is known",
+            "There are local, http, s3, pg, gcs and azurerm",
+        ),
+    };
+    let subject = if kind == "cloud" {
+        "The configuration has a cloud block".to_owned()
+    } else {
+        format!("The configuration keeps its state in the backend {kind:?}")
+    };
+    format!("{subject}, {what}. {remedy}.")
+}
+
+impl Settings {
+    /// A backend of this type without arguments.
+    ///
+    /// # Errors
+    /// It is none that can be used.
+    pub fn new(kind: &str) -> Result<Self, SettingsError> {
+        schema::of(kind).ok_or_else(|| SettingsError::Kind(refusal(kind)))?;
+        Ok(Self {
+            kind: kind.to_owned(),
+            arguments: Map::new(),
+        })
+    }
+
+    /// What the record of a directory says.
+    ///
+    /// # Errors
+    /// The backend is none that can be used, or what is recorded is none of its arguments.
+    pub fn recorded(kind: &str, config: &Map<String, Json>) -> Result<Self, SettingsError> {
+        let mut settings = Self::new(kind)?;
+        for (name, value) in config {
+            let shape = settings.shape(name)?;
+            let value = cty::json::decode_value(value, &shape.ty())
+                .map_err(|e| settings.wrong(name, e.to_string()))?;
+            settings.set(name, &value)?;
+        }
+        Ok(settings)
+    }
+
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    fn schema(&self) -> Arguments {
+        schema::of(&self.kind).unwrap_or_default()
+    }
+
+    fn shape(&self, name: &str) -> Result<Shape, SettingsError> {
+        let found = self.schema().iter().find(|(n, _)| *n == name);
+        found
+            .map(|(_, shape)| *shape)
+            .ok_or_else(|| SettingsError::Unknown {
+                kind: self.kind.clone(),
+                name: name.to_owned(),
+            })
+    }
+
+    fn wrong(&self, name: &str, why: String) -> SettingsError {
+        SettingsError::Argument {
+            kind: self.kind.clone(),
+            name: name.to_owned(),
+            why,
+        }
+    }
+
+    /// Gives an argument a value; null takes it away.
+    ///
+    /// # Errors
+    /// There is no such argument, or it is of another type.
+    pub fn set(&mut self, name: &str, value: &cty::Value) -> Result<(), SettingsError> {
+        let ty = self.shape(name)?.ty();
+        if value.is_null() {
+            self.arguments.remove(name);
+            return Ok(());
+        }
+        let value = value
+            .convert(&ty)
+            .map_err(|e| self.wrong(name, e.to_string()))?;
+        let json = cty::json::to_json_value(&value).map_err(|e| self.wrong(name, e.to_string()))?;
+        self.arguments.insert(name.to_owned(), json);
+        self.arguments.sort_keys();
+        Ok(())
+    }
+
+    /// The file of a workspace, seen from its directory, where it is one.
+    pub fn file(&self, named: &str) -> Option<std::path::PathBuf> {
+        if self.kind != "local" {
+            return None;
+        }
+        let values = super::Values::new(self, &|_| None);
+        Some(super::local::file(&values, named))
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Json> {
+        self.arguments.get(name)
+    }
+
+    /// Every argument of the backend by name, null where nothing is said.
+    pub fn whole(&self) -> Map<String, Json> {
+        let all = self.schema().iter();
+        all.map(|(name, _)| {
+            let value = self.arguments.get(*name).cloned();
+            ((*name).to_owned(), value.unwrap_or_default())
+        })
+        .collect()
+    }
+
+    /// The number by which OpenTofu knows whether a block was changed: CRC-32 of what its values
+    /// come to as text.
+    pub fn hash(&self) -> u32 {
+        let mut text = String::from("<");
+        cty::quote(&self.kind, &mut text);
+        text.push_str(";<");
+        for (name, shape) in self.schema() {
+            hashed(self.arguments.get(*name), *shape, &mut text);
+            text.push(';');
+        }
+        text.push_str(">;>");
+        let mut crc = flate2::Crc::new();
+        crc.update(text.as_bytes());
+        crc.sum()
+    }
+}
+
+fn hashed(value: Option<&Json>, shape: Shape, to: &mut String) {
+    match value {
+        None | Some(Json::Null) => to.push('~'),
+        Some(Json::Bool(true)) => to.push('T'),
+        Some(Json::Bool(false)) => to.push('F'),
+        Some(Json::Number(number)) => to.push_str(&number.to_string()),
+        Some(Json::String(text)) => cty::quote(text, to),
+        Some(Json::Array(all)) => {
+            to.push('[');
+            for one in all {
+                hashed(Some(one), Shape::Text, to);
+                to.push(';');
+            }
+            to.push(']');
+        }
+        Some(Json::Object(all)) => {
+            if let Shape::Object(attributes) = shape {
+                to.push('<');
+                for (name, shape) in attributes {
+                    hashed(all.get(*name), *shape, to);
+                    to.push(';');
+                }
+                to.push('>');
+            } else {
+                to.push('{');
+                for (name, value) in all {
+                    cty::quote(name, to);
+                    to.push(':');
+                    hashed(Some(value), Shape::Text, to);
+                    to.push(';');
+                }
+                to.push('}');
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+    use super::*;
+    use cty::{Type, Value};
+
+    fn text(text: &str) -> Value {
+        Value::string(text)
+    }
+
+    #[test]
+    fn the_hash_of_a_block_is_the_one_that_opentofu_computes() {
+        let mut local = Settings::new("local").unwrap();
+        local.set("path", &text("st/x.tfstate")).unwrap();
+        assert_eq!(local.hash(), 3_761_973_635);
+        let mut http = Settings::new("http").unwrap();
+        http.set("address", &text("http://127.0.0.1:9/x?a=<b>&c"))
+            .unwrap();
+        http.set("retry_max", &text("1")).unwrap();
+        http.set("skip_cert_verification", &text("true")).unwrap();
+        let headers = Value::object([("X-A", text("b")), ("A", text("y\"z\\"))]);
+        http.set("headers", &headers).unwrap();
+        assert_eq!(http.hash(), 4_100_032_234);
+        // What is null is as good as not written.
+        http.set("username", &Value::null(Type::String)).unwrap();
+        assert_eq!(http.hash(), 4_100_032_234);
+        http.set("retry_max", &text("2")).unwrap();
+        assert_ne!(http.hash(), 4_100_032_234);
+    }
+
+    #[test]
+    fn what_a_backend_does_not_have_is_refused_by_name_and_so_is_a_backend_that_is_none() {
+        let mut http = Settings::new("http").unwrap();
+        let said = http.set("adress", &text("x")).unwrap_err().to_string();
+        assert!(said.contains("no argument \"adress\""), "{said}");
+        let said = http.set("retry_max", &text("x")).unwrap_err().to_string();
+        assert!(said.contains("\"retry_max\""), "{said}");
+        for (kind, word) in [
+            ("cloud", "has a cloud block"),
+            ("remote", "runs operations"),
+            ("consul", "cannot use yet"),
+            ("azure", "Write \"azurerm\""),
+            ("swift", "Terraform 1.2"),
+            ("nonsense", "none that is known"),
+        ] {
+            let said = Settings::new(kind).unwrap_err().to_string();
+            assert!(said.contains(word), "{kind}: {said}");
+        }
+    }
+
+    #[test]
+    fn what_was_recorded_comes_back_and_secrets_are_in_no_words() {
+        let mut s3 = Settings::new("s3").unwrap();
+        s3.set("secret_key", &text("hunter2")).unwrap();
+        let endpoints = Value::object([("s3", text("http://x"))]);
+        s3.set("endpoints", &endpoints).unwrap();
+        let whole = s3.whole();
+        assert_eq!(whole["bucket"], Json::Null);
+        assert_eq!(whole["endpoints"]["sts"], Json::Null);
+        assert_eq!(Settings::recorded("s3", &whole).unwrap(), s3);
+        assert!(!format!("{s3:?}").contains("hunter2"));
+    }
+}

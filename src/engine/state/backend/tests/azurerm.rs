@@ -1,0 +1,146 @@
+//! States in a container of Azure's, on azurite.
+
+use super::super::azurerm::Azure;
+use super::super::values::Values;
+use super::super::web::{Ask, Reach, Web};
+use super::parts::{Part, Shared, find};
+use super::{info, settings};
+use crate::engine::state::backend::Backend;
+use crate::engine::state::{Home, HomeError};
+use reqwest::{Method, Url};
+use std::process::Command;
+use std::sync::Arc;
+
+static SERVER: Shared = Shared::new();
+/// The one account that azurite has, with the key that everybody knows.
+const ACCOUNT: &str = "devstoreaccount1";
+const KEY: &str =
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+
+fn server() -> Option<Arc<Part>> {
+    let Some(program) = find("FLIGHTDECK_TEST_AZURITE", "azurite-blob") else {
+        cty::testing::skipped(
+            "there is no azurite-blob on the path, and FLIGHTDECK_TEST_AZURITE names none",
+        );
+        return None;
+    };
+    Some(SERVER.get(|| {
+        Part::start(|dir, port| {
+            let mut command = Command::new(program);
+            command.args([
+                "--silent",
+                "--skipApiVersionCheck",
+                "--blobHost",
+                "127.0.0.1",
+            ]);
+            command.args(["--blobPort", &port.to_string(), "--location"]);
+            command.arg(dir);
+            command
+        })
+    }))
+}
+
+/// A container of its own, made with the code that is tested.
+fn azure(server: &Part, container: &str, more: &[(&str, &str)]) -> Azure {
+    let all = [
+        ("storage_account_name", ACCOUNT),
+        ("container_name", container),
+        ("key", "a/b.tfstate"),
+        ("access_key", KEY),
+    ];
+    let settings = settings("azurerm", &[&all, more].concat());
+    let endpoint = format!("http://127.0.0.1:{}/{ACCOUNT}/", server.port);
+    Azure::at(&Values::new(&settings, &|_| None), &endpoint).unwrap()
+}
+
+fn words<T: std::fmt::Debug>(result: Result<T, HomeError>) -> String {
+    result.unwrap_err().to_string()
+}
+
+fn home(azure: &Azure) -> Arc<dyn Home> {
+    azure.home("").unwrap()
+}
+
+#[tokio::test]
+async fn a_state_is_a_blob_and_its_lock_a_lease_with_its_holder_beside_it() {
+    let Some(server) = server() else { return };
+    let id = |n: u8| format!("00000000-0000-0000-0000-00000000000{n}");
+    let ours = home(&azure(&server, "one", &[("snapshot", "true")]));
+    let refused = words(ours.read().await);
+    assert!(
+        refused.contains("the container one does not exist"),
+        "{refused}"
+    );
+    azure(&server, "one", &[]).make_container().await.unwrap();
+    assert!(ours.read().await.unwrap().is_empty());
+    ours.lock(info(&id(1))).await.unwrap();
+    let other = home(&azure(&server, "one", &[]));
+    let refused = words(other.lock(info(&id(2))).await);
+    assert!(refused.contains("is locked by me@here"), "{refused}");
+    assert!(refused.contains(&format!("lock {}", id(1))), "{refused}");
+    for text in ["{}\n", "{ }\n"] {
+        ours.write(text.into()).await.unwrap();
+    }
+    assert_eq!(other.read().await.unwrap(), b"{ }\n");
+    // Whoever writes keeps the word of who has the lock.
+    let refused = words(other.lock(info(&id(2))).await);
+    assert!(refused.contains("is locked by me@here"), "{refused}");
+    let refused = words(other.write("no".into()).await);
+    assert!(refused.contains("cannot write the state"), "{refused}");
+    let refused = words(other.force_unlock(&id(3)).await);
+    assert!(
+        refused.contains(&format!("has the id {}", id(1))),
+        "{refused}"
+    );
+    other.force_unlock(&id(1)).await.unwrap();
+    let refused = words(ours.unlock().await);
+    assert!(refused.contains("force-unlock"), "{refused}");
+    other.lock(info(&id(2))).await.unwrap();
+    other.unlock().await.unwrap();
+    assert!(words(other.force_unlock(&id(2)).await).contains("it is not locked"));
+}
+
+#[tokio::test]
+async fn workspaces_are_blobs_of_longer_names() {
+    let Some(server) = server() else { return };
+    let backend = azure(&server, "spaces", &[]);
+    backend.make_container().await.unwrap();
+    let id = "00000000-0000-0000-0000-000000000001";
+    for name in ["prod", "dev"] {
+        backend.create(name, info(id)).await.unwrap();
+    }
+    home(&backend).write("{}".into()).await.unwrap();
+    assert_eq!(backend.workspaces().await.unwrap(), ["dev", "prod"]);
+    let place = backend.home("dev").unwrap().place();
+    assert!(place.ends_with("/spaces/a/b.tfstateenv:dev"), "{place}");
+    backend.delete("dev", info(id)).await.unwrap();
+    assert_eq!(backend.workspaces().await.unwrap(), ["prod"]);
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_said_and_what_is_missing_is_asked_for_by_name() {
+    let Some(server) = server() else { return };
+    let wrong = azure(&server, "keys", &[("access_key", "QUJD")]);
+    let refused = words(home(&wrong).read().await);
+    assert!(refused.contains("it is forbidden"), "{refused}");
+    let url = format!("http://127.0.0.1:{}/", server.port);
+    let ask = Ask::new(Method::GET, Url::parse(&url).unwrap());
+    assert!(Web::new(Reach::default()).once(ask).await.is_ok());
+    for (arguments, word) in [
+        (&[][..], "storage_account_name"),
+        (&[("storage_account_name", "a")], "ARM_ACCESS_KEY"),
+        (
+            &[("storage_account_name", "a"), ("environment", "moon")],
+            "\"moon\"",
+        ),
+        (
+            &[("storage_account_name", "a"), ("access_key", "k")],
+            "\"container_name\"",
+        ),
+    ] {
+        let settings = settings("azurerm", arguments);
+        let said = Azure::new(&Values::new(&settings, &|_| None));
+        let said = said.err().unwrap_or_default();
+        assert!(said.contains(word), "{arguments:?}: {said}");
+    }
+}

@@ -1,0 +1,325 @@
+//! A state behind an address.
+
+use super::super::http::Http;
+use super::super::values::Values;
+use super::super::web::Reach;
+use super::server::{Server, Trouble};
+use super::{info, settings};
+use crate::engine::settings::Access;
+use crate::engine::state::{Home, HomeError, Patience, Place, StateOfRecord};
+use crate::engine::store::Store;
+use crate::engine::store::model::{StateEdit, StateObject};
+use crate::engine::store::sensitive::tests::object;
+use statefile::LockInfo;
+use statefile::encryption::Encryption;
+use std::sync::Mutex;
+use std::time::Duration;
+
+fn arguments(server: &Server) -> Vec<(&'static str, String)> {
+    vec![
+        ("address", server.url("/state?ref=dev")),
+        ("lock_address", server.url("/lock")),
+        ("unlock_address", server.url("/lock")),
+        ("retry_wait_min", "0".to_owned()),
+    ]
+}
+
+fn home_with(server: &Server, more: &[(&str, &str)], reach: Reach) -> Http {
+    let ours = arguments(server);
+    let mut all: Vec<(&str, &str)> = ours.iter().map(|(n, v)| (*n, v.as_str())).collect();
+    all.extend(more);
+    let settings = settings("http", &all);
+    Http::reaching(&Values::new(&settings, &|_| None), reach).unwrap()
+}
+
+fn home(server: &Server) -> Http {
+    home_with(server, &[], Reach::default())
+}
+
+fn refused(arguments: &[(&str, &str)]) -> String {
+    let settings = settings("http", arguments);
+    let values = Values::new(&settings, &|_| None);
+    Http::new(&values).err().unwrap_or_default()
+}
+
+fn said<T: std::fmt::Debug>(result: Result<T, HomeError>) -> String {
+    result.unwrap_err().to_string()
+}
+
+#[tokio::test]
+async fn a_state_is_locked_read_written_and_unlocked_in_the_words_that_servers_know() {
+    let server = Server::start();
+    let home = home_with(
+        &server,
+        &[("username", "me"), ("password", "secret")],
+        Reach::default(),
+    );
+    home.lock(info("1-2")).await.unwrap();
+    let word = server.lock().unwrap();
+    let expected = r#"{"ID":"1-2","Operation":"OperationTypeApply","Info":"","Who":"me@here","Version":"1","Created":"2026-01-02T03:04:05.678Z","Path":""}"#;
+    assert_eq!(word, expected);
+    assert!(home.read().await.unwrap().is_empty());
+    home.write("{}\n".into()).await.unwrap();
+    assert_eq!(home.read().await.unwrap(), b"{}\n");
+    home.unlock().await.unwrap();
+    assert_eq!(server.lock(), None);
+    let seen = server.seen();
+    let methods: Vec<&str> = seen.iter().map(|r| r.method.as_str()).collect();
+    assert_eq!(methods, ["LOCK", "GET", "POST", "GET", "UNLOCK"]);
+    assert_eq!(seen[2].target, "/state?ref=dev&ID=1-2");
+    assert_eq!(seen[2].header("content-type"), "application/json");
+    assert_eq!(seen[2].header("content-md5"), "ioBVTJHZ/KisuC8CPeAvEQ==");
+    assert_eq!(seen[4].body, expected.as_bytes(), "the same as was locked");
+    for request in &seen {
+        assert_eq!(request.header("authorization"), "Basic bWU6c2VjcmV0");
+    }
+    home.delete().await.unwrap();
+    assert_eq!(server.state(), None);
+}
+
+#[tokio::test]
+async fn a_lock_of_another_is_told_with_who_has_it_and_is_waited_for_as_long_as_asked() {
+    let server = Server::start();
+    server.set_lock(&info("theirs").to_line());
+    let home = home(&server);
+    let words = said(home.lock(info("ours")).await);
+    for part in ["is locked by me@here", "OperationTypeApply", "lock theirs"] {
+        assert!(words.contains(part), "{words}");
+    }
+    // Without a word of who it is.
+    server.set_lock("taken");
+    assert!(said(home.lock(info("ours")).await).contains("left no word"));
+    server.set_lock(&info("theirs").to_line());
+    let told = Mutex::new(Vec::new());
+    let tell = |text: String| told.lock().unwrap().push(text);
+    let patience = Patience::new(Duration::from_secs(300), &tell);
+    let (locked, unlocked) = tokio::join!(
+        patience.lock(&home, info("ours")),
+        home.force_unlock("theirs")
+    );
+    locked.unwrap();
+    unlocked.unwrap();
+    let unlock = server.seen().into_iter().find(|r| r.method == "UNLOCK");
+    let body = String::from_utf8(unlock.unwrap().body).unwrap();
+    let expected = r#"{"ID":"theirs","Operation":"","Info":"","Who":"","Version":"","Created":"0001-01-01T00:00:00Z","Path":""}"#;
+    assert_eq!(body, expected);
+    assert!(server.lock().unwrap().contains("ours"));
+    let told = told.into_inner().unwrap();
+    assert!(told.iter().all(|t| t.contains("waiting up to")), "{told:?}");
+}
+
+#[tokio::test]
+async fn what_fails_for_a_moment_is_asked_again_and_what_is_forbidden_is_said_at_once() {
+    let server = Server::start();
+    let home = home(&server);
+    server.set_state("{}");
+    server.trouble("GET", &[Trouble::Lose, Trouble::Code(503)]);
+    assert_eq!(home.read().await.unwrap(), b"{}");
+    assert_eq!(server.methods(), ["GET"; 3]);
+    server.trouble("GET", &[Trouble::Code(500); 3]);
+    let words = said(home.read().await);
+    assert!(words.contains("code 500, after 3 attempts"), "{words}");
+    for (code, part) in [
+        (401, "set username and password"),
+        (403, "forbids it (code 403)"),
+        (501, "code 501"),
+        (418, "code 418"),
+    ] {
+        let before = server.seen().len();
+        server.trouble("POST", &[Trouble::Code(code)]);
+        let words = said(home.write("{}".into()).await);
+        assert!(words.contains(part), "{code}: {words}");
+        assert!(words.contains("cannot write the state in http://"));
+        assert_eq!(server.seen().len(), before + 1, "{code}");
+    }
+    for code in [204, 404] {
+        server.trouble("GET", &[Trouble::Code(code)]);
+        assert!(home.read().await.unwrap().is_empty());
+    }
+    server.trouble("LOCK", &[Trouble::Code(201)]);
+    let words = said(home.lock(info("1")).await);
+    assert!(words.contains("code 201"), "201 is no lock: {words}");
+}
+
+#[tokio::test]
+async fn a_lock_whose_answer_was_lost_is_ours_all_the_same() {
+    let server = Server::start();
+    let home = home(&server);
+    server.trouble("LOCK", &[Trouble::DoAndLose]);
+    home.lock(info("ours")).await.unwrap();
+    home.unlock().await.unwrap();
+    assert_eq!(server.methods(), ["LOCK", "LOCK", "UNLOCK"]);
+}
+
+#[tokio::test]
+async fn a_lock_of_a_flightdeck_that_was_killed_here_is_taken_over_and_that_is_said() {
+    let server = Server::start();
+    let home = home(&server);
+    server.set_lock(&crate::engine::state::ours::of_the_dead().to_line());
+    let told = Mutex::new(Vec::new());
+    let tell = |text: String| told.lock().unwrap().push(text);
+    let patience = Patience::new(Duration::ZERO, &tell);
+    patience.lock(&home, info("ours")).await.unwrap();
+    assert!(server.lock().unwrap().contains("\"ID\":\"ours\""));
+    let told = told.into_inner().unwrap();
+    assert!(told[0].contains("that process is gone"), "{told:?}");
+    assert_eq!(server.methods(), ["LOCK", "UNLOCK", "LOCK"]);
+}
+
+#[tokio::test]
+async fn a_lock_that_cannot_be_given_back_is_said_with_what_takes_it_away() {
+    let server = Server::start();
+    let home = home(&server);
+    home.lock(info("4-5")).await.unwrap();
+    server.trouble("UNLOCK", &[Trouble::Code(403)]);
+    let words = said(home.unlock().await);
+    assert!(words.contains("cannot unlock the state"), "{words}");
+    assert!(words.contains("force-unlock 4-5"), "{words}");
+}
+
+#[test]
+fn what_is_no_address_no_method_and_no_header_is_refused_and_the_environment_fills_gaps() {
+    for (arguments, word) in [
+        (&[][..], "TF_HTTP_ADDRESS"),
+        (&[("address", "ftp://x/y")], "http:// or https://"),
+        (&[("address", "x")], "no address"),
+        (
+            &[("address", "http://x"), ("update_method", "A B")],
+            "no method",
+        ),
+        (
+            &[("address", "http://x"), ("client_certificate_pem", "x")],
+            "client_private_key_pem",
+        ),
+        (
+            &[("address", "http://x"), ("retry_max", "1.5")],
+            "whole number",
+        ),
+    ] {
+        let said = refused(arguments);
+        assert!(said.contains(word), "{arguments:?}: {said}");
+    }
+    let said = settings("http", &[]);
+    let variables = |name: &str| match name {
+        "TF_HTTP_ADDRESS" => Some("http://u:p@x/y?token=secret".to_owned()),
+        _ => None,
+    };
+    let home = Http::new(&Values::new(&said, &variables)).unwrap();
+    assert!(home.place().starts_with("http://x/y?"), "{}", home.place());
+    assert!(!home.place().contains("secret"), "{}", home.place());
+}
+
+/// A workspace whose state is behind a server.
+struct Bench {
+    dir: tempfile::TempDir,
+    store: Store,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), Access::ReadWrite).unwrap();
+        Self { dir, store }
+    }
+
+    /// As a process has it that starts now.
+    fn state(&self, server: &Server) -> StateOfRecord {
+        let ours = arguments(server);
+        let all: Vec<(&str, &str)> = ours.iter().map(|(n, v)| (*n, v.as_str())).collect();
+        let place = Place::In(settings("http", &all), String::new());
+        StateOfRecord::of(self.dir.path(), &self.store, place, Encryption::default())
+    }
+
+    async fn put(&self, address: &str) {
+        let one = StateObject {
+            address: address.to_owned(),
+            provider: "provider[\"terraform.io/builtin/terraform\"]".into(),
+            ..object()
+        };
+        let edit = StateEdit::Put(Box::new(one));
+        self.store.edit_state(vec![edit]).await.unwrap();
+    }
+}
+
+async fn open(state: &StateOfRecord, id: &str) -> Vec<String> {
+    state.open(info(id), &Patience::none()).await.unwrap()
+}
+
+#[tokio::test]
+async fn what_could_not_be_written_is_on_record_and_is_brought_home_at_the_next_start() {
+    let server = Server::start();
+    let w = Bench::new();
+    let state = w.state(&server);
+    open(&state, "1").await;
+    w.put("terraform_data.a").await;
+    // The connection is lost between the lock and the write, for good.
+    server.trouble("POST", &[Trouble::Lose; 6]);
+    assert!(said(state.bring_home().await).contains("after 3 attempts"));
+    assert!(said(state.close().await).contains("cannot write the state"));
+    assert_eq!(server.lock(), None, "the lock was given back");
+    assert_eq!(server.state(), None);
+    let state = w.state(&server);
+    let told = open(&state, "2").await;
+    assert!(
+        told[0].contains("had not been written to http://"),
+        "{told:?}"
+    );
+    state.close().await.unwrap();
+    let text = String::from_utf8(server.state().unwrap()).unwrap();
+    assert!(text.contains("terraform_data") && text.lines().count() == 1);
+}
+
+#[tokio::test]
+async fn a_write_that_arrived_without_an_answer_is_not_taken_for_somebody_elses() {
+    let server = Server::start();
+    let w = Bench::new();
+    let state = w.state(&server);
+    open(&state, "1").await;
+    w.put("terraform_data.a").await;
+    state.bring_home().await.unwrap();
+    w.put("terraform_data.b").await;
+    server.trouble("POST", &[Trouble::DoAndLose, Trouble::Code(400)]);
+    assert!(said(state.bring_home().await).contains("code 400"));
+    // More came of it that never got there, and the process ended.
+    w.put("terraform_data.c").await;
+    assert!(server.state().is_some());
+    drop(state);
+    server.set_lock("");
+    server.trouble("LOCK", &[]);
+    let state = w.state(&server);
+    home(&server).force_unlock("1").await.unwrap();
+    let told = open(&state, "2").await;
+    assert!(told[0].contains("it is there now"), "{told:?}");
+    state.close().await.unwrap();
+    let text = String::from_utf8(server.state().unwrap()).unwrap();
+    assert!(text.contains("\"c\""), "{text}");
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_come_is_not_waited_for_for_ever() {
+    let server = Server::start();
+    let reach = Reach {
+        silence: Some(Duration::from_millis(300)),
+        ..Reach::default()
+    };
+    let home = home_with(&server, &[("retry_max", "0")], reach);
+    home.lock(info("1")).await.unwrap();
+    server.trouble("POST", &[Trouble::DoAndHang]);
+    let words = said(home.write("{}".into()).await);
+    assert!(words.contains("cannot write the state"), "{words}");
+    assert!(words.contains("time"), "{words}");
+    home.unlock().await.unwrap();
+}
+
+#[tokio::test]
+async fn only_the_default_workspace_is_behind_an_address() {
+    let server = Server::start();
+    let ours = arguments(&server);
+    let all: Vec<(&str, &str)> = ours.iter().map(|(n, v)| (*n, v.as_str())).collect();
+    let backend = settings("http", &all)
+        .open_with(std::path::Path::new("."), &|_| None)
+        .unwrap();
+    assert!(backend.workspaces().await.unwrap().is_empty());
+    let said = backend.create("dev", LockInfo::default()).await;
+    assert!(said.unwrap_err().to_string().contains("no workspaces"));
+}

@@ -1,0 +1,35 @@
+//! Backends against servers: one of the tests for http, and the real parts, or what stands for them,
+//! for the others.
+
+#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+mod azurerm;
+mod gcs;
+mod http;
+mod parts;
+mod pg;
+mod s3;
+mod server;
+
+use super::*;
+use cty::Value;
+
+/// Settings with texts for arguments.
+fn settings(kind: &str, arguments: &[(&str, &str)]) -> Settings {
+    let mut settings = Settings::new(kind).unwrap();
+    for (name, value) in arguments {
+        settings.set(name, &Value::string(value)).unwrap();
+    }
+    settings
+}
+
+fn info(id: &str) -> LockInfo {
+    LockInfo {
+        id: id.into(),
+        operation: "OperationTypeApply".into(),
+        who: "me@here".into(),
+        version: "1".into(),
+        created: "2026-01-02T03:04:05.678Z".into(),
+        ..LockInfo::default()
+    }
+}

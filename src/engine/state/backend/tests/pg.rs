@@ -1,0 +1,195 @@
+//! States in a table, in a real PostgreSQL.
+
+use super::parts::{Part, Shared, find};
+use super::{info, settings};
+use crate::engine::state::backend::{Backend, Settings};
+use crate::engine::state::{Home, HomeError};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+static SERVER: Shared = Shared::new();
+
+fn programs() -> Option<PathBuf> {
+    if let Some(found) = find("FLIGHTDECK_TEST_POSTGRES", "postgres") {
+        return Some(found);
+    }
+    // Where Debian has them, the newest last.
+    let mut all: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path().join("bin/postgres"))
+        .filter(|file| file.is_file())
+        .collect();
+    all.sort();
+    all.pop()
+}
+
+/// A command that a database lets run: not as the system's administrator.
+fn as_somebody(program: &Path, dir: &Path) -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return Command::new(program);
+    }
+    let owned = std::process::Command::new("chown")
+        .args(["-R", "nobody"])
+        .arg(dir)
+        .status();
+    assert!(owned.unwrap().success());
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--reuid=nobody", "--clear-groups", "--"])
+        .arg(program);
+    command
+}
+
+fn server() -> Option<Arc<Part>> {
+    let Some(postgres) = programs() else {
+        cty::testing::skipped(
+            "there is no postgres on the path, and FLIGHTDECK_TEST_POSTGRES names none",
+        );
+        return None;
+    };
+    Some(SERVER.get(|| {
+        Part::start(|dir, port| {
+            let data = dir.join("data");
+            let initdb = postgres.canonicalize().unwrap().with_file_name("initdb");
+            let made = as_somebody(&initdb, dir)
+                .args(["-A", "trust", "-U", "me", "--no-sync", "-D"])
+                .arg(&data)
+                .output()
+                .unwrap();
+            assert!(made.status.success(), "{made:?}");
+            let mut command = as_somebody(&postgres.canonicalize().unwrap(), dir);
+            command
+                .arg("-D")
+                .arg(&data)
+                .args(["-c", "listen_addresses=127.0.0.1", "-c"])
+                .arg(format!("port={port}"))
+                .arg("-c")
+                .arg(format!("unix_socket_directories={}", dir.display()));
+            command
+        })
+    }))
+}
+
+fn said(server: &Part, more: &[(&str, &str)]) -> Settings {
+    let address = format!(
+        "postgres://me@127.0.0.1:{}/postgres?sslmode=disable",
+        server.port
+    );
+    settings("pg", &[&[("conn_str", address.as_str())], more].concat())
+}
+
+fn open(settings: &Settings) -> Arc<dyn Backend> {
+    settings.open_with(Path::new("."), &|_| None).unwrap()
+}
+
+fn words<T: std::fmt::Debug>(result: Result<T, HomeError>) -> String {
+    result.unwrap_err().to_string()
+}
+
+/// A server listens a moment before it answers.
+async fn ready(home: &dyn Home) {
+    for _ in 0..600 {
+        match home.read().await {
+            Err(e) if e.to_string().contains("57P03") => {
+                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            }
+            _ => return,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_state_is_a_row_and_its_lock_is_of_the_session() {
+    let Some(server) = server() else { return };
+    let settings = said(&server, &[("schema_name", "rows")]);
+    let ours = open(&settings).home("").unwrap();
+    ready(&*ours).await;
+    ours.lock(info("1")).await.unwrap();
+    let other = open(&settings).home("").unwrap();
+    let refused = words(other.lock(info("2")).await);
+    assert!(
+        refused.contains("is locked by me@127.0.0.1 (flightdeck"),
+        "{refused}"
+    );
+    assert!(ours.read().await.unwrap().is_empty());
+    ours.write("{}\n".into()).await.unwrap();
+    ours.write("{ }\n".into()).await.unwrap();
+    assert_eq!(other.read().await.unwrap(), b"{ }\n");
+    ours.unlock().await.unwrap();
+    // Now there is a row, and the lock is its own.
+    other.lock(info("2")).await.unwrap();
+    assert!(words(ours.lock(info("1")).await).contains("is locked by"));
+    let elsewhere = open(&settings).home("dev").unwrap();
+    elsewhere.lock(info("3")).await.unwrap();
+    elsewhere.unlock().await.unwrap();
+    // The connection of whoever has it is ended, and it hears of that before it writes.
+    let refused = words(ours.force_unlock("1").await);
+    let id = refused.split("has the id ").nth(1).unwrap();
+    let id = id.split(',').next().unwrap();
+    ours.force_unlock(id).await.unwrap();
+    loop {
+        let refused = words(other.write("lost".into()).await);
+        assert!(refused.contains("cannot write the state"), "{refused}");
+        // On no new connection either: that one has no lock.
+        if refused.contains("the lock with it") {
+            break;
+        }
+    }
+    assert!(words(other.write("lost".into()).await).contains("the lock with it"));
+    other.unlock().await.unwrap();
+    ours.lock(info("1")).await.unwrap();
+    assert_eq!(ours.read().await.unwrap(), b"{ }\n");
+    ours.delete().await.unwrap();
+    assert!(ours.read().await.unwrap().is_empty());
+    ours.unlock().await.unwrap();
+    assert!(words(ours.force_unlock("1").await).contains("it is not locked"));
+}
+
+#[tokio::test]
+async fn workspaces_are_rows() {
+    let Some(server) = server() else { return };
+    let settings = said(
+        &server,
+        &[("schema_name", "spaces"), ("table_name", "t \"q\"")],
+    );
+    let backend = open(&settings);
+    ready(&*backend.home("").unwrap()).await;
+    for name in ["prod", "dev"] {
+        backend.create(name, info("1")).await.unwrap();
+    }
+    backend.create("dev", info("1")).await.unwrap();
+    let default = backend.home("").unwrap();
+    default.write("{}".into()).await.unwrap();
+    assert_eq!(backend.workspaces().await.unwrap(), ["dev", "prod"]);
+    backend.delete("dev", info("1")).await.unwrap();
+    assert_eq!(backend.workspaces().await.unwrap(), ["prod"]);
+}
+
+#[tokio::test]
+async fn a_database_that_has_no_tls_or_is_not_there_is_said_without_its_password() {
+    let Some(server) = server() else { return };
+    ready(&*open(&said(&server, &[])).home("").unwrap()).await;
+    let address = format!("postgres://me:hunter2@127.0.0.1:{}/postgres", server.port);
+    let home = open(&settings("pg", &[("conn_str", &address)]))
+        .home("")
+        .unwrap();
+    let refused = words(home.read().await);
+    assert!(refused.contains("TLS"), "{refused}");
+    assert!(!refused.contains("hunter2"), "{refused}");
+    let address = format!(
+        "postgres://me:hunter2@127.0.0.1:{}/nothing?sslmode=disable",
+        server.port
+    );
+    let home = open(&settings("pg", &[("conn_str", &address)]))
+        .home("")
+        .unwrap();
+    let refused = words(home.read().await);
+    assert!(
+        refused.contains("cannot read the state in postgres://127.0.0.1"),
+        "{refused}"
+    );
+    assert!(!refused.contains("hunter2"), "{refused}");
+}

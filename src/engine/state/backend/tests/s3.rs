@@ -1,0 +1,289 @@
+//! States in a bucket, on moto.
+
+use super::super::web::{Ask, Reach, Web};
+use super::parts::{Part, Shared, find};
+use super::{info, settings};
+use crate::engine::state::backend::{Backend, Settings};
+use crate::engine::state::{Home, HomeError};
+use cty::Value;
+use reqwest::{Method, Url};
+use statefile::LockInfo;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+static MOTO: Shared = Shared::new();
+
+fn moto() -> Option<Arc<Part>> {
+    let Some(program) = find("FLIGHTDECK_TEST_MOTO", "moto_server") else {
+        cty::testing::skipped(
+            "there is no moto_server on the path, and FLIGHTDECK_TEST_MOTO names none",
+        );
+        return None;
+    };
+    Some(MOTO.get(|| {
+        Part::start(|_, port| {
+            let mut command = Command::new(program);
+            command.args(["-H", "127.0.0.1", "-p", &port.to_string()]);
+            command
+        })
+    }))
+}
+
+/// Asks moto for something, by hand.
+async fn ask(moto: &Part, method: Method, path: &str, target: &str, body: &str) -> (u16, String) {
+    let url = Url::parse(&format!("http://127.0.0.1:{}{path}", moto.port)).unwrap();
+    let mut ask = Ask::new(method, url);
+    let mut service = "s3";
+    if !target.is_empty() {
+        let target = format!("DynamoDB_20120810.{target}").parse().unwrap();
+        ask.headers.insert("x-amz-target", target);
+        service = "dynamodb";
+    }
+    // Somebody; it is not looked at.
+    let who = format!(
+        "AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-east-1/{service}/aws4_request, SignedHeaders=host, Signature=0"
+    );
+    ask.headers.insert("authorization", who.parse().unwrap());
+    ask.body = body.into();
+    let answer = Web::new(Reach::default()).once(ask).await.unwrap();
+    (
+        answer.status,
+        String::from_utf8_lossy(&answer.body).into_owned(),
+    )
+}
+
+/// Settings for a bucket of its own, and a table.
+async fn said(moto: &Part, bucket: &str, more: &[(&str, &str)]) -> Settings {
+    ask(moto, Method::PUT, &format!("/{bucket}"), "", "").await;
+    let table = format!(
+        r#"{{"TableName":"{bucket}","KeySchema":[{{"AttributeName":"LockID","KeyType":"HASH"}}],"AttributeDefinitions":[{{"AttributeName":"LockID","AttributeType":"S"}}],"BillingMode":"PAY_PER_REQUEST"}}"#
+    );
+    ask(moto, Method::POST, "/", "CreateTable", &table).await;
+    let endpoint = format!("http://127.0.0.1:{}", moto.port);
+    let all = [
+        ("bucket", bucket),
+        ("key", "a/b c.tfstate"),
+        ("region", "us-east-1"),
+        ("access_key", "AKIA"),
+        ("secret_key", "s"),
+        ("endpoint", endpoint.as_str()),
+        ("dynamodb_endpoint", endpoint.as_str()),
+        ("sts_endpoint", endpoint.as_str()),
+    ];
+    settings("s3", &[&all, more].concat())
+}
+
+fn open(settings: &Settings) -> Arc<dyn Backend> {
+    settings.open_with(Path::new("."), &|_| None).unwrap()
+}
+
+fn home(settings: &Settings) -> Arc<dyn Home> {
+    open(settings).home("").unwrap()
+}
+
+fn words<T: std::fmt::Debug>(result: Result<T, HomeError>) -> String {
+    result.unwrap_err().to_string()
+}
+
+#[tokio::test]
+async fn a_state_is_an_object_and_its_lock_another_beside_it() {
+    let Some(moto) = moto() else { return };
+    let settings = said(&moto, "by-object", &[("use_lockfile", "true")]).await;
+    let ours = home(&settings);
+    assert_eq!(ours.place(), "s3://by-object/a/b c.tfstate");
+    ours.lock(info("1")).await.unwrap();
+    let (code, word) = ask(
+        &moto,
+        Method::GET,
+        "/by-object/a/b%20c.tfstate.tflock",
+        "",
+        "",
+    )
+    .await;
+    assert_eq!(code, 200);
+    let word = LockInfo::read(word.as_bytes()).unwrap();
+    assert_eq!(word.path, "by-object/a/b c.tfstate");
+    let other = home(&settings);
+    let refused = words(other.lock(info("2")).await);
+    assert!(refused.contains("is locked by me@here"), "{refused}");
+    assert!(ours.read().await.unwrap().is_empty());
+    ours.write("{}\n".into()).await.unwrap();
+    assert_eq!(ours.read().await.unwrap(), b"{}\n");
+    ours.unlock().await.unwrap();
+    other.lock(info("2")).await.unwrap();
+    let refused = words(home(&settings).force_unlock("3").await);
+    assert!(refused.contains("has the id 2"), "{refused}");
+    home(&settings).force_unlock("2").await.unwrap();
+    // It was taken away: whoever had it hears of that.
+    let refused = words(other.unlock().await);
+    assert!(refused.contains("not locked"), "{refused}");
+    ours.delete().await.unwrap();
+    assert!(ours.read().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn with_a_table_the_lock_is_an_item_and_the_digest_another() {
+    let Some(moto) = moto() else { return };
+    let settings = said(
+        &moto,
+        "by-item",
+        &[("use_lockfile", "true"), ("dynamodb_table", "by-item")],
+    )
+    .await;
+    let ours = home(&settings);
+    ours.lock(info("1")).await.unwrap();
+    let refused = words(home(&settings).lock(info("2")).await);
+    assert!(refused.contains("lock 1"), "{refused}");
+    ours.write("{}\n".into()).await.unwrap();
+    let key = r#"{"TableName":"by-item","Key":{"LockID":{"S":"by-item/a/b c.tfstate-md5"}}}"#;
+    let (_, item) = ask(&moto, Method::POST, "/", "GetItem", key).await;
+    assert!(item.contains("8a80554c91d9fca8acb82f023de02f11"), "{item}");
+    assert_eq!(ours.read().await.unwrap(), b"{}\n");
+    ours.unlock().await.unwrap();
+    let alone = said(&moto, "by-item", &[("dynamodb_table", "by-item")]).await;
+    home(&alone).lock(info("3")).await.unwrap();
+    // The lock of the object is given back where the item is taken.
+    assert!(words(ours.lock(info("4")).await).contains("lock 3"));
+    let (code, _) = ask(
+        &moto,
+        Method::GET,
+        "/by-item/a/b%20c.tfstate.tflock",
+        "",
+        "",
+    )
+    .await;
+    assert_eq!(code, 404);
+    home(&alone).force_unlock("3").await.unwrap();
+    ours.lock(info("5")).await.unwrap();
+    ours.unlock().await.unwrap();
+    // Somebody who does not know of the digest put another state there.
+    ask(&moto, Method::PUT, "/by-item/a/b%20c.tfstate", "", "{ }").await;
+    let refused = words(ours.read().await);
+    assert!(
+        refused.contains("does not have the expected content: its MD5 is"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn workspaces_are_objects_under_a_prefix() {
+    let Some(moto) = moto() else { return };
+    for (bucket, prefix, key) in [
+        ("spaces", None, "/spaces/env%3A/dev/a/b%20c.tfstate"),
+        ("spaces-p", Some("p/q"), "/spaces-p/p/q/dev/a/b%20c.tfstate"),
+    ] {
+        let prefix = prefix.map(|p| ("workspace_key_prefix", p));
+        let more: Vec<_> = prefix
+            .into_iter()
+            .chain([("use_lockfile", "true")])
+            .collect();
+        let settings = said(&moto, bucket, &more).await;
+        let backend = open(&settings);
+        assert!(backend.workspaces().await.unwrap().is_empty());
+        for name in ["prod", "dev"] {
+            backend.create(name, info("1")).await.unwrap();
+        }
+        backend.home("").unwrap().write("{}".into()).await.unwrap();
+        assert_eq!(backend.workspaces().await.unwrap(), ["dev", "prod"]);
+        let (code, text) = ask(&moto, Method::GET, key, "", "").await;
+        assert_eq!(code, 200, "{bucket}");
+        assert!(text.contains("\"serial\":1,") && text.contains("\"resources\":[]"));
+        backend.delete("dev", info("2")).await.unwrap();
+        assert_eq!(backend.workspaces().await.unwrap(), ["prod"]);
+    }
+}
+
+#[tokio::test]
+async fn a_bucket_that_is_not_there_and_an_account_that_may_not_are_said() {
+    let Some(moto) = moto() else { return };
+    let settings = said(&moto, "there", &[]).await;
+    let mut other = settings.clone();
+    other.set("bucket", &Value::string("elsewhere")).unwrap();
+    let refused = words(home(&other).read().await);
+    assert!(
+        refused.contains("the S3 bucket elsewhere does not exist"),
+        "{refused}"
+    );
+    let mut other = settings.clone();
+    let accounts = Value::list(cty::Type::String, vec![Value::string("999999999999")]);
+    other.set("allowed_account_ids", &accounts).unwrap();
+    let refused = words(home(&other).read().await);
+    assert!(refused.contains("of the account 123456789012"), "{refused}");
+}
+
+#[tokio::test]
+async fn credentials_come_from_the_environment_from_profiles_and_through_roles() {
+    let Some(moto) = moto() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("config");
+    std::fs::write(
+        &file,
+        "[profile base]\naws_access_key_id = A\naws_secret_access_key = B\n[profile role]\nrole_arn = arn:aws:iam::123456789012:role/r\nsource_profile = base\n[profile program]\ncredential_process = printf '{\"Version\":1,\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"B\"}'\n[profile sso]\nsso_start_url = https://x\n",
+    )
+    .unwrap();
+    let mut settings = said(&moto, "who", &[("skip_metadata_api_check", "true")]).await;
+    for name in ["access_key", "secret_key"] {
+        settings.set(name, &Value::null(cty::Type::String)).unwrap();
+    }
+    let file = file.display().to_string();
+    let with = |more: &[(&str, &str)], variables: &[(&str, &str)]| {
+        let mut settings = settings.clone();
+        for (name, value) in more {
+            settings.set(name, &Value::string(value)).unwrap();
+        }
+        let all: Vec<(String, String)> = variables
+            .iter()
+            .chain(&[("AWS_SHARED_CONFIG_FILE", file.as_str())])
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+            .collect();
+        let variables = move |name: &str| {
+            let found = all.iter().find(|(n, _)| n == name);
+            found.map(|(_, value)| value.clone())
+        };
+        let backend = settings.open_with(Path::new("."), &variables).unwrap();
+        backend.home("").unwrap()
+    };
+    let keys = [("AWS_ACCESS_KEY_ID", "A"), ("AWS_SECRET_ACCESS_KEY", "B")];
+    assert!(with(&[], &keys).read().await.unwrap().is_empty());
+    for profile in ["base", "role", "program"] {
+        let by_argument = with(&[("profile", profile)], &[]).read().await;
+        assert!(by_argument.unwrap().is_empty(), "{profile}");
+        let by_variable = with(&[], &[("AWS_PROFILE", profile)]).read().await;
+        assert!(by_variable.unwrap().is_empty(), "{profile}");
+    }
+    let role = ("role_arn", "arn:aws:iam::123456789012:role/x");
+    assert!(with(&[role], &keys).read().await.unwrap().is_empty());
+    for (more, word) in [
+        (&[("profile", "sso")][..], "signs in by SSO"),
+        (&[("profile", "nobody")], "there is no profile \"nobody\""),
+        (&[], "no credentials of AWS are found"),
+    ] {
+        let refused = words(with(more, &[]).read().await);
+        assert!(refused.contains(word), "{refused}");
+    }
+}
+
+#[test]
+fn what_the_backend_needs_is_asked_for_by_name() {
+    for (arguments, word) in [
+        (&[][..], "AWS_REGION"),
+        (&[("region", "x")], "\"key\""),
+        (&[("region", "x"), ("key", "/a")], "slash"),
+        (&[("region", "x"), ("key", "a")], "\"bucket\""),
+        (
+            &[
+                ("region", "x"),
+                ("key", "a"),
+                ("bucket", "b"),
+                ("kms_key_id", "k"),
+                ("sse_customer_key", "k"),
+            ],
+            "exclude each other",
+        ),
+    ] {
+        let opened = settings("s3", arguments).open_with(Path::new("."), &|_| None);
+        let said = opened.err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(said.contains(word), "{arguments:?}: {said}");
+    }
+}

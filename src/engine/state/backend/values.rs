@@ -1,0 +1,124 @@
+//! The arguments of a backend as they are used: what the configuration says, else what the
+//! environment does.
+
+use super::Variables;
+use super::settings::Settings;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// What was said of a backend.
+pub(super) struct Values<'a> {
+    settings: &'a Settings,
+    variables: Variables<'a>,
+}
+
+impl<'a> Values<'a> {
+    pub(super) fn new(settings: &'a Settings, variables: Variables<'a>) -> Self {
+        Self {
+            settings,
+            variables,
+        }
+    }
+
+    /// What the first of these variables says that says anything.
+    pub(super) fn variable(&self, names: &[&str]) -> Option<String> {
+        let mut all = names.iter().filter_map(|name| (self.variables)(name));
+        all.find(|text| !text.is_empty())
+    }
+
+    /// A text; one that is empty is none.
+    pub(super) fn text(&self, name: &str, variables: &[&str]) -> Option<String> {
+        let said = self.settings.get(name).and_then(Json::as_str);
+        said.filter(|text| !text.is_empty())
+            .map(str::to_owned)
+            .or_else(|| self.variable(variables))
+    }
+
+    /// A text that there must be.
+    pub(super) fn needed(&self, name: &str, variables: &[&str]) -> Result<String, String> {
+        self.text(name, variables).ok_or_else(|| match variables {
+            [] => format!("the argument {name:?} is not said"),
+            [first, ..] => format!(
+                "the argument {name:?} is not said, and neither is the environment variable {first}"
+            ),
+        })
+    }
+
+    pub(super) fn flag(&self, name: &str, variables: &[&str]) -> Result<Option<bool>, String> {
+        if let Some(said) = self.settings.get(name).and_then(Json::as_bool) {
+            return Ok(Some(said));
+        }
+        match self.variable(variables).as_deref() {
+            None => Ok(None),
+            Some("1" | "t" | "T" | "true" | "TRUE" | "True") => Ok(Some(true)),
+            Some("0" | "f" | "F" | "false" | "FALSE" | "False") => Ok(Some(false)),
+            Some(_) => Err(format!(
+                "the environment variable for {name:?} must be true or false"
+            )),
+        }
+    }
+
+    /// Whether something is switched on.
+    pub(super) fn is(&self, name: &str) -> bool {
+        self.settings.get(name).and_then(Json::as_bool) == Some(true)
+    }
+
+    /// A whole number that is not negative.
+    pub(super) fn number(&self, name: &str, variables: &[&str]) -> Result<Option<u64>, String> {
+        let text = match self.settings.get(name) {
+            Some(number) => Some(number.to_string()),
+            None => self.variable(variables),
+        };
+        let Some(text) = text else { return Ok(None) };
+        let number = text.trim().parse();
+        number
+            .map(Some)
+            .map_err(|_| format!("{name:?} must be a whole number, and not {text:?}"))
+    }
+
+    pub(super) fn map(&self, name: &str) -> BTreeMap<String, String> {
+        let said = self.settings.get(name).and_then(Json::as_object);
+        said.into_iter()
+            .flatten()
+            .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
+            .collect()
+    }
+
+    pub(super) fn list(&self, name: &str) -> Vec<String> {
+        texts(self.settings.get(name))
+    }
+
+    /// What an argument that is an object says.
+    pub(super) fn within(&self, name: &str) -> Option<Within<'a>> {
+        self.settings.get(name).map(Within)
+    }
+}
+
+/// The attributes of an argument.
+#[derive(Clone, Copy)]
+pub(super) struct Within<'a>(&'a Json);
+
+impl Within<'_> {
+    pub(super) fn text(self, name: &str) -> Option<String> {
+        let text = self.0.get(name)?.as_str()?;
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    pub(super) fn list(self, name: &str) -> Vec<String> {
+        texts(self.0.get(name))
+    }
+
+    pub(super) fn map(self, name: &str) -> BTreeMap<String, String> {
+        let said = self.0.get(name).and_then(Json::as_object);
+        said.into_iter()
+            .flatten()
+            .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
+            .collect()
+    }
+}
+
+fn texts(value: Option<&Json>) -> Vec<String> {
+    let all = value.and_then(Json::as_array).into_iter().flatten();
+    all.filter_map(|one| one.as_str().map(str::to_owned))
+        .collect()
+}

@@ -1,0 +1,214 @@
+//! The one HTTP client of the homes: TLS with the certificates of the system (`SSL_CERT_FILE`),
+//! proxies as the environment says, a deadline for everything, attempts where a request may be made
+//! again.
+
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::{Certificate, Client, Identity, Method, NoProxy, Proxy, Url};
+use std::time::Duration;
+use tokio::sync::OnceCell;
+
+/// For a connection to be there.
+const CONNECT: Duration = Duration::from_secs(30);
+/// Without a byte of an answer.
+const SILENCE: Duration = Duration::from_secs(60);
+/// For a whole exchange: a state may be large and the way to it slow.
+const WHOLE: Duration = Duration::from_secs(600);
+/// What is taken of an answer.
+const MOST: usize = 1 << 30;
+
+/// How a client reaches its servers, and whom it takes for them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Reach {
+    /// Certificates in PEM that are trusted in the place of the system's.
+    pub(super) authorities: Option<String>,
+    /// Certificate and key in PEM, by which it is known itself.
+    pub(super) identity: Option<String>,
+    /// Whether every certificate is taken.
+    pub(super) any_certificate: bool,
+    pub(super) http_proxy: Option<String>,
+    pub(super) https_proxy: Option<String>,
+    pub(super) no_proxy: Option<String>,
+    /// In the place of [`SILENCE`].
+    pub(super) silence: Option<Duration>,
+}
+
+/// How often a request is made, and the pauses in between.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Attempts {
+    pub(super) most: u64,
+    pub(super) first_pause: Duration,
+    pub(super) longest_pause: Duration,
+}
+
+impl Attempts {
+    /// After this many attempts; as long as the server asks for where it does.
+    pub(super) fn pause(&self, made: u64, answer: Option<&Answer>) -> Duration {
+        let asked = answer
+            .filter(|a| matches!(a.status, 429 | 503))
+            .and_then(|a| a.header(RETRY_AFTER.as_str())?.parse().ok())
+            .map(Duration::from_secs);
+        let doubled = self.first_pause * 2u32.pow(u32::try_from(made.min(16)).unwrap_or(16) - 1);
+        asked.unwrap_or(doubled).min(self.longest_pause)
+    }
+}
+
+/// One request, which can be made again.
+#[derive(Clone)]
+pub(super) struct Ask {
+    pub(super) method: Method,
+    pub(super) url: Url,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
+
+impl Ask {
+    pub(super) fn new(method: Method, url: Url) -> Self {
+        Self {
+            method,
+            url,
+            headers: HeaderMap::new(),
+            body: Vec::new(),
+        }
+    }
+}
+
+/// What a server answered.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    pub(super) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// Whether the same may be answered otherwise in a moment.
+    pub(super) fn may_change(&self) -> bool {
+        self.status == 429 || (self.status >= 500 && self.status != 501)
+    }
+}
+
+/// The client; made when it is first needed.
+pub(super) struct Web {
+    reach: Reach,
+    client: OnceCell<Client>,
+}
+
+impl Web {
+    pub(super) fn new(reach: Reach) -> Self {
+        Self {
+            reach,
+            client: OnceCell::new(),
+        }
+    }
+
+    async fn client(&self) -> Result<&Client, String> {
+        let made = self.client.get_or_try_init(|| async {
+            let reach = self.reach.clone();
+            // The certificates of the system are read from files.
+            let made = tokio::task::spawn_blocking(move || client(&reach)).await;
+            made.map_err(|e| e.to_string())?
+        });
+        made.await
+    }
+
+    /// Makes a request once; why it came to no answer, in words.
+    pub(super) async fn once(&self, ask: Ask) -> Result<Answer, String> {
+        let client = self.client().await?;
+        let request = client
+            .request(ask.method, ask.url)
+            .headers(ask.headers)
+            .body(ask.body);
+        let mut response = request.send().await.map_err(words)?;
+        let status = response.status().as_u16();
+        let headers = std::mem::take(response.headers_mut());
+        let mut body = Vec::new();
+        while let Some(part) = response.chunk().await.map_err(words)? {
+            body.extend_from_slice(&part);
+            if body.len() > MOST {
+                return Err("the answer is larger than any state may be".to_owned());
+            }
+        }
+        Ok(Answer {
+            status,
+            headers,
+            body,
+        })
+    }
+
+    /// Makes a request, again where that may help.
+    pub(super) async fn send(&self, ask: Ask, attempts: Attempts) -> Result<Answer, String> {
+        for made in 1.. {
+            let answer = self.once(ask.clone()).await;
+            let again = answer.as_ref().map_or(true, Answer::may_change);
+            if !again {
+                return answer;
+            }
+            if made >= attempts.most {
+                let tries = if made == 1 { "attempt" } else { "attempts" };
+                return match answer {
+                    Ok(answer) => Err(format!(
+                        "the server answers with code {}, after {made} {tries}",
+                        answer.status
+                    )),
+                    Err(why) => Err(format!("{why}, after {made} {tries}")),
+                };
+            }
+            tokio::time::sleep(attempts.pause(made, answer.as_ref().ok())).await;
+        }
+        // Attempts are numbers that end.
+        Err("no attempt was made".to_owned())
+    }
+}
+
+fn client(reach: &Reach) -> Result<Client, String> {
+    let mut builder = Client::builder()
+        .user_agent(concat!("flightdeck/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT)
+        .read_timeout(reach.silence.unwrap_or(SILENCE))
+        .timeout(WHOLE)
+        .tls_danger_accept_invalid_certs(reach.any_certificate);
+    if let Some(pem) = &reach.authorities {
+        let all = Certificate::from_pem_bundle(pem.as_bytes()).map_err(words)?;
+        if all.is_empty() {
+            return Err("there is no certificate in what is to be trusted".to_owned());
+        }
+        builder = builder.tls_certs_only(all);
+    }
+    if let Some(pem) = &reach.identity {
+        builder = builder.identity(Identity::from_pem(pem.as_bytes()).map_err(words)?);
+    }
+    let without = reach.no_proxy.as_deref().and_then(NoProxy::from_string);
+    if let Some(url) = &reach.http_proxy {
+        let proxy = Proxy::http(url).map_err(words)?;
+        builder = builder.proxy(proxy.no_proxy(without.clone()));
+    }
+    if let Some(url) = &reach.https_proxy {
+        let proxy = Proxy::https(url).map_err(words)?;
+        builder = builder.proxy(proxy.no_proxy(without));
+    }
+    builder.build().map_err(words)
+}
+
+/// What went wrong with all its causes, and without the address: there may be secrets in it.
+fn words(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut words = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(error) = cause {
+        let said = error.to_string();
+        // Some causes say what was said already.
+        if !words.ends_with(&said) {
+            words = format!("{words}: {said}");
+        }
+        cause = error.source();
+    }
+    words
+}

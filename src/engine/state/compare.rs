@@ -1,0 +1,75 @@
+//! Whether two states say the same, and what differs where they do not.
+
+use crate::engine::store::model::State;
+use crate::engine::store::version4;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Addresses that are named; the others are counted.
+const NAMED: usize = 5;
+
+/// Each object and output of a state, spelt in one way.
+fn parts(state: &State) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for object in &state.objects {
+        let alone = State {
+            objects: vec![object.clone()],
+            ..State::default()
+        };
+        let name = if object.deposed.is_empty() {
+            object.address.clone()
+        } else {
+            format!("{} (deposed object {})", object.address, object.deposed)
+        };
+        all.insert(name, version4(&alone).to_line());
+    }
+    for output in &state.outputs {
+        let alone = State {
+            outputs: vec![output.clone()],
+            ..State::default()
+        };
+        let name = format!("output.{}", output.name);
+        all.insert(name, version4(&alone).to_line());
+    }
+    all
+}
+
+/// Whether they say the same of the world: serials and results of conditions apart.
+pub(super) fn same(a: &State, b: &State) -> bool {
+    let spelt = |state: &State| {
+        let mut file = version4(state);
+        (file.serial, file.check_results) = (0, None);
+        file.to_line()
+    };
+    spelt(a) == spelt(b)
+}
+
+/// What differs, in words.
+pub(super) fn differ(home: &State, copy: &State) -> String {
+    let (there, here) = (parts(home), parts(copy));
+    let names: BTreeSet<&String> = there.keys().chain(here.keys()).collect();
+    let mut words: Vec<String> = Vec::new();
+    let mut more = 0;
+    for name in names {
+        let word = match (there.get(name), here.get(name)) {
+            (Some(a), Some(b)) if a == b => continue,
+            (Some(_), Some(_)) => format!("{name} differs"),
+            (Some(_), None) => format!("{name} is there alone"),
+            (None, _) => format!("{name} is on record alone"),
+        };
+        if words.len() < NAMED {
+            words.push(word);
+        } else {
+            more += 1;
+        }
+    }
+    if home.lineage != copy.lineage {
+        words.push("they have different lineages".to_owned());
+    }
+    if more > 0 {
+        words.push(format!("{more} more differ"));
+    }
+    if words.is_empty() {
+        words.push("in what is not known here".to_owned());
+    }
+    words.join(", ")
+}

@@ -1,0 +1,119 @@
+//! What is said of this process beside a lock, and whether the process that is said of one is gone: a
+//! lock on a server does not end with whoever took it.
+
+use crate::engine::holder::{ByNumber, Judge as _, this_process};
+use crate::engine::words::LockHolder;
+use statefile::LockInfo;
+
+/// What the word of a process begins with.
+const PROCESS: &str = "process";
+
+/// What is said of this process beside a lock on a state, which it takes for `operation`.
+pub fn lock_info(operation: &str) -> LockInfo {
+    let holder = this_process(operation);
+    LockInfo {
+        id: uuid::Uuid::new_v4().to_string(),
+        operation: operation.to_owned(),
+        info: word(&holder),
+        who: format!("{}@{}", holder.who, holder.host),
+        version: concat!("flightdeck ", env!("CARGO_PKG_VERSION")).to_owned(),
+        created: jiff::Timestamp::now().to_string(),
+        ..LockInfo::default()
+    }
+}
+
+/// `process PID START BOOT NAMESPACE`.
+fn word(holder: &LockHolder) -> String {
+    let LockHolder {
+        pid,
+        start_time,
+        boot_id,
+        pid_namespace,
+        ..
+    } = holder;
+    format!("{PROCESS} {pid} {start_time} {boot_id} {pid_namespace}")
+}
+
+/// Whether a lock is of a flightdeck of this machine, of this very boot of it, that has ended. Of all
+/// others nothing is known.
+pub(super) fn is_gone(info: &LockInfo) -> bool {
+    let parts: Vec<&str> = info.info.split(' ').collect();
+    let [PROCESS, pid, start_time, boot_id, pid_namespace] = parts[..] else {
+        return false;
+    };
+    let (Ok(pid), Ok(start_time)) = (pid.parse(), start_time.parse()) else {
+        return false;
+    };
+    let Some((_, host)) = info.who.rsplit_once('@') else {
+        return false;
+    };
+    if !info.version.starts_with("flightdeck ") || boot_id.is_empty() || pid_namespace.is_empty() {
+        return false;
+    }
+    !ByNumber.is_alive(&LockHolder {
+        host: host.to_owned(),
+        pid,
+        start_time,
+        boot_id: boot_id.to_owned(),
+        pid_namespace: pid_namespace.to_owned(),
+        // Machines may share a name: one of another boot is another one, and cannot be asked.
+        leased: true,
+        ..this_process("")
+    })
+}
+
+#[cfg(test)]
+pub(in crate::engine::state) use tests::of_the_dead;
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+    use super::*;
+    use crate::engine::process::ProcessIdentity;
+
+    /// The lock of a process that was here, and has ended.
+    pub(in crate::engine::state) fn of_the_dead() -> LockInfo {
+        let mut child = std::process::Command::new("sleep")
+            .arg("1000")
+            .spawn()
+            .unwrap();
+        let was = ProcessIdentity::of(child.id()).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let info = word(&LockHolder {
+            pid: was.pid,
+            start_time: was.start_time,
+            ..this_process("")
+        });
+        LockInfo {
+            info,
+            ..lock_info("OperationTypeApply")
+        }
+    }
+
+    #[test]
+    fn only_a_process_of_this_boot_of_this_machine_can_be_known_to_be_gone() {
+        let gone = of_the_dead();
+        assert!(is_gone(&gone));
+        assert!(!is_gone(&lock_info("x")), "this one runs");
+        let with = |from: &str, to: &str| LockInfo {
+            info: gone.info.replace(from, to),
+            ..gone.clone()
+        };
+        let boot = this_process("").boot_id;
+        assert!(!is_gone(&with(&boot, "another-boot")), "another machine");
+        assert!(!is_gone(&with("pid:[", "pid:[9")), "another container");
+        assert!(!is_gone(&with("process", "")), "no word of ours");
+        let elsewhere = LockInfo {
+            who: "me@elsewhere".into(),
+            ..gone.clone()
+        };
+        assert!(!is_gone(&elsewhere));
+        let of_tofu = LockInfo {
+            version: "1.12.6".into(),
+            ..gone
+        };
+        assert!(!is_gone(&of_tofu));
+    }
+}

@@ -1,0 +1,280 @@
+//! The state of record as it is worked with: what is at its home, and the store's copy of it.
+
+use super::look::{Look, digest, is_behind, is_blank, with_begun};
+use super::sealed::spelt;
+use super::told::{apart, brought, gone, taken_over};
+use super::{Home, HomeError, Patience, Place};
+use crate::engine::mutex::lock;
+use crate::engine::store::Store;
+use crate::engine::store::model::{HomeRecord, State, StateObject};
+use statefile::LockInfo;
+use statefile::encryption::Encryption;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// The state of record of a workspace.
+pub struct StateOfRecord {
+    pub(super) dir: PathBuf,
+    pub(super) copy: Store,
+    now: Mutex<Now>,
+    /// One brings home at a time.
+    bringing: tokio::sync::Mutex<()>,
+}
+
+struct Now {
+    place: Place,
+    home: Arc<dyn Home>,
+    encryption: Encryption,
+    /// Whether its lock is ours and the copy is what is worked on.
+    open: bool,
+}
+
+impl StateOfRecord {
+    /// Of the workspace in `dir` that the store belongs to.
+    pub fn of(dir: &Path, store: &Store, place: Place, encryption: Encryption) -> Self {
+        Self {
+            now: Mutex::new(Now {
+                home: place.open(dir),
+                place,
+                encryption,
+                open: false,
+            }),
+            dir: dir.to_owned(),
+            copy: store.clone(),
+            bringing: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Says where it lives as of now, unless it is being worked on.
+    pub fn lives_at(&self, place: Place, encryption: Encryption) {
+        let mut now = lock(&self.now);
+        if now.open {
+            return;
+        }
+        if now.place != place {
+            now.home = place.open(&self.dir);
+            now.place = place;
+        }
+        // Keys that are made already are kept.
+        if now.encryption != encryption {
+            now.encryption = encryption;
+        }
+    }
+
+    pub(super) fn encryption(&self) -> Encryption {
+        lock(&self.now).encryption.clone()
+    }
+
+    /// Where it lives, for an operator.
+    pub fn place(&self) -> String {
+        self.home().place()
+    }
+
+    pub(super) fn home(&self) -> Arc<dyn Home> {
+        lock(&self.now).home.clone()
+    }
+
+    fn is_open(&self) -> bool {
+        lock(&self.now).open
+    }
+
+    /// Takes its lock, and brings the copy and the home together: from then on the copy is what is
+    /// worked on. The answer: what an operator should know of that, in words. Nothing happens where
+    /// it is open.
+    ///
+    /// # Errors
+    /// Somebody else has the lock, it cannot be read or written, or it was changed apart.
+    pub async fn open(
+        &self,
+        info: LockInfo,
+        patience: &Patience<'_>,
+    ) -> Result<Vec<String>, HomeError> {
+        if self.is_open() {
+            return Ok(Vec::new());
+        }
+        let home = self.home();
+        patience.lock(&*home, info).await?;
+        let agreed = self.agree(&*home).await;
+        if agreed.is_ok() {
+            lock(&self.now).open = true;
+        } else {
+            home.unlock().await?;
+        }
+        agreed
+    }
+
+    /// Brings it home, and gives the lock back whether that went well or not.
+    ///
+    /// # Errors
+    /// It cannot be written there, and the store has it; or the lock cannot be given back.
+    pub async fn close(&self) -> Result<(), HomeError> {
+        if !self.is_open() {
+            return Ok(());
+        }
+        let brought = self.bring_home().await;
+        let home = {
+            let mut now = lock(&self.now);
+            now.open = false;
+            now.home.clone()
+        };
+        let unlocked = home.unlock().await;
+        brought.and(unlocked)
+    }
+
+    /// The whole of it.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub async fn read(&self) -> Result<State, HomeError> {
+        if self.is_open() {
+            return Ok(self.copy.state().await?);
+        }
+        let home = self.home();
+        let known = self.copy.home().await?;
+        let copy = self.copy.state().await?;
+        match self
+            .look(&home.place(), home.read().await?, &known, &copy)
+            .await?
+        {
+            Look::Other { state, .. } if is_behind(&known, &copy) => {
+                Err(apart(home.place(), &state, &copy))
+            }
+            Look::Other { state, .. } => Ok(*state),
+            Look::Gone => Err(gone(home.place(), &copy)),
+            Look::Unchanged | Look::Same { .. } | Look::Nothing | Look::Half => Ok(copy),
+        }
+    }
+
+    /// The current object at an address.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub async fn object(&self, address: &str) -> Result<Option<StateObject>, HomeError> {
+        let all = self.read().await?.objects.into_iter();
+        Ok(all
+            .filter(|object| object.deposed.is_empty())
+            .find(|object| object.address == address))
+    }
+
+    /// Brings home what the store has come to know; nothing happens where it is there.
+    ///
+    /// # Errors
+    /// It cannot be written there; the store has it all.
+    pub async fn bring_home(&self) -> Result<(), HomeError> {
+        let _one = self.bringing.lock().await;
+        let home = self.home();
+        let known = self.copy.home().await?;
+        // Without a look at the whole: most of the time there is nothing to bring.
+        let here = known.place == home.place() && !known.writing;
+        let serial = self.copy.state_serial().await?;
+        if here && serial == known.serial || known.place.is_empty() && serial == 0 {
+            return Ok(());
+        }
+        let state = self.copy.state().await?;
+        let text = spelt(&state, home.spelling());
+        let text = self
+            .sealed(&home.place(), text, home.spelling(), &state)
+            .await?;
+        // On record before it is touched: a file that is half written then is known to be ours.
+        let digest = digest(text.as_bytes());
+        let known = if known.place == home.place() {
+            known
+        } else {
+            HomeRecord {
+                place: home.place(),
+                ..HomeRecord::default()
+            }
+        };
+        let begun = HomeRecord {
+            writing: true,
+            digest: with_begun(&known.digest, &digest),
+            ..known
+        };
+        self.copy.put_home(begun).await?;
+        home.write(text).await?;
+        let written = HomeRecord {
+            place: home.place(),
+            digest,
+            serial: state.serial,
+            writing: false,
+        };
+        Ok(self.copy.put_home(written).await?)
+    }
+
+    /// Brings the copy and the home together, under the home's lock.
+    async fn agree(&self, home: &dyn Home) -> Result<Vec<String>, HomeError> {
+        let place = home.place();
+        let known = self.copy.home().await?;
+        let copy = self.copy.state().await?;
+        let moved = !known.place.is_empty() && known.place != place && !is_blank(&copy);
+        match self.look(&place, home.read().await?, &known, &copy).await? {
+            Look::Unchanged if known.serial == copy.serial && !known.writing => Ok(Vec::new()),
+            // All was written, and that it was could not be kept; or it was brought there by hand.
+            Look::Same { digest } => {
+                self.note(place, digest, copy.serial).await?;
+                Ok(Vec::new())
+            }
+            Look::Other { .. } | Look::Nothing if moved => Err(HomeError::Moved {
+                from: known.place,
+                to: place,
+            }),
+            Look::Nothing if is_blank(&copy) => Ok(Vec::new()),
+            Look::Unchanged | Look::Nothing => {
+                let first = known.place.is_empty();
+                self.bring_home().await?;
+                Ok(vec![brought(&place, &copy, first)])
+            }
+            Look::Half => {
+                self.bring_home().await?;
+                Ok(vec![format!(
+                    "{place} was half written when flightdeck ended; the state (serial {}) was written there again, from the record",
+                    copy.serial
+                )])
+            }
+            Look::Gone => Err(gone(place, &copy)),
+            Look::Other { state, .. } if is_behind(&known, &copy) => {
+                Err(apart(place, &state, &copy))
+            }
+            Look::Other { state, digest } => {
+                let told = taken_over(&place, &state, &known);
+                self.take_over(*state, &copy, place, digest).await?;
+                Ok(vec![told])
+            }
+        }
+    }
+
+    async fn take_over(
+        &self,
+        found: State,
+        copy: &State,
+        place: String,
+        digest: String,
+    ) -> Result<(), HomeError> {
+        // Serials here only rise: what was staged on the copy is stale from now on.
+        let serial = if is_blank(copy) {
+            found.serial
+        } else {
+            found.serial.max(copy.serial + 1)
+        };
+        let record = HomeRecord {
+            place,
+            digest,
+            serial,
+            writing: false,
+        };
+        Ok(self
+            .copy
+            .take_over(State { serial, ..found }, record)
+            .await?)
+    }
+
+    async fn note(&self, place: String, digest: String, serial: i64) -> Result<(), HomeError> {
+        let record = HomeRecord {
+            place,
+            digest,
+            serial,
+            writing: false,
+        };
+        Ok(self.copy.put_home(record).await?)
+    }
+}

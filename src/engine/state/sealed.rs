@@ -1,0 +1,81 @@
+//! A state as text, in its envelope where it is encrypted at home.
+
+use super::record::StateOfRecord;
+use super::{HomeError, Spelling};
+use crate::engine::store::model::State;
+use crate::engine::store::version4;
+use std::sync::Arc;
+
+impl StateOfRecord {
+    /// What was written, out of its envelope.
+    pub(super) async fn opened(&self, place: &str, text: Vec<u8>) -> Result<Vec<u8>, HomeError> {
+        if text.is_empty() {
+            return Ok(text);
+        }
+        let encryption = self.encryption();
+        // Deriving a key takes a while.
+        let opened = tokio::task::spawn_blocking(move || encryption.open(&text));
+        opened
+            .await
+            .map_err(|e| HomeError::Task(Arc::new(e)))?
+            .map_err(|source| HomeError::Encrypted {
+                place: place.to_owned(),
+                source,
+            })
+    }
+
+    /// What is to be written, in its envelope where it is to have one.
+    pub(super) async fn sealed(
+        &self,
+        place: &str,
+        text: String,
+        spelling: Spelling,
+        state: &State,
+    ) -> Result<String, HomeError> {
+        let encryption = self.encryption();
+        if !encryption.encrypts() {
+            return Ok(text);
+        }
+        let serial = u64::try_from(state.serial).unwrap_or_default();
+        let lineage = state.lineage.clone();
+        let sealed = tokio::task::spawn_blocking(move || {
+            let line = statefile::compact(&text) + "\n";
+            let sealed = encryption.seal(line, serial, &lineage)?;
+            Ok(match spelling {
+                Spelling::Indented => statefile::indented(&sealed) + "\n",
+                Spelling::Line => sealed,
+            })
+        });
+        sealed
+            .await
+            .map_err(|e| HomeError::Task(Arc::new(e)))?
+            .map_err(|source| HomeError::Encrypted {
+                place: place.to_owned(),
+                source,
+            })
+    }
+}
+
+/// A state as another kind of place wants it; what is none stays as it is.
+pub fn respelt(text: &[u8], spelling: Spelling) -> String {
+    if statefile::encryption::is_sealed(text) {
+        let line = statefile::compact(&String::from_utf8_lossy(text));
+        return match spelling {
+            Spelling::Indented => statefile::indented(&line) + "\n",
+            Spelling::Line => line + "\n",
+        };
+    }
+    match (statefile::StateFile::read(text), spelling) {
+        (Ok(Some(file)), Spelling::Indented) => file.to_local(),
+        (Ok(Some(file)), Spelling::Line) => file.to_line(),
+        _ => String::from_utf8_lossy(text).into_owned(),
+    }
+}
+
+pub(super) fn spelt(state: &State, spelling: Spelling) -> String {
+    let file = version4(state);
+    match spelling {
+        Spelling::Indented => file.to_local(),
+        Spelling::Line => file.to_line(),
+    }
+}

@@ -1,0 +1,53 @@
+//! What an operator is told of a state that was brought somewhere, and of one that could not be.
+
+use super::HomeError;
+use super::compare::differ;
+use crate::engine::store::model::{HomeRecord, State};
+
+pub(super) fn apart(place: String, home: &State, copy: &State) -> HomeError {
+    HomeError::Apart {
+        place,
+        theirs: home.serial,
+        ours: copy.serial,
+        differ: differ(home, copy),
+    }
+}
+
+pub(super) fn gone(place: String, copy: &State) -> HomeError {
+    HomeError::Gone {
+        place,
+        objects: copy.objects.len(),
+    }
+}
+
+pub(super) fn brought(place: &str, copy: &State, first: bool) -> String {
+    let (serial, objects) = (copy.serial, counted(copy.objects.len()));
+    if first {
+        format!(
+            "the state of this workspace (serial {serial}, {objects}) was written to {place}, where it lives from now on; a copy stays in the store"
+        )
+    } else {
+        format!(
+            "the state (serial {serial}, {objects}) had not been written to {place} when flightdeck ended; it is there now"
+        )
+    }
+}
+
+/// What is said of a state that was found.
+pub(super) fn taken_over(place: &str, state: &State, known: &HomeRecord) -> String {
+    let (serial, objects) = (state.serial, counted(state.objects.len()));
+    if known.digest.is_empty() {
+        return format!("the state in {place} (serial {serial}, {objects}) is taken over");
+    }
+    format!(
+        "the state in {place} was changed by another program (serial {}, now {serial}, {objects}); it is gone on with",
+        known.serial
+    )
+}
+
+fn counted(objects: usize) -> String {
+    match objects {
+        1 => "1 object".to_owned(),
+        n => format!("{n} objects"),
+    }
+}

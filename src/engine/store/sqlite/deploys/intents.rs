@@ -1,0 +1,69 @@
+//! Intents and what became of them.
+
+use super::put_operation;
+use crate::engine::store::model::{Intent, Outcome};
+use crate::engine::store::sqlite::fault::Job;
+use crate::engine::store::sqlite::stages::parse;
+use crate::engine::store::sqlite::state::apply;
+use crate::engine::words::*;
+use rusqlite::{Connection, OptionalExtension};
+
+pub(super) fn settle(conn: &Connection, outcome: &Outcome) -> Job<i64> {
+    conn.prepare_cached("UPDATE intent SET ok = ?4, outcome_at = ?5 WHERE deploy = ?1 AND idx = ?2 AND step = ?3 AND ok IS NULL")?
+        .execute((outcome.deploy, outcome.index, &outcome.step, outcome.ok, outcome.at))?;
+    apply(conn, &outcome.edits)
+}
+
+/// Writes an intent; with `ended`, whether it ended well and when, its outcome too.
+pub(in crate::engine::store::sqlite) fn put_intent(
+    conn: &Connection,
+    intent: &Intent,
+    ended: Option<(bool, UnixMs)>,
+) -> Job<()> {
+    conn.prepare_cached(
+        "INSERT INTO intent (deploy, idx, address, deposed, step, at, detail, ok, outcome_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?
+    .execute((
+        intent.deploy,
+        intent.index,
+        &intent.address,
+        &intent.deposed,
+        &intent.step,
+        intent.at,
+        &intent.detail,
+        ended.map(|(ok, _)| ok),
+        ended.map(|(_, at)| at),
+    ))?;
+    Ok(())
+}
+
+/// Settles within the caller's transaction; the operations say how from then on.
+pub(in crate::engine::store::sqlite) fn settle_intents(
+    conn: &Connection,
+    intents: &[i64],
+    how: &str,
+) -> Job<usize> {
+    let mut settled = 0;
+    for id in intents {
+        let found: Option<(DeployId, u32)> = conn
+            .prepare_cached("SELECT deploy, idx FROM intent WHERE id = ?1 AND ok IS NULL AND settled_at IS NULL")?
+            .query_row([id], |r| Ok((r.get(0)?, r.get(1)?)))
+            .optional()?;
+        let Some((deploy, index)) = found else {
+            continue;
+        };
+        conn.prepare_cached("UPDATE intent SET settled_at = ?2, settled_by = ?3 WHERE id = ?1")?
+            .execute((id, now_ms(), how))?;
+        settled += 1;
+        let data: Option<String> = conn
+            .prepare_cached("SELECT data FROM operation WHERE deploy = ?1 AND idx = ?2")?
+            .query_row((deploy, index), |r| r.get(0))
+            .optional()?;
+        if let Some(data) = data {
+            let mut operation: Operation = parse("operation", &data)?;
+            operation.settle(how);
+            put_operation(conn, &operation)?;
+        }
+    }
+    Ok(settled)
+}

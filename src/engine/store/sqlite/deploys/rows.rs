@@ -1,0 +1,101 @@
+//! Deploys as rows: who ran them, whether that process is there still, what they came to.
+
+use super::operations;
+use crate::engine::holder::Judge;
+use crate::engine::store::sqlite::fault::Job;
+use crate::engine::store::sqlite::interrupted;
+use crate::engine::store::sqlite::stages::{from_word, parse};
+use crate::engine::words::*;
+use rusqlite::{Connection, Row};
+
+/// The process that runs a deploy.
+pub(super) fn runner(r: &Row<'_>) -> Result<LockHolder, rusqlite::Error> {
+    Ok(LockHolder {
+        who: String::new(),
+        host: r.get("host")?,
+        pid: r.get("holder_pid")?,
+        start_time: u64::try_from(r.get::<_, i64>("holder_start")?).unwrap_or(0),
+        boot_id: r.get("holder_boot")?,
+        pid_namespace: r.get("holder_namespace")?,
+        leased: r.get("leased")?,
+        since: 0,
+        reason: String::new(),
+    })
+}
+
+pub(in crate::engine::store::sqlite) struct DeployRow {
+    pub(in crate::engine::store::sqlite) summary: DeploySummary,
+    mode: String,
+    outcome: String,
+    operations: String,
+    counts: String,
+    runner: LockHolder,
+}
+
+impl DeployRow {
+    /// Whether it is on record as running and its process is gone.
+    pub(in crate::engine::store::sqlite) fn is_dead(&self, judge: &dyn Judge) -> Job<bool> {
+        Ok(
+            from_word::<DeployOutcome>("outcome", &self.outcome)? == DeployOutcome::Running
+                && !judge.is_alive(&self.runner),
+        )
+    }
+
+    /// Whether it is this holder's.
+    pub(in crate::engine::store::sqlite) fn runs_in(&self, holder: &LockHolder) -> bool {
+        let place = |h: &LockHolder| (h.host.clone(), h.pid, h.start_time, h.boot_id.clone());
+        place(&self.runner) == place(holder)
+    }
+}
+
+pub(in crate::engine::store::sqlite) fn row(r: &Row<'_>) -> Result<DeployRow, rusqlite::Error> {
+    Ok(DeployRow {
+        summary: DeploySummary {
+            deploy: r.get("id")?,
+            stage: r.get("stage")?,
+            mode: StageMode::Normal,
+            began: r.get("began")?,
+            ended: r.get("ended")?,
+            who: r.get("who")?,
+            host: r.get("host")?,
+            outcome: DeployOutcome::Running,
+            operations: OperationCounts::default(),
+            counts: Counts::default(),
+            config_digest: r.get("config_digest")?,
+        },
+        mode: r.get("mode")?,
+        outcome: r.get("outcome")?,
+        operations: r.get("operations")?,
+        counts: r.get("counts")?,
+        runner: runner(r)?,
+    })
+}
+
+pub(super) fn summary(found: DeployRow) -> Job<DeploySummary> {
+    let mut summary = found.summary;
+    summary.mode = from_word("mode", &found.mode)?;
+    summary.outcome = from_word("outcome", &found.outcome)?;
+    summary.operations = parse("counts", &found.operations)?;
+    summary.counts = parse("counts", &found.counts)?;
+    Ok(summary)
+}
+
+/// A deploy with its operations. A reader must not take a dead deploy for a running one before
+/// anybody who may write has been here: it sees what will be written then.
+pub(super) fn whole(
+    conn: &Connection,
+    found: DeployRow,
+    judge: &dyn Judge,
+) -> Job<(DeploySummary, Vec<Operation>)> {
+    let dead = found.is_dead(judge)?;
+    let mut summary = summary(found)?;
+    if !dead {
+        let operations = operations(conn, summary.deploy)?;
+        return Ok((summary, operations));
+    }
+    let left = interrupted::left(conn, summary.deploy, summary.began)?;
+    summary.outcome = DeployOutcome::Interrupted;
+    summary.ended = Some(left.ended);
+    summary.operations = left.counts;
+    Ok((summary, left.operations))
+}

@@ -1,0 +1,173 @@
+//! What the file has to be before it is used: ours, of this version or brought forward to it, and
+//! nobody else's to read.
+
+use super::connections::{connect, name, pragma, uri_path};
+use super::{APPLICATION_ID, MIGRATIONS};
+use crate::engine::store::error::StoreError;
+use crate::engine::store::sqlite::fault::{Fault, Job};
+use crate::engine::store::sqlite::guard;
+use crate::engine::store::sqlite::shadow::waiting;
+use rusqlite::Connection;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Whether there is a store. One that may not be looked at is there, and not to be taken for none.
+pub(super) fn is_there(path: &Path) -> Result<bool, StoreError> {
+    guard::look(path.parent().unwrap_or(path))?.map_or(Ok(false), |dir| dir.has_store())
+}
+
+/// The layout's version of a file that is ours.
+pub(super) fn check(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let read = || -> Job<(i64, i64, i64)> {
+        Ok((
+            pragma(conn, "application_id")?,
+            pragma(conn, "user_version")?,
+            conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?,
+        ))
+    };
+    let (id, version, tables) = read().map_err(|f| f.at(path))?;
+    if id != APPLICATION_ID && (id != 0 || version != 0 || tables != 0) {
+        return Err(StoreError::NotOurs {
+            path: path.to_owned(),
+            why: "another program's SQLite file".into(),
+        });
+    }
+    let ours = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    // Files come into being with their tables in them: one without has lost them.
+    if version == 0 {
+        return Err(StoreError::Damaged {
+            path: path.to_owned(),
+            why: "it is empty".into(),
+        });
+    }
+    if version > ours {
+        return Err(StoreError::Newer {
+            path: path.to_owned(),
+            theirs: version,
+            ours,
+        });
+    }
+    let layouts = usize::try_from(version)
+        .ok()
+        .and_then(|version| MIGRATIONS.get(..version))
+        .unwrap_or(&MIGRATIONS);
+    guard::as_made(conn, layouts, path)?;
+    Ok(version)
+}
+
+pub(super) fn is_current(version: i64) -> bool {
+    usize::try_from(version) == Ok(MIGRATIONS.len())
+}
+
+/// Makes the file under another name and gives it its own when it is whole: a file that is empty or
+/// half made has been damaged, and is never taken for a new one. Whoever is second keeps the file
+/// of the first.
+fn create(path: &Path) -> Result<(), StoreError> {
+    let new = path.with_file_name(format!("flightdeck.{}.new", uuid::Uuid::new_v4().simple()));
+    let made = fill(&new, path).and_then(|()| match name(&new, path) {
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        // Not every file system has links; there the name is given without a look at who was first.
+        Err(_) if !path.exists() => {
+            std::fs::rename(&new, path).map_err(|e| StoreError::io(path, "create", e))
+        }
+        linked => linked.map_err(|e| StoreError::io(path, "create", e)),
+    });
+    remove(&new);
+    made?;
+    let dir = path.parent().unwrap_or(path);
+    std::fs::File::open(dir)
+        .and_then(|d| d.sync_all())
+        .map_err(|e| StoreError::io(dir, "write", e))
+}
+
+/// Removes a store that nobody uses, with what lies beside it.
+pub(in crate::engine::store::sqlite) fn remove(path: &Path) {
+    for beside in ["", "-wal", "-shm", "-journal"] {
+        let mut name = path.to_owned().into_os_string();
+        name.push(beside);
+        match std::fs::remove_file(&name) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                tracing::warn!(error = %e, file = ?name, "could not be removed")
+            }
+            _ => {}
+        }
+    }
+}
+
+pub(in crate::engine::store::sqlite) fn fill(new: &Path, path: &Path) -> Result<(), StoreError> {
+    std::fs::OpenOptions::new()
+        .create_new(true)
+        .write(true)
+        .mode(0o600)
+        .open(new)
+        .map_err(|e| StoreError::io(path, "create", e))?;
+    let job = || -> Job<()> {
+        // Without a write-ahead log: what closing could not move from it into the file would be
+        // lost without a word.
+        let conn = connect(new)?;
+        conn.execute_batch("PRAGMA synchronous = FULL; BEGIN IMMEDIATE")?;
+        migrate(&conn, 0)?;
+        conn.execute_batch("COMMIT")?;
+        conn.close().map_err(|(_, e)| e.into())
+    };
+    job().map_err(|f| f.at(path))
+}
+
+pub(super) fn bring_forward(conn: &Connection, path: &Path) -> Result<(), StoreError> {
+    if is_current(check(conn, path)?) {
+        return Ok(());
+    }
+    conn.execute_batch("BEGIN IMMEDIATE")
+        .map_err(|e| Fault::from(e).at(path))?;
+    // Asked again under the lock: another flightdeck may have been quicker.
+    let migrated = check(conn, path).and_then(|version| {
+        let had = usize::try_from(version).unwrap_or(0);
+        migrate(conn, had).map_err(|f| f.at(path))
+    });
+    let end = if migrated.is_ok() {
+        "COMMIT"
+    } else {
+        "ROLLBACK"
+    };
+    let ended = conn.execute_batch(end).map_err(|e| Fault::from(e).at(path));
+    migrated.and(ended)
+}
+
+fn migrate(conn: &Connection, had: usize) -> Job<()> {
+    for sql in MIGRATIONS.iter().skip(had) {
+        conn.execute_batch(sql)?;
+    }
+    conn.execute_batch(&format!(
+        "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {};",
+        MIGRATIONS.len()
+    ))?;
+    conn.execute(
+        "INSERT OR IGNORE INTO meta VALUES ('lineage', ?1)",
+        [uuid::Uuid::new_v4().to_string()],
+    )?;
+    conn.execute("INSERT OR IGNORE INTO meta VALUES ('serial', '0')", [])?;
+    Ok(())
+}
+
+/// The directory for us alone, and the file too before SQLite opens it: its companions take over
+/// its mode. What is there is looked into before any of it is changed.
+pub(super) fn make_private(path: &Path) -> Result<(), StoreError> {
+    let parent = path.parent().unwrap_or(path);
+    if is_there(path)? {
+        guard::untouched(
+            &format!("file:{}", uri_path(path)),
+            |conn| check(conn, path),
+            path,
+        )?;
+    } else if let Some(rescue) = waiting(path) {
+        return Err(StoreError::Rescued {
+            path: path.to_owned(),
+            rescue,
+        });
+    }
+    let dir = guard::prepare(parent)?;
+    if !dir.has_store()? {
+        create(path)?;
+    }
+    dir.permitted(true)
+}

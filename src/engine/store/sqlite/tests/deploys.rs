@@ -1,0 +1,197 @@
+//! What is kept of deploys: operations, their order, what is unknown, why something failed.
+
+use super::*;
+
+#[tokio::test]
+async fn a_deploy_is_remembered_with_its_operations_events_and_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let ops = vec![
+        operation(0, "a.b", OperationState::Waiting),
+        operation(1, "a.c", OperationState::Waiting),
+    ];
+    let id = store.begin_deploy(new_deploy(ops)).await.unwrap();
+    assert_eq!(
+        store.history(0).await.unwrap()[0].outcome,
+        DeployOutcome::Running
+    );
+    store.intend(intent(id, 0, "a.b")).await.unwrap();
+    assert!(
+        store.unknown_outcomes().await.unwrap().is_empty(),
+        "the deploy runs: nothing is unknown yet"
+    );
+    let serial = store
+        .settle(outcome(
+            id,
+            0,
+            true,
+            vec![StateEdit::Put(Box::new(object("a.b", "{}")))],
+        ))
+        .await
+        .unwrap();
+    assert_eq!(serial, 1);
+    let done = Operation {
+        deploy: id,
+        took_ms: Some(5),
+        ..operation(0, "a.b", OperationState::Done)
+    };
+    store
+        .operation_changed(done.clone(), Box::new(|e| panic!("{e}")))
+        .await
+        .unwrap();
+    let events: Vec<Event> = (1..4)
+        .map(|seq| Event {
+            seq,
+            at: 7,
+            kind: EventKind::Notice {
+                text: format!("event {seq}"),
+            },
+        })
+        .collect();
+    assert_eq!(store.append_events(id, events.clone()).await.unwrap(), 0);
+    store
+        .finish_deploy(finished(id, DeployOutcome::Succeeded))
+        .await
+        .unwrap();
+    let second = store.begin_deploy(new_deploy(vec![])).await.unwrap();
+    let record = store.deploy_record(id).await.unwrap().unwrap();
+    assert_eq!(record.summary.outcome, DeployOutcome::Succeeded);
+    assert_eq!(record.summary.ended, Some(9_000));
+    assert_eq!(record.operations[0], done);
+    assert_eq!(record.operations[1].deploy, id);
+    assert_eq!(record.events, events);
+    assert_eq!(store.history(1).await.unwrap()[0].deploy, second);
+    assert_eq!(store.history(0).await.unwrap().len(), 2);
+    assert_eq!(store.deploy_record(99).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn an_operation_without_outcome_is_unknown_until_it_is_settled() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let id = store
+        .begin_deploy(new_deploy(vec![operation(
+            0,
+            "a.b",
+            OperationState::Running,
+        )]))
+        .await
+        .unwrap();
+    store.intend(intent(id, 0, "a.b")).await.unwrap();
+    store
+        .finish_deploy(finished(id, DeployOutcome::Cancelled))
+        .await
+        .unwrap();
+    let unknown = store.unknown_outcomes().await.unwrap();
+    assert_eq!(
+        (
+            unknown.len(),
+            unknown[0].address.as_str(),
+            unknown[0].deploy
+        ),
+        (1, "a.b", id)
+    );
+    let intents = vec![unknown[0].id];
+    assert_eq!(
+        store
+            .settle_unknown(intents.clone(), "forgotten")
+            .await
+            .unwrap(),
+        1
+    );
+    assert!(store.unknown_outcomes().await.unwrap().is_empty());
+    assert_eq!(store.settle_unknown(intents, "forgotten").await.unwrap(), 0);
+    assert_eq!(
+        store.deploy_record(id).await.unwrap().unwrap().operations[0].step,
+        Reached::Settled("forgotten".to_owned())
+    );
+}
+
+fn failure(fingerprint: &str, address: &str, lines: usize) -> Failure {
+    Failure {
+        class: FailureClass::Transient,
+        fingerprint: fingerprint.into(),
+        summary: "rate exceeded".into(),
+        detail: String::new(),
+        address: Some(address.into()),
+        plugin: None,
+        method: None,
+        incident: None,
+        last_lines: (0..lines).map(|n| format!("line {n}")).collect(),
+        last_lines_at: Vec::new(),
+    }
+}
+
+#[tokio::test]
+async fn failures_are_grouped_and_tell_what_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let one = store
+        .begin_deploy(new_deploy(vec![operation(
+            0,
+            "a.b",
+            OperationState::Failed,
+        )]))
+        .await
+        .unwrap();
+    store
+        .put_failure(one, failure("f", "a.b", 150))
+        .await
+        .unwrap();
+    store
+        .put_failure(one, failure("f", "a.c", 1))
+        .await
+        .unwrap();
+    store
+        .put_failure(one, failure("g", "a.d", 0))
+        .await
+        .unwrap();
+    let groups = store.failures(None).await.unwrap();
+    assert_eq!(
+        groups
+            .iter()
+            .map(|g| (g.fingerprint.as_str(), g.count))
+            .collect::<Vec<_>>(),
+        [("g", 1), ("f", 2)]
+    );
+    assert_eq!(groups[1].addresses, ["a.c", "a.b"]);
+    assert_eq!(groups[1].deploys, [one]);
+    assert_eq!(groups[1].followed_by, None);
+
+    let two = store
+        .begin_deploy(new_deploy(vec![operation(
+            0,
+            "a.b",
+            OperationState::Failed,
+        )]))
+        .await
+        .unwrap();
+    store
+        .put_failure(two, failure("f", "a.b", 150))
+        .await
+        .unwrap();
+    store
+        .begin_deploy(new_deploy(vec![operation(
+            0,
+            "a.b",
+            OperationState::NotAttempted,
+        )]))
+        .await
+        .unwrap();
+    let four = store
+        .begin_deploy(new_deploy(vec![operation(0, "a.b", OperationState::Done)]))
+        .await
+        .unwrap();
+    let groups = store.failures(None).await.unwrap();
+    assert_eq!((groups[0].count, &groups[0].deploys), (3, &vec![two, one]));
+    assert_eq!(
+        groups[0].followed_by.as_deref(),
+        Some(format!("create of a.b in deploy {four} succeeded").as_str())
+    );
+    assert_eq!(groups[0].last_lines.len(), 100);
+    assert_eq!(
+        groups[0].last_lines[99], "line 149",
+        "the last ones are kept"
+    );
+    assert!(store.failures(Some(i64::MAX)).await.unwrap().is_empty());
+}

@@ -1,0 +1,370 @@
+//! Between the store's records and the file that other tools know, state version 4.
+
+use super::model::{State, StateObject, StateOutput};
+use crate::engine::words::{ConfigKey, TERRAFORM_VERSION};
+use lang::addr::{AbsInstance, InstanceKey, Mode};
+use serde::{Deserialize, Serialize};
+use statefile::{Fields, Instance, Key, Output, Resource, StateFile};
+use std::collections::BTreeMap;
+
+/// Why a state file that can be read cannot be worked with.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Version4Error {
+    #[error("the address of {address} is none: {why}")]
+    Address { address: String, why: String },
+    #[error("{address} has the provider {provider:?}, which is no address of one")]
+    Provider { address: String, provider: String },
+    #[error("its serial {0} is larger than any that a program counts to")]
+    Serial(u64),
+    #[error(
+        "{0} has its attributes as a flat map, as programs before 0.12 wrote them; a run of \"terraform apply\" of 0.12 or 0.13 brings them forward"
+    )]
+    Flat(String),
+    #[error("{address} depends on {on:?}, which is no address: {why}")]
+    Dependency {
+        address: String,
+        on: String,
+        why: String,
+    },
+    #[error("it was written by version {0:?}, which is none")]
+    Writer(String),
+    #[error("the type of output {name:?}: {source}")]
+    OutputType {
+        name: String,
+        source: cty::TypeJsonError,
+    },
+    #[error("output {name:?}: {source}")]
+    OutputValue {
+        name: String,
+        source: cty::CodecError,
+    },
+    #[error("the result of the condition of {kind} {address:?}: that is no address of one")]
+    Check { kind: String, address: String },
+}
+
+/// What is looked at in a result of conditions.
+#[derive(Deserialize)]
+struct CheckResult {
+    object_kind: String,
+    config_addr: String,
+    #[serde(default)]
+    objects: Option<Vec<CheckedObject>>,
+}
+
+#[derive(Deserialize)]
+struct CheckedObject {
+    object_addr: String,
+}
+
+/// What a record keeps of fields that are not known here.
+#[derive(Default, Serialize, Deserialize)]
+struct Unknown {
+    #[serde(default)]
+    resource: Fields,
+    #[serde(default)]
+    instance: Fields,
+}
+
+/// State version 4. An object whose address cannot be read is left out: there is none in a store
+/// that only we write.
+pub fn version4(state: &State) -> StateFile {
+    let mut resources: BTreeMap<(String, Mode, String, String, String), Resource> = BTreeMap::new();
+    for object in &state.objects {
+        let Ok(address) = object.address.parse::<AbsInstance>() else {
+            continue;
+        };
+        // By provider too: instances of one resource may belong to different ones while a change is
+        // half done.
+        let provider = ConfigKey::parse(&object.provider)
+            .map_or_else(|| object.provider.clone(), |key| key.block().to_string());
+        let key = (
+            address.module.to_string(),
+            address.resource.mode,
+            address.resource.kind.to_string(),
+            address.resource.name.to_string(),
+            provider,
+        );
+        let unknown: Unknown = parsed(&object.rest);
+        let resource = resources.entry(key).or_insert_with_key(|key| Resource {
+            module: key.0.clone(),
+            mode: match key.1 {
+                Mode::Managed => statefile::Mode::Managed,
+                _ => statefile::Mode::Data,
+            },
+            kind: key.2.clone(),
+            name: key.3.clone(),
+            provider: Some(key.4.clone()),
+            instances: Vec::new(),
+            rest: unknown.resource,
+        });
+        let instance = instance(&address.key, object, unknown.instance);
+        resource.instances.push(instance);
+    }
+    let mut file = StateFile {
+        terraform_version: TERRAFORM_VERSION.to_owned(),
+        serial: u64::try_from(state.serial).unwrap_or_default(),
+        lineage: state.lineage.clone(),
+        outputs: state.outputs.iter().map(output).collect(),
+        resources: resources.into_values().map(with_one_provider).collect(),
+        check_results: state.check_results.clone(),
+        rest: parsed(&state.rest),
+    };
+    file.sort();
+    file
+}
+
+/// Where a provider has instances, each object says which of them is its own; else the resource
+/// says it for all.
+fn with_one_provider(mut resource: Resource) -> Resource {
+    let each = resource
+        .instances
+        .iter()
+        .any(|instance| instance.provider != resource.provider);
+    if each {
+        resource.provider = None;
+    } else {
+        resource
+            .instances
+            .iter_mut()
+            .for_each(|i| i.provider = None);
+    }
+    resource
+}
+
+fn output(output: &StateOutput) -> Output {
+    Output {
+        name: output.name.clone(),
+        value: output.value.clone(),
+        ty: output.ty.clone(),
+        sensitive: output.sensitive,
+        rest: parsed(&output.rest),
+    }
+}
+
+fn instance(key: &InstanceKey, object: &StateObject, rest: Fields) -> Instance {
+    Instance {
+        key: match key {
+            InstanceKey::None => Key::None,
+            InstanceKey::Int(number) => Key::Number(*number),
+            InstanceKey::Str(name) => Key::Name(name.to_string()),
+        },
+        tainted: object.tainted,
+        deposed: object.deposed.clone(),
+        provider: Some(object.provider.clone()),
+        schema_version: u64::try_from(object.schema_version).unwrap_or_default(),
+        attributes: object.attributes.clone(),
+        sensitive: object.sensitive.clone(),
+        private: object.private.clone(),
+        dependencies: object.dependencies.clone(),
+        create_before_destroy: object.create_before_destroy,
+        skip_destroy: object.skip_destroy,
+        identity: object.identity.clone(),
+        identity_version: object
+            .identity
+            .as_ref()
+            .map(|_| u64::try_from(object.identity_version).unwrap_or_default()),
+        rest,
+    }
+}
+
+/// The records that a state file comes to.
+///
+/// # Errors
+/// Something in it cannot be worked with.
+pub fn from_version4(file: StateFile) -> Result<State, Version4Error> {
+    let writer = &file.terraform_version;
+    if !writer.is_empty() && writer.parse::<lang::config::Version>().is_err() {
+        return Err(Version4Error::Writer(writer.clone()));
+    }
+    if let Some(text) = &file.check_results {
+        checks(text)?;
+    }
+    let mut objects = Vec::new();
+    for mut resource in file.resources {
+        let address = resource.to_string();
+        for instance in std::mem::take(&mut resource.instances) {
+            objects.push(object(&address, &resource, instance)?);
+        }
+    }
+    objects.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
+    let outputs = file.outputs.into_iter().map(read_output);
+    let mut outputs: Vec<StateOutput> = outputs.collect::<Result<_, _>>()?;
+    outputs.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(State {
+        serial: i64::try_from(file.serial).map_err(|_| Version4Error::Serial(file.serial))?,
+        lineage: file.lineage,
+        objects,
+        outputs,
+        check_results: file.check_results.filter(|text| text != "null"),
+        rest: text(&file.rest, file.rest.is_empty()),
+    })
+}
+
+/// An output whose value is of the type that it says.
+fn read_output(output: Output) -> Result<StateOutput, Version4Error> {
+    let name = output.name;
+    let ty =
+        cty::Type::from_json(output.ty.as_bytes()).map_err(|source| Version4Error::OutputType {
+            name: name.clone(),
+            source,
+        })?;
+    cty::json::decode(output.value.as_bytes(), &ty).map_err(|source| {
+        Version4Error::OutputValue {
+            name: name.clone(),
+            source,
+        }
+    })?;
+    Ok(StateOutput {
+        name,
+        value: statefile::compact(&output.value),
+        ty: statefile::compact(&output.ty),
+        sensitive: output.sensitive,
+        rest: text(&output.rest, output.rest.is_empty()),
+    })
+}
+
+/// Whether results of conditions are of something that can have some. Kinds that are not known here
+/// are left to those who know them.
+fn checks(text: &str) -> Result<(), Version4Error> {
+    let wrong = |kind: &str, address: &str| Version4Error::Check {
+        kind: kind.to_owned(),
+        address: address.to_owned(),
+    };
+    let all: Option<Vec<CheckResult>> =
+        serde_json::from_str(text).map_err(|_| wrong("something", text))?;
+    for result in all.unwrap_or_default() {
+        let kind = result.object_kind.as_str();
+        let word = match kind {
+            "resource" => None,
+            "output" | "check" | "var" => Some(kind),
+            _ => continue,
+        };
+        let known = |address: &str, instance: bool| {
+            address.parse::<AbsInstance>().is_ok_and(|found| {
+                let keyed = found.key != InstanceKey::None
+                    || found
+                        .module
+                        .0
+                        .iter()
+                        .any(|(_, key)| *key != InstanceKey::None);
+                word.is_none_or(|word| *found.resource.kind == *word) && (instance || !keyed)
+            })
+        };
+        if !known(&result.config_addr, false) {
+            return Err(wrong(kind, &result.config_addr));
+        }
+        for object in result.objects.unwrap_or_default() {
+            if !known(&object.object_addr, true) {
+                return Err(wrong(kind, &object.object_addr));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An address of a provider configuration as version 4 has it. Before providers had addresses they
+/// had names, `module.a.provider.null.west`.
+fn provider_address(text: &str) -> Option<String> {
+    if ConfigKey::parse(text).is_some() {
+        return Some(text.to_owned());
+    }
+    let (module, rest) = match text.strip_prefix("provider.") {
+        Some(rest) => ("", rest),
+        None => {
+            let at = text.find(".provider.")?;
+            (&text[..=at], &text[at + ".provider.".len()..])
+        }
+    };
+    let (name, alias) = match rest.split_once('.') {
+        Some((name, alias)) => (name, format!(".{alias}")),
+        None => (rest, String::new()),
+    };
+    let address = match name {
+        "terraform" => crate::engine::words::BUILTIN_PROVIDER.to_owned(),
+        name => format!("{}/-/{name}", crate::engine::words::DEFAULT_HOST),
+    };
+    let whole = format!("{module}provider[\"{address}\"]{alias}");
+    ConfigKey::parse(&whole).map(|_| whole)
+}
+
+fn object(
+    resource_address: &str,
+    resource: &Resource,
+    instance: Instance,
+) -> Result<StateObject, Version4Error> {
+    let key = match instance.key {
+        Key::None => InstanceKey::None,
+        Key::Number(number) => InstanceKey::Int(number),
+        Key::Name(name) => InstanceKey::Str(name.into()),
+    };
+    let written = format!("{resource_address}{key}");
+    let address: AbsInstance =
+        written
+            .parse()
+            .map_err(|e: lang::addr::AddrError| Version4Error::Address {
+                address: written.clone(),
+                why: e.why,
+            })?;
+    let provider = instance.provider.or_else(|| resource.provider.clone());
+    let provider = provider.unwrap_or_default();
+    let Some(provider) = provider_address(&provider) else {
+        return Err(Version4Error::Provider {
+            address: written,
+            provider,
+        });
+    };
+    for on in &instance.dependencies {
+        on.parse::<AbsInstance>()
+            .map_err(|e| Version4Error::Dependency {
+                address: written.clone(),
+                on: on.clone(),
+                why: e.why,
+            })?;
+    }
+    if instance
+        .rest
+        .0
+        .iter()
+        .any(|(name, _)| name == "attributes_flat")
+    {
+        return Err(Version4Error::Flat(written));
+    }
+    let unknown = Unknown {
+        resource: resource.rest.clone(),
+        instance: instance.rest,
+    };
+    let nothing = unknown.resource.is_empty() && unknown.instance.is_empty();
+    Ok(StateObject {
+        address: address.to_string(),
+        deposed: instance.deposed,
+        provider,
+        schema_version: i64::try_from(instance.schema_version).unwrap_or(i64::MAX),
+        attributes: statefile::compact(&instance.attributes),
+        sensitive: statefile::compact(&instance.sensitive),
+        private: instance.private,
+        tainted: instance.tainted,
+        create_before_destroy: instance.create_before_destroy,
+        skip_destroy: instance.skip_destroy,
+        dependencies: instance.dependencies,
+        needs: Vec::new(),
+        identity: instance.identity.as_deref().map(statefile::compact),
+        identity_version: instance
+            .identity_version
+            .and_then(|version| i64::try_from(version).ok())
+            .unwrap_or_default(),
+        rest: text(&unknown, nothing),
+    })
+}
+
+/// JSON text of what is kept; nothing for nothing.
+fn text(of: &impl Serialize, nothing: bool) -> String {
+    if nothing {
+        return String::new();
+    }
+    // Maps with keys of text: writing them cannot fail.
+    serde_json::to_string(of).unwrap_or_default()
+}
+
+fn parsed<T: Default + for<'a> Deserialize<'a>>(text: &str) -> T {
+    serde_json::from_str(text).unwrap_or_default()
+}

@@ -1,0 +1,124 @@
+//! Calls that wait or run, how the last ones went, and the fold of their events.
+
+use super::{View, push};
+use crate::engine::words::*;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A call that waits or runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallView {
+    pub call: CallId,
+    pub plugin: PluginId,
+    pub method: String,
+    pub resource: Option<String>,
+    pub queued_at: UnixMs,
+    /// `None` while it waits.
+    pub started_at: Option<UnixMs>,
+    pub slot: Option<u32>,
+    pub slots: u32,
+    pub deadline_ms: Option<u64>,
+    pub usual: Option<Latency>,
+    pub waits_for: Option<String>,
+    pub blocker: Option<CallId>,
+}
+
+/// How the last calls of one plugin went.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latencies {
+    pub all: Latency,
+    pub methods: BTreeMap<String, Latency>,
+}
+
+impl View {
+    pub(super) fn apply_call(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::CallQueued(q) => {
+                let queued_at = self
+                    .calls
+                    .get(&q.call)
+                    .map_or(event.at, |known| known.queued_at);
+                self.calls.insert(
+                    q.call,
+                    CallView {
+                        call: q.call,
+                        plugin: q.plugin.clone(),
+                        method: q.method.clone(),
+                        resource: q.resource.clone(),
+                        queued_at,
+                        started_at: None,
+                        slot: None,
+                        slots: 0,
+                        deadline_ms: None,
+                        usual: None,
+                        waits_for: Some(q.waits_for.clone()),
+                        blocker: q.blocker,
+                    },
+                );
+            }
+            EventKind::CallStarted(s) => {
+                if let Some(deploy) = &mut self.deploy {
+                    deploy.stood_in_line(s);
+                }
+                self.calls.insert(
+                    s.call,
+                    CallView {
+                        call: s.call,
+                        plugin: s.plugin.clone(),
+                        method: s.method.clone(),
+                        resource: s.resource.clone(),
+                        queued_at: event.at - i64::try_from(s.queued_ms).unwrap_or(0),
+                        started_at: Some(event.at),
+                        slot: (s.slot > 0).then_some(s.slot),
+                        slots: s.slots,
+                        deadline_ms: s.deadline_ms,
+                        usual: s.usual,
+                        waits_for: None,
+                        blocker: None,
+                    },
+                );
+            }
+            EventKind::CallFinished(f) => {
+                self.calls.remove(&f.call);
+                if let Some(deploy) = &mut self.deploy {
+                    deploy.finished(f);
+                }
+                if let Some(measured) = f.measured {
+                    let latencies = self.latencies.entry(f.plugin.clone()).or_default();
+                    latencies.all = measured.plugin;
+                    latencies.methods.insert(f.method.clone(), measured.method);
+                }
+                push(&mut self.finished, f.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// The time that 95 of a hundred of a plugin's last calls took at most.
+    pub fn p95_ms(&self, plugin: &PluginId) -> Option<u64> {
+        self.latencies
+            .get(plugin)
+            .map(|l| l.all)
+            .filter(Latency::is_known)
+            .map(|l| l.p95_ms)
+    }
+
+    /// The running call that has held its slot longest.
+    pub fn longest_blocker(&self) -> Option<&CallView> {
+        self.calls
+            .values()
+            .filter(|c| c.started_at.is_some())
+            .min_by_key(|c| c.started_at)
+    }
+
+    /// Calls that hold a slot, and slots in all over plugins that are in use.
+    pub fn slots(&self) -> (usize, usize) {
+        let mut by_plugin: BTreeMap<&PluginId, u32> = BTreeMap::new();
+        let running = self.calls.values().filter(|c| c.slot.is_some());
+        let held = running.clone().count();
+        for call in running {
+            by_plugin.insert(&call.plugin, call.slots);
+        }
+        (held, by_plugin.values().map(|n| *n as usize).sum())
+    }
+}

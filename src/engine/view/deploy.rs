@@ -1,0 +1,138 @@
+//! A deploy as far as events tell.
+
+use super::{View, push};
+use crate::engine::words::*;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+/// How many finished calls of one deploy are kept.
+const CALLS_OF_A_DEPLOY: usize = 20_000;
+
+/// A deploy as far as events tell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeployView {
+    pub deploy: DeployId,
+    pub stage: StageId,
+    pub mode: StageMode,
+    pub who: String,
+    pub host: String,
+    pub began: UnixMs,
+    pub operations: Vec<Operation>,
+    pub summary: Option<DeploySummary>,
+    pub cancel: Option<CancelRung>,
+    /// The calls that were made for it, as they ended.
+    pub calls: VecDeque<CallFinished>,
+    /// For how long calls for a resource stood in line, in milliseconds.
+    pub queued_ms: BTreeMap<String, u64>,
+    /// Operations by address.
+    #[serde(skip)]
+    places: HashMap<String, usize>,
+}
+
+impl DeployView {
+    /// A deploy of which no more is known than with what it began.
+    pub fn new(started: DeployStarted, began: UnixMs) -> Self {
+        let places = started
+            .operations
+            .iter()
+            .enumerate()
+            .map(|(i, o)| (o.address.clone(), i))
+            .collect();
+        Self {
+            deploy: started.deploy,
+            stage: started.stage,
+            mode: started.mode,
+            who: started.who,
+            host: started.host,
+            began,
+            operations: started.operations,
+            summary: None,
+            cancel: None,
+            calls: VecDeque::new(),
+            queued_ms: BTreeMap::new(),
+            places,
+        }
+    }
+
+    /// The operation of an address.
+    pub fn operation(&self, address: &str) -> Option<&Operation> {
+        self.operations.get(*self.places.get(address)?)
+    }
+
+    /// The calls that were made for one resource, as they ended.
+    pub fn calls_of<'a>(&'a self, resource: &'a str) -> impl Iterator<Item = &'a CallFinished> {
+        self.calls
+            .iter()
+            .filter(move |c| c.resource.as_deref() == Some(resource))
+    }
+
+    /// What an operation needs and what is not done: first what is in its way for good, then what
+    /// runs, then what waits.
+    pub fn blockers<'a>(
+        &'a self,
+        operation: &'a Operation,
+    ) -> Vec<(&'a str, Option<OperationState>)> {
+        let state = |address: &str| self.operation(address).map(|o| o.state);
+        let mut all: Vec<_> = operation
+            .waits_for
+            .iter()
+            .map(|a| (a.as_str(), state(a)))
+            .collect();
+        all.retain(|(_, s)| *s != Some(OperationState::Done));
+        all.sort_by_key(|(_, s)| match s {
+            Some(
+                OperationState::Failed | OperationState::HalfReplaced | OperationState::Unknown,
+            ) => 0,
+            Some(OperationState::NotAttempted) => 1,
+            Some(OperationState::Running) => 2,
+            _ => 3,
+        });
+        all
+    }
+
+    pub(super) fn finished(&mut self, call: &CallFinished) {
+        if self.summary.is_none() {
+            if self.calls.len() == CALLS_OF_A_DEPLOY {
+                self.calls.pop_front();
+            }
+            self.calls.push_back(call.clone());
+        }
+    }
+
+    pub(super) fn stood_in_line(&mut self, call: &CallStarted) {
+        if let (None, Some(resource), 1..) = (&self.summary, &call.resource, call.queued_ms) {
+            *self.queued_ms.entry(resource.clone()).or_default() += call.queued_ms;
+        }
+    }
+}
+
+impl View {
+    pub(super) fn apply_deploy(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::DeployStarted(started) => {
+                self.deploy = Some(DeployView::new(started.clone(), event.at));
+            }
+            EventKind::Operation(op) => {
+                if let Some(slot) = self
+                    .deploy
+                    .as_mut()
+                    .and_then(|d| d.operations.get_mut(op.index as usize))
+                {
+                    *slot = op.clone();
+                }
+            }
+            EventKind::DeployFinished(summary) => {
+                if let Some(deploy) = &mut self.deploy {
+                    deploy.summary = Some(summary.clone());
+                }
+            }
+            EventKind::Cancel { rung, text } => {
+                if let Some(deploy) = &mut self.deploy {
+                    deploy.cancel = Some(*rung);
+                }
+                push(&mut self.notices, (event.at, text.clone()));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Stages that were kept: fetched with all that they rest on, where that still fits; selected from.
+
+use super::staging::some;
+use super::verb::{Staged, Work};
+use crate::engine::error::EngineError;
+use crate::engine::mutex::lock;
+use crate::engine::stage::sights::{self};
+use crate::engine::stage::{keep, plan_json, select, show};
+use crate::engine::words::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+impl Work {
+    /// A stage worked out before; the newest where none is named.
+    pub async fn staged(&self, stage: Option<StageId>) -> Result<Arc<StageSummary>, EngineError> {
+        let store = self.memory.store();
+        let known = lock(&self.newest)
+            .as_ref()
+            .filter(|s| stage.is_none_or(|id| id == s.stage.id))
+            .cloned();
+        if let Some(staged) = known {
+            let mut summary = show::shown(&staged.stage, self.pool.secrets());
+            summary.left = store
+                .stage(staged.stage.id)
+                .await?
+                .map(|r| r.left)
+                .unwrap_or_default();
+            return Ok(summary.into());
+        }
+        let record = match stage {
+            Some(id) => store.stage(id).await?,
+            None => store.latest_stage().await?,
+        };
+        let record = record.ok_or_else(|| match stage {
+            Some(id) => no_stage(id),
+            None => EngineError::NotFound(
+                "nothing has been staged yet; `flightdeck stage` works out the changes".to_owned(),
+            ),
+        })?;
+        let read = serde_json::from_str(&record.summary);
+        let mut summary: StageSummary = read.map_err(EngineError::unreadable(record.id))?;
+        summary.left = record.left;
+        Ok(summary.into())
+    }
+
+    /// The whole stage: the newest one as it is, an older one from the record; refused where it
+    /// does not fit any more.
+    pub(super) async fn whole(&self, id: StageId, fresh: bool) -> Result<Arc<Staged>, EngineError> {
+        let known = lock(&self.newest)
+            .as_ref()
+            .filter(|s| s.stage.id == id)
+            .cloned();
+        let staged = match known {
+            Some(staged) => staged,
+            None => self.restore(id).await?,
+        };
+        if fresh {
+            self.still_fits(&staged).await?;
+        }
+        Ok(staged)
+    }
+
+    /// What a stage was asked for.
+    pub(super) async fn request_of(&self, id: StageId) -> Result<StageRequest, EngineError> {
+        let newest = lock(&self.newest).clone().filter(|s| s.stage.id == id);
+        if let Some(staged) = newest {
+            return Ok(staged.stage.request.clone());
+        }
+        let record = self.memory.store().stage(id).await?;
+        let record = record.ok_or_else(|| no_stage(id))?;
+        Ok(keep::asked(&record)?.request)
+    }
+
+    pub(super) async fn restore(&self, id: StageId) -> Result<Arc<Staged>, EngineError> {
+        let store = self.memory.store();
+        let record = store.stage(id).await?.ok_or_else(|| no_stage(id))?;
+        let request = keep::asked(&record)?.request;
+        let loaded = Arc::new(self.read(&request).await?);
+        if loaded.config_digest != record.config_digest {
+            return Err(EngineError::Stale {
+                stage: id,
+                what: moved(&record.snapshot, &loaded.snapshot),
+            });
+        }
+        let state = self.memory.state().read().await?;
+        let (root, schemas, sought) = self.providers(&loaded, &state, &self.current()).await?;
+        let stage = keep::restore(&record, |address, resource| {
+            let schemas = schemas.get(address)?;
+            crate::engine::stage::nodes::schema_of(schemas, resource).cloned()
+        })?;
+        Ok(Arc::new(Staged {
+            stage: Arc::new(stage),
+            loaded,
+            root,
+            schemas,
+            meant: sought.found,
+        }))
+    }
+
+    /// Whether what the stage was made from is still what is there.
+    pub(super) async fn still_fits(&self, staged: &Staged) -> Result<(), EngineError> {
+        let id = staged.stage.id;
+        let stale = |what: String| EngineError::Stale { stage: id, what };
+        let now = self.read(&staged.stage.request).await?;
+        if now.config_digest != staged.stage.digests.config {
+            return Err(stale(moved(&staged.loaded.snapshot, &now.snapshot)));
+        }
+        let dir = now.dir.clone();
+        let seen = staged.stage.sights.clone();
+        let moved_on = tokio::task::spawn_blocking(move || sights::moved_on(&seen, &dir)).await;
+        let moved_on = moved_on.map_err(EngineError::task("files could not be looked at"))?;
+        if !moved_on.is_empty() {
+            return Err(stale(format!(
+                "changed since it was staged: {}",
+                some(&moved_on)
+            )));
+        }
+        if now.variables_digest != staged.stage.digests.variables {
+            return Err(stale(
+                "values of variables are not the same any more".to_owned(),
+            ));
+        }
+        let state = self.memory.state().read().await?;
+        if state.serial != staged.stage.state_serial {
+            return Err(stale(format!(
+                "the state has changed since (serial {} then, {} now)",
+                staged.stage.state_serial, state.serial
+            )));
+        }
+        let sought = self.seek(&now, &state).await?;
+        if sought.digest != staged.stage.digests.plugins {
+            return Err(stale(
+                "plugins are not the same executables any more".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Terraform's plan representation of a stage.
+    pub async fn plan_json(&self, id: StageId) -> Result<serde_json::Value, EngineError> {
+        let staged = self.whole(id, false).await?;
+        let state = self.memory.state().read().await?;
+        Ok(plan_json::plan_json(&staged.stage, &state))
+    }
+
+    /// A stage as the text of a file of its own.
+    pub async fn stage_file(&self, id: StageId) -> Result<String, EngineError> {
+        let plan = self.plan_json(id).await?;
+        let record = self.memory.store().stage(id).await?;
+        let record = record.ok_or_else(|| no_stage(id))?;
+        Ok(keep::StageFile::new(record, &plan).text()?)
+    }
+
+    /// Takes in a stage that was kept in a file; the answer is its number here.
+    pub async fn take_in_stage(&self, text: &str) -> Result<StageId, EngineError> {
+        let file = keep::StageFile::read(text)?;
+        let store = self.memory.store();
+        let here = store.stage(file.id()).await?;
+        if let Some(record) = here.filter(|record| file.holds(record)) {
+            return Ok(record.id);
+        }
+        let id = store.next_stage_id().await?;
+        store.put_stage(file.record(id)?).await?;
+        Ok(id)
+    }
+
+    /// The state as its representation for programs.
+    pub async fn state_json(&self) -> Result<serde_json::Value, EngineError> {
+        let state = self.memory.state().read().await?;
+        Ok(plan_json::state_json(&state))
+    }
+
+    /// Changes what a stage's deploy would apply.
+    pub async fn select(&self, id: StageId, how: Select) -> Result<Selection, EngineError> {
+        let staged = self.whole(id, false).await?;
+        let store = self.memory.store();
+        let left: BTreeSet<String> = store
+            .stage(id)
+            .await?
+            .map(|r| r.left.into_iter().collect())
+            .unwrap_or_default();
+        let selection = select::select(&select::references(&staged.stage), &left, &how)?;
+        store.set_left(id, selection.left.clone()).await?;
+        self.bus.emit(EventKind::Selected {
+            stage: id,
+            taken: selection.taken.clone(),
+            left: selection.left.clone(),
+        });
+        Ok(selection)
+    }
+}
+
+/// Which files are not as they were.
+pub(super) fn moved(then: &[(String, String)], now: &[(String, String)]) -> String {
+    let a: BTreeMap<&str, &str> = then.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
+    let b: BTreeMap<&str, &str> = now.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
+    let names: BTreeSet<&str> = a
+        .keys()
+        .chain(b.keys())
+        .copied()
+        .filter(|n| a.get(n) != b.get(n))
+        .collect();
+    format!(
+        "the configuration has changed since ({})",
+        names.into_iter().collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn no_stage(id: StageId) -> EngineError {
+    EngineError::NotFound(format!(
+        "there is no stage #{id}; `flightdeck stage` works one out"
+    ))
+}

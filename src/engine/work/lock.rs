@@ -1,0 +1,71 @@
+//! The lock of the workspace, for as long as a verb works.
+
+use super::verb::Work;
+use crate::engine::error::EngineError;
+use crate::engine::holder::this_process;
+use crate::engine::settings::Access;
+use crate::engine::words::*;
+
+impl Work {
+    /// Takes the workspace's lock; nested uses share it. What earlier runs left unknown is said.
+    pub async fn lock(&self) -> Result<(), EngineError> {
+        if self.take_lock().await? {
+            self.say_unknown().await?;
+        }
+        Ok(())
+    }
+
+    /// Takes the lock; answers whether it was not ours before.
+    pub(super) async fn take_lock(&self) -> Result<bool, EngineError> {
+        if self.settings.access == Access::ReadOnly {
+            return Err(EngineError::Refused(
+                "the workspace is open for reading only".to_owned(),
+            ));
+        }
+        let mut held = self.locks.lock().await;
+        let first = *held == 0;
+        if first {
+            match self.memory.lock(&self.settings.reason).await {
+                Ok(taken_over) => {
+                    if let Some(text) = taken_over {
+                        self.bus.emit(EventKind::Notice { text });
+                    }
+                    self.bus.emit(EventKind::Lock {
+                        holder: Some(this_process(&self.settings.reason)),
+                        ours: true,
+                    });
+                }
+                Err(EngineError::Locked(holder)) => {
+                    self.bus.emit(EventKind::Lock {
+                        holder: Some((*holder).clone()),
+                        ours: false,
+                    });
+                    return Err(EngineError::Locked(holder));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        *held += 1;
+        Ok(first)
+    }
+
+    /// Gives one use of the lock back; the last one gives the lock back.
+    pub async fn unlock(&self) {
+        let mut held = self.locks.lock().await;
+        if *held == 0 {
+            return;
+        }
+        *held -= 1;
+        if *held == 0 {
+            if let Err(error) = self.memory.unlock().await {
+                self.bus.emit(EventKind::Notice {
+                    text: format!("the lock could not be given back: {error}"),
+                });
+            }
+            self.bus.emit(EventKind::Lock {
+                holder: None,
+                ours: false,
+            });
+        }
+    }
+}

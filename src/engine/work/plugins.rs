@@ -1,0 +1,142 @@
+//! Plugins that an operator gives orders to, trusts, or asks for their schemas.
+
+use super::verb::{Switches, Work};
+use crate::engine::calls::{CallContext, ProviderError};
+use crate::engine::error::{EngineError, PluginTrouble};
+use crate::engine::provider::ProviderSchema;
+use crate::engine::source::{self};
+use crate::engine::stage::scope::{Phase, Surroundings, timestamp};
+use crate::engine::stage::sights::Sights;
+use crate::engine::stage::values::Values;
+use crate::engine::trust::Trust;
+use crate::engine::words::*;
+use crate::engine::workspace::load::Loaded;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+impl Work {
+    pub(super) fn trust(&self) -> Trust {
+        Trust::new(
+            self.settings.trusted_plugins.clone(),
+            &self.settings.workspace,
+        )
+    }
+
+    /// Plugins that the workspace itself brings and that have no yes. Launches none.
+    pub async fn untrusted(&self) -> Result<Vec<WorkspacePlugin>, EngineError> {
+        let _turn = self.turn.lock().await;
+        let loaded = self.read(&StageRequest::default()).await?;
+        let state = self.memory.state().read().await?;
+        Ok(self.seek(&loaded, &state).await?.untrusted)
+    }
+
+    /// Remembers a yes for each of these, by its digest.
+    pub async fn give_trust(&self, plugins: Vec<WorkspacePlugin>) -> Result<(), EngineError> {
+        let trust = self.trust();
+        let given = tokio::task::spawn_blocking(move || {
+            plugins.iter().try_for_each(|plugin| trust.give(plugin))
+        })
+        .await;
+        Ok(given.map_err(EngineError::task("a yes could not be kept"))??)
+    }
+
+    /// Launches every plugin that the configuration declares or the state needs.
+    pub async fn load_plugins(&self) -> Result<(), EngineError> {
+        let _turn = self.turn.lock().await;
+        let switches = self.begin();
+        let result = self.load_all(&switches).await;
+        self.end();
+        result
+    }
+
+    async fn load_all(&self, switches: &Switches) -> Result<(), EngineError> {
+        let loaded = self.read(&StageRequest::default()).await?;
+        let state = self.memory.state().read().await?;
+        let sought = self.seek(&loaded, &state).await?;
+        let addresses: BTreeSet<Arc<str>> = sought
+            .found
+            .values()
+            .cloned()
+            .chain(sought.missing.keys().cloned())
+            .collect();
+        let (_, bad) = source::schemas(
+            &self.pool,
+            &addresses,
+            &CallContext::general(&switches.stop),
+        )
+        .await;
+        if switches.stop.is_cancelled() {
+            return Err(EngineError::Cancelled);
+        }
+        let bad: Vec<ProviderError> = bad.into_values().collect();
+        if self.settings.strict && !bad.is_empty() {
+            Err(PluginTrouble::Several(bad).into())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// An operator's order to one plugin.
+    pub async fn plugin(&self, id: &PluginId, command: PluginCommand) -> Result<(), EngineError> {
+        let plugin = self
+            .pool
+            .plugins()
+            .get(id)
+            .ok_or_else(|| EngineError::NotFound(format!("there is no plugin {id}")))?;
+        let done = match command {
+            PluginCommand::Start => plugin.start().await.map(|_| ()),
+            PluginCommand::Restart => plugin.restart().await.map(|_| ()),
+            PluginCommand::Stop => {
+                plugin.stop().await;
+                Ok(())
+            }
+            PluginCommand::Disable => {
+                plugin.disable().await;
+                Ok(())
+            }
+            PluginCommand::Enable => {
+                plugin.enable().await;
+                Ok(())
+            }
+        };
+        done.map_err(|e| PluginTrouble::from(e).into())
+    }
+
+    /// The schema of a plugin, launched where it does not run.
+    pub async fn schema(&self, id: &PluginId) -> Result<Arc<ProviderSchema>, EngineError> {
+        let address = match self.pool.plugins().get(id) {
+            Some(plugin) => plugin.found().address,
+            None if id.is_builtin() => BUILTIN_PROVIDER.to_owned(),
+            None => return Err(EngineError::NotFound(format!("there is no plugin {id}"))),
+        };
+        let ctx = CallContext::default();
+        let provider = self.pool.plain(&address, &ctx).await?;
+        Ok(provider.schema(&ctx).await?)
+    }
+
+    /// What the evaluations of one walk share.
+    pub(super) fn around(
+        &self,
+        loaded: &Loaded,
+        root: &Arc<lang::config::Module>,
+        schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>,
+        phase: Phase,
+        at: UnixMs,
+        cancel: &CancellationToken,
+        sights: Sights,
+    ) -> Surroundings {
+        Surroundings {
+            root: root.clone(),
+            dir: loaded.dir.clone(),
+            sources: loaded.sources.clone(),
+            phase,
+            schemas: schemas.clone(),
+            functions: self.pool.functions(),
+            values: Values::default(),
+            timestamp: timestamp(at),
+            cancel: cancel.clone(),
+            sights,
+        }
+    }
+}

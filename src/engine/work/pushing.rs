@@ -1,0 +1,48 @@
+//! A state that an operator brings along.
+
+use super::by_hand::by_hand;
+use super::verb::Work;
+use crate::engine::error::EngineError;
+use crate::engine::store::model::State;
+use crate::engine::words::*;
+
+impl Work {
+    /// Puts a state file's text into the place of the state. The answer: `None` where it was so
+    /// already.
+    pub async fn push_state(
+        &self,
+        text: Vec<u8>,
+        force: bool,
+    ) -> Result<Option<StateChange>, EngineError> {
+        let _turn = self.turn.lock().await;
+        self.begin_on_state(&StageRequest::default(), "state-push")
+            .await?;
+        let pushed = self.push_locked(&text, force).await;
+        let said = self.say_unknown().await;
+        self.end_on_state().await;
+        let pushed = pushed?;
+        said.map(|()| pushed)
+    }
+
+    async fn push_locked(
+        &self,
+        text: &[u8],
+        force: bool,
+    ) -> Result<Option<StateChange>, EngineError> {
+        let Some(State {
+            serial, lineage, ..
+        }) = self.memory.state().push(text, force).await?
+        else {
+            return Ok(None);
+        };
+        let change = StateChange {
+            to: Some(format!("serial {serial}, lineage {lineage}")),
+            ..by_hand(StateChangeKind::Pushed, "the whole state")
+        };
+        let store = self.memory.store();
+        let kept = store
+            .change_by_hand(Vec::new(), Vec::new(), "", vec![change])
+            .await?;
+        Ok(self.changed(kept).pop())
+    }
+}

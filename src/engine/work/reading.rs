@@ -1,0 +1,93 @@
+//! The configuration, read and with its providers sought.
+
+use super::verb::Work;
+use crate::engine::error::EngineError;
+use crate::engine::provider::ProviderSchema;
+use crate::engine::source::{self, Sought};
+use crate::engine::stage::nodes::{Nodes, Sources};
+use crate::engine::stage::prior::PriorState;
+use crate::engine::store::model::State;
+use crate::engine::told::tell_all;
+use crate::engine::words::*;
+use crate::engine::workspace::load::{self, Loaded};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+impl Work {
+    pub(super) async fn read(&self, request: &StageRequest) -> Result<Loaded, EngineError> {
+        self.read_with(request, false).await
+    }
+
+    pub(super) async fn read_with(
+        &self,
+        request: &StageRequest,
+        partial: bool,
+    ) -> Result<Loaded, EngineError> {
+        let (settings, request) = (self.settings.clone(), request.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            load::load(&settings.workspace, &settings.named, &request, partial)
+        })
+        .await;
+        match read.map_err(EngineError::task("the configuration could not be read"))? {
+            Ok((loaded, warnings)) => {
+                self.tell(tell_all(
+                    warnings.iter(),
+                    &loaded.sources,
+                    self.pool.secrets(),
+                ))?;
+                Ok(loaded)
+            }
+            Err((sources, diags)) => {
+                self.tell(tell_all(diags.iter(), &sources, self.pool.secrets()))?;
+                Err(EngineError::Refused(
+                    "the configuration cannot be used".to_owned(),
+                ))
+            }
+        }
+    }
+
+    pub(super) async fn seek(&self, loaded: &Loaded, state: &State) -> Result<Sought, EngineError> {
+        let in_state: BTreeSet<String> = state
+            .objects
+            .iter()
+            .filter_map(|o| Some(ConfigKey::parse(&o.provider)?.address.to_string()))
+            .collect();
+        let (root, dir, bundled) = (
+            loaded.root.clone(),
+            self.settings.workspace.clone(),
+            self.settings.bundled_environment.clone(),
+        );
+        let (cache, trust) = (self.hashes.clone(), self.trust());
+        let stop = self.current().stop;
+        let sought = tokio::task::spawn_blocking(move || {
+            source::seek(&root, &in_state, dir, &bundled, &cache, &trust)
+        });
+        let sought = tokio::select! { biased; // large packages are hashed for seconds
+            () = stop.cancelled() => return Err(EngineError::Cancelled),
+            sought = sought => sought,
+        };
+        let sought = sought.map_err(EngineError::task("plugins could not be looked for"))?;
+        self.tell(sought.problems.clone())?;
+        source::declare(&self.pool, &sought).await;
+        if !sought.untrusted.is_empty() || self.bus.with_view(|view| !view.untrusted.is_empty()) {
+            self.bus.emit(EventKind::UntrustedPlugins {
+                plugins: sought.untrusted.clone(),
+            });
+        }
+        Ok(sought)
+    }
+}
+
+/// The graph of a configuration and of what the state has.
+pub(super) fn nodes(
+    root: &lang::config::Module,
+    schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>,
+    prior: &PriorState,
+) -> Nodes {
+    Nodes::build(&Sources {
+        root,
+        schemas,
+        in_state: &prior.config_resources(),
+        orphan_providers: &prior.providers(),
+    })
+}

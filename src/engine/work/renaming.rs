@@ -1,0 +1,291 @@
+//! Other addresses and other providers for what is in the state, by an operator's hand: what
+//! objects are called changes, they themselves do not.
+
+use super::by_hand::by_hand;
+use super::verb::Work;
+use crate::engine::error::EngineError;
+use crate::engine::store::model::{State, StateEdit, StateObject};
+use crate::engine::words::*;
+use lang::addr::{AbsInstance, InstanceKey, ModuleInstance, Target};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Old address → new address, of each instance that moves.
+type Moves = BTreeMap<AbsInstance, AbsInstance>;
+
+impl Work {
+    /// Gives what is at an address (an instance, a whole resource, a module) another one.
+    pub async fn rename(
+        &self,
+        from: String,
+        to: String,
+        dry_run: bool,
+    ) -> Result<Vec<StateChange>, EngineError> {
+        let (source, target): (Target, Target) = (from.trim().parse()?, to.trim().parse()?);
+        let work_out = |state: &State| {
+            let moves = moves(state, &source, &target)?;
+            let changes = moves.iter().map(|(from, to)| {
+                let object = state.objects.iter().find(|o| o.address == from.to_string());
+                StateChange {
+                    to: Some(to.to_string()),
+                    provider: object.map(|o| o.provider.clone()),
+                    ..by_hand(StateChangeKind::Renamed, &from.to_string())
+                }
+            });
+            Ok((edits(state, &moves), changes.collect()))
+        };
+        self.edit_by_hand("state-mv", work_out, dry_run).await
+    }
+
+    /// Says of all objects of one provider that they belong to another.
+    pub async fn replace_provider(
+        &self,
+        from: String,
+        to: String,
+        dry_run: bool,
+    ) -> Result<Vec<StateChange>, EngineError> {
+        let (from, to) = (provider(&from)?, provider(&to)?);
+        let work_out = |state: &State| {
+            let mut edits = Vec::new();
+            let mut changes = Vec::new();
+            for object in &state.objects {
+                let Some(key) =
+                    ConfigKey::parse(&object.provider).filter(|key| *key.address == *from)
+                else {
+                    continue;
+                };
+                let address = to.as_str().into();
+                let provider = ConfigKey { address, ..key }.to_string();
+                changes.push(StateChange {
+                    to: Some(provider.clone()),
+                    provider: Some(object.provider.clone()),
+                    deposed: (!object.deposed.is_empty()).then(|| object.deposed.clone()),
+                    ..by_hand(StateChangeKind::Reassigned, &object.address)
+                });
+                edits.push(StateEdit::Put(Box::new(StateObject {
+                    provider,
+                    ..object.clone()
+                })));
+            }
+            Ok((edits, changes))
+        };
+        self.edit_by_hand("state-replace-provider", work_out, dry_run)
+            .await
+    }
+
+    /// Works out edits of the state under its lock, and makes them unless they are only asked for.
+    async fn edit_by_hand(
+        &self,
+        operation: &'static str,
+        work_out: impl FnOnce(&State) -> Result<(Vec<StateEdit>, Vec<StateChange>), EngineError>,
+        dry_run: bool,
+    ) -> Result<Vec<StateChange>, EngineError> {
+        let _turn = self.turn.lock().await;
+        self.begin_on_state(&StageRequest::default(), operation)
+            .await?;
+        let made = async {
+            let state = self.memory.state().read().await?;
+            let (edits, changes) = work_out(&state)?;
+            self.nothing_unknown(&changes).await?;
+            if dry_run || edits.is_empty() {
+                return Ok(changes);
+            }
+            let store = self.memory.store();
+            let kept = store.change_by_hand(edits, Vec::new(), "", changes).await?;
+            Ok(self.changed(kept))
+        }
+        .await;
+        self.end_on_state().await;
+        made
+    }
+
+    /// Of an address with an unknown outcome it is not known what is there, and so not what would
+    /// get the new name.
+    async fn nothing_unknown(&self, changes: &[StateChange]) -> Result<(), EngineError> {
+        let unknown = self.memory.store().unknown_outcomes().await?;
+        let open = unknown
+            .iter()
+            .find(|u| changes.iter().any(|change| change.address == u.address));
+        match open {
+            None => Ok(()),
+            Some(open) => Err(EngineError::Refused(format!(
+                "it is not known what became of {} ({}), so nothing was changed; `flightdeck stage` says how to settle that",
+                open.address,
+                open.text()
+            ))),
+        }
+    }
+}
+
+/// A provider as it is written, with the host that is meant where none is.
+fn provider(text: &str) -> Result<String, EngineError> {
+    let text = text.trim();
+    let parts: Vec<&str> = text.split('/').collect();
+    if parts.len() > 3
+        || parts
+            .iter()
+            .any(|p| p.is_empty() || p.contains(['"', ' ', '[']))
+    {
+        return Err(EngineError::Refused(format!(
+            "{text:?} is no address of a provider; write NAMESPACE/NAME or HOST/NAMESPACE/NAME"
+        )));
+    }
+    Ok(whole_provider(text))
+}
+
+/// Which instances move where.
+fn moves(state: &State, from: &Target, to: &Target) -> Result<Moves, EngineError> {
+    let there: BTreeSet<AbsInstance> = state
+        .objects
+        .iter()
+        .filter_map(|o| o.address.parse().ok())
+        .collect();
+    let other_kind = |what: &str| {
+        EngineError::Refused(format!(
+            "{from} is {what}, and {to} is not; nothing was moved"
+        ))
+    };
+    let mut moves = Moves::new();
+    match (from, to) {
+        (Target::Module(from), Target::Module(to)) => {
+            for old in there.iter().filter(|a| a.module.0.starts_with(&from.0)) {
+                let mut new = old.clone();
+                new.module = within(to, &old.module, from);
+                moves.insert(old.clone(), new);
+            }
+        }
+        (Target::Module(_), _) => return Err(other_kind("a module")),
+        (Target::Resource(resource), _)
+            if !there.contains(&resource.instance(InstanceKey::None)) =>
+        {
+            let Target::Resource(new) = to else {
+                return Err(other_kind("a resource of several instances"));
+            };
+            for old in there.iter().filter(|a| a.abs() == *resource) {
+                moves.insert(old.clone(), new.instance(old.key.clone()));
+            }
+        }
+        (Target::Resource(_) | Target::Instance(_), to) => {
+            let one = |target: &Target| match target {
+                Target::Resource(r) => Some(r.instance(InstanceKey::None)),
+                Target::Instance(i) => Some(i.clone()),
+                Target::Module(_) => None,
+            };
+            let (Some(old), Some(new)) = (one(from), one(to)) else {
+                return Err(other_kind("a resource instance"));
+            };
+            if there.contains(&old) {
+                moves.insert(old, new);
+            }
+        }
+    }
+    if moves.is_empty() {
+        let names: BTreeSet<String> = there
+            .iter()
+            .flat_map(|a| [a.to_string(), a.abs().to_string(), a.module.to_string()])
+            .collect();
+        let hint = lang::eval::closest(&from.to_string(), names.iter().map(String::as_str))
+            .map_or_else(
+                || "`flightdeck state list` shows what there is".to_owned(),
+                |near| format!("did you mean `{near}`?"),
+            );
+        return Err(EngineError::NotFound(format!(
+            "{from} is not in the state, so nothing was moved; {hint}"
+        )));
+    }
+    checked(moves, &there, from, to)
+}
+
+/// The moves, where nothing stands in their way.
+fn checked(
+    moves: Moves,
+    there: &BTreeSet<AbsInstance>,
+    from: &Target,
+    to: &Target,
+) -> Result<Moves, EngineError> {
+    let whole = matches!(to, Target::Module(_)) || moves.len() > 1;
+    // Of a module or a resource, no part may be there: the two would be mixed for good.
+    let taken = there
+        .iter()
+        .find(|a| whole && to.contains(a) && !moves.contains_key(a))
+        .or_else(|| moves.values().find(|new| there.contains(new)));
+    if let Some(taken) = taken {
+        return Err(EngineError::Refused(format!(
+            "{taken} is in the state already, so nothing was moved from {from} to {to}"
+        )));
+    }
+    for (old, new) in &moves {
+        if (old.resource.mode, &old.resource.kind) != (new.resource.mode, &new.resource.kind) {
+            return Err(EngineError::Refused(format!(
+                "{old} and {new} are not of the same type, so nothing was moved; a `moved` block may change the type where the provider can"
+            )));
+        }
+    }
+    Ok(moves)
+}
+
+/// A module's path with the part that was `from` as `to`.
+fn within(to: &ModuleInstance, module: &ModuleInstance, from: &ModuleInstance) -> ModuleInstance {
+    let rest = module.0.get(from.0.len()..).unwrap_or_default();
+    ModuleInstance(to.0.iter().chain(rest).cloned().collect())
+}
+
+/// The moves themselves, and what others say of the objects that move.
+fn edits(state: &State, moves: &Moves) -> Vec<StateEdit> {
+    let mut all: Vec<StateEdit> = moves
+        .iter()
+        .map(|(from, to)| StateEdit::Move {
+            from: from.to_string(),
+            to: to.to_string(),
+        })
+        .collect();
+    let names: BTreeMap<String, String> = moves
+        .iter()
+        .map(|(from, to)| (from.to_string(), to.to_string()))
+        .collect();
+    // A dependency is on a resource as declared; as long as one of its instances stays, it holds.
+    let stays: BTreeSet<String> = state
+        .objects
+        .iter()
+        .filter_map(|o| o.address.parse::<AbsInstance>().ok())
+        .filter(|a| !moves.contains_key(a))
+        .map(|a| a.config().to_string())
+        .collect();
+    let mut declared: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (from, to) in moves {
+        let new = declared.entry(from.config().to_string()).or_default();
+        new.insert(to.config().to_string());
+    }
+    for object in &state.objects {
+        let mut object = object.clone();
+        let before = (object.dependencies.clone(), object.needs.clone());
+        object.dependencies = renamed(&object.dependencies, |name| {
+            let mut new = declared.get(name)?.clone();
+            if stays.contains(name) {
+                new.insert(name.to_owned());
+            }
+            Some(new)
+        });
+        object.needs = renamed(&object.needs, |name| {
+            names.get(name).map(|new| BTreeSet::from([new.clone()]))
+        });
+        if before != (object.dependencies.clone(), object.needs.clone()) {
+            if let Some(new) = names.get(&object.address) {
+                object.address.clone_from(new);
+            }
+            all.push(StateEdit::Put(Box::new(object)));
+        }
+    }
+    all
+}
+
+/// Names with those that have others replaced by them.
+fn renamed(all: &[String], new: impl Fn(&str) -> Option<BTreeSet<String>>) -> Vec<String> {
+    if !all.iter().any(|name| new(name).is_some()) {
+        return all.to_vec();
+    }
+    let names: BTreeSet<String> = all
+        .iter()
+        .flat_map(|name| new(name).unwrap_or_else(|| BTreeSet::from([name.clone()])))
+        .collect();
+    names.into_iter().collect()
+}

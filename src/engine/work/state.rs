@@ -1,0 +1,155 @@
+//! The state for as long as a verb works on it: found, opened under its lock, kept current at its home,
+//! and brought there.
+
+use super::verb::{Switches, Work};
+use crate::engine::error::EngineError;
+use crate::engine::state::backend::Record;
+use crate::engine::state::{HomeError, Patience, Settled, lock_info};
+use crate::engine::told::tell_all;
+use crate::engine::words::*;
+use crate::engine::workspace::home;
+use tokio_util::sync::CancellationToken;
+
+impl Work {
+    /// Takes the workspace's lock and that of the state's home, for a piece of work that `operation`
+    /// names to others who meet the lock. The answer: whether the workspace's was not ours before.
+    pub(super) async fn begin_on_state(
+        &self,
+        request: &StageRequest,
+        operation: &'static str,
+    ) -> Result<bool, EngineError> {
+        let first = self.take_lock().await?;
+        if let Err(error) = self.open_state(request, operation).await {
+            self.unlock().await;
+            return Err(error);
+        }
+        Ok(first)
+    }
+
+    async fn open_state(
+        &self,
+        request: &StageRequest,
+        operation: &'static str,
+    ) -> Result<(), EngineError> {
+        self.locate(request).await?;
+        let tell = |text: String| self.bus.emit(EventKind::Notice { text });
+        let patience = Patience::new(self.settings.lock_timeout, &tell);
+        let opened = self.memory.state().open(lock_info(operation), &patience);
+        for text in opened.await? {
+            self.bus.emit(EventKind::Notice { text });
+        }
+        Ok(())
+    }
+
+    /// Finds out where the state lives now.
+    async fn locate(&self, request: &StageRequest) -> Result<(), EngineError> {
+        let (settings, asked) = (self.settings.clone(), request.clone());
+        let found = tokio::task::spawn_blocking(move || {
+            home::of(&settings.workspace, &settings.named, &asked)
+        });
+        match found
+            .await
+            .map_err(EngineError::task("the configuration could not be read"))?
+        {
+            Ok(found) => {
+                if let Some((record, told)) = found.record {
+                    let data = home::data_dir(&self.settings.workspace);
+                    let written =
+                        tokio::task::spawn_blocking(move || Record::write(Some(&record), &data));
+                    written
+                        .await
+                        .map_err(EngineError::task("the backend could not be recorded"))??;
+                    if let Some(text) = told {
+                        self.bus.emit(EventKind::Notice { text });
+                    }
+                }
+                self.memory.state().lives_at(found.place, found.encryption);
+            }
+            Err(home::Unlocated { sources, diags, .. }) => {
+                // All that is wrong with it is told at once, and this is part of it.
+                self.read(request).await?;
+                self.tell(tell_all(diags.iter(), &sources, self.pool.secrets()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings the state home and gives both locks back.
+    pub(super) async fn end_on_state(&self) {
+        if let Err(error) = self.memory.state().close().await {
+            self.bus.emit(EventKind::Notice {
+                text: format!(
+                    "{error}. The state is on record, and is brought home by the next command that works on it"
+                ),
+            });
+        }
+        self.unlock().await;
+    }
+
+    /// Brings the state home now and then, and at each rung of the ladder, until the deploy is done.
+    /// Where that fails, nothing more is begun: what nobody else can see must not become more.
+    pub(super) async fn keep_home_current(
+        &self,
+        switches: &Switches,
+        done: &CancellationToken,
+    ) -> Result<(), HomeError> {
+        let rungs = [&switches.stop, &switches.stop_all, &switches.kill];
+        loop {
+            let next_rung = rungs.iter().find(|rung| !rung.is_cancelled());
+            tokio::select! {
+                biased;
+                () = done.cancelled() => return Ok(()),
+                () = tokio::time::sleep(self.settings.home_every) => {}
+                () = async {
+                    match next_rung {
+                        Some(rung) => rung.cancelled().await,
+                        None => std::future::pending().await,
+                    }
+                } => {}
+            }
+            if let Err(error) = self.memory.state().bring_home().await {
+                self.bus.emit(EventKind::Notice {
+                    text: format!("{error}; nothing more is begun"),
+                });
+                switches.stop.cancel();
+                return Err(error);
+            }
+        }
+    }
+
+    /// Goes on with one of two states that were changed apart; the answer is the file that the other
+    /// is kept in, where there was anything to keep.
+    pub async fn use_state(
+        &self,
+        with: Settled,
+    ) -> Result<Option<std::path::PathBuf>, EngineError> {
+        let _turn = self.turn.lock().await;
+        self.take_lock().await?;
+        let settled = match self.locate(&StageRequest::default()).await {
+            Ok(()) => {
+                let info = lock_info("state-use");
+                let settled = self.memory.state().settle(with, info).await;
+                settled.map_err(EngineError::from)
+            }
+            Err(error) => Err(error),
+        };
+        self.unlock().await;
+        settled
+    }
+}
+
+/// What an operator is told where the state could not be brought home at a deploy's end.
+pub(super) fn not_home(error: &HomeError) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Error,
+        summary: "The state could not be written home".to_owned(),
+        detail: format!(
+            "{error}. All that this deploy came to is on record, and is brought home by the next command that works on the state; mend the cause, and run `flightdeck stage`."
+        ),
+        address: None,
+        range: None,
+        snippet: None,
+        further: None,
+        intent: None,
+    }
+}

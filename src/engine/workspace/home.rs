@@ -1,0 +1,360 @@
+//! Where a directory says that its state lives: which workspace is selected, and what the
+//! configuration's backend is.
+
+use super::agreed::agreed;
+use super::load::inputs;
+use crate::engine::state::Place;
+use crate::engine::state::backend::{Record, Settings, SettingsError};
+use crate::engine::words::StageRequest;
+use lang::config::{self, Backend, Encrypted, backend_of};
+use lang::diag::{Diagnostic, Diagnostics};
+use lang::source::SourceMap;
+use statefile::encryption::{Encryption, Hash, KeySource, Method, Secret};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The file of the default workspace where nothing else is said.
+const FILE: &str = "terraform.tfstate";
+/// The folder with the files of the others.
+const FOLDER: &str = "terraform.tfstate.d";
+/// Where tofu keeps what belongs to a directory, unless `TF_DATA_DIR` says another place.
+const DATA_DIR: &str = ".terraform";
+
+/// A name of a workspace that cannot be one.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error(
+    "{from} names the workspace {name:?}; a name has letters, digits and -_.~$&+:=@, and is not made of dots alone"
+)]
+pub struct WorkspaceNameError {
+    name: String,
+    from: String,
+}
+
+/// The workspace that is selected in a directory; empty for the default one.
+///
+/// # Errors
+/// What is selected is no name.
+pub fn selected(
+    dir: &Path,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<String, WorkspaceNameError> {
+    let said = |name: &str| {
+        variable(name)
+            .map(|text| text.to_string_lossy().into_owned())
+            .filter(|text| !text.is_empty())
+    };
+    let (name, from) = match said("TF_WORKSPACE") {
+        Some(name) => (name, "TF_WORKSPACE".to_owned()),
+        None => {
+            let data = said("TF_DATA_DIR").unwrap_or_else(|| DATA_DIR.to_owned());
+            let file = dir.join(data).join("environment");
+            let text = lang::functions::read_regular(&file).unwrap_or_default();
+            let name = String::from_utf8_lossy(&text).trim().to_owned();
+            (name, file.display().to_string())
+        }
+    };
+    if name.is_empty() || name == "default" {
+        return Ok(String::new());
+    }
+    checked(&name, &from)?;
+    Ok(name)
+}
+
+/// Whether a name may be one of a workspace; `from` says where it comes from.
+///
+/// # Errors
+/// It may not.
+pub fn checked(name: &str, from: &str) -> Result<(), WorkspaceNameError> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.~$&+:=@".contains(c);
+    if !name.chars().all(allowed) || name.chars().all(|c| c == '.') {
+        return Err(WorkspaceNameError {
+            name: name.to_owned(),
+            from: from.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Where the store of a workspace is: that of the default one in the directory itself.
+pub fn store_dir(dir: &Path, named: &str) -> PathBuf {
+    if named.is_empty() {
+        dir.to_owned()
+    } else {
+        dir.join(".flightdeck").join("workspaces").join(named)
+    }
+}
+
+/// Where a state lives, and how it is encrypted there.
+pub struct Whereabouts {
+    pub place: Place,
+    /// The backend that this is of; `None` where none is named.
+    pub settings: Option<Settings>,
+    pub encryption: Encryption,
+    /// What is to be recorded of the backend before it is used, and what is said of that.
+    pub record: Option<(Record, Option<String>)>,
+}
+
+/// Why it is not known where a state lives.
+pub struct Unlocated {
+    pub sources: SourceMap,
+    pub diags: Diagnostics,
+    /// What the backend block lacks, where all else could be read.
+    pub refused: Option<String>,
+}
+
+/// Where tofu keeps what belongs to a directory.
+pub fn data_dir(dir: &Path) -> PathBuf {
+    let said = std::env::var_os("TF_DATA_DIR").filter(|text| !text.is_empty());
+    dir.join(said.unwrap_or_else(|| DATA_DIR.into()))
+}
+
+/// Where the state of a directory lives.
+///
+/// # Errors
+/// The configuration cannot be read as far as that goes, or says a place that is none, or another
+/// than the one that the directory was initialized for.
+pub fn of(dir: &Path, named: &str, request: &StageRequest) -> Result<Whereabouts, Unlocated> {
+    let sources = SourceMap::new();
+    let recorded = Record::read(&data_dir(dir));
+    if !may_say(dir) && matches!(recorded, Ok(None)) {
+        return Ok(unsaid(named));
+    }
+    let (backend, encrypted, mut diags) = backend_of(dir, &sources, &inputs(request, named));
+    let state = encrypted.iter().find(|one| &*one.what == "state");
+    let encryption = state.map(|state| encryption(state, &mut diags));
+    let said = backend
+        .as_ref()
+        .map(|backend| settings(backend, &mut diags));
+    let mut refused = None;
+    if !diags.has_errors() {
+        let agreed = recorded
+            .map_err(|e| e.to_string())
+            .and_then(|recorded| agreed(dir, named, said.flatten(), recorded));
+        match agreed {
+            Ok((settings, record)) => {
+                let place = settings.clone().map(|settings| placed(settings, named));
+                return Ok(Whereabouts {
+                    settings,
+                    place: place.unwrap_or_else(|| unsaid(named).place),
+                    encryption: encryption.unwrap_or_default(),
+                    record,
+                });
+            }
+            Err(why) => {
+                let error = Diagnostic::error("Backend initialization required", why.clone());
+                diags.push(match &backend {
+                    Some(backend) => error.at(backend.span),
+                    None => error,
+                });
+                refused = Some(why);
+            }
+        }
+    }
+    Err(Unlocated {
+        sources,
+        diags,
+        refused,
+    })
+}
+
+/// Where it lives when nothing is said.
+pub fn unsaid(named: &str) -> Whereabouts {
+    Whereabouts {
+        place: Place::File(if named.is_empty() {
+            FILE.into()
+        } else {
+            Path::new(FOLDER).join(named).join(FILE)
+        }),
+        settings: None,
+        encryption: Encryption::default(),
+        record: None,
+    }
+}
+
+pub(super) fn placed(settings: Settings, named: &str) -> Place {
+    match settings.file(named) {
+        Some(file) => Place::File(file),
+        None => Place::In(settings, named.to_owned()),
+    }
+}
+
+/// What a block says, in the backend's own terms.
+pub(super) fn settings(backend: &Backend, diags: &mut Diagnostics) -> Option<Settings> {
+    let mut refuse = |error: SettingsError| {
+        let summary = match &error {
+            SettingsError::Kind(_) => "Backend is not supported",
+            SettingsError::Unknown { .. } => "Unsupported argument",
+            SettingsError::Argument { .. } => "Invalid backend configuration",
+        };
+        diags.push(Diagnostic::error(summary, error.to_string()).at(backend.span));
+    };
+    let mut settings = Settings::new(&backend.kind).map_err(&mut refuse).ok()?;
+    for (name, value) in &backend.arguments {
+        settings.set(name, value).map_err(&mut refuse).ok();
+    }
+    Some(settings)
+}
+
+/// How a state is encrypted. The method that writes must be known here; one that only reads is left
+/// out where it is not.
+fn encryption(state: &Encrypted, diags: &mut Diagnostics) -> Encryption {
+    let mut methods = Vec::new();
+    for (at, method) in state.methods.iter().enumerate() {
+        match known(method) {
+            Ok(method) => methods.push(method),
+            Err(why) if at == 0 => {
+                let detail = format!(
+                    "The state is to be encrypted {why}, which flightdeck cannot do; pbkdf2 and aes_gcm it can. It would be kept as plain text, and so nothing is done."
+                );
+                let error = Diagnostic::error("Encryption is not supported yet", detail);
+                diags.push(error.at(state.span));
+            }
+            Err(_) => {}
+        }
+    }
+    Encryption::new(methods)
+}
+
+fn known(method: &config::Method) -> Result<Method, String> {
+    match method {
+        config::Method::Unencrypted => Ok(Method::Unencrypted),
+        config::Method::AesGcm { key, aad } => Ok(Method::AesGcm {
+            key: source(key)?,
+            aad: aad.clone(),
+        }),
+        config::Method::Other(kind) => Err(format!("with the method {kind:?}")),
+    }
+}
+
+fn source(key: &config::Key) -> Result<KeySource, String> {
+    match key {
+        config::Key::Derived {
+            name,
+            secret,
+            length,
+            iterations,
+            hash,
+            salt_length,
+        } => Ok(KeySource {
+            name: name.to_string(),
+            secret: match secret {
+                config::Secret::Passphrase(text) => Secret::Passphrase(text.clone()),
+                config::Secret::Key(key) => Secret::Key(Box::new(source(key)?)),
+            },
+            length: *length,
+            iterations: *iterations,
+            hash: if &**hash == "sha256" {
+                Hash::Sha256
+            } else {
+                Hash::Sha512
+            },
+            salt_length: *salt_length,
+        }),
+        config::Key::Remote(kind) => Err(format!("with a key of the key provider {kind:?}")),
+        config::Key::Written => Err("with a key that is written out".to_owned()),
+    }
+}
+
+/// Whether a file of the configuration has a word of where the state is: most have none, and a
+/// large one need not be read twice to see that.
+fn may_say(dir: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(dir) else {
+        return false;
+    };
+    entries.flatten().any(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let ours = [".tf", ".tf.json", ".tofu", ".tofu.json"]
+            .iter()
+            .any(|end| name.ends_with(end));
+        ours && lang::functions::read_regular(entry.path())
+            .is_ok_and(|text| says(&String::from_utf8_lossy(&text)))
+    })
+}
+
+fn says(text: &str) -> bool {
+    // The names of many services begin with "cloud"; a block of that name is followed by a brace.
+    let cloud = |(at, word): (usize, &str)| {
+        let rest = text[at + word.len()..].trim_start();
+        rest.starts_with(['{', '"'])
+    };
+    text.contains("backend")
+        || text.contains("encryption")
+        || text.match_indices("cloud").any(cloud)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+    use super::*;
+
+    fn place(named: &str, files: &[(&str, &str)]) -> Result<String, String> {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(dir.path().join(name), text).unwrap();
+        }
+        of(dir.path(), named, &StageRequest::default())
+            .map(|found| match found.place {
+                Place::File(file) => file.display().to_string(),
+                other => format!("{other:?}"),
+            })
+            .map_err(|e| e.diags.iter().map(|d| d.detail.clone()).collect())
+    }
+
+    #[test]
+    fn the_state_is_where_the_backend_says_and_else_where_everybody_expects_it() {
+        let none = [("a.tf", "resource \"aws_cloudfront_x\" \"cloud\" {}\n")];
+        assert_eq!(place("", &none).unwrap(), "terraform.tfstate");
+        let dev = "terraform.tfstate.d/dev/terraform.tfstate";
+        assert_eq!(place("dev", &none).unwrap(), dev);
+        let said = [(
+            "b.tf",
+            "variable \"d\" { default = \"st\" }\nterraform {\n  backend \"local\" {\n    path = \"${var.d}/x.tfstate\"\n    workspace_dir = \"ws\"\n  }\n}\n",
+        )];
+        assert_eq!(place("", &said).unwrap(), "st/x.tfstate");
+        assert_eq!(place("dev", &said).unwrap(), "ws/dev/terraform.tfstate");
+        let by_workspace = [(
+            "b.tf",
+            "terraform {\n  backend local { path = \"${terraform.workspace}.tfstate\" }\n}\n",
+        )];
+        assert_eq!(place("", &by_workspace).unwrap(), "default.tfstate");
+    }
+
+    #[test]
+    fn what_is_no_place_is_refused_by_name() {
+        let odd = [(
+            "b.tf",
+            "terraform {\n  backend \"local\" { file = \"x\" }\n}\n",
+        )];
+        assert!(
+            place("", &odd)
+                .unwrap_err()
+                .contains("no argument \"file\"")
+        );
+        let consul = [("b.tf", "terraform {\n  backend \"consul\" {}\n}\n")];
+        assert!(place("", &consul).unwrap_err().contains("\"consul\""));
+        let cloud = [("b.tf", "terraform {\n  cloud {}\n}\n")];
+        assert!(place("", &cloud).unwrap_err().contains("has a cloud block"));
+    }
+
+    #[test]
+    fn the_selected_workspace_is_of_the_environment_or_of_the_data_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let with = |variables: &'static [(&str, &str)]| {
+            selected(dir.path(), |name| {
+                let found = variables.iter().find(|(n, _)| *n == name);
+                found.map(|(_, value)| value.into())
+            })
+        };
+        assert_eq!(with(&[]).unwrap(), "");
+        std::fs::create_dir(dir.path().join(".terraform")).unwrap();
+        std::fs::write(dir.path().join(".terraform/environment"), "dev\n").unwrap();
+        assert_eq!(with(&[]).unwrap(), "dev");
+        assert_eq!(with(&[("TF_WORKSPACE", "default")]).unwrap(), "");
+        assert_eq!(with(&[("TF_WORKSPACE", "a.b")]).unwrap(), "a.b");
+        assert_eq!(with(&[("TF_DATA_DIR", "elsewhere")]).unwrap(), "");
+        for bad in [&[("TF_WORKSPACE", "..")], &[("TF_WORKSPACE", "a/b")]] {
+            assert!(with(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! The backend's part of `init`: what the configuration says and what is said beside it, recorded in
+//! the directory, and the states brought from where they were.
+
+use super::agreed::is_used;
+use super::home::{self, Unlocated, Whereabouts, data_dir};
+use super::load::inputs;
+use crate::engine::settings::Access;
+use crate::engine::state::backend::{Record, Settings, SettingsError};
+use crate::engine::state::{HomeError, Place, StateOfRecord, lock_info as info};
+use crate::engine::store::Store;
+use crate::engine::words::StageRequest;
+use cty::Value;
+use lang::config::backend_of;
+use lang::source::SourceMap;
+use std::path::{Path, PathBuf};
+
+/// What is said beside the configuration.
+#[derive(Debug, Clone, Default)]
+pub struct InitBackend {
+    /// `-backend-config=…` in order: `NAME=TEXT`, or a file with arguments.
+    pub config: Vec<String>,
+    /// Goes on with what is at the new place, whatever was at the old one.
+    pub reconfigure: bool,
+    /// Brings the states from the old place to the new one.
+    pub migrate: bool,
+    /// Takes every yes for said.
+    pub force_copy: bool,
+    /// `-backend=false`: the record counts, and nothing is changed.
+    pub without_backend: bool,
+    pub vars: Vec<(String, String)>,
+    pub var_files: Vec<PathBuf>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Initialized {
+    /// The type of the backend; `None` where there is none.
+    pub backend: Option<String>,
+    /// What was done, in words.
+    pub told: Vec<String>,
+}
+
+/// Why it came to nothing.
+#[derive(thiserror::Error)]
+pub enum InitError {
+    #[error("the configuration cannot be read")]
+    Configuration(Unlocated),
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error("{0}")]
+    Refused(String),
+    /// There are states to bring over, and nobody has said yes: ask, and call again with
+    /// `force_copy`.
+    #[error(
+        "there is a state in {from}, and the backend is {to} now; -migrate-state with -force-copy brings it there, -reconfigure leaves it"
+    )]
+    Ask { from: String, to: String },
+}
+
+impl std::fmt::Debug for InitError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+/// Initializes the backend of a directory.
+///
+/// # Errors
+/// What is said does not fit, a place cannot be reached, or there is something to ask.
+pub async fn init_backend(
+    dir: &Path,
+    named: &str,
+    options: &InitBackend,
+) -> Result<Initialized, InitError> {
+    let data = data_dir(dir);
+    let recorded = Record::read(&data)?;
+    if options.without_backend {
+        let backend = recorded.map(|record| record.kind);
+        return Ok(Initialized {
+            backend,
+            ..Initialized::default()
+        });
+    }
+    let (written, merged) = said(dir, named, options)?;
+    let before = match &recorded {
+        Some(record) if !options.reconfigure => {
+            Some(Settings::recorded(&record.kind, &record.config)?)
+        }
+        _ => None,
+    };
+    let kind = merged.as_ref().map(|settings| settings.kind().to_owned());
+    let record = merged
+        .as_ref()
+        .zip(written.as_ref())
+        .map(|(merged, written)| Record::of(merged, written.hash()));
+    let mut done = Initialized {
+        backend: kind,
+        told: Vec::new(),
+    };
+    if recorded.is_some() && before == merged && record.is_some() {
+        // The block alone may be written otherwise.
+        Record::write(record.as_ref(), &data)?;
+        return Ok(done);
+    }
+    let local = || Settings::new("local");
+    let (from, to) = (
+        before.clone().map_or_else(local, Ok)?,
+        merged.clone().map_or_else(local, Ok)?,
+    );
+    if let Some(before) = &before
+        && !options.migrate
+        && !options.reconfigure
+    {
+        return Err(InitError::Refused(format!(
+            "the backend configuration changed, from {} to {}: -migrate-state brings the states there, -reconfigure goes on with what is there",
+            before.kind(),
+            to.kind()
+        )));
+    }
+    if !options.reconfigure && from != to {
+        let moving = Moving {
+            dir,
+            from: &from,
+            to: &to,
+            implicit: before.is_none(),
+        };
+        done.told = moving.bring(named, options.force_copy).await?;
+    }
+    match record {
+        Some(record) => {
+            to.open(dir)?;
+            Record::write(Some(&record), &data)?;
+            done.told
+                .push(format!("the backend {:?} is recorded", to.kind()));
+        }
+        // A record that says that there is none is kept only where there was one.
+        None if recorded.is_some() => Record::write(None, &data)?,
+        None => {}
+    }
+    Ok(done)
+}
+
+/// The block as it is written, and with what was said beside it.
+fn said(
+    dir: &Path,
+    named: &str,
+    options: &InitBackend,
+) -> Result<(Option<Settings>, Option<Settings>), InitError> {
+    let sources = SourceMap::new();
+    let request = StageRequest::with_variables(&options.vars, &options.var_files);
+    let (backend, _, mut diags) = backend_of(dir, &sources, &inputs(&request, named));
+    let written = backend
+        .as_ref()
+        .and_then(|backend| home::settings(backend, &mut diags));
+    if diags.has_errors() {
+        return Err(InitError::Configuration(Unlocated {
+            sources,
+            diags,
+            refused: None,
+        }));
+    }
+    let Some(written) = written else {
+        if options.config.is_empty() {
+            return Ok((None, None));
+        }
+        return Err(InitError::Refused(
+            "-backend-config is given, and the configuration has no backend block; write one, `backend \"s3\" {}`".to_owned(),
+        ));
+    };
+    let mut merged = written.clone();
+    for one in &options.config {
+        beside(dir, one, &mut merged)?;
+    }
+    Ok((Some(written), Some(merged)))
+}
+
+/// Takes in one `-backend-config`.
+fn beside(dir: &Path, text: &str, settings: &mut Settings) -> Result<(), InitError> {
+    if let Some((name, value)) = text.split_once('=')
+        && !dir.join(text).is_file()
+    {
+        settings.set(name.trim(), &Value::string(value))?;
+        return Ok(());
+    }
+    let sources = SourceMap::new();
+    let (values, diags) = lang::config::read_tfvars(&dir.join(text), &sources);
+    if diags.has_errors() {
+        return Err(InitError::Configuration(Unlocated {
+            sources,
+            diags,
+            refused: None,
+        }));
+    }
+    for (name, value) in values {
+        settings.set(&name, &value)?;
+    }
+    Ok(())
+}
+
+/// States on their way from one backend to another.
+struct Moving<'a> {
+    dir: &'a Path,
+    from: &'a Settings,
+    to: &'a Settings,
+    /// Whether the old place was nobody's choice: its files are emptied then.
+    implicit: bool,
+}
+
+impl Moving<'_> {
+    /// Brings every workspace's state over.
+    async fn bring(&self, named: &str, yes: bool) -> Result<Vec<String>, InitError> {
+        let (old, new) = (self.from.open(self.dir)?, self.to.open(self.dir)?);
+        let mut names = vec![String::new()];
+        names.extend(old.workspaces().await?);
+        let mut todo = Vec::new();
+        for name in names {
+            let from = old.home(&name)?;
+            let text = from.read().await?;
+            let store = home::store_dir(self.dir, &name);
+            // What the record alone has is brought home on the way.
+            let on_record = store.join(".flightdeck").join("flightdeck.db").is_file();
+            if is_used(&text) || (on_record && !text.is_empty()) {
+                todo.push((name, from.place(), on_record));
+            }
+        }
+        if todo.is_empty() {
+            return Ok(Vec::new());
+        }
+        if !yes {
+            let to = new
+                .home(named)
+                .map_or_else(|_| self.to.kind().to_owned(), |home| home.place());
+            return Err(InitError::Ask {
+                from: todo[0].1.clone(),
+                to,
+            });
+        }
+        let mut told = Vec::new();
+        for (name, _, on_record) in todo {
+            told.push(self.bring_one(&name, on_record).await?);
+        }
+        Ok(told)
+    }
+
+    async fn bring_one(&self, name: &str, on_record: bool) -> Result<String, InitError> {
+        let Whereabouts { encryption, .. } = home::of(self.dir, name, &StageRequest::default())
+            .unwrap_or_else(|_| home::unsaid(name));
+        let (from, to) = (
+            self.from.open(self.dir)?.home(name)?,
+            self.to.open(self.dir)?.home(name)?,
+        );
+        if on_record {
+            let store = Store::open(&home::store_dir(self.dir, name), Access::ReadWrite)
+                .map_err(HomeError::from)?;
+            let old = home::placed(self.from.clone(), name);
+            let state = StateOfRecord::of(self.dir, &store, old, encryption);
+            let new = home::placed(self.to.clone(), name);
+            state
+                .bring_over(new, info("migration source state"))
+                .await?;
+        } else {
+            from.lock(info("migration source state")).await?;
+            let copied = copy(&*from, &*to).await;
+            let unlocked = from.unlock().await;
+            copied.and(unlocked)?;
+        }
+        if self.implicit
+            && let Place::File(file) = home::placed(self.from.clone(), name)
+            && self.to.kind() != "local"
+        {
+            emptied(&self.dir.join(file))?;
+        }
+        let what = if name.is_empty() {
+            "the state".to_owned()
+        } else {
+            format!("the state of the workspace {name}")
+        };
+        Ok(format!(
+            "{what} was brought from {} to {}",
+            from.place(),
+            to.place()
+        ))
+    }
+}
+
+/// Copies a state to where there is none, or the same.
+async fn copy(
+    from: &dyn crate::engine::state::Home,
+    to: &dyn crate::engine::state::Home,
+) -> Result<(), HomeError> {
+    to.lock(info("migration destination state")).await?;
+    let copied = async {
+        let text = from.read().await?;
+        let there = to.read().await?;
+        if is_used(&there) && there != text {
+            return Err(HomeError::Refused(format!(
+                "there is another state in {} already; nothing was brought there",
+                to.place()
+            )));
+        }
+        to.write(crate::engine::state::respelt(&text, to.spelling()))
+            .await
+    };
+    let copied = copied.await;
+    let unlocked = to.unlock().await;
+    copied.and(unlocked)
+}
+
+/// What is left of a file that was nobody's choice: `.backup` has what was in it.
+fn emptied(file: &Path) -> Result<(), HomeError> {
+    let mut backup = file.as_os_str().to_owned();
+    backup.push(".backup");
+    let kept = std::fs::copy(file, &backup).and_then(|_| {
+        let file = std::fs::OpenOptions::new().write(true).open(file)?;
+        file.set_len(0)?;
+        file.sync_all()
+    });
+    kept.map_err(|e| HomeError::Refused(format!("{} cannot be emptied: {e}", file.display())))
+}
+
+#[cfg(test)]
+#[path = "initialize_tests.rs"]
+mod tests;

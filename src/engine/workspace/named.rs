@@ -1,0 +1,221 @@
+//! The workspaces of a directory by their names, in whatever backend they are: list, make, take away,
+//! select; and a lock that somebody left. None of it needs a running engine.
+
+use super::home::{self, data_dir};
+use super::initialize::InitError;
+use crate::engine::settings::Access;
+use crate::engine::state::backend::{Backend, Record, Settings};
+use crate::engine::state::{HomeError, lock_info as info};
+use crate::engine::store::Store;
+use crate::engine::store::model::{HomeRecord, State};
+use crate::engine::words::StageRequest;
+use std::path::Path;
+use std::sync::Arc;
+
+/// How the default workspace is called.
+pub const DEFAULT: &str = "default";
+
+/// Where the states of a directory's workspaces are.
+async fn backend(dir: &Path, request: &StageRequest) -> Result<Arc<dyn Backend>, InitError> {
+    // Which one is selected makes no difference to where they are.
+    let found = home::of(dir, "", request).map_err(InitError::Configuration)?;
+    if let Some((record, _)) = found.record {
+        Record::write(Some(&record), &data_dir(dir))?;
+    }
+    let settings = match found.settings {
+        Some(settings) => settings,
+        None => Settings::new("local")?,
+    };
+    Ok(settings.open(dir)?)
+}
+
+/// The name as backends have it: that of the default one is empty.
+fn inner(name: &str) -> &str {
+    if name == DEFAULT { "" } else { name }
+}
+
+/// The names, the default one first.
+///
+/// # Errors
+/// It is not known where they are, or they cannot be told.
+pub async fn list(dir: &Path, request: &StageRequest) -> Result<Vec<String>, InitError> {
+    let mut names = vec![DEFAULT.to_owned()];
+    names.extend(backend(dir, request).await?.workspaces().await?);
+    Ok(names)
+}
+
+/// Whether there is a workspace of this name.
+///
+/// # Errors
+/// As [`list`].
+pub async fn exists(dir: &Path, name: &str, request: &StageRequest) -> Result<bool, InitError> {
+    Ok(list(dir, request).await?.iter().any(|one| one == name))
+}
+
+/// Makes a workspace. It is not selected with that.
+///
+/// # Errors
+/// It is there already, its name is none, or its backend does not take it.
+pub async fn create(dir: &Path, name: &str, request: &StageRequest) -> Result<(), InitError> {
+    home::checked(name, "what was given").map_err(|e| InitError::Refused(e.to_string()))?;
+    if exists(dir, name, request).await? {
+        return Err(InitError::Refused(format!(
+            "there is a workspace {name:?} already"
+        )));
+    }
+    let backend = backend(dir, request).await?;
+    Ok(backend.create(inner(name), info("workspace-new")).await?)
+}
+
+/// Takes a workspace away, with its state. One with objects only where `force` says so: they stay in
+/// the world, and nobody knows of them any more. Its history here stays.
+///
+/// # Errors
+/// It is the one that is selected or the default one, it is not there, or it has objects.
+pub async fn delete(
+    dir: &Path,
+    name: &str,
+    force: bool,
+    request: &StageRequest,
+) -> Result<(), InitError> {
+    let refuse = |why: String| Err(InitError::Refused(why));
+    let selected = home::selected(dir, |name| std::env::var_os(name))
+        .map_err(|e| InitError::Refused(e.to_string()))?;
+    if inner(name).is_empty() {
+        return refuse("the default workspace cannot be deleted".to_owned());
+    }
+    if name == selected {
+        return refuse(format!(
+            "the workspace {name:?} is selected; select another one first"
+        ));
+    }
+    if !exists(dir, name, request).await? {
+        return refuse(format!("there is no workspace {name:?}"));
+    }
+    let backend = backend(dir, request).await?;
+    let text = backend.home(name)?.read().await?;
+    if !force && has_objects(&text) {
+        return refuse(format!(
+            "the workspace {name:?} has objects; destroy them first. With -force they stay in the world, and nobody knows of them any more"
+        ));
+    }
+    backend.delete(name, info("state-replace-provider")).await?;
+    forget(dir, name).await
+}
+
+/// What is on record of it is of no state any more: one that is made under this name begins anew.
+async fn forget(dir: &Path, name: &str) -> Result<(), InitError> {
+    let folder = home::store_dir(dir, name);
+    if !folder.join(".flightdeck").is_dir() {
+        return Ok(());
+    }
+    let opened = tokio::task::spawn_blocking(move || Store::open(&folder, Access::ReadWrite));
+    let store = opened
+        .await
+        .map_err(|e| HomeError::Task(Arc::new(e)))?
+        .map_err(HomeError::from)?;
+    let forgotten = store.take_over(State::default(), HomeRecord::default());
+    Ok(forgotten.await.map_err(HomeError::from)?)
+}
+
+fn has_objects(text: &[u8]) -> bool {
+    match statefile::StateFile::read(text) {
+        Ok(Some(state)) => state.resources.iter().any(|r| !r.instances.is_empty()),
+        Ok(None) => false,
+        // What cannot be read may have some.
+        Err(_) => true,
+    }
+}
+
+/// Selects a workspace, for every program that works in this directory.
+///
+/// # Errors
+/// Its name is none, or the selection cannot be written.
+pub fn select(dir: &Path, name: &str) -> Result<(), InitError> {
+    home::checked(name, "what was given").map_err(|e| InitError::Refused(e.to_string()))?;
+    let data = data_dir(dir);
+    let file = data.join("environment");
+    let written = std::fs::create_dir_all(&data).and_then(|()| std::fs::write(&file, name));
+    written.map_err(|e| InitError::Refused(format!("{} cannot be written: {e}", file.display())))
+}
+
+/// Takes the lock of this id on the state of a workspace away from whoever has it.
+///
+/// # Errors
+/// It is not locked, the lock has another id, or the backend cannot do that.
+pub async fn force_unlock(
+    dir: &Path,
+    named: &str,
+    id: &str,
+    request: &StageRequest,
+) -> Result<(), InitError> {
+    let home = backend(dir, request).await?.home(inner(named))?;
+    Ok(home.force_unlock(id).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+    use super::*;
+    use std::fs;
+
+    fn all() -> StageRequest {
+        StageRequest::default()
+    }
+
+    fn words<T: std::fmt::Debug>(result: Result<T, InitError>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[tokio::test]
+    async fn workspaces_of_files_are_made_listed_selected_and_taken_away() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        assert_eq!(list(dir, &all()).await.unwrap(), ["default"]);
+        for name in ["prod", "dev"] {
+            create(dir, name, &all()).await.unwrap();
+        }
+        assert_eq!(list(dir, &all()).await.unwrap(), ["default", "dev", "prod"]);
+        assert!(dir.join("terraform.tfstate.d/dev").is_dir());
+        for (name, word) in [
+            ("dev", "already"),
+            ("..", "dots alone"),
+            ("a/b", "a name has"),
+        ] {
+            let said = words(create(dir, name, &all()).await);
+            assert!(said.contains(word), "{name}: {said}");
+        }
+        select(dir, "dev").unwrap();
+        let file = fs::read_to_string(dir.join(".terraform/environment")).unwrap();
+        assert_eq!(file, "dev");
+        let state = r#"{"version":4,"terraform_version":"1.12.6","serial":3,"lineage":"l","outputs":{},"resources":[{"mode":"managed","type":"terraform_data","name":"a","provider":"provider[\"terraform.io/builtin/terraform\"]","instances":[{"schema_version":0,"attributes":{"id":"x"},"sensitive_attributes":[]}]}],"check_results":null}"#;
+        let prod = dir.join("terraform.tfstate.d/prod/terraform.tfstate");
+        fs::write(&prod, state).unwrap();
+        for (name, word) in [
+            ("default", "cannot be deleted"),
+            ("dev", "is selected"),
+            ("prod", "has objects"),
+            ("test", "no workspace"),
+        ] {
+            let said = words(delete(dir, name, false, &all()).await);
+            assert!(said.contains(word), "{name}: {said}");
+        }
+        delete(dir, "prod", true, &all()).await.unwrap();
+        assert_eq!(list(dir, &all()).await.unwrap(), ["default", "dev"]);
+        assert!(!prod.exists());
+    }
+
+    #[tokio::test]
+    async fn a_lock_on_a_file_ends_with_its_process_and_cannot_be_taken_away() {
+        let dir = tempfile::tempdir().unwrap();
+        let said = words(force_unlock(dir.path(), "", "1", &all()).await);
+        assert!(said.contains("it is not locked"), "{said}");
+        let settings = Settings::new("local").unwrap();
+        let home = settings.open(dir.path()).unwrap().home("").unwrap();
+        home.lock(info("x")).await.unwrap();
+        let said = words(force_unlock(dir.path(), "", "1", &all()).await);
+        assert!(said.contains("end that one"), "{said}");
+        home.unlock().await.unwrap();
+    }
+}

@@ -1,0 +1,141 @@
+//! A state in a backend, from the command line: on a server of the tests.
+
+use crate::server::{Server, Trouble};
+use crate::support::Workspace;
+
+fn configuration(server: &Server, input: &str) -> String {
+    format!(
+        "terraform {{\n  backend \"http\" {{\n    address = {:?}\n    lock_address = {:?}\n    unlock_address = {:?}\n    retry_max = 0\n  }}\n}}\nresource \"terraform_data\" \"a\" {{ input = {input:?} }}\noutput \"o\" {{ value = terraform_data.a.output }}\n",
+        server.url("/s"),
+        server.url("/s"),
+        server.url("/s"),
+    )
+}
+
+fn text(server: &Server) -> String {
+    String::from_utf8(server.state().unwrap_or_default()).unwrap()
+}
+
+const HOLDER: &str = r#"{"ID":"7-8","Operation":"OperationTypeApply","Info":"","Who":"root@vm","Version":"1.12.6","Created":"2026-11-21T23:17:44.10290803Z","Path":""}"#;
+
+#[test]
+fn a_deploy_is_kept_behind_the_address_and_the_directory_is_initialized_with_that() {
+    let server = Server::start();
+    let w = Workspace::new(&[("main.tf", configuration(&server, "one").as_str())]);
+    let run = w.run(&["deploy", "--auto-approve"]).expect(0);
+    assert!(
+        run.stderr
+            .contains("initialized for the backend \"http\" now"),
+        "{run:?}"
+    );
+    let state = text(&server);
+    assert!(state.contains("\"one\""), "{state}");
+    assert_eq!(server.lock(), None);
+    assert!(!w.path().join("terraform.tfstate").exists());
+    let record = w.read(".terraform/terraform.tfstate");
+    assert!(record.contains("\"type\": \"http\""), "{record}");
+    let run = w.run(&["stage"]).expect(0);
+    assert!(run.stdout.contains("no changes"), "{run:?}");
+    assert!(!run.stderr.contains("initialized"), "once: {run:?}");
+    // Another address is another place, and nothing is done unasked.
+    let other = configuration(&server, "one").replace("/s\"", "/t\"");
+    w.write("main.tf", &other);
+    let run = w.run(&["stage"]).expect(1);
+    assert!(
+        run.stderr.contains("was changed since this directory"),
+        "{run:?}"
+    );
+    assert!(
+        w.run(&["state", "list"])
+            .expect(1)
+            .stderr
+            .contains("was changed since")
+    );
+}
+
+#[test]
+fn a_lock_of_another_program_ends_a_command_with_4_unless_it_waits() {
+    let server = Server::start();
+    let w = Workspace::new(&[("main.tf", configuration(&server, "one").as_str())]);
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    server.set_lock(HOLDER);
+    let run = w.run(&["stage"]).expect(4);
+    for part in ["root@vm", "version 1.12.6", "since 2026-11-21", "lock 7-8"] {
+        assert!(run.stderr.contains(part), "{part}: {run:?}");
+    }
+    // It is given back once it was asked for twice.
+    std::thread::scope(|scope| {
+        let asked = server.methods().len();
+        let waiting = scope.spawn(|| w.run(&["stage", "--lock-timeout", "10m"]));
+        while server.methods().len() < asked + 2 {
+            std::thread::yield_now();
+        }
+        server.unlock();
+        let run = waiting.join().unwrap().expect(0);
+        assert!(run.stderr.contains("waiting up to"), "{run:?}");
+    });
+    let run = w.run(&["stage", "--lock-timeout", "soon"]).expect(1);
+    assert!(run.stderr.contains("that is no duration"), "{run:?}");
+}
+
+#[test]
+fn what_a_server_does_not_take_is_on_record_and_is_there_after_the_next_command() {
+    let server = Server::start();
+    let w = Workspace::new(&[("main.tf", configuration(&server, "one").as_str())]);
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let before = text(&server);
+    w.write("main.tf", &configuration(&server, "two"));
+    // Between the lock and the write the server has enough of it.
+    server.trouble("POST", &[Trouble::Code(403); 8]);
+    let run = w.run(&["deploy", "--auto-approve"]).expect(5);
+    assert!(run.stderr.contains("forbids it (code 403)"), "{run:?}");
+    assert!(run.stderr.contains("on record"), "{run:?}");
+    assert_eq!(text(&server), before);
+    assert_eq!(server.lock(), None, "the lock is given back all the same");
+    server.at_ease();
+    let run = w.run(&["stage"]).expect(0);
+    assert!(
+        run.stderr.contains("had not been written to http://"),
+        "{run:?}"
+    );
+    assert!(run.stdout.contains("no changes"), "{run:?}");
+    assert!(text(&server).contains("\"two\""));
+}
+
+#[test]
+fn outputs_of_another_state_are_read_from_its_backend() {
+    let server = Server::start();
+    let up = Workspace::new(&[("main.tf", configuration(&server, "one").as_str())]);
+    up.run(&["deploy", "--auto-approve"]).expect(0);
+    let down = format!(
+        "data \"terraform_remote_state\" \"up\" {{\n  backend = \"http\"\n  config  = {{ address = {:?} }}\n}}\noutput \"got\" {{ value = data.terraform_remote_state.up.outputs.o }}\n",
+        server.url("/s")
+    );
+    let w = Workspace::new(&[("main.tf", down.as_str())]);
+    let run = w.run(&["stage"]).expect(0);
+    assert!(run.stdout.contains("+ output got = \"one\""), "{run:?}");
+    server.trouble("GET", &[Trouble::Code(403)]);
+    let run = w.run(&["stage"]).expect(1);
+    assert!(run.stderr.contains("forbids it (code 403)"), "{run:?}");
+}
+
+#[test]
+fn after_a_kill_the_next_command_takes_the_lock_over_and_brings_home_what_was_known() {
+    let server = Server::start();
+    let slow = "resource \"terraform_data\" \"b\" {\n  input = terraform_data.a.output\n  provisioner \"local-exec\" {\n    command = \"touch begun; sleep 900\"\n  }\n}\n";
+    let text_of = configuration(&server, "one") + slow;
+    let w = Workspace::new(&[("main.tf", text_of.as_str())]);
+    let mut deploy = w.command(&["deploy", "--auto-approve"]).spawn().unwrap();
+    let begun = w.path().join("begun");
+    while !begun.exists() {
+        assert!(deploy.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::yield_now();
+    }
+    deploy.kill().unwrap();
+    deploy.wait().unwrap();
+    assert!(server.lock().is_some(), "the lock is there still");
+    let run = w.run(&["stage"]);
+    assert!(run.stderr.contains("that process is gone"), "{run:?}");
+    assert!(text(&server).contains("\"name\":\"a\""), "{run:?}");
+    assert_eq!(server.lock(), None);
+}

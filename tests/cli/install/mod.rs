@@ -1,0 +1,92 @@
+//! `flightdeck init`, against a registry of the tests, git and archives; and beside `tofu`, where
+//! there is one.
+
+mod modules;
+mod packed;
+mod providers;
+mod registry;
+mod server;
+mod signer;
+mod stopped;
+
+use crate::support::{Run, Workspace};
+use server::Server;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+/// A run of the binary that trusts the certificate of the tests' server, and asks little of
+/// anybody's patience.
+fn run(w: &Workspace, server: &Server, args: &[&str]) -> Run {
+    run_with(w, server, args, &[])
+}
+
+fn run_with(w: &Workspace, server: &Server, args: &[&str], variables: &[(&str, &str)]) -> Run {
+    let output = w
+        .command(args)
+        .env("SSL_CERT_FILE", server.certificate())
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let run = Run {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    };
+    assert!(!run.stderr.contains("panicked"), "{args:?}: {run:#?}");
+    run
+}
+
+/// `tofu` in a workspace, where the environment names one; else the test says that it is skipped.
+pub(crate) fn tofu(test: &str) -> Option<OsString> {
+    let tofu = std::env::var_os("FLIGHTDECK_TOFU");
+    if tofu.is_none() {
+        println!("skipped: {test}: FLIGHTDECK_TOFU names no tofu");
+    }
+    tofu
+}
+
+/// Runs it as the binary of the tests is run.
+pub(crate) fn run_tofu(
+    tofu: &OsString,
+    w: &Workspace,
+    server: Option<&Server>,
+    args: &[&str],
+) -> Run {
+    let ours = w.command(&[] as &[&str]);
+    let mut command = Command::new(tofu);
+    command
+        .args(args)
+        .current_dir(w.path())
+        .env("TF_CLI_CONFIG_FILE", "/dev/null");
+    for (name, value) in ours.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None if name == "TF_CLI_CONFIG_FILE" => &mut command,
+            None => command.env_remove(name),
+        };
+    }
+    if let Some(server) = server {
+        command.env("SSL_CERT_FILE", server.certificate());
+    }
+    let output = command.output().unwrap();
+    Run {
+        code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// `git` in a directory, with nobody's configuration.
+pub(crate) fn git(dir: &Path, args: &[&str]) {
+    let done = Command::new("git")
+        .args(["-c", "user.name=test", "-c", "user.email=test@example.com"])
+        .args(["-c", "protocol.file.allow=always"])
+        .args(args)
+        .current_dir(dir)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "git {args:?}: {done:?}");
+}

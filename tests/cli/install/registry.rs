@@ -1,0 +1,162 @@
+//! A registry and a mirror of the tests, with packages of the provider that misbehaves only where it
+//! is asked to.
+
+use super::server::{Reply, Server};
+use super::signer::Signer;
+use base64::Engine as _;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use std::io::Write as _;
+
+/// This machine, as packages are named.
+pub(crate) fn platform() -> String {
+    let arch = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    format!("linux_{arch}")
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect()
+}
+
+/// A package: one executable that serves the bundled provider `lab`.
+pub(crate) fn package(version: &str) -> Vec<u8> {
+    let name = format!("terraform-provider-lab_v{version}");
+    let script = script();
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let mut zip = zip::ZipWriter::new(&mut bytes);
+    let options = zip::write::SimpleFileOptions::default()
+        .compression_method(zip::CompressionMethod::Deflated)
+        .unix_permissions(0o755);
+    zip.start_file(name, options).unwrap();
+    zip.write_all(script.as_bytes()).unwrap();
+    zip.start_file("LICENSE", options.unix_permissions(0o644))
+        .unwrap();
+    zip.write_all(format!("version {version}\n").as_bytes())
+        .unwrap();
+    zip.finish().unwrap();
+    bytes.into_inner()
+}
+
+fn script() -> String {
+    format!(
+        "#!/bin/sh\nexec {} plugin serve lab\n",
+        env!("CARGO_BIN_EXE_flightdeck")
+    )
+}
+
+/// The `h1:` hash of a package of that version, worked out by hand.
+pub(crate) fn h1(version: &str) -> String {
+    let license = format!("version {version}\n");
+    let lines = format!(
+        "{}  LICENSE\n{}  terraform-provider-lab_v{version}\n",
+        hex(license.as_bytes()),
+        hex(script().as_bytes())
+    );
+    let digest = Sha256::digest(lines.as_bytes());
+    format!(
+        "h1:{}",
+        base64::engine::general_purpose::STANDARD.encode(digest)
+    )
+}
+
+/// Where a registry has one version.
+pub(crate) fn download(version: &str) -> String {
+    let platform = platform();
+    let (os, arch) = platform.split_once('_').unwrap();
+    format!("/providers/acme/lab/{version}/download/{os}/{arch}")
+}
+
+pub(crate) fn archive(version: &str) -> String {
+    format!(
+        "/packages/terraform-provider-lab_{version}_{}.zip",
+        platform()
+    )
+}
+
+/// The sum of a package for a machine that nobody has.
+pub(crate) fn other_sum(version: &str) -> String {
+    hex(format!("other {version}").as_bytes())
+}
+
+/// What the registry says of a version's package.
+pub(crate) fn said(version: &str, key: &str) -> Value {
+    let platform = platform();
+    let (os, arch) = platform.split_once('_').unwrap();
+    json!({
+        "protocols": ["5.0", "6.0"], "os": os, "arch": arch,
+        "filename": format!("terraform-provider-lab_{version}_{platform}.zip"),
+        "download_url": archive(version),
+        "shasum": hex(&package(version)),
+        "shasums_url": format!("/packages/{version}/SHA256SUMS"),
+        "shasums_signature_url": format!("/packages/{version}/SHA256SUMS.sig"),
+        "signing_keys": { "gpg_public_keys": [{ "key_id": "X", "ascii_armor": key }] },
+    })
+}
+
+/// A registry that has `acme/lab` in these versions, signed.
+pub(crate) fn registry(server: &Server, signer: &Signer, versions: &[&str]) {
+    server.answer(
+        "/.well-known/terraform.json",
+        Reply::json(&json!({ "providers.v1": "/providers/" })),
+    );
+    let listed: Vec<Value> = versions
+        .iter()
+        .map(|v| json!({ "version": v, "protocols": ["5.0", "6.0"], "platforms": [] }))
+        .collect();
+    server.answer(
+        "/providers/acme/lab/versions",
+        Reply::json(&json!({ "versions": listed })),
+    );
+    for version in versions {
+        let bytes = package(version);
+        let sums = format!(
+            "{}  terraform-provider-lab_{version}_{}.zip\n{}  terraform-provider-lab_{version}_plan9_mips.zip\n",
+            hex(&bytes),
+            platform(),
+            other_sum(version)
+        );
+        server.answer(
+            &download(version),
+            Reply::json(&said(version, &signer.armored())),
+        );
+        server.answer(&archive(version), Reply::bytes(bytes));
+        let signature = signer.sign(sums.as_bytes());
+        server.answer(
+            &format!("/packages/{version}/SHA256SUMS"),
+            Reply::bytes(sums),
+        );
+        server.answer(
+            &format!("/packages/{version}/SHA256SUMS.sig"),
+            Reply::bytes(signature),
+        );
+    }
+}
+
+/// A mirror under `/mirror/` that has a provider of a host that is not there.
+pub(crate) fn mirror(server: &Server, host: &str, versions: &[&str]) {
+    let base = format!("/mirror/{host}/acme/lab");
+    let listed: Value = versions
+        .iter()
+        .map(|v| ((*v).to_owned(), json!({})))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    server.answer(
+        &format!("{base}/index.json"),
+        Reply::json(&json!({ "versions": listed })),
+    );
+    for version in versions {
+        let archives = json!({ platform(): { "url": "../../../../packages/mirrored.zip", "hashes": [h1(version)] } });
+        server.answer(
+            &format!("{base}/{version}.json"),
+            Reply::json(&json!({ "archives": archives })),
+        );
+        server.answer("/packages/mirrored.zip", Reply::bytes(package(version)));
+    }
+}

@@ -1,0 +1,90 @@
+//! States that name a provider on another default host than where it is installed: those that
+//! Terraform wrote, in a directory that OpenTofu has been initialized in, and the other way round.
+
+use crate::support::Workspace;
+use std::os::unix::fs::PermissionsExt;
+
+const WITH_LAB: &str = "terraform {\n  required_providers {\n    lab = { source = \"acme/lab\" }\n  }\n}\nprovider \"lab\" {\n  file = \"lab.json\"\n}\n";
+const THING: &str = "resource \"lab_thing\" \"a\" { name = \"a\" }\n";
+
+/// With the provider in the user's own folder, as a package of registry.opentofu.org.
+fn workspace() -> Workspace {
+    let w = Workspace::new(&[("main.tf", &format!("{WITH_LAB}{THING}"))]);
+    let arch = if cfg!(target_arch = "aarch64") {
+        "arm64"
+    } else {
+        "amd64"
+    };
+    let name = format!(
+        "../.terraform.d/plugins/registry.opentofu.org/acme/lab/1.0.0/linux_{arch}/terraform-provider-lab_v1.0.0"
+    );
+    let program = env!("CARGO_BIN_EXE_flightdeck");
+    w.write(
+        &name,
+        &format!("#!/bin/sh\nexec {program} plugin serve lab\n"),
+    );
+    let path = w.path().join(name);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    w
+}
+
+/// Makes the state one that Terraform wrote, which flightdeck has not seen.
+fn as_terraform_wrote_it(w: &Workspace) {
+    let state = w.read("terraform.tfstate");
+    assert!(state.contains("registry.opentofu.org/acme/lab"), "{state}");
+    let state = state.replace("registry.opentofu.org", "registry.terraform.io");
+    w.write("terraform.tfstate", &state);
+    std::fs::remove_dir_all(w.path().join(".flightdeck")).unwrap();
+}
+
+fn serial(w: &Workspace) -> i64 {
+    let state: serde_json::Value = serde_json::from_str(&w.read("terraform.tfstate")).unwrap();
+    state["serial"].as_i64().unwrap()
+}
+
+#[test]
+fn a_state_of_another_default_host_is_gone_on_with_and_written_as_the_provider_was_found() {
+    let w = workspace();
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    as_terraform_wrote_it(&w);
+    let before = serial(&w);
+    w.run(&["stage", "--detailed-exitcode"]).expect(0);
+    assert!(
+        w.read("terraform.tfstate")
+            .contains("registry.terraform.io/acme/lab")
+    );
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let state = w.read("terraform.tfstate");
+    assert!(state.contains("registry.opentofu.org/acme/lab"), "{state}");
+    assert!(!state.contains("registry.terraform.io"), "{state}");
+    assert_eq!(serial(&w), before + 1);
+}
+
+#[test]
+fn what_only_such_a_state_has_is_destroyed_by_the_provider_that_is_there() {
+    let w = workspace();
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    as_terraform_wrote_it(&w);
+    w.write("main.tf", WITH_LAB);
+    let run = w.run(&["deploy", "--auto-approve", "--json"]).expect(0);
+    assert_eq!(run.result()["operations"]["done"], 1);
+    assert!(w.read("terraform.tfstate").contains("\"resources\": []"));
+}
+
+#[test]
+fn a_lock_file_of_the_other_default_host_still_says_which_version() {
+    let w = workspace();
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    as_terraform_wrote_it(&w);
+    let lock = |version: &str| {
+        let text = format!(
+            "provider \"registry.terraform.io/acme/lab\" {{\n  version = \"{version}\"\n  hashes = [\n    \"h1:Gr4JsR1TRRZSsdWPAR3mdYrTTZb8x1pmJyv3yJDcb5Q=\",\n  ]\n}}\n"
+        );
+        w.write(".terraform.lock.hcl", &text);
+    };
+    lock("1.0.0");
+    w.run(&["stage"]).expect(0);
+    lock("2.0.0");
+    let run = w.run(&["stage"]).expect(3);
+    assert!(run.stderr.contains("the lock file has 2.0.0"), "{run:?}");
+}

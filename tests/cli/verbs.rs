@@ -1,0 +1,164 @@
+//! The words that scripts for comparable tools have: plans in files, outputs, the state as a
+//! document, flags with one dash.
+
+use crate::support::{Workspace, mode};
+use serde_json::{Value, json};
+
+const MAIN: &str = r#"
+variable "word" { default = "one" }
+resource "terraform_data" "a" { input = var.word }
+resource "terraform_data" "b" { input = terraform_data.a.output }
+output "word" { value = terraform_data.a.output }
+output "hidden" {
+  value     = "hush"
+  sensitive = true
+}
+output "many" { value = toset(["b<", "a"]) }
+output "parts" { value = { number = 1.50, list = [true, null], text = "l1\nl2" } }
+"#;
+
+fn deployed() -> Workspace {
+    let w = Workspace::new(&[("main.tf", MAIN)]);
+    w.run(&["apply", "-auto-approve"]).expect(0);
+    w
+}
+
+#[test]
+fn a_plan_goes_to_a_file_and_from_there_into_a_deploy() {
+    let w = Workspace::new(&[("main.tf", MAIN)]);
+    let plan = ["plan", "-input=false", "-out=tfplan", "-detailed-exitcode"];
+    let run = w
+        .run(&[&plan[..], &["-var", "word=two"]].concat())
+        .expect(2);
+    assert!(run.stdout.contains("terraform_data.a"), "{run:?}");
+    assert_eq!(mode(&w.path().join("tfplan")), 0o600);
+    // Neither the store nor the configuration is needed to look at it.
+    let elsewhere = Workspace::new(&[("tfplan", &w.read("tfplan"))]);
+    let shown = elsewhere.run(&["show", "-json", "tfplan"]).expect(0).stdout;
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["format_version"], "1.2");
+    assert_eq!(shown["variables"]["word"]["value"], "two");
+    let text = elsewhere.run(&["show", "tfplan"]).expect(0).stdout;
+    assert!(text.contains("terraform_data.b"), "{text}");
+    let run = w.run(&["apply", "-input=false", "tfplan"]).expect(0);
+    assert!(run.stdout.contains("2 done"), "{run:?}");
+    assert_eq!(w.run(&["output", "-raw", "word"]).expect(0).stdout, "two");
+    let run = w.run(&["apply", "tfplan"]).expect(1);
+    assert!(run.stderr.contains("stale"), "{run:?}");
+}
+
+#[test]
+fn a_plans_file_is_applied_by_a_store_that_never_saw_it() {
+    let w = Workspace::new(&[("main.tf", MAIN)]);
+    w.run(&["plan", "-out=tfplan"]).expect(0);
+    std::fs::remove_dir_all(w.path().join(".flightdeck")).unwrap();
+    w.run(&["stage", "--out", "another"]).expect(0);
+    w.run(&["apply", "tfplan"]).expect(0);
+    assert!(w.run(&["history"]).expect(0).stdout.contains("stage #2"));
+}
+
+#[test]
+fn what_is_no_plans_file_is_refused_by_name() {
+    let w = Workspace::new(&[("main.tf", MAIN), ("odd", "{\"format\":\"other\"}")]);
+    for words in [&["show", "odd"][..], &["apply", "odd"], &["show", "none"]] {
+        let run = w.run(words).expect(1);
+        assert!(run.stderr.contains("plan --out"), "{run:?}");
+    }
+}
+
+#[test]
+fn outputs_are_shown_in_the_languages_words_and_as_documents() {
+    let w = deployed();
+    let all = w.run(&["output"]).expect(0).stdout;
+    assert_eq!(
+        all,
+        "hidden = <sensitive>\nmany = toset([\n  \"a\",\n  \"b<\",\n])\nparts = {\n  \"list\" = [\n    true,\n    null,\n  ]\n  \"number\" = 1.5\n  \"text\" = <<-EOT\n  l1\n  l2\n  EOT\n}\nword = \"one\"\n"
+    );
+    assert_eq!(w.run(&["output", "hidden"]).expect(0).stdout, "\"hush\"\n");
+    assert_eq!(
+        w.run(&["output", "-raw", "hidden"]).expect(0).stdout,
+        "hush"
+    );
+    let many = w.run(&["output", "--json", "many"]).expect(0).stdout;
+    assert_eq!(many, "[\"a\",\"b\\u003c\"]\n");
+    let document = w.run(&["output", "-json"]).expect(0).stdout;
+    assert!(
+        document.starts_with("{\n  \"hidden\": {\n    \"sensitive\": true,\n"),
+        "{document}"
+    );
+    let document: Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(
+        document["many"],
+        json!({"sensitive": false, "type": ["set", "string"], "value": ["a", "b<"]})
+    );
+    for (words, why) in [
+        (&["output", "-raw", "many"][..], "--json"),
+        (&["output", "wrod"], "did you mean `word`?"),
+    ] {
+        let run = w.run(words).expect(1);
+        assert!(run.stderr.contains(why), "{run:?}");
+    }
+    let empty = Workspace::new(&[("main.tf", "")]);
+    assert_eq!(
+        empty.run(&["output", "-json", "any"]).expect(0).stdout,
+        "{}\n"
+    );
+}
+
+#[test]
+fn the_state_is_a_document_and_comes_out_as_it_is() {
+    let w = deployed();
+    let shown = w.run(&["show", "-json"]).expect(0).stdout;
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["format_version"], "1.0");
+    let first = &shown["values"]["root_module"]["resources"][0];
+    assert_eq!(
+        (&first["address"], &first["values"]["input"]),
+        (&json!("terraform_data.a"), &json!("one"))
+    );
+    let text = w.run(&["show"]).expect(0).stdout;
+    assert!(
+        text.contains("terraform_data.b") && text.contains("word = \"one\""),
+        "{text}"
+    );
+    let pulled = w.run(&["state", "pull"]).expect(0).stdout;
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    assert_eq!(read(&pulled), read(&w.read("terraform.tfstate")));
+    assert!(
+        pulled.ends_with("}\n\n") && pulled.lines().count() == 2,
+        "{pulled}"
+    );
+    let empty = Workspace::new(&[("main.tf", "")]);
+    assert_eq!(empty.run(&["state", "pull"]).expect(0).stdout, "");
+    assert_eq!(
+        empty.run(&["show", "-json"]).expect(0).stdout,
+        "{\"format_version\":\"1.0\"}\n"
+    );
+}
+
+#[test]
+fn refresh_takes_over_what_changed_without_asking() {
+    let w = deployed();
+    let changed = MAIN.replace("\"hush\"", "\"other\"");
+    w.write("main.tf", &changed);
+    let run = w.run(&["-chdir=.", "refresh", "-json"]).expect(0);
+    assert_eq!(run.result()["command"], "refresh");
+    assert_eq!(
+        w.run(&["output", "-raw", "hidden"]).expect(0).stdout,
+        "other"
+    );
+}
+
+#[test]
+fn by_hand_verbs_stand_by_themselves_too() {
+    let w = deployed();
+    w.run(&["taint", "terraform_data.b"]).expect(0);
+    let run = w.run(&["plan", "-detailed-exitcode"]).expect(2);
+    assert!(run.stdout.contains("1 to replace"), "{run:?}");
+    w.run(&["untaint", "terraform_data.b"]).expect(0);
+    w.run(&["plan", "-detailed-exitcode"]).expect(0);
+    w.run(&["state", "rm", "terraform_data.b"]).expect(0);
+    w.run(&["import", "terraform_data.b", "some-id"]).expect(0);
+    let listed = w.run(&["state", "list"]).expect(0).stdout;
+    assert_eq!(listed, "terraform_data.a\nterraform_data.b\n");
+}
