@@ -11,6 +11,7 @@ use super::pool::{Pool, PoolSettings};
 use super::provider::ProviderSchema;
 use super::provider::dialect::Dialects;
 use super::settings::Settings;
+use super::stage::keep::StageFile;
 use super::state::Place;
 use super::view::View;
 use super::words::*;
@@ -70,6 +71,7 @@ impl Engine {
         });
         let place = (found.place, found.encryption);
         let memory = Memory::open(&settings, place, &bus, &tasks).await?;
+        memory.encrypts_plans(found.plans);
         let memory = Arc::new(memory);
         let history = memory.store().latencies().await?;
         let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), history);
@@ -81,6 +83,7 @@ impl Engine {
             ..PoolSettings::new(&settings.workspace)
         };
         let pool = Pool::new(pool_settings, plugins, calls, Arc::new(bus.clone()));
+        pool.decrypts(found.others);
         let work = Arc::new(Work::new(
             settings.clone(),
             bus.clone(),
@@ -193,11 +196,19 @@ impl Engine {
         Box::pin(self.shared.work.stage_file(stage)).await
     }
 
+    /// The stage in a file's text, which is decrypted as the configuration says.
+    ///
+    /// # Errors
+    /// The text is none of a stage, or is encrypted in another way.
+    pub async fn stage_in_file(&self, text: String) -> Result<StageFile, EngineError> {
+        self.shared.work.opened(text).await
+    }
+
     /// Takes in a stage from a file's text; the answer is its number here, to be deployed by.
     ///
     /// # Errors
     /// The text is none of a stage, or it cannot be kept.
-    pub async fn take_in_stage(&self, text: &str) -> Result<StageId, EngineError> {
+    pub async fn take_in_stage(&self, text: String) -> Result<StageId, EngineError> {
         self.shared.work.take_in_stage(text).await
     }
 

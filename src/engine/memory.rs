@@ -4,15 +4,17 @@
 use super::bus::{Bus, EventSink as _};
 use super::error::EngineError;
 use super::holder::this_process;
+use super::mutex::lock;
 use super::secrets::Secrets;
 use super::settings::{Access, Settings};
-use super::state::{Place, StateOfRecord};
+use super::state::{Ciphers, Place, StateOfRecord};
 use super::store::{Recorder, Store, StoreError, rows, sensitive, version4};
 use super::words::*;
 use super::workspace::home;
 use statefile::encryption::Encryption;
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Mutex;
 use tokio_util::task::TaskTracker;
 
 /// What is remembered of a workspace.
@@ -21,6 +23,7 @@ pub struct Memory {
     state: StateOfRecord,
     recorder: Option<Recorder>,
     secrets: Secrets,
+    plans: Mutex<Ciphers>,
 }
 
 /// The store in `dir`, which is made where it is that of a workspace with a name.
@@ -55,7 +58,18 @@ impl Memory {
             store,
             recorder,
             secrets: bus.secrets(),
+            plans: Mutex::default(),
         })
+    }
+
+    /// How plan files are encrypted, as far as that was said.
+    pub fn plans(&self) -> Ciphers {
+        lock(&self.plans).clone()
+    }
+
+    /// Says how plan files are encrypted.
+    pub fn encrypts_plans(&self, how: Ciphers) {
+        *lock(&self.plans) = how;
     }
 
     /// The store itself.

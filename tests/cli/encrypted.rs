@@ -1,6 +1,7 @@
 //! A state that is encrypted where it lives, from the command line.
 
-use crate::support::Workspace;
+use crate::support::{Run, Workspace};
+use std::path::Path;
 
 /// A configuration of one resource, with an `encryption` block for the state.
 fn encrypted(input: &str) -> String {
@@ -39,4 +40,151 @@ fn a_state_as_it_was_seen_last_is_refused_all_the_same_where_it_may_not_be_plain
     std::fs::write(workspace.path().join("main.tf"), encrypted("two")).unwrap();
     let refused = workspace.run(&["stage"]).expect(1).stderr;
     assert!(refused.contains("not encrypted"), "{refused}");
+    // Who only looks sees what was there before, until somebody else has changed it.
+    workspace.run(&["state", "export"]).expect(0);
+    let file = workspace.read("terraform.tfstate");
+    workspace.write("terraform.tfstate", &file.replace("\"one\"", "\"two\""));
+    workspace.run(&["state", "export"]).expect(1);
+}
+
+/// What `TF_ENCRYPTION` says for a passphrase: state, plan files and the states of others.
+fn beside(passphrase: &str) -> String {
+    format!(
+        "key_provider \"pbkdf2\" \"k\" {{\n  passphrase = {passphrase:?}\n  iterations = 200000\n}}\nmethod \"aes_gcm\" \"m\" {{\n  keys = key_provider.pbkdf2.k\n}}\nstate {{\n  method = method.aes_gcm.m\n}}\nplan {{\n  method = method.aes_gcm.m\n}}\nremote_state_data_sources {{\n  default {{\n    method = method.aes_gcm.m\n  }}\n}}\n"
+    )
+}
+
+/// Runs it with such an environment.
+fn run_beside(workspace: &Workspace, args: &[&str], said: &str) -> Run {
+    Run::of(workspace.command(args).env("TF_ENCRYPTION", said))
+}
+
+fn is_sealed(file: &Path) -> bool {
+    let text = std::fs::read_to_string(file).unwrap();
+    text.contains("\"encrypted_data\"") && !text.contains("terraform_data")
+}
+
+#[test]
+fn the_environment_encrypts_what_the_configuration_does_not_speak_of() {
+    let plain = "resource \"terraform_data\" \"a\" { input = \"one\" }\n";
+    let workspace = Workspace::new(&[("main.tf", plain)]);
+    let said = beside("sixteen letters!");
+    run_beside(&workspace, &["deploy", "--auto-approve"], &said).expect(0);
+    assert!(is_sealed(&workspace.path().join("terraform.tfstate")));
+    let refused = run_beside(&workspace, &["stage"], &beside("another sixteen."));
+    assert!(
+        refused.expect(1).stderr.contains("passphrase"),
+        "with another passphrase"
+    );
+    let refused = workspace.run(&["stage"]).expect(1).stderr;
+    assert!(refused.contains("encrypted"), "{refused}");
+    // As JSON, and over what the block says.
+    let json = r#"{"key_provider": {"pbkdf2": {"k": {"passphrase": "sixteen letters!"}}}}"#;
+    let other = encrypted("two").replace("sixteen letters!", "another sixteen.");
+    std::fs::write(workspace.path().join("main.tf"), other).unwrap();
+    run_beside(&workspace, &["deploy", "--auto-approve"], json).expect(0);
+    let exported = run_beside(&workspace, &["state", "export"], json).expect(0);
+    assert!(exported.stdout.contains("\"value\": \"two\""));
+}
+
+#[test]
+fn a_plan_file_is_encrypted_where_that_is_asked_for() {
+    let plain = "resource \"terraform_data\" \"a\" { input = \"one\" }\n";
+    let workspace = Workspace::new(&[("main.tf", plain)]);
+    let said = beside("sixteen letters!");
+    run_beside(&workspace, &["plan", "-out=plan"], &said).expect(0);
+    assert!(is_sealed(&workspace.path().join("plan")));
+    let shown = run_beside(&workspace, &["show", "plan"], &said).expect(0);
+    assert!(shown.stdout.contains("terraform_data.a"), "{shown:#?}");
+    for args in [&["show", "plan"][..], &["apply", "plan"]] {
+        let refused = run_beside(&workspace, args, &beside("another sixteen."));
+        let refused = refused.expect(1).stderr;
+        assert!(refused.contains("passphrase"), "{args:?}: {refused}");
+        let refused = workspace.run(args).expect(1).stderr;
+        assert!(refused.contains("encrypted"), "{args:?}: {refused}");
+    }
+    run_beside(&workspace, &["apply", "plan"], &said).expect(0);
+    assert!(is_sealed(&workspace.path().join("terraform.tfstate")));
+}
+
+#[test]
+fn the_states_of_others_are_read_as_the_configuration_says_that_they_are_encrypted() {
+    const OUTPUT: &str = "\noutput \"o\" { value = \"known\" }\n";
+    let one = Workspace::new(&[("main.tf", &(encrypted("one") + OUTPUT))]);
+    one.run(&["deploy", "--auto-approve"]).expect(0);
+    let other = (encrypted("one") + OUTPUT).replace("sixteen letters!", "another sixteen.");
+    let two = Workspace::new(&[("main.tf", &other)]);
+    two.run(&["deploy", "--auto-approve"]).expect(0);
+    let reads = |name: &str, of: &Workspace| {
+        format!(
+            "data \"terraform_remote_state\" \"{name}\" {{\n  backend = \"local\"\n  config = {{ path = {:?} }}\n}}\n",
+            of.path().join("terraform.tfstate")
+        )
+    };
+    let root = |named: &str| {
+        format!(
+            r#"terraform {{
+  encryption {{
+    key_provider "pbkdf2" "k" {{
+      passphrase = "sixteen letters!"
+    }}
+    key_provider "pbkdf2" "other" {{
+      passphrase               = "another sixteen."
+      encrypted_metadata_alias = "key_provider.pbkdf2.k"
+    }}
+    method "aes_gcm" "m" {{
+      keys = key_provider.pbkdf2.k
+    }}
+    method "aes_gcm" "other" {{
+      keys = key_provider.pbkdf2.other
+    }}
+    remote_state_data_sources {{
+      default {{
+        method = method.aes_gcm.m
+      }}
+      remote_state_data_source {named:?} {{
+        method = method.aes_gcm.other
+      }}
+    }}
+  }}
+}}
+module "m" {{
+  source = "./m"
+}}
+{}
+output "o" {{ value = [data.terraform_remote_state.one.outputs.o, module.m.o] }}
+"#,
+            reads("one", &one)
+        )
+    };
+    let within = reads("two", &two)
+        + "output \"o\" {\n  value = data.terraform_remote_state.two.outputs.o\n}\n";
+    let files = [("main.tf", root("m.two")), ("m/main.tf", within)];
+    let workspace = Workspace::new(&files.each_ref().map(|(n, t)| (*n, t.as_str())));
+    workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    let outputs = workspace.run(&["output", "-json"]).expect(0).stdout;
+    assert_eq!(outputs.matches("known").count(), 2, "{outputs}");
+    std::fs::write(workspace.path().join("main.tf"), root("two")).unwrap();
+    let refused = workspace.run(&["stage"]).expect(1).stderr;
+    assert!(refused.contains("passphrase"), "{refused}");
+}
+
+#[test]
+fn a_state_that_moves_to_another_backend_stays_encrypted_on_the_way() {
+    let backend = |path: &str| {
+        format!("terraform {{\n  backend \"local\" {{\n    path = {path:?}\n  }}\n}}\n")
+    };
+    let workspace = Workspace::new(&[
+        ("main.tf", encrypted("one").as_str()),
+        ("backend.tf", backend("one.tfstate").as_str()),
+    ]);
+    workspace.run(&["init"]).expect(0);
+    workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    std::fs::write(workspace.path().join("backend.tf"), backend("two.tfstate")).unwrap();
+    workspace
+        .run(&["init", "-migrate-state", "-force-copy"])
+        .expect(0);
+    assert!(is_sealed(&workspace.path().join("two.tfstate")));
+    let staged = workspace.run(&["plan", "-detailed-exitcode"]);
+    assert_eq!(staged.code, Some(0), "nothing is to be done: {staged:#?}");
 }

@@ -35,13 +35,7 @@ fn run(w: &Workspace, args: &[&str]) -> Run {
             None => command.env_remove(name),
         };
     }
-    let output = command.output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Run {
-        code: output.status.code(),
-        stdout: text(output.stdout),
-        stderr: text(output.stderr),
-    }
+    Run::of(&mut command)
 }
 
 #[track_caller]

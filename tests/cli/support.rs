@@ -5,7 +5,7 @@
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A directory with configuration, apart from whatever the machine has.
@@ -76,14 +76,7 @@ impl Workspace {
 
     /// Runs it to its end. A run that panics is no run.
     pub(crate) fn run<A: AsRef<OsStr> + std::fmt::Debug>(&self, args: &[A]) -> Run {
-        let output = self.command(args).output().unwrap();
-        let run = Run {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        };
-        assert!(!run.stderr.contains("panicked"), "{args:?}: {run:#?}");
-        run
+        Run::of(&mut self.command(args))
     }
 
     pub(crate) fn store(&self) -> PathBuf {
@@ -91,7 +84,24 @@ impl Workspace {
     }
 }
 
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
 impl Run {
+    /// Runs a command to its end. A run that panics is no run.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let run = Self::from(command.output().unwrap());
+        assert!(!run.stderr.contains("panicked"), "{command:?}: {run:#?}");
+        run
+    }
+
     /// Says what happened where the exit code is another one.
     pub(crate) fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:#?}");

@@ -54,13 +54,7 @@ fn ended(mut child: Child) -> Run {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    let output = child.wait_with_output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Run {
-        code: output.status.code(),
-        stdout: text(output.stdout),
-        stderr: text(output.stderr),
-    }
+    Run::from(child.wait_with_output().unwrap())
 }
 
 #[test]

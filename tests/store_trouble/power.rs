@@ -66,8 +66,9 @@ const GROUP: usize = 12;
 
 const GROUPS: usize = 5;
 
-/// Groups of things that wait, each but the first, until the test lets them begin: however fast the
-/// deploy is and however slow the test, there is always something left to do when it is stopped.
+/// Groups of things that wait, each but the first, until the test lets them begin, and a gate at the
+/// end: however fast the deploy is and however slow the test, there is always something left to do
+/// when it is stopped.
 fn groups() -> String {
     let thing = |n: usize| {
         let waits = match n / GROUP {
@@ -88,7 +89,7 @@ fn groups() -> String {
     };
     (0..GROUP * GROUPS)
         .map(thing)
-        .chain((1..GROUPS).map(gate))
+        .chain((1..=GROUPS).map(gate))
         .collect()
 }
 
@@ -179,7 +180,7 @@ fn the_loss_of_power_at_any_moment_leaves_an_earlier_moment() {
     let complete = Connection::open(w.store()).unwrap();
     let (all, last) = (intents(&complete), serial(&complete));
     // A gate is made, and its command is run: two.
-    assert_eq!(all.len(), GROUP * GROUPS + 2 * (GROUPS - 1));
+    assert_eq!(all.len(), GROUP * GROUPS + 2 * GROUPS);
     consistent(&complete, "at the end");
     drop(complete);
 

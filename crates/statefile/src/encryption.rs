@@ -80,6 +80,12 @@ impl Encryption {
         }
     }
 
+    /// Whether anything is said of how.
+    #[must_use]
+    pub fn has_methods(&self) -> bool {
+        !self.methods.is_empty()
+    }
+
     /// Whether what is written is encrypted.
     #[must_use]
     pub fn encrypts(&self) -> bool {

@@ -191,7 +191,7 @@ async fn apply(
 /// The stage that a file holds.
 async fn take_in(file: &Path, session: &Session) -> Result<StageId, CliError> {
     let text = super::show::read(file)?;
-    Ok(session.engine.take_in_stage(&text).await?)
+    Ok(session.engine.take_in_stage(text).await?)
 }
 
 /// The stage that a number or a name means.

@@ -4,6 +4,7 @@ use crate::cli::exit::{CliError, Ended, OK};
 use crate::cli::output::Output;
 use crate::cli::session::{answered, settings};
 use crate::cli::show;
+use crate::engine::Engine;
 use crate::engine::settings::Access;
 use crate::engine::stage::keep::StageFile;
 use std::path::Path;
@@ -16,13 +17,23 @@ pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> En
     let refused = |e: crate::engine::stage::keep::KeepError| {
         CliError::Refused(format!("{}: {e}", file.display()))
     };
-    let stage = StageFile::read(&text).map_err(refused)?;
+    let stage = match statefile::encryption::is_sealed(text.as_bytes()) {
+        true => opened(text, out).await?,
+        false => StageFile::read(&text).map_err(refused)?,
+    };
     if json {
         out.write((stage.plan + "\n").as_bytes());
     } else {
         show::stage(out, &stage.summary().map_err(refused)?);
     }
     Ok(OK)
+}
+
+/// What is in a file that the configuration has encrypted.
+async fn opened(text: String, out: &mut Output) -> Result<StageFile, CliError> {
+    let settings = settings("show", Access::ReadOnly, None)?;
+    let opened = |engine: Engine| async move { engine.stage_in_file(text).await };
+    answered(settings, out, opened).await
 }
 
 /// What a file says that `plan --out` wrote.

@@ -8,7 +8,7 @@ use crate::engine::calls::{CallContext, ProviderError};
 use crate::engine::mutex::lock;
 use crate::engine::plugin::Start;
 use crate::engine::provider::Provider;
-use crate::engine::provider::builtin::{self, Builtin};
+use crate::engine::provider::builtin::{self, Builtin, RemoteStates};
 use crate::engine::provider::dialect::Configuration;
 use crate::engine::words::{BUILTIN_PLUGIN, PluginEvent, PluginFound, PluginId, PluginState};
 use cty::Value;
@@ -119,6 +119,11 @@ impl Pool {
         Ok(entry.processes[index].clone())
     }
 
+    /// Says how the states are encrypted that the builtin provider reads.
+    pub fn decrypts(&self, states: RemoteStates) {
+        *lock(&self.shared.remote_states) = states;
+    }
+
     pub(super) fn builtin(&self) -> Arc<dyn Provider> {
         let shared = &self.shared;
         let make = || {
@@ -142,7 +147,11 @@ impl Pool {
                 plugin: plugin.clone(),
                 state,
             });
-            Arc::new(Builtin::new(plugin, shared.settings.workspace.clone()))
+            Arc::new(Builtin::new(
+                plugin,
+                shared.settings.workspace.clone(),
+                shared.remote_states.clone(),
+            ))
         };
         shared.builtin.get_or_init(make).clone()
     }

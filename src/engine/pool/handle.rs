@@ -5,7 +5,7 @@ use super::settings::PoolSettings;
 use super::shelf::Shelf;
 use crate::engine::calls::{Calls, Kind};
 use crate::engine::plugin::{PluginObserver, Plugins, Start};
-use crate::engine::provider::builtin::Builtin;
+use crate::engine::provider::builtin::{Builtin, RemoteStates};
 use crate::engine::words::{Latency, PluginFound, PluginId};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -28,6 +28,8 @@ pub(super) struct Shared {
     pub(super) shelf: Arc<Shelf>,
     pub(super) addresses: Mutex<BTreeMap<String, Address>>,
     pub(super) builtin: OnceLock<Arc<Builtin>>,
+    /// How the states are encrypted that the builtin provider reads.
+    pub(super) remote_states: Arc<Mutex<RemoteStates>>,
 }
 
 /// The pool. Cheap to clone.
@@ -54,6 +56,7 @@ impl Pool {
                 shelf,
                 addresses,
                 builtin,
+                remote_states: Arc::default(),
             }),
         }
     }

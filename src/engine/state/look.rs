@@ -46,7 +46,7 @@ impl StateOfRecord {
             }) if here && known.writing => return Ok(Look::Half),
             opened => opened?,
         };
-        let (seen, begun) = known.digest.split_once(' ').unwrap_or((&known.digest, ""));
+        let (seen, begun) = seen_and_begun(known);
         if here && digest == seen {
             return Ok(Look::Unchanged);
         }
@@ -72,6 +72,16 @@ impl StateOfRecord {
             None => Look::Nothing,
         })
     }
+}
+
+/// The digest of what was seen at home last, and those of what was sent there since.
+fn seen_and_begun(known: &HomeRecord) -> (&str, &str) {
+    known.digest.split_once(' ').unwrap_or((&known.digest, ""))
+}
+
+/// Whether what is at home is what was seen there last.
+pub(super) fn is_as_seen(known: &HomeRecord, place: &str, text: &[u8]) -> bool {
+    known.place == place && seen_and_begun(known).0 == digest(text)
 }
 
 /// Whether home lacks something that the copy has: what was worked out and could not be brought

@@ -7,6 +7,7 @@
 //! brought there at the next start.
 
 pub mod backend;
+mod ciphers;
 mod compare;
 mod error;
 mod file;
@@ -23,6 +24,7 @@ mod tests;
 mod told;
 
 use backend::Settings;
+pub use ciphers::{CipherError, Ciphers};
 pub use error::HomeError;
 pub use ours::lock_info;
 pub use patience::Patience;

@@ -1,6 +1,6 @@
 //! The state of record as it is worked with: what is at its home, and the store's copy of it.
 
-use super::look::{Look, digest, is_behind, is_blank, with_begun};
+use super::look::{Look, digest, is_as_seen, is_behind, is_blank, with_begun};
 use super::sealed::spelt;
 use super::told::{apart, brought, gone, taken_over};
 use super::{Home, HomeError, Patience, Place};
@@ -8,7 +8,7 @@ use crate::engine::mutex::lock;
 use crate::engine::store::Store;
 use crate::engine::store::model::{HomeRecord, State, StateObject};
 use statefile::LockInfo;
-use statefile::encryption::Encryption;
+use statefile::encryption::{Encryption, EncryptionError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -132,16 +132,21 @@ impl StateOfRecord {
         let home = self.home();
         let known = self.copy.home().await?;
         let copy = self.copy.state().await?;
-        match self
-            .look(&home.place(), home.read().await?, &known, &copy)
-            .await?
-        {
-            Look::Other { state, .. } if is_behind(&known, &copy) => {
+        let text = home.read().await?;
+        let as_seen = is_as_seen(&known, &home.place(), &text);
+        match self.look(&home.place(), text, &known, &copy).await {
+            // To be encrypted from now on, and still as it was: whoever only looks may see it.
+            Err(HomeError::Encrypted {
+                source: EncryptionError::Plain,
+                ..
+            }) if as_seen => Ok(copy),
+            Err(error) => Err(error),
+            Ok(Look::Other { state, .. }) if is_behind(&known, &copy) => {
                 Err(apart(home.place(), &state, &copy))
             }
-            Look::Other { state, .. } => Ok(*state),
-            Look::Gone => Err(gone(home.place(), &copy)),
-            Look::Unchanged | Look::Same { .. } | Look::Nothing | Look::Half => Ok(copy),
+            Ok(Look::Other { state, .. }) => Ok(*state),
+            Ok(Look::Gone) => Err(gone(home.place(), &copy)),
+            Ok(Look::Unchanged | Look::Same { .. } | Look::Nothing | Look::Half) => Ok(copy),
         }
     }
 

@@ -148,12 +148,28 @@ impl Work {
         let plan = self.plan_json(id).await?;
         let record = self.memory.store().stage(id).await?;
         let record = record.ok_or_else(|| no_stage(id))?;
-        Ok(keep::StageFile::new(record, &plan).text()?)
+        let text = keep::StageFile::new(record, &plan).text()?;
+        let ciphers = self.memory.plans();
+        // Deriving a key takes a while.
+        tokio::task::spawn_blocking(move || ciphers.seal(text))
+            .await
+            .map_err(EngineError::task("the plan file could not be encrypted"))?
+            .map_err(|e| EngineError::Refused(format!("the plan file is not written: {e}")))
+    }
+
+    /// What a file holds in which a stage was kept.
+    pub async fn opened(&self, text: String) -> Result<keep::StageFile, EngineError> {
+        let ciphers = self.memory.plans();
+        let opened = tokio::task::spawn_blocking(move || ciphers.open(text.into_bytes()))
+            .await
+            .map_err(EngineError::task("the plan file could not be decrypted"))?
+            .map_err(|e| EngineError::Refused(format!("the plan file cannot be read: {e}")))?;
+        Ok(keep::StageFile::read(&String::from_utf8_lossy(&opened))?)
     }
 
     /// Takes in a stage that was kept in a file; the answer is its number here.
-    pub async fn take_in_stage(&self, text: &str) -> Result<StageId, EngineError> {
-        let file = keep::StageFile::read(text)?;
+    pub async fn take_in_stage(&self, text: String) -> Result<StageId, EngineError> {
+        let file = self.opened(text).await?;
         let store = self.memory.store();
         let here = store.stage(file.id()).await?;
         if let Some(record) = here.filter(|record| file.holds(record)) {

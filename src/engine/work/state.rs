@@ -64,6 +64,8 @@ impl Work {
                     }
                 }
                 self.memory.state().lives_at(found.place, found.encryption);
+                self.memory.encrypts_plans(found.plans);
+                self.pool.decrypts(found.others);
             }
             Err(home::Unlocated { sources, diags, .. }) => {
                 // All that is wrong with it is told at once, and this is part of it.

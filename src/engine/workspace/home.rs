@@ -2,14 +2,16 @@
 //! configuration's backend is.
 
 use super::agreed::agreed;
+use super::encrypted;
 use super::load::inputs;
-use crate::engine::state::Place;
+use crate::engine::provider::builtin::RemoteStates;
 use crate::engine::state::backend::{Record, Settings, SettingsError};
+use crate::engine::state::{Ciphers, Place};
 use crate::engine::words::StageRequest;
-use lang::config::{self, Backend, Encrypted, backend_of};
+use lang::config::{Backend, ENCRYPTION_VARIABLE, backend_of};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::SourceMap;
-use statefile::encryption::{Encryption, Hash, KeySource, Method, Secret};
+use statefile::encryption::Encryption;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -90,6 +92,10 @@ pub struct Whereabouts {
     /// The backend that this is of; `None` where none is named.
     pub settings: Option<Settings>,
     pub encryption: Encryption,
+    /// How plan files are encrypted.
+    pub plans: Ciphers,
+    /// How the states of others are.
+    pub others: RemoteStates,
     /// What is to be recorded of the backend before it is used, and what is said of that.
     pub record: Option<(Record, Option<String>)>,
 }
@@ -116,12 +122,12 @@ pub fn data_dir(dir: &Path) -> PathBuf {
 pub fn of(dir: &Path, named: &str, request: &StageRequest) -> Result<Whereabouts, Unlocated> {
     let sources = SourceMap::new();
     let recorded = Record::read(&data_dir(dir));
-    if !may_say(dir) && matches!(recorded, Ok(None)) {
+    let said_beside = std::env::var_os(ENCRYPTION_VARIABLE).is_some_and(|text| !text.is_empty());
+    if !may_say(dir) && !said_beside && matches!(recorded, Ok(None)) {
         return Ok(unsaid(named));
     }
     let (backend, encrypted, mut diags) = backend_of(dir, &sources, &inputs(request, named));
-    let state = encrypted.iter().find(|one| &*one.what == "state");
-    let encryption = state.map(|state| encryption(state, &mut diags));
+    let encryption = encrypted::state(&encrypted, &mut diags);
     let said = backend
         .as_ref()
         .map(|backend| settings(backend, &mut diags));
@@ -136,7 +142,9 @@ pub fn of(dir: &Path, named: &str, request: &StageRequest) -> Result<Whereabouts
                 return Ok(Whereabouts {
                     settings,
                     place: place.unwrap_or_else(|| unsaid(named).place),
-                    encryption: encryption.unwrap_or_default(),
+                    encryption,
+                    plans: encrypted::plans(&encrypted),
+                    others: encrypted::others(&encrypted),
                     record,
                 });
             }
@@ -167,6 +175,8 @@ pub fn unsaid(named: &str) -> Whereabouts {
         }),
         settings: None,
         encryption: Encryption::default(),
+        plans: Ciphers::default(),
+        others: RemoteStates::default(),
         record: None,
     }
 }
@@ -193,66 +203,6 @@ pub(super) fn settings(backend: &Backend, diags: &mut Diagnostics) -> Option<Set
         settings.set(name, value).map_err(&mut refuse).ok();
     }
     Some(settings)
-}
-
-/// How a state is encrypted. The method that writes must be known here; one that only reads is left
-/// out where it is not.
-fn encryption(state: &Encrypted, diags: &mut Diagnostics) -> Encryption {
-    let mut methods = Vec::new();
-    for (at, method) in state.methods.iter().enumerate() {
-        match known(method) {
-            Ok(method) => methods.push(method),
-            Err(why) if at == 0 => {
-                let detail = format!(
-                    "The state is to be encrypted {why}, which flightdeck cannot do; pbkdf2 and aes_gcm it can. It would be kept as plain text, and so nothing is done."
-                );
-                let error = Diagnostic::error("Encryption is not supported yet", detail);
-                diags.push(error.at(state.span));
-            }
-            Err(_) => {}
-        }
-    }
-    Encryption::new(methods)
-}
-
-fn known(method: &config::Method) -> Result<Method, String> {
-    match method {
-        config::Method::Unencrypted => Ok(Method::Unencrypted),
-        config::Method::AesGcm { key, aad } => Ok(Method::AesGcm {
-            key: source(key)?,
-            aad: aad.clone(),
-        }),
-        config::Method::Other(kind) => Err(format!("with the method {kind:?}")),
-    }
-}
-
-fn source(key: &config::Key) -> Result<KeySource, String> {
-    match key {
-        config::Key::Derived {
-            name,
-            secret,
-            length,
-            iterations,
-            hash,
-            salt_length,
-        } => Ok(KeySource {
-            name: name.to_string(),
-            secret: match secret {
-                config::Secret::Passphrase(text) => Secret::Passphrase(text.clone()),
-                config::Secret::Key(key) => Secret::Key(Box::new(source(key)?)),
-            },
-            length: *length,
-            iterations: *iterations,
-            hash: if &**hash == "sha256" {
-                Hash::Sha256
-            } else {
-                Hash::Sha512
-            },
-            salt_length: *salt_length,
-        }),
-        config::Key::Remote(kind) => Err(format!("with a key of the key provider {kind:?}")),
-        config::Key::Written => Err("with a key that is written out".to_owned()),
-    }
 }
 
 /// Whether a file of the configuration has a word of where the state is: most have none, and a

@@ -2,7 +2,8 @@
 //! the directory, and the states brought from where they were.
 
 use super::agreed::is_used;
-use super::home::{self, Unlocated, Whereabouts, data_dir};
+use super::encrypted;
+use super::home::{self, Unlocated, data_dir};
 use super::load::inputs;
 use crate::engine::settings::Access;
 use crate::engine::state::backend::{Record, Settings, SettingsError};
@@ -11,7 +12,9 @@ use crate::engine::store::Store;
 use crate::engine::words::StageRequest;
 use cty::Value;
 use lang::config::backend_of;
+use lang::diag::Diagnostics;
 use lang::source::SourceMap;
+use statefile::encryption::Encryption;
 use std::path::{Path, PathBuf};
 
 /// What is said beside the configuration.
@@ -83,7 +86,8 @@ pub async fn init_backend(
             ..Initialized::default()
         });
     }
-    let (written, merged) = said(dir, named, options)?;
+    let said = said(dir, named, options)?;
+    let (written, merged) = (said.written, said.merged);
     let before = match &recorded {
         Some(record) if !options.reconfigure => {
             Some(Settings::recorded(&record.kind, &record.config)?)
@@ -113,11 +117,7 @@ pub async fn init_backend(
         && !options.migrate
         && !options.reconfigure
     {
-        return Err(InitError::Refused(format!(
-            "the backend configuration changed, from {} to {}: -migrate-state brings the states there, -reconfigure goes on with what is there",
-            before.kind(),
-            to.kind()
-        )));
+        return Err(changed(before.kind(), to.kind()));
     }
     if !options.reconfigure && from != to {
         let moving = Moving {
@@ -125,6 +125,7 @@ pub async fn init_backend(
             from: &from,
             to: &to,
             implicit: before.is_none(),
+            encryption: said.encryption,
         };
         done.told = moving.bring(named, options.force_copy).await?;
     }
@@ -142,15 +143,29 @@ pub async fn init_backend(
     Ok(done)
 }
 
-/// The block as it is written, and with what was said beside it.
-fn said(
-    dir: &Path,
-    named: &str,
-    options: &InitBackend,
-) -> Result<(Option<Settings>, Option<Settings>), InitError> {
+fn changed(from: &str, to: &str) -> InitError {
+    InitError::Refused(format!(
+        "the backend configuration changed, from {from} to {to}: -migrate-state brings the states there, -reconfigure goes on with what is there"
+    ))
+}
+
+/// What the configuration says.
+struct Said {
+    /// The backend block as it is written.
+    written: Option<Settings>,
+    /// The same with what was said beside it.
+    merged: Option<Settings>,
+    /// How the state is encrypted; `None` where that is not known here.
+    encryption: Option<Encryption>,
+}
+
+fn said(dir: &Path, named: &str, options: &InitBackend) -> Result<Said, InitError> {
     let sources = SourceMap::new();
     let request = StageRequest::with_variables(&options.vars, &options.var_files);
-    let (backend, _, mut diags) = backend_of(dir, &sources, &inputs(&request, named));
+    let (backend, encrypted, mut diags) = backend_of(dir, &sources, &inputs(&request, named));
+    let mut unknown = Diagnostics::new();
+    let encryption = encrypted::state(&encrypted, &mut unknown);
+    let encryption = (!unknown.has_errors()).then_some(encryption);
     let written = backend
         .as_ref()
         .and_then(|backend| home::settings(backend, &mut diags));
@@ -163,7 +178,11 @@ fn said(
     }
     let Some(written) = written else {
         if options.config.is_empty() {
-            return Ok((None, None));
+            return Ok(Said {
+                written: None,
+                merged: None,
+                encryption,
+            });
         }
         return Err(InitError::Refused(
             "-backend-config is given, and the configuration has no backend block; write one, `backend \"s3\" {}`".to_owned(),
@@ -173,7 +192,11 @@ fn said(
     for one in &options.config {
         beside(dir, one, &mut merged)?;
     }
-    Ok((Some(written), Some(merged)))
+    Ok(Said {
+        written: Some(written),
+        merged: Some(merged),
+        encryption,
+    })
 }
 
 /// Takes in one `-backend-config`.
@@ -206,6 +229,7 @@ struct Moving<'a> {
     to: &'a Settings,
     /// Whether the old place was nobody's choice: its files are emptied then.
     implicit: bool,
+    encryption: Option<Encryption>,
 }
 
 impl Moving<'_> {
@@ -245,8 +269,6 @@ impl Moving<'_> {
     }
 
     async fn bring_one(&self, name: &str, on_record: bool) -> Result<String, InitError> {
-        let Whereabouts { encryption, .. } = home::of(self.dir, name, &StageRequest::default())
-            .unwrap_or_else(|_| home::unsaid(name));
         let (from, to) = (
             self.from.open(self.dir)?.home(name)?,
             self.to.open(self.dir)?.home(name)?,
@@ -255,6 +277,11 @@ impl Moving<'_> {
             let store = Store::open(&home::store_dir(self.dir, name), Access::ReadWrite)
                 .map_err(HomeError::from)?;
             let old = home::placed(self.from.clone(), name);
+            let encryption = self.encryption.clone().ok_or_else(|| {
+                InitError::Refused(
+                    "the state is to be encrypted in a way that flightdeck does not know, and would be brought as plain text; nothing was brought".to_owned(),
+                )
+            })?;
             let state = StateOfRecord::of(self.dir, &store, old, encryption);
             let new = home::placed(self.to.clone(), name);
             state

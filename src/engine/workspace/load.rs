@@ -5,7 +5,6 @@ use super::provider_addr;
 use crate::engine::state::backend::Settings;
 use crate::engine::words::{StageMode, StageRequest};
 use cty::Value;
-use lang::addr::Mode;
 use lang::config::{self, Encrypted, Flag, Inputs, Method, Module, RequiredProvider};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{FileId, SourceMap, Span};
@@ -79,7 +78,7 @@ pub fn load(
     let (loaded, mut diags) = config::load_root(dir, &sources, &inputs);
     if !partial {
         diags.append(refused(&loaded.root));
-        diags.append(unencrypted(&loaded.root, &loaded.encrypted));
+        diags.append(unencrypted(&loaded.encrypted));
     }
     if diags.has_errors() {
         return Err((sources, diags));
@@ -139,42 +138,19 @@ fn refused(root: &Module) -> Diagnostics {
     diags
 }
 
-/// What would have to be read encrypted, and cannot be; and what is kept as plain text though the
-/// state is not.
-fn unencrypted(root: &Module, encrypted: &[Encrypted]) -> Diagnostics {
-    const SUMMARY: &str = "Encryption is not supported yet";
+/// What is kept as plain text though the state is not.
+fn unencrypted(encrypted: &[Encrypted]) -> Diagnostics {
     let mut diags = Diagnostics::new();
-    let modules = root.all();
-    let reads = modules.iter().any(|m| {
-        m.resources
-            .keys()
-            .any(|r| r.mode == Mode::Data && &*r.kind == "terraform_remote_state")
-    });
     let really = |one: &&Encrypted| !matches!(one.methods.first(), Some(Method::Unencrypted));
-    // Where no state of others is read, how it would be decrypted does not matter.
-    let remote = |one: &&Encrypted| one.what.starts_with("remote_state");
-    for one in encrypted.iter().filter(really).filter(remote) {
-        if reads {
-            let what = &one.what;
-            let detail = format!(
-                "The encryption block is in order, and has {what} decrypted, which flightdeck cannot do yet. Take \"{what}\" out of the block in a copy of the directory to try flightdeck there."
-            );
-            diags.push(Diagnostic::error(SUMMARY, detail).at(one.span));
-        }
-    }
-    if let Some(one) = encrypted.iter().filter(really).find(|one| !remote(one)) {
+    // How the states of others are read is no matter of what is kept.
+    let kept = |one: &&Encrypted| matches!(&*one.what, "state" | "plan");
+    if let Some(one) = encrypted.iter().filter(really).find(kept) {
         let detail = "The state is encrypted where it lives. What flightdeck has on record itself, in .flightdeck/, is not: stages and a copy of the state are there as plain text, in a file that its owner alone can read.";
         diags.warning(
             one.span,
             "The record of flightdeck is not encrypted",
             detail,
         );
-    }
-    if std::env::var_os("TF_ENCRYPTION")
-        .is_some_and(|text| !text.to_string_lossy().trim().is_empty())
-    {
-        let detail = "TF_ENCRYPTION has something encrypted, which flightdeck cannot do yet. It would be kept as plain text, and so nothing is done. Say it in an encryption block, and unset it.";
-        diags.push(Diagnostic::error(SUMMARY, detail));
     }
     diags
 }

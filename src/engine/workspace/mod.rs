@@ -2,6 +2,7 @@
 //! nothing.
 
 mod agreed;
+mod encrypted;
 pub mod home;
 pub mod initialize;
 pub mod load;

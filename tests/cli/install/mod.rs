@@ -22,19 +22,11 @@ fn run(w: &Workspace, server: &Server, args: &[&str]) -> Run {
 }
 
 fn run_with(w: &Workspace, server: &Server, args: &[&str], variables: &[(&str, &str)]) -> Run {
-    let output = w
-        .command(args)
+    let mut command = w.command(args);
+    command
         .env("SSL_CERT_FILE", server.certificate())
-        .envs(variables.iter().copied())
-        .output()
-        .unwrap();
-    let run = Run {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    };
-    assert!(!run.stderr.contains("panicked"), "{args:?}: {run:#?}");
-    run
+        .envs(variables.iter().copied());
+    Run::of(&mut command)
 }
 
 /// `tofu` in a workspace, where the environment names one; else the test says that it is skipped.

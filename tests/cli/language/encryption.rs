@@ -376,17 +376,21 @@ fn what_is_to_be_encrypted_is_valid_and_what_is_not_is_said() {
 }
 
 #[test]
-fn encryption_by_the_environment_is_not_passed_over() {
-    let workspace = Workspace::new(&[("main.tf", "")]);
-    let run = workspace
-        .command(&["stage", "--json"])
-        .env("TF_ENCRYPTION", "state {}")
-        .output()
-        .unwrap();
-    let text = String::from_utf8(run.stdout).unwrap();
-    assert_eq!(run.status.code(), Some(1), "{text}");
-    assert!(
-        text.contains("TF_ENCRYPTION has something encrypted"),
-        "{text}"
-    );
+fn encryption_by_the_environment_is_read_like_a_block() {
+    for (text, words) in [
+        ("state {}", "A method is named as method.TYPE.NAME"),
+        ("state {", "TF_ENCRYPTION"),
+        ("{\"state\": {\"methd\": 1}}", "methd"),
+        ("backend {}", "backend"),
+    ] {
+        let workspace = Workspace::new(&[("main.tf", "")]);
+        let run = workspace
+            .command(&["stage", "--json"])
+            .env("TF_ENCRYPTION", text)
+            .output()
+            .unwrap();
+        let told = String::from_utf8(run.stdout).unwrap();
+        assert_eq!(run.status.code(), Some(1), "{text}: {told}");
+        assert!(told.contains(words), "{text}: {told}");
+    }
 }

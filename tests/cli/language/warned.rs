@@ -1,6 +1,7 @@
 //! What is accepted with a warning.
 
-use super::{Case, Verdict::*, judge};
+use super::{Case, Verdict::*, judge, other_places};
+use crate::support::Workspace;
 
 const LAB: &str = "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\n";
 const NETWORK: &str =
@@ -179,4 +180,48 @@ fn what_the_provider_alone_sets_cannot_be_ignored() {
             &[("main.tf", 1), ("main.tf", 1)]
         ),
     ]);
+}
+
+#[test]
+fn a_constraint_that_allows_what_does_not_know_it_means_nothing() {
+    macro_rules! constraint {
+        ($name:literal, $text:literal, $lines:expr) => {
+            Case {
+                name: $name,
+                files: &[(
+                    "main.tofu",
+                    concat!(
+                        "language {\n  compatible_with {\n    opentofu = \"",
+                        $text,
+                        "\"\n  }\n}\n"
+                    ),
+                )],
+                verdict: Warned($lines),
+            }
+        };
+    }
+    judge(&[
+        constraint!("from there on", ">= 1.12.0", &[]),
+        constraint!("earlier ones too", ">= 1.6.0", &[("main.tofu", 3)]),
+        constraint!("all but one", "!= 1.12.1", &[("main.tofu", 3)]),
+    ]);
+}
+
+#[test]
+fn a_deprecated_variable_of_the_root_is_warned_about_where_a_value_is_given() {
+    const FILES: &[(&str, &str)] = &[(
+        "main.tf",
+        "variable \"a\" {\n  default = 1\n}\nvariable \"old\" {\n  default    = 1\n  deprecated = \"use a\"\n}\noutput \"o\" {\n  value = var.old\n}\n",
+    )];
+    let workspace = Workspace::new(FILES);
+    for (args, places) in [
+        (&["stage", "--json"][..], &[][..]),
+        (&["stage", "--json", "--var", "a=2"], &[]),
+        (&["stage", "--json", "--var", "old=2"], &[("main.tf", 4)]),
+        (&["validate", "--json"], &[]),
+    ] {
+        let run = workspace.run(args);
+        assert_eq!(run.code, Some(0), "{run:#?}");
+        assert_eq!(other_places(&run, "warning", places), None, "{args:?}");
+    }
 }

@@ -208,17 +208,8 @@ impl Agent {
     }
 
     fn deploys(&self, w: &Workspace) -> Run {
-        let output = w
-            .command(&["deploy", "--auto-approve"])
-            .env("SSH_AUTH_SOCK", &self.1)
-            .output()
-            .unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Run {
-            code: output.status.code(),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        }
+        let mut command = w.command(&["deploy", "--auto-approve"]);
+        Run::of(command.env("SSH_AUTH_SOCK", &self.1))
     }
 }
 

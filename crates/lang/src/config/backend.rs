@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use cty::Value;
 
+use super::encryption::with_environment;
 use super::inputs::{Inputs, collect};
 use super::keys;
 use super::load::read_module;
@@ -39,6 +40,7 @@ pub fn backend_of(
     };
     root.workspace = inputs.workspace.clone();
     root.dir_text = ".".to_owned();
+    with_environment(&mut root, inputs, sources, &mut diags);
     let values = collect(&root, dir, inputs, sources, &mut Diagnostics::new());
     let given: Given<'_> =
         &|name: &str, _depth: usize| Ok(values.values.get(name).map(|v| v.value.clone()));

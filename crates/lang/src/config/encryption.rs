@@ -3,11 +3,16 @@
 use std::sync::Arc;
 
 use super::constant;
+use super::inputs::Inputs;
 use super::model::Module;
+use super::ways::{REMOTE, REMOTE_DEFAULT};
 use crate::body::{Block, Body, BodySchema};
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::source::Span;
-use crate::syntax::Expr;
+use crate::source::{SourceMap, Span};
+use crate::syntax::{self, Expr};
+
+/// The environment variable with what else is said of encryption.
+pub const VARIABLE: &str = "TF_ENCRYPTION";
 
 /// An `encryption` block.
 #[derive(Clone, Debug)]
@@ -45,6 +50,45 @@ pub(super) struct Target {
 
 /// Reads an `encryption` block; `None` with errors.
 pub(super) fn encryption(block: &Block, diags: &mut Diagnostics) -> Option<Encryption> {
+    read(&block.body, block.def_span, diags)
+}
+
+/// Takes in what the environment says of encryption, `TF_ENCRYPTION`, over what the root module
+/// says: the content of such a block, in native syntax or as JSON.
+pub(super) fn with_environment(
+    root: &mut Module,
+    inputs: &Inputs,
+    sources: &SourceMap,
+    diags: &mut Diagnostics,
+) {
+    let text = inputs.encryption.trim();
+    if text.is_empty() {
+        return;
+    }
+    // It may hold a passphrase.
+    let file = sources.add_private(format!("<{VARIABLE}>"), text);
+    let mark = diags.len();
+    let body = if text.starts_with('{') {
+        let (node, found) = syntax::json::parse(text, file);
+        diags.append(found);
+        Body::json(node)
+    } else {
+        let (body, found) = syntax::parse_file(text, file);
+        diags.append(found);
+        Body::native(Arc::new(body))
+    };
+    if diags.0[mark..].iter().any(Diagnostic::is_error) {
+        return;
+    }
+    if let Some(said) = read(&body, Span::new(file, 0, text.len()), diags) {
+        root.encryption = Some(match root.encryption.take() {
+            Some(base) => merged(base, said),
+            None => said,
+        });
+    }
+}
+
+fn read(body: &Body, span: Span, diags: &mut Diagnostics) -> Option<Encryption> {
     let schema = BodySchema::new()
         .block("key_provider", &["type", "name"])
         .block("method", &["type", "name"])
@@ -52,13 +96,13 @@ pub(super) fn encryption(block: &Block, diags: &mut Diagnostics) -> Option<Encry
         .block("plan", &[])
         .block("remote_state_data_sources", &[]);
     let mark = diags.len();
-    let (content, found) = block.body.content(&schema);
+    let (content, found) = body.content(&schema);
     diags.append(found);
     let mut out = Encryption {
         key_providers: Vec::new(),
         methods: Vec::new(),
         targets: Vec::new(),
-        span: block.def_span,
+        span,
     };
     for kind in ["state", "plan", "remote_state_data_sources"] {
         only_one(content.blocks_of(kind), kind, diags);
@@ -169,8 +213,8 @@ fn remotes(block: &Block, out: &mut Encryption, diags: &mut Diagnostics) {
     only_one(content.blocks_of("default"), "default", diags);
     for inner in &content.blocks {
         let word: Arc<str> = match inner.labels.first() {
-            None => "remote_state_data_sources.default".into(),
-            Some(label) => format!("remote_state_data_source.{}", label.text).into(),
+            None => REMOTE_DEFAULT.into(),
+            Some(label) => format!("{REMOTE}{}", label.text).into(),
         };
         if !inner.labels.is_empty() && out.targets.iter().any(|(seen, _)| *seen == word) {
             diags.error(

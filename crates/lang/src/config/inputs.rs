@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use cty::Value;
 
+use super::encryption::VARIABLE;
 use super::files::read_body;
 use super::model::{Module, Variable};
 use super::{constant, files};
@@ -27,6 +28,8 @@ pub struct Inputs {
     pub workspace: Arc<str>,
     /// The data directory, seen from the configuration's; empty where it is `.terraform`.
     pub data_dir: PathBuf,
+    /// What is said of encryption beside the configuration; empty for nothing.
+    pub encryption: String,
 }
 
 /// One flag.
@@ -44,7 +47,8 @@ pub enum Flag {
 }
 
 impl Inputs {
-    /// With the `TF_VAR_…` variables of this process's environment, and its `TF_DATA_DIR`.
+    /// With the `TF_VAR_…` variables of this process's environment, its `TF_DATA_DIR` and its
+    /// `TF_ENCRYPTION`.
     pub fn environment(mut self) -> Inputs {
         self.env = std::env::vars_os()
             .filter_map(|(k, v)| {
@@ -56,6 +60,10 @@ impl Inputs {
             .collect();
         self.env.sort();
         self.data_dir = std::env::var_os("TF_DATA_DIR").unwrap_or_default().into();
+        self.encryption = std::env::var_os(VARIABLE)
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         self
     }
 
@@ -183,6 +191,13 @@ pub(crate) fn collect(
     for (name, variable) in &root.variables {
         match given.remove(name) {
             Some(one) => {
+                if let Some(why) = variable.deprecated.as_ref().filter(|_| !inputs.partial) {
+                    diags.warning(
+                        variable.span,
+                        "Deprecated variable used from the root module",
+                        format!("The root variable \"{name}\" is deprecated: {why}"),
+                    );
+                }
                 let value = settle(variable, &one, &mut out.value_errors);
                 out.values.insert(name.clone(), InputValue { value, origin: one.origin, span: one.span });
             }

@@ -7,6 +7,9 @@ use super::version::{LANGUAGE_VERSION, Version, VersionConstraint};
 use crate::body::{Attribute, Block, BodySchema};
 use crate::diag::Diagnostics;
 
+/// The last line of versions that does not know `compatible_with`.
+const BEFORE_THE_BLOCK: &str = "1.11.0";
+
 /// Reads a `language` block.
 pub(super) fn language(block: &Block, is_override: bool, diags: &mut Diagnostics) {
     if is_override {
@@ -59,13 +62,28 @@ pub(super) fn language(block: &Block, is_override: bool, diags: &mut Diagnostics
             }
         }
     }
+    compatible_with(block, content.blocks_of("compatible_with"), diags);
+}
+
+/// With which versions of OpenTofu the module is compatible: how that is said.
+fn compatible_with<'a>(
+    block: &Block,
+    inner: impl Iterator<Item = &'a Block>,
+    diags: &mut Diagnostics,
+) {
     let mut seen = false;
-    for inner in content.blocks_of("compatible_with") {
+    for inner in inner {
         let (content, _, _) = inner
             .body
             .partial_content(&BodySchema::new().optional(&["opentofu"]));
-        if let Some(a) = content.attribute("opentofu") {
-            version(&a.expr, a.json.as_deref(), a.expr.span, diags);
+        if let Some(a) = content.attribute("opentofu")
+            && let Some((text, _)) = version(&a.expr, a.json.as_deref(), a.expr.span, diags)
+            && allows(&text, BEFORE_THE_BLOCK)
+        {
+            let detail = format!(
+                "The compatible_with block came with OpenTofu v1.12.0, so a constraint in it has a meaning only for versions from there on, and \"{text}\" allows earlier ones: add \">= 1.12.0\". A module for earlier versions says required_version in a \"terraform\" block of a .tofu file."
+            );
+            diags.warning(a.span, "Ineffective version constraint", detail);
         }
         if std::mem::replace(&mut seen, true) {
             diags.error(
@@ -123,20 +141,24 @@ fn check_version(attribute: &Attribute, diags: &mut Diagnostics) {
     ) else {
         return;
     };
-    let (Ok(constraint), Ok(own)) = (
-        text.parse::<VersionConstraint>(),
-        LANGUAGE_VERSION.parse::<Version>(),
-    ) else {
-        return;
-    };
-    if !constraint.allows(&own) {
+    if text.parse::<VersionConstraint>().is_ok() && !allows(&text, LANGUAGE_VERSION) {
         diags.error(
             attribute.span,
             "Incompatible module",
             format!(
-                "This module is not compatible with the language of OpenTofu v{own}, which this engine speaks: it asks for \"{text}\"."
+                "This module is not compatible with the language of OpenTofu v{LANGUAGE_VERSION}, which this engine speaks: it asks for \"{text}\"."
             ),
         );
+    }
+}
+
+fn allows(constraint: &str, version: &str) -> bool {
+    match (
+        constraint.parse::<VersionConstraint>(),
+        version.parse::<Version>(),
+    ) {
+        (Ok(constraint), Ok(version)) => constraint.allows(&version),
+        _ => false,
     }
 }
 

@@ -9,6 +9,7 @@ use super::assemble::assemble;
 use super::backend::backend;
 use super::call::{CallBlock, arguments};
 use super::call_source::source;
+use super::encryption::with_environment;
 use super::inputs::{Inputs, RootValues, collect};
 use super::manifest::{Asked, Installed, Packages};
 use super::model::{Module, Variable};
@@ -83,6 +84,7 @@ pub fn load_with(
     root.dir = dir.to_path_buf();
     root.dir_text = ".".to_owned();
     root.workspace = inputs.workspace.clone();
+    with_environment(&mut root, inputs, sources, &mut diags);
     backend(&root, given, &mut diags);
     provider_instances(&mut root, given, &mut diags);
     // What it comes to is asked where something is kept, and not of a configuration as such.

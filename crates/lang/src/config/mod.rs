@@ -41,7 +41,7 @@ mod version;
 mod ways;
 
 pub use backend::{Backend, backend_of};
-pub use encryption::Encryption;
+pub use encryption::{Encryption, VARIABLE as ENCRYPTION_VARIABLE};
 pub use files::{is_config_dir, is_ignored};
 pub use inputs::{Flag, InputValue, Inputs, Origin, RootValues, read_tfvars};
 pub use load::{Loaded, load_root, load_with};
@@ -51,4 +51,4 @@ pub use module_source::{ModuleSource, RegistryModule, RemoteModule, SourceError}
 pub use repeat::repeated_over;
 pub use tested::Tested;
 pub use version::{LANGUAGE_VERSION, Version, VersionConstraint, VersionError};
-pub use ways::{Encrypted, Key, Method, Secret};
+pub use ways::{Encrypted, Key, Method, REMOTE, REMOTE_DEFAULT, Secret};

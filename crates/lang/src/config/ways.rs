@@ -4,6 +4,11 @@ use std::sync::Arc;
 
 use crate::source::Span;
 
+/// What the encryption of the states of others is called, unless their own is said.
+pub const REMOTE_DEFAULT: &str = "remote_state_data_sources.default";
+/// What precedes the name of a data source in the word for its own.
+pub const REMOTE: &str = "remote_state_data_source.";
+
 /// What is to be encrypted, and how.
 #[derive(Clone, Debug)]
 pub struct Encrypted {

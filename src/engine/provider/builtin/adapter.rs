@@ -1,13 +1,14 @@
 //! The adapter over what is part of this process. Calls of it are no RPCs.
 
-use super::{data, remote_state};
+use super::{RemoteStates, data, remote_state};
 use crate::engine::calls::{CallContext, Checked, ProviderError};
+use crate::engine::mutex::lock;
 use crate::engine::provider::*;
 use crate::engine::words::PluginId;
 use async_trait::async_trait;
 use cty::Value;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// The address that configurations and states know it by.
 pub const ADDRESS: &str = "terraform.io/builtin/terraform";
@@ -21,11 +22,13 @@ pub struct Builtin {
     info: ProviderInfo,
     schema: Arc<ProviderSchema>,
     workspace: PathBuf,
+    states: Arc<Mutex<RemoteStates>>,
 }
 
 impl Builtin {
-    /// For a workspace, against which paths of state files are resolved.
-    pub fn new(plugin: PluginId, workspace: PathBuf) -> Self {
+    /// For a workspace, against which paths of state files are resolved; `states` says how those
+    /// are encrypted.
+    pub fn new(plugin: PluginId, workspace: PathBuf, states: Arc<Mutex<RemoteStates>>) -> Self {
         let schema = ProviderSchema {
             resources: [(DATA.to_owned(), data::schema())].into(),
             data_sources: [(REMOTE_STATE.to_owned(), remote_state::schema())].into(),
@@ -46,9 +49,9 @@ impl Builtin {
             info,
             schema: Arc::new(schema),
             workspace,
+            states,
         }
     }
-
     fn only(&self, wanted: &str, kind: &'static str, name: &str) -> Result<(), ProviderError> {
         if wanted == name {
             return Ok(());
@@ -178,10 +181,12 @@ impl Provider for Builtin {
         &self,
         type_name: &str,
         config: Value,
-        _: &CallContext,
+        ctx: &CallContext,
     ) -> Result<DataResponse, ProviderError> {
         self.data_source(type_name)?;
-        Ok(remote_state::read(&config, &self.workspace).await)
+        let address = ctx.resource.as_deref().unwrap_or_default();
+        let ciphers = lock(&self.states).of(address).clone();
+        Ok(remote_state::read(&config, &self.workspace, ciphers).await)
     }
 
     /// Expressions call its functions as those of the language: see [`crate::engine::provider::functions`].

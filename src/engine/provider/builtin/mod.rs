@@ -7,4 +7,4 @@ mod data;
 mod remote_state;
 
 pub use adapter::{ADDRESS, Builtin};
-pub use remote_state::{Outputs, outputs};
+pub use remote_state::{Outputs, RemoteStates, outputs};

@@ -3,8 +3,8 @@
 
 use crate::engine::calls::ProviderDiagnostic;
 use crate::engine::provider::*;
-use crate::engine::state::HomeError;
 use crate::engine::state::backend::Settings;
+use crate::engine::state::{CipherError, Ciphers, HomeError};
 use cty::schema::{Attribute, Block, Schema};
 use cty::{Path, Type, Value};
 use serde::Deserialize;
@@ -118,6 +118,32 @@ fn backend_of(config: &Value) -> Result<Settings, ProviderDiagnostic> {
     Ok(backend)
 }
 
+/// How the states that are read are encrypted.
+#[derive(Debug, Clone, Default)]
+pub struct RemoteStates {
+    /// Unless their own way is said.
+    pub default: Ciphers,
+    /// By the name of a data source, as a block writes it.
+    pub named: BTreeMap<String, Ciphers>,
+}
+
+impl RemoteStates {
+    /// How the state is that a data source reads.
+    pub(super) fn of(&self, address: &str) -> &Ciphers {
+        self.named.get(&name_of(address)).unwrap_or(&self.default)
+    }
+}
+
+/// The name by which an `encryption` block knows a data source: without its type, and without the
+/// word `module` before the first module. As OpenTofu's builtin provider has it.
+fn name_of(address: &str) -> String {
+    let name = address.replacen("data.terraform_remote_state.", "", 1);
+    match name.strip_prefix("module.") {
+        Some(rest) => rest.to_owned(),
+        None => name,
+    }
+}
+
 /// What is read of a state file.
 #[derive(Deserialize)]
 struct StateFile {
@@ -156,7 +182,7 @@ async fn stored(
 }
 
 /// Reads the outputs. `base` is what relative paths are relative to.
-pub(super) async fn read(config: &Value, base: &FilePath) -> DataResponse {
+pub(super) async fn read(config: &Value, base: &FilePath, ciphers: Ciphers) -> DataResponse {
     let backend = match backend_of(config) {
         Ok(backend) => backend,
         Err(error) => return failed(error),
@@ -175,7 +201,7 @@ pub(super) async fn read(config: &Value, base: &FilePath) -> DataResponse {
         .as_map()
         .map(cty::Members::to_map)
         .unwrap_or_default();
-    match outputs(&text) {
+    match opened(text, ciphers).await {
         Ok(Some(found)) => all.extend(found),
         Ok(None) => {
             let detail = format!(
@@ -201,6 +227,13 @@ pub(super) async fn read(config: &Value, base: &FilePath) -> DataResponse {
     }
 }
 
+/// The outputs in what a home has.
+async fn opened(text: Vec<u8>, ciphers: Ciphers) -> Result<Option<Outputs>, StateFileError> {
+    // Deriving a key takes a while.
+    let opened = tokio::task::spawn_blocking(move || ciphers.open(text));
+    outputs(&opened.await??)
+}
+
 /// Values by name.
 pub type Outputs = BTreeMap<std::sync::Arc<str>, Value>;
 
@@ -209,8 +242,12 @@ pub type Outputs = BTreeMap<std::sync::Arc<str>, Value>;
 pub enum StateFileError {
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    #[error("it is encrypted, which is not supported yet")]
-    Encrypted,
+    #[error(transparent)]
+    Encrypted(#[from] CipherError),
+    #[error("it is encrypted, and nothing says how to read it")]
+    Sealed,
+    #[error("the task that reads it ended early")]
+    Task(#[from] tokio::task::JoinError),
     #[error("it has state version {0}, and only version 4 is supported")]
     Version(u64),
     #[error("it says no state version")]
@@ -237,7 +274,7 @@ pub fn outputs(text: &[u8]) -> Result<Option<Outputs>, StateFileError> {
     }
     let state: StateFile = serde_json::from_slice(text)?;
     if state.encrypted_data.is_some() {
-        return Err(StateFileError::Encrypted);
+        return Err(StateFileError::Sealed);
     }
     match state.version {
         Some(4) => {}

@@ -30,6 +30,7 @@ async fn outputs_are_read_with_their_types_over_the_defaults() {
     let answer = read(
         &config("local", path("./up.json"), defaults, None),
         folder.path(),
+        Ciphers::default(),
     )
     .await;
     assert_eq!(answer.diagnostics, []);
@@ -50,7 +51,8 @@ async fn outputs_are_read_with_their_types_over_the_defaults() {
     assert_eq!(
         read(
             &config("local", none(), none(), Some("blue")),
-            folder.path()
+            folder.path(),
+            Ciphers::default(),
         )
         .await
         .diagnostics,
@@ -81,7 +83,8 @@ async fn what_cannot_be_read_is_said_in_words() {
         if let Some(text) = text {
             std::fs::write(folder.path().join(name), text).expect("written");
         }
-        let answer = read(&config("local", path(name), none(), None), folder.path()).await;
+        let config = config("local", path(name), none(), None);
+        let answer = read(&config, folder.path(), Ciphers::default()).await;
         assert!(answer.state.is_null(), "{name}");
         assert!(
             answer.diagnostics[0].detail.contains(words),
@@ -92,6 +95,7 @@ async fn what_cannot_be_read_is_said_in_words() {
     let answer = read(
         &config("local", path("/dev/zero"), none(), None),
         folder.path(),
+        Ciphers::default(),
     )
     .await;
     assert!(
@@ -132,4 +136,19 @@ fn configurations_are_checked_once_they_are_known() {
         errors(config("local", path("x"), Value::empty_object(), None)),
         Vec::<String>::new()
     );
+}
+
+#[test]
+fn a_data_source_is_known_by_what_is_left_of_its_address() {
+    for (address, name) in [
+        ("data.terraform_remote_state.a", "a"),
+        ("data.terraform_remote_state.a[4]", "a[4]"),
+        ("module.m[1].data.terraform_remote_state.a", "m[1].a"),
+        (
+            "module.m.module.n.data.terraform_remote_state.a[\"x\"]",
+            "m.module.n.a[\"x\"]",
+        ),
+    ] {
+        assert_eq!(name_of(address), name);
+    }
 }

@@ -1,0 +1,131 @@
+//! What a configuration says of how something is encrypted, as far as that is known here: for plan
+//! files, and for the states of others, which are opened one at a time.
+
+use statefile::encryption::{Encryption, EncryptionError, Method, is_sealed};
+
+/// Why something cannot be encrypted or decrypted.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CipherError {
+    #[error(transparent)]
+    Encryption(#[from] EncryptionError),
+    #[error("it is to be encrypted {0}, which flightdeck cannot do; pbkdf2 and aes_gcm it can")]
+    Unknown(String),
+}
+
+/// The methods that are known here, and the first that is not.
+#[derive(Debug, Clone, Default)]
+pub struct Ciphers {
+    known: Encryption,
+    /// In words: `with a key of …`.
+    lacks: Option<String>,
+    /// Whether it is the method that writes which is not known.
+    reads_only: bool,
+}
+
+impl Ciphers {
+    /// The method that writes, and after it those that may have written what is read; in words what
+    /// is not known.
+    #[must_use]
+    pub fn new(methods: Vec<Result<Method, String>>) -> Self {
+        Self {
+            lacks: methods.iter().find_map(|one| one.clone().err()),
+            reads_only: methods.first().is_some_and(Result::is_err),
+            known: Encryption::new(methods.into_iter().flatten().collect()),
+        }
+    }
+
+    /// The text in a file.
+    ///
+    /// # Errors
+    /// It is encrypted in another way, or not at all where it is to be.
+    pub fn open(&self, file: Vec<u8>) -> Result<Vec<u8>, CipherError> {
+        // What is empty is there for nobody to read.
+        if file.iter().all(u8::is_ascii_whitespace) {
+            return Ok(file);
+        }
+        match (self.known.open(&file), &self.lacks) {
+            // Without a method that is known, what is plain is taken, and should not be.
+            (Ok(text), Some(_)) if is_sealed(&file) || self.known.has_methods() => Ok(text),
+            (_, Some(lacks)) => Err(CipherError::Unknown(lacks.clone())),
+            (opened, None) => Ok(opened?),
+        }
+    }
+
+    /// A text as a file has it.
+    ///
+    /// # Errors
+    /// The method that writes is not known here.
+    pub fn seal(&self, text: String) -> Result<String, CipherError> {
+        if let Some(lacks) = self.lacks.as_ref().filter(|_| self.reads_only) {
+            return Err(CipherError::Unknown(lacks.clone()));
+        }
+        Ok(self.known.seal(text, 0, "")?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+    use super::*;
+    use statefile::encryption::{Hash, KeySource, Secret};
+
+    fn aes(passphrase: &str) -> Result<Method, String> {
+        Ok(Method::AesGcm {
+            key: KeySource {
+                name: "key_provider.pbkdf2.k".to_owned(),
+                secret: Secret::Passphrase(passphrase.to_owned()),
+                length: 32,
+                iterations: 200_000,
+                hash: Hash::Sha256,
+                salt_length: 32,
+            },
+            aad: Vec::new(),
+        })
+    }
+
+    fn unknown() -> Result<Method, String> {
+        Err("with a key of the key provider \"aws_kms\"".to_owned())
+    }
+
+    #[test]
+    fn what_is_sealed_is_opened_and_by_nobody_else() {
+        let ours = Ciphers::new(vec![aes("sixteen letters!")]);
+        let sealed = ours.seal("{\"a\":1}".to_owned()).unwrap();
+        assert!(is_sealed(sealed.as_bytes()), "{sealed}");
+        assert_eq!(
+            ours.open(sealed.clone().into_bytes()).unwrap(),
+            b"{\"a\":1}"
+        );
+        let others = Ciphers::new(vec![aes("another sixteen.")]);
+        assert!(others.open(sealed.clone().into_bytes()).is_err());
+        assert!(Ciphers::default().open(sealed.into_bytes()).is_err());
+        assert!(ours.open(b"{}".to_vec()).is_err(), "it is plain");
+        assert_eq!(Ciphers::default().open(b"{}".to_vec()).unwrap(), b"{}");
+    }
+
+    #[test]
+    fn a_method_that_is_not_known_is_named_where_it_would_be_needed() {
+        let begun = Ciphers::new(vec![unknown(), aes("sixteen letters!")]);
+        let sealed = Ciphers::new(vec![aes("sixteen letters!")]).seal("{}".to_owned());
+        assert_eq!(begun.open(sealed.unwrap().into_bytes()).unwrap(), b"{}");
+        assert!(
+            begun
+                .seal("{}".to_owned())
+                .unwrap_err()
+                .to_string()
+                .contains("aws_kms")
+        );
+        let alone = Ciphers::new(vec![unknown()]);
+        for file in [
+            &b"{}"[..],
+            br#"{"meta":{},"encrypted_data":"","encryption_version":"v0"}"#,
+        ] {
+            let error = alone.open(file.to_vec()).unwrap_err();
+            assert!(error.to_string().contains("aws_kms"), "{error}");
+        }
+        let left = Ciphers::new(vec![Ok(Method::Unencrypted), unknown()]);
+        assert_eq!(left.open(b"{}".to_vec()).unwrap(), b"{}");
+        assert_eq!(left.seal("{}".to_owned()).unwrap(), "{}");
+    }
+}

@@ -1,0 +1,94 @@
+//! How the state, plan files and the states of others are encrypted, as the `encryption` block and
+//! `TF_ENCRYPTION` say it.
+
+use crate::engine::provider::builtin::RemoteStates;
+use crate::engine::state::Ciphers;
+use lang::config::{self, Encrypted, REMOTE, REMOTE_DEFAULT};
+use lang::diag::{Diagnostic, Diagnostics};
+use statefile::encryption::{Encryption, Hash, KeySource, Method, Secret};
+
+/// How the state is encrypted. The method that writes must be known here; one that only reads is
+/// left out where it is not.
+pub(super) fn state(encrypted: &[Encrypted], diags: &mut Diagnostics) -> Encryption {
+    let Some(state) = encrypted.iter().find(|one| &*one.what == "state") else {
+        return Encryption::default();
+    };
+    let mut methods = Vec::new();
+    for (at, method) in state.methods.iter().enumerate() {
+        match known(method) {
+            Ok(method) => methods.push(method),
+            Err(why) if at == 0 => {
+                let detail = format!(
+                    "The state is to be encrypted {why}, which flightdeck cannot do; pbkdf2 and aes_gcm it can. It would be kept as plain text, and so nothing is done."
+                );
+                let error = Diagnostic::error("Encryption is not supported yet", detail);
+                diags.push(error.at(state.span));
+            }
+            Err(_) => {}
+        }
+    }
+    Encryption::new(methods)
+}
+
+/// How plan files are.
+pub(super) fn plans(encrypted: &[Encrypted]) -> Ciphers {
+    let plan = encrypted.iter().find(|one| &*one.what == "plan");
+    plan.map(ciphers).unwrap_or_default()
+}
+
+/// How the states of others are.
+pub(super) fn others(encrypted: &[Encrypted]) -> RemoteStates {
+    let mut out = RemoteStates::default();
+    for one in encrypted {
+        if &*one.what == REMOTE_DEFAULT {
+            out.default = ciphers(one);
+        } else if let Some(name) = one.what.strip_prefix(REMOTE) {
+            out.named.insert(name.to_owned(), ciphers(one));
+        }
+    }
+    out
+}
+
+fn ciphers(one: &Encrypted) -> Ciphers {
+    Ciphers::new(one.methods.iter().map(known).collect())
+}
+
+fn known(method: &config::Method) -> Result<Method, String> {
+    match method {
+        config::Method::Unencrypted => Ok(Method::Unencrypted),
+        config::Method::AesGcm { key, aad } => Ok(Method::AesGcm {
+            key: source(key)?,
+            aad: aad.clone(),
+        }),
+        config::Method::Other(kind) => Err(format!("with the method {kind:?}")),
+    }
+}
+
+fn source(key: &config::Key) -> Result<KeySource, String> {
+    match key {
+        config::Key::Derived {
+            name,
+            secret,
+            length,
+            iterations,
+            hash,
+            salt_length,
+        } => Ok(KeySource {
+            name: name.to_string(),
+            secret: match secret {
+                config::Secret::Passphrase(text) => Secret::Passphrase(text.clone()),
+                config::Secret::Key(key) => Secret::Key(Box::new(source(key)?)),
+            },
+            length: *length,
+            iterations: *iterations,
+            hash: if &**hash == "sha256" {
+                Hash::Sha256
+            } else {
+                Hash::Sha512
+            },
+            salt_length: *salt_length,
+        }),
+        config::Key::Remote(kind) => Err(format!("with a key of the key provider {kind:?}")),
+        config::Key::Written => Err("with a key that is written out".to_owned()),
+    }
+}
