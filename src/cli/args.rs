@@ -156,8 +156,13 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// What is wrong with this machine, workspace, plugins (not yet there)
+    /// What is wrong with this machine, workspace, state, plugins; each finding with its remedy
     Doctor {
+        /// Does what is safe: takes files from others, removes words of locks that nobody has, ends
+        /// plugin processes that nobody owns
+        #[arg(long)]
+        fix: bool,
+        /// One JSON object
         #[arg(long)]
         json: bool,
     },
@@ -270,7 +275,7 @@ impl Command {
             | Self::History { json, .. }
             | Self::Failures { json, .. }
             | Self::Logs { json, .. }
-            | Self::Doctor { json }
+            | Self::Doctor { json, .. }
             | Self::State(
                 StateCommand::List { json, .. }
                 | StateCommand::Show { json, .. }

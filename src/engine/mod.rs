@@ -4,6 +4,7 @@
 pub mod bus;
 pub mod calls;
 pub mod deploy;
+pub mod doctor;
 pub mod error;
 pub mod fmt;
 pub mod graph;

@@ -46,6 +46,22 @@ impl ProcessIdentity {
     }
 }
 
+/// The parent of a process.
+#[must_use]
+pub fn parent(pid: u32) -> Option<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let rest = text.get(text.rfind(')')? + 1..)?;
+    rest.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// When this machine was started, in milliseconds since 1970.
+#[must_use]
+pub fn booted_at() -> Option<i64> {
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    let seconds = text.lines().find_map(|line| line.strip_prefix("btime "))?;
+    seconds.trim().parse::<i64>().ok()?.checked_mul(1_000)
+}
+
 /// State letter and start time of a process.
 fn stat(pid: u32) -> Option<(char, u64)> {
     parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)

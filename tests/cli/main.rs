@@ -6,6 +6,7 @@ mod backends;
 mod bad_input;
 mod by_hand;
 mod deploys;
+mod doctor;
 mod encrypted;
 mod files;
 mod fmt;

@@ -67,7 +67,6 @@ fn help_and_version_are_no_errors() {
 fn commands_that_are_not_there_yet_are_refused_by_name() {
     let w = Workspace::new(&[]);
     for (name, rest) in [
-        ("doctor", ""),
         ("plugin new", "x"),
         ("plugin check", "x"),
         ("plugin conform", "x"),

@@ -1,6 +1,7 @@
 //! One file a target. Each takes any bytes; its first lines say how they are read and what is
 //! promised.
 
+#[cfg(feature = "engine")]
 mod answers;
 mod config;
 pub mod handshake;

@@ -2,6 +2,7 @@
 
 mod console;
 mod deploy;
+mod doctor;
 mod failures;
 mod files;
 mod fmt;
@@ -91,10 +92,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
             )
             .await
         }
-        Command::Doctor { .. } => Err(not_yet(
-            "doctor",
-            "`flightdeck plugins` shows what is wrong with plugins",
-        )),
+        Command::Doctor { fix, .. } => doctor::run(fix, out).await,
         // Carried out before there is a runtime; never comes here.
         Command::Plugin(PluginSubcommand::Serve { name }) => Err(CliError::Refused(format!(
             "{name} must be served by a process of its own"

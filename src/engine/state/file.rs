@@ -175,14 +175,7 @@ impl Inner {
                 .mode(0o600)
                 .open(&self.path)
                 .map_err(HomeError::io("open", &self.path))?;
-            let request = nix::libc::flock {
-                l_type: nix::libc::F_WRLCK as _,
-                l_whence: nix::libc::SEEK_SET as _,
-                l_start: 0,
-                l_len: 0,
-                l_pid: 0,
-            };
-            match fcntl(&file, FcntlArg::F_OFD_SETLK(&request)) {
+            match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file())) {
                 Ok(_) => {}
                 Err(nix::Error::EAGAIN | nix::Error::EACCES) => {
                     let info = std::fs::read(self.info()).ok();
@@ -265,6 +258,56 @@ impl Inner {
             drop(put(&mut held.file, &old));
         }
         written.map_err(HomeError::io("write", &self.path))
+    }
+}
+
+/// What is left of a lock on a state's file.
+pub enum LeftLock {
+    /// Nothing.
+    Nobody,
+    /// A process has it, and says so.
+    Held(Option<Box<LockInfo>>),
+    /// Nobody has it, and a word of it is left.
+    Gone {
+        info: Option<Box<LockInfo>>,
+        /// The file with that word.
+        path: PathBuf,
+    },
+}
+
+/// Who has the lock on a state's file, without taking it.
+pub fn left_lock(path: &Path) -> LeftLock {
+    let inner = Inner {
+        name: path.display().to_string(),
+        path: path.to_owned(),
+        held: Mutex::default(),
+    };
+    let word = inner.info();
+    let text = std::fs::read(&word).ok();
+    let info = text.as_deref().and_then(LockInfo::read).map(Box::new);
+    if File::open(path).is_ok_and(|file| is_locked(&file)) {
+        LeftLock::Held(info)
+    } else if text.is_some() {
+        LeftLock::Gone { info, path: word }
+    } else {
+        LeftLock::Nobody
+    }
+}
+
+fn is_locked(file: &File) -> bool {
+    let mut request = whole_file();
+    // Told is the first lock that would be in the way; its kind is "none" where there is none.
+    fcntl(file, FcntlArg::F_OFD_GETLK(&mut request)).is_ok()
+        && request.l_type != nix::libc::F_UNLCK as nix::libc::c_short
+}
+
+fn whole_file() -> nix::libc::flock {
+    nix::libc::flock {
+        l_type: nix::libc::F_WRLCK as _,
+        l_whence: nix::libc::SEEK_SET as _,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
     }
 }
 

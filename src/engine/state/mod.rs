@@ -26,6 +26,7 @@ mod told;
 use backend::Settings;
 pub use ciphers::{CipherError, Ciphers};
 pub use error::HomeError;
+pub use file::{LeftLock, left_lock};
 pub use ours::lock_info;
 pub use patience::Patience;
 pub use record::StateOfRecord;

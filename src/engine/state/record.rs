@@ -150,6 +150,17 @@ impl StateOfRecord {
         }
     }
 
+    /// Whether the record has what is not yet at home.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn is_behind(&self) -> Result<bool, HomeError> {
+        Ok(is_behind(
+            &self.copy.home().await?,
+            &self.copy.state().await?,
+        ))
+    }
+
     /// The current object at an address.
     ///
     /// # Errors

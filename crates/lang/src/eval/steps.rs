@@ -8,7 +8,7 @@ use cty::Value;
 
 use crate::diag::{Diagnostic, Said};
 
-/// Steps of one expression, unless a scope says otherwise: about half a minute of a processor.
+/// Steps of one expression, unless a scope says otherwise: about a minute of a processor.
 /// What compares each of ten thousand objects with each other takes a fifth of them.
 pub const MOST: u64 = 1 << 29;
 

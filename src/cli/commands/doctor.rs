@@ -1,0 +1,99 @@
+//! `flightdeck doctor`: what is wrong with this machine, the workspace and what belongs to it, each
+//! finding with its remedy; `--fix` does what is safe.
+
+use crate::cli::exit::{ERROR, Ended, OK, fields};
+use crate::cli::output::{Ink, Output};
+use crate::cli::safe::safe;
+use crate::cli::session::settings;
+use crate::engine::doctor::{Area, Finding, Level, Mend, examine, mend};
+use crate::engine::settings::Access;
+use serde_json::{Value, json};
+
+pub(super) async fn run(fix: bool, out: &mut Output) -> Ended {
+    let settings = settings("doctor", Access::ReadOnly, None)?;
+    let found = examine(&settings).await;
+    let mut done = Vec::new();
+    if fix {
+        for what in found.iter().filter_map(|finding| finding.fix.as_ref()) {
+            done.push(match mend(what).await {
+                Ok(text) => (true, text),
+                Err(error) => (false, error.to_string()),
+            });
+        }
+    }
+    if out.json {
+        let fixed: Vec<Value> = done
+            .iter()
+            .map(|(ok, text)| json!({ "ok": ok, "text": text }))
+            .collect();
+        out.result(
+            "doctor",
+            fields(json!({ "findings": found, "fixed": fixed })),
+        );
+    } else {
+        out.together(|out| show(&found, fix, out));
+        for (ok, text) in &done {
+            let (ink, word) = if *ok {
+                (Ink::Green, "done")
+            } else {
+                (Ink::Red, "not done")
+            };
+            let word = out.paint(ink, word);
+            out.line(&format!("{word}: {}", safe(text)));
+        }
+    }
+    let mended = |finding: &Finding| fix && finding.fix.is_some() && done.iter().all(|(ok, _)| *ok);
+    let wrong = found
+        .iter()
+        .any(|finding| finding.level == Level::Error && !mended(finding));
+    Ok(if wrong { ERROR } else { OK })
+}
+
+fn show(found: &[Finding], fix: bool, out: &mut Output) {
+    let mut area = None::<Area>;
+    for finding in found {
+        if area != Some(finding.area) {
+            let heading = out.paint(Ink::Bold, finding.area.word());
+            out.line(&heading);
+            area = Some(finding.area);
+        }
+        let (ink, word) = match finding.level {
+            Level::Fine => (Ink::Green, "ok     "),
+            Level::Warning => (Ink::Yellow, "warning"),
+            Level::Error => (Ink::Red, "error  "),
+        };
+        let word = out.paint(ink, word);
+        out.line(&format!("  {word}  {}", safe(&finding.text)));
+        if let Some(remedy) = &finding.remedy {
+            let by_hand = match &finding.fix {
+                Some(what) if !fix => format!(" (--fix {})", does(what)),
+                _ => String::new(),
+            };
+            out.line(&format!("           to do: {}{by_hand}", safe(remedy)));
+        }
+    }
+    let count = |level: Level| found.iter().filter(|f| f.level == level).count();
+    let (errors, warnings) = (count(Level::Error), count(Level::Warning));
+    let counted = |n: usize, word: &str| match n {
+        1 => format!("1 {word}"),
+        n => format!("{n} {word}s"),
+    };
+    let (errors_told, warnings_told) = (counted(errors, "error"), counted(warnings, "warning"));
+    let (ink, all) = match (errors, warnings) {
+        (0, 0) => (Ink::Green, "nothing is wrong".to_owned()),
+        (0, _) => (Ink::Yellow, warnings_told),
+        (_, 0) => (Ink::Red, errors_told),
+        _ => (Ink::Red, format!("{errors_told}, {warnings_told}")),
+    };
+    let all = out.paint(ink, &all);
+    out.line(&all);
+}
+
+/// What `--fix` does, in words.
+fn does(what: &Mend) -> &'static str {
+    match what {
+        Mend::MakePrivate { .. } => "does that",
+        Mend::Remove { .. } => "removes it",
+        Mend::Stop { .. } => "ends it",
+    }
+}

@@ -1,0 +1,146 @@
+//! The machine: what every workspace on it needs.
+
+use super::finding::{Area, Findings, Mend};
+use crate::engine::process::ProcessIdentity;
+use lang::config::LANGUAGE_VERSION;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+/// Below this a deploy may end for want of room.
+const LITTLE_SPACE: u64 = 200 << 20;
+/// Below this nothing can be kept.
+const NO_SPACE: u64 = 4 << 20;
+/// A plugin needs about this much.
+const LITTLE_MEMORY: u64 = 256 << 20;
+/// A plugin process takes some, and so does each of its connections.
+const FEW_FILES: u64 = 256;
+/// The name of a socket may be so long, with the zero at its end.
+const SOCKET_NAME: usize = 108;
+/// What comes after the temporary directory in such a name: a folder of ours, a name of a plugin's.
+const AFTER_TEMP: usize = "/flightdeck-XXXXXXXXXX/plugin4294967295".len();
+/// File systems whose locks are those of another machine, by what `statfs` says.
+const REMOTE: [(u32, &str); 5] = [
+    (0x6969, "NFS"),
+    (0xFF53_4D42, "CIFS"),
+    (0xFE53_4D42, "SMB2"),
+    (0x0000_517B, "SMB"),
+    (0x0102_1997, "9P"),
+];
+
+pub(super) fn examine(dir: &Path, found: &mut Findings) {
+    let area = Area::Machine;
+    found.fine(
+        area,
+        format!(
+            "flightdeck {}, speaking the language of OpenTofu {LANGUAGE_VERSION}, on {} {}",
+            env!("CARGO_PKG_VERSION"),
+            std::env::consts::OS,
+            std::env::consts::ARCH
+        ),
+    );
+    if ProcessIdentity::own().is_none() {
+        found.error(area, "/proc cannot be read: processes cannot be told apart");
+        found.remedy("mount it, `mount -t proc proc /proc`");
+    }
+    space(dir, found);
+    memory(found);
+    temp(&std::env::temp_dir(), found);
+    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    if let Some(most) = files.current.filter(|most| *most < FEW_FILES) {
+        found.warning(area, format!("at most {most} files can be open at once"));
+        found.remedy("allow more, `ulimit -n 4096`");
+    }
+    for name in ["credentials.tfrc.json", "terraform.rc"] {
+        credentials(name, found);
+    }
+}
+
+/// Room on the disk, and what kind of disk it is.
+fn space(dir: &Path, found: &mut Findings) {
+    let area = Area::Machine;
+    match rustix::fs::statvfs(dir) {
+        Ok(disk) => {
+            let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+            let text = format!("{} MB are free on the disk of the workspace", free >> 20);
+            if free < NO_SPACE {
+                found.error(area, text);
+                found.remedy("free some space: nothing can be kept of a deploy");
+            } else if free < LITTLE_SPACE {
+                found.warning(area, text);
+                found.remedy("free some space before the next deploy");
+            } else {
+                found.fine(area, text);
+            }
+        }
+        Err(e) => found.warning(area, format!("the disk's space cannot be told: {e}")),
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the kernel's numbers for file systems have 32 bits"
+    )]
+    let kind = rustix::fs::statfs(dir).map(|disk| disk.f_type as u32);
+    if let Some((_, name)) = kind.ok().and_then(|k| REMOTE.iter().find(|(n, _)| *n == k)) {
+        found.warning(
+            area,
+            format!("the workspace is on {name}: a lock on a file is not sure to be seen by other machines"),
+        );
+        found.remedy(
+            "let one machine at a time work in it, or keep the state in a backend with locks",
+        );
+    }
+}
+
+fn memory(found: &mut Findings) {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = text.lines().find_map(|line| {
+        let rest = line.strip_prefix("MemAvailable:")?;
+        rest.trim().strip_suffix(" kB")?.parse::<u64>().ok()
+    });
+    if let Some(bytes) = available.map(|kb| kb << 10).filter(|b| *b < LITTLE_MEMORY) {
+        found.warning(
+            Area::Machine,
+            format!(
+                "{} MB of memory are available; a large plugin takes more",
+                bytes >> 20
+            ),
+        );
+        found.remedy("end something, or stage with fewer plugins at a time");
+    }
+}
+
+/// Where plugins make their sockets.
+fn temp(dir: &Path, found: &mut Findings) {
+    let area = Area::Machine;
+    let shown = dir.display();
+    if let Err(e) = tempfile::tempfile_in(dir) {
+        found.error(area, format!("no file can be made in {shown}: {e}"));
+        found.remedy("set TMPDIR to a directory that can be written to");
+    }
+    let length = dir.as_os_str().len() + AFTER_TEMP;
+    if length >= SOCKET_NAME {
+        found.error(
+            area,
+            format!("{shown} is too long: names of sockets in it have {length} bytes, and {} are possible", SOCKET_NAME - 1),
+        );
+        found.remedy("set TMPDIR to a shorter one, `TMPDIR=/tmp`");
+    }
+}
+
+/// Tokens that others can read.
+fn credentials(name: &str, found: &mut Findings) {
+    let Some(home) = std::env::var_os("HOME").map(PathBuf::from) else {
+        return;
+    };
+    let path = home.join(".terraform.d").join(name);
+    if let Ok(meta) = std::fs::metadata(&path)
+        && meta.permissions().mode() & 0o077 != 0
+    {
+        found.warning(
+            Area::Machine,
+            format!("{} has tokens, and others can read it", path.display()),
+        );
+        found.remedy(format!("`chmod 600 {}`", path.display()));
+        found.fix(Mend::MakePrivate { path });
+    }
+}

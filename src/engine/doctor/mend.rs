@@ -1,0 +1,80 @@
+//! What can be done at once about a finding.
+
+use super::finding::Mend;
+use crate::engine::process::ProcessIdentity;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long a process may take to end when it is asked to.
+const GRACE: Duration = Duration::from_secs(5);
+/// How often it is looked at meanwhile.
+const EVERY: Duration = Duration::from_millis(50);
+
+/// Why something could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum MendError {
+    #[error("{} could not be changed: {source}", path.display())]
+    File {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("process {0} is gone, or another one has its number")]
+    Gone(u32),
+    #[error("process {pid} could not be ended: {source}")]
+    Process { pid: u32, source: rustix::io::Errno },
+    #[error("process {0} does not end")]
+    Stays(u32),
+}
+
+/// Does it; the answer says what was done.
+///
+/// # Errors
+/// It could not be done; nothing else was.
+pub async fn mend(what: &Mend) -> Result<String, MendError> {
+    match what {
+        Mend::MakePrivate { path } => {
+            let done = std::fs::metadata(path).and_then(|meta| {
+                let mode = meta.permissions().mode() & 0o700;
+                std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+            });
+            done.map(|()| format!("{} is for its owner alone now", path.display()))
+                .map_err(|source| MendError::File {
+                    path: path.clone(),
+                    source,
+                })
+        }
+        Mend::Remove { path } => std::fs::remove_file(path)
+            .map(|()| format!("{} was removed", path.display()))
+            .map_err(|source| MendError::File {
+                path: path.clone(),
+                source,
+            }),
+        Mend::Stop { process } => stop(process).await,
+    }
+}
+
+/// Asks the group of a process to end, and ends it where it does not.
+async fn stop(process: &ProcessIdentity) -> Result<String, MendError> {
+    let pid = process.pid;
+    if !process.is_running() {
+        return Err(MendError::Gone(pid));
+    }
+    let group = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let group = group.ok_or(MendError::Gone(pid))?;
+    for (signal, how) in [
+        (Signal::TERM, "was asked to end, and did"),
+        (Signal::KILL, "was killed"),
+    ] {
+        kill_process_group(group, signal).map_err(|source| MendError::Process { pid, source })?;
+        let end = tokio::time::Instant::now() + GRACE;
+        while tokio::time::Instant::now() < end {
+            if !process.is_running() {
+                return Ok(format!("process {pid} {how}"));
+            }
+            tokio::time::sleep(EVERY).await;
+        }
+    }
+    Err(MendError::Stays(pid))
+}

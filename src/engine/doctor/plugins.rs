@@ -1,0 +1,87 @@
+//! Plugins: where each was found, what is missing, how the last launch went. Launches none.
+
+use super::finding::{Area, Findings};
+use super::workspace::counted;
+use crate::engine::plugin::find::HashCache;
+use crate::engine::settings::Settings;
+use crate::engine::source;
+use crate::engine::store::Store;
+use crate::engine::trust::Trust;
+use crate::engine::words::Severity;
+use lang::config::Module;
+use std::collections::BTreeSet;
+
+pub(super) fn examine(
+    settings: &Settings,
+    root: &Module,
+    in_state: &BTreeSet<String>,
+    found: &mut Findings,
+) {
+    let area = Area::Plugins;
+    let trust = Trust::new(settings.trusted_plugins.clone(), &settings.workspace);
+    let sought = source::seek(
+        root,
+        in_state,
+        settings.workspace.clone(),
+        &settings.bundled_environment,
+        &HashCache::default(),
+        &trust,
+    );
+    for problem in &sought.problems {
+        let text = format!("{}: {}", problem.summary, problem.detail);
+        match problem.severity {
+            Severity::Error => found.error(area, text),
+            Severity::Warning => found.warning(area, text),
+        }
+    }
+    for (record, start) in &sought.records {
+        if start.is_ok() {
+            let version = record.version.as_deref().unwrap_or("without a version");
+            found.fine(
+                area,
+                format!("{} {version}, {}", record.address, record.source),
+            );
+        }
+    }
+    let untrusted: BTreeSet<&str> = sought
+        .untrusted
+        .iter()
+        .map(|p| p.address.as_str())
+        .collect();
+    for (address, why) in &sought.missing {
+        found.error(area, format!("{address}: {why}"));
+        found.remedy(if untrusted.contains(&**address) {
+            "look where it comes from, and say yes once with --trust-workspace-plugins"
+        } else {
+            "`flightdeck init` installs what is missing"
+        });
+    }
+}
+
+/// Plugins whose newest launch failed.
+pub(super) async fn last_launches(store: &Store, found: &mut Findings) {
+    let area = Area::Plugins;
+    let rows = match store.plugins().await {
+        Ok(rows) => rows,
+        Err(e) => return found.error(area, e.to_string()),
+    };
+    for row in rows {
+        let Some(verdict) = row.attempts.last().and_then(|a| a.verdict.as_ref()) else {
+            continue;
+        };
+        if matches!(verdict.kind.as_str(), "ready" | "running" | "stopped") {
+            continue;
+        }
+        let tried = row.attempts.last().map_or(1, |a| a.number);
+        found.warning(
+            area,
+            format!(
+                "{} did not come up when it was launched last ({}): {}",
+                row.id,
+                counted(usize::try_from(tried).unwrap_or(usize::MAX), "attempt"),
+                verdict.text
+            ),
+        );
+        found.remedy(format!("`flightdeck plugins {}` launches it and shows each attempt; `flightdeck logs {}` what it said", row.id, row.id));
+    }
+}

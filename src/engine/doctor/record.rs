@@ -1,0 +1,93 @@
+//! The record of the workspace: whether it can be used, who works on it, what it does not know.
+
+use super::finding::{Area, Findings, Mend};
+use super::workspace::counted;
+use crate::engine::settings::{Access, Settings};
+use crate::engine::store::Store;
+use crate::engine::workspace::home;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+/// Looks at it; the answer is the store, where there is one that can be read.
+pub(super) async fn examine(settings: &Settings, found: &mut Findings) -> Option<Store> {
+    let area = Area::Record;
+    let dir = home::store_dir(&settings.workspace, &settings.named);
+    let path = dir.join(".flightdeck").join("flightdeck.db");
+    if std::fs::symlink_metadata(&path).is_err() {
+        found.fine(area, "nothing is on record yet");
+        return None;
+    }
+    let opened = tokio::task::spawn_blocking(move || Store::open(&dir, Access::ReadOnly)).await;
+    let store = match opened.map(|store| store.map_err(|e| e.to_string())) {
+        Ok(Ok(store)) => store,
+        Ok(Err(why)) => {
+            found.error(area, why);
+            return None;
+        }
+        Err(error) => {
+            found.error(area, format!("the record cannot be opened: {error}"));
+            return None;
+        }
+    };
+    private(&path, found);
+    match store.history(0).await {
+        Ok(deploys) => found.fine(
+            area,
+            format!("{} on record", counted(deploys.len(), "deploy")),
+        ),
+        Err(e) => found.error(area, e.to_string()),
+    }
+    match store.holder().await {
+        Ok(Some(holder)) => {
+            found.warning(
+                area,
+                format!(
+                    "{} on {} (pid {}) works on it: {}",
+                    holder.who, holder.host, holder.pid, holder.reason
+                ),
+            );
+            found.remedy("wait for it to end; where that machine is gone for good, --force-unlock takes the lock");
+        }
+        Ok(None) => {}
+        Err(e) => found.error(area, e.to_string()),
+    }
+    match store.unknown_outcomes().await {
+        Ok(unknown) if !unknown.is_empty() => {
+            found.warning(
+                area,
+                format!(
+                    "of {} it is not known what came of it, first {} of deploy #{}",
+                    counted(unknown.len(), "operation"),
+                    unknown[0].address,
+                    unknown[0].deploy
+                ),
+            );
+            found.remedy(
+                "`flightdeck stage` reads the objects back; what it cannot find is named there",
+            );
+        }
+        Ok(_) => {}
+        Err(e) => found.error(area, e.to_string()),
+    }
+    Some(store)
+}
+
+/// The store has what is sensitive as plain text.
+fn private(path: &Path, found: &mut Findings) {
+    let Ok(meta) = std::fs::metadata(path) else {
+        return;
+    };
+    if meta.permissions().mode() & 0o077 != 0 {
+        found.warning(
+            Area::Record,
+            format!(
+                "others can read {}, which has sensitive values",
+                path.display()
+            ),
+        );
+        found.remedy(format!("`chmod 600 {}`", path.display()));
+        found.fix(Mend::MakePrivate {
+            path: path.to_owned(),
+        });
+    }
+}

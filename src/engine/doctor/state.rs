@@ -1,0 +1,185 @@
+//! Where the state lives: whether it can be read, who has its lock, how it stands to the record.
+
+use super::finding::{Area, Findings, Mend};
+use super::workspace::counted;
+use crate::engine::settings::Settings;
+use crate::engine::state::{LeftLock, Place, StateOfRecord, left_lock};
+use crate::engine::store::Store;
+use crate::engine::words::{ConfigKey, StageRequest, TERRAFORM_VERSION};
+use crate::engine::workspace::home::{self, Whereabouts};
+use lang::config::{LANGUAGE_VERSION, Version};
+use statefile::StateFile;
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+/// Looks at it; the answer is the providers that it names.
+pub(super) async fn examine(
+    settings: &Settings,
+    store: Option<&Store>,
+    found: &mut Findings,
+) -> BTreeSet<String> {
+    let area = Area::State;
+    let (dir, named) = (settings.workspace.clone(), settings.named.clone());
+    let located = tokio::task::spawn_blocking(move || {
+        home::of(&dir, &named, &StageRequest::default()).map_err(|lost| {
+            let first = lost.diags.iter().find(|d| d.is_error());
+            first.map_or_else(String::new, |d| format!("{}: {}", d.summary, d.detail))
+        })
+    });
+    let place = match located.await {
+        Ok(Ok(place)) => place,
+        Ok(Err(why)) => {
+            found.error(
+                area,
+                format!("it is not known where the state lives. {why}"),
+            );
+            return BTreeSet::new();
+        }
+        Err(error) => {
+            found.error(area, format!("the look at it broke off: {error}"));
+            return BTreeSet::new();
+        }
+    };
+    if let Place::File(file) = &place.place {
+        let path = settings.workspace.join(file);
+        locked(&path, found);
+        private(&path, &place, found);
+    }
+    let providers = match content(settings, &place).await {
+        Ok(Some(file)) => {
+            told(&file, found);
+            providers(&file)
+        }
+        Ok(None) => {
+            found.fine(area, "there is no state yet");
+            BTreeSet::new()
+        }
+        Err(why) => {
+            found.error(area, why);
+            return BTreeSet::new();
+        }
+    };
+    if let Some(store) = store {
+        let state = StateOfRecord::of(&settings.workspace, store, place.place, place.encryption);
+        if let Err(why) = state.read().await {
+            found.error(area, why.to_string());
+        }
+        match state.is_behind().await {
+            Ok(true) => {
+                found.warning(
+                    area,
+                    format!(
+                        "what a deploy did is on record and not yet in {}",
+                        state.place()
+                    ),
+                );
+                found.remedy(
+                    "the next command that works on the state brings it there, `flightdeck stage`",
+                );
+            }
+            Ok(false) => {}
+            Err(why) => found.error(area, why.to_string()),
+        }
+    }
+    providers
+}
+
+/// What is there, out of its envelope.
+async fn content(settings: &Settings, place: &Whereabouts) -> Result<Option<StateFile>, String> {
+    let text = place.place.text(&settings.workspace).await;
+    let text = text.map_err(|e| e.to_string())?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let encryption = place.encryption.clone();
+    let opened = tokio::task::spawn_blocking(move || encryption.open(&text));
+    let opened = opened.await.map_err(|e| e.to_string())?;
+    let opened = opened.map_err(|e| format!("the state cannot be opened: {e}"))?;
+    StateFile::read(&opened).map_err(|e| format!("the state cannot be read: {e}"))
+}
+
+fn told(file: &StateFile, found: &mut Findings) {
+    let objects: usize = file.resources.iter().map(|r| r.instances.len()).sum();
+    found.fine(
+        Area::State,
+        format!(
+            "the state can be read: serial {}, {}",
+            file.serial,
+            counted(objects, "object")
+        ),
+    );
+    // What flightdeck writes itself has that number.
+    let newer = match (
+        file.terraform_version.parse::<Version>(),
+        TERRAFORM_VERSION.parse::<Version>(),
+    ) {
+        (Ok(theirs), Ok(ours)) => theirs > ours,
+        _ => false,
+    };
+    if newer {
+        found.warning(
+            Area::State,
+            format!(
+                "it was written by version {}, and flightdeck speaks the language of {LANGUAGE_VERSION}",
+                file.terraform_version
+            ),
+        );
+        found.remedy("its form is the same; a configuration of that version may not be");
+    }
+}
+
+fn providers(file: &StateFile) -> BTreeSet<String> {
+    let keys = file.resources.iter().flat_map(|r| {
+        r.provider
+            .iter()
+            .chain(r.instances.iter().filter_map(|i| i.provider.as_ref()))
+    });
+    keys.filter_map(|key| Some(ConfigKey::parse(key)?.address.to_string()))
+        .collect()
+}
+
+/// Who has the lock on the file, or had it and is gone.
+fn locked(path: &Path, found: &mut Findings) {
+    match left_lock(path) {
+        LeftLock::Nobody => {}
+        LeftLock::Held(info) => {
+            let who = info.map_or_else(
+                || "somebody who does not say who".to_owned(),
+                |info| format!("{} ({}, since {})", info.who, info.operation, info.created),
+            );
+            found.warning(Area::State, format!("the state is locked by {who}"));
+            found.remedy("the lock goes with the process that has it: wait for it, or end it");
+        }
+        LeftLock::Gone { info, path } => {
+            let who = info.map_or_else(|| "a holder".to_owned(), |info| info.who);
+            found.warning(
+                Area::State,
+                format!("{} names {who}, and nobody has the lock", path.display()),
+            );
+            found.remedy(format!("it is in nobody's way; `rm {}`", path.display()));
+            found.fix(Mend::Remove { path });
+        }
+    }
+}
+
+/// What is not encrypted, and everybody can read.
+fn private(path: &Path, place: &Whereabouts, found: &mut Findings) {
+    let open = std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o007 != 0);
+    if open && !place.encryption.encrypts() {
+        found.warning(
+            Area::State,
+            format!(
+                "everybody on this machine can read {}, which may have secrets",
+                path.display()
+            ),
+        );
+        found.remedy(format!(
+            "`chmod 600 {}`, or an encryption block",
+            path.display()
+        ));
+        found.fix(Mend::MakePrivate {
+            path: path.to_owned(),
+        });
+    }
+}

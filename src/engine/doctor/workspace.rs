@@ -1,0 +1,69 @@
+//! The directory and its configuration.
+
+use super::finding::{Area, Findings};
+use crate::engine::settings::Settings;
+use crate::engine::words::StageRequest;
+use crate::engine::workspace::load;
+use lang::config::{Module, is_config_dir};
+use rustix::fs::{Access, access};
+use std::sync::Arc;
+
+/// Looks at it; the answer is the configuration, where it can be read.
+pub(super) fn examine(settings: &Settings, found: &mut Findings) -> Option<Arc<Module>> {
+    let area = Area::Workspace;
+    let dir = &settings.workspace;
+    if let Err(e) = access(dir, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK) {
+        found.error(area, format!("{} cannot be worked in: {e}", dir.display()));
+        found.remedy("work as its owner, or have its owner give you the permission");
+    }
+    if !is_config_dir(dir) {
+        found.warning(area, format!("{} has no configuration", dir.display()));
+        found.remedy("go to the directory that has .tf files, or name it with -C");
+        return None;
+    }
+    // By itself: variables need no values for this.
+    match load::load(dir, &settings.named, &StageRequest::default(), true) {
+        Ok((loaded, warnings)) => {
+            let modules = loaded.root.all();
+            let resources: usize = modules.iter().map(|m| m.resources.len()).sum();
+            let named = match settings.named.as_str() {
+                "" => String::new(),
+                named => format!(" (workspace {named})"),
+            };
+            found.fine(
+                area,
+                format!(
+                    "the configuration can be read: {} with {}{named}",
+                    counted(modules.len(), "module"),
+                    counted(resources, "resource block"),
+                ),
+            );
+            if !warnings.is_empty() {
+                found.warning(area, counted(warnings.len(), "warning") + " about it");
+                found.remedy("`flightdeck validate` shows them");
+            }
+            Some(loaded.root)
+        }
+        Err((_, diags)) => {
+            let errors = diags.iter().filter(|d| d.is_error()).count();
+            let first = diags.iter().find(|d| d.is_error());
+            let first = first.map(|d| d.summary.clone()).unwrap_or_default();
+            found.error(
+                area,
+                format!(
+                    "the configuration cannot be used: {}, the first is {first:?}",
+                    counted(errors, "error")
+                ),
+            );
+            found.remedy("`flightdeck validate` shows each with its place; modules that are missing come with `flightdeck init`");
+            None
+        }
+    }
+}
+
+pub(super) fn counted(n: usize, word: &str) -> String {
+    match n {
+        1 => format!("1 {word}"),
+        n => format!("{n} {word}s"),
+    }
+}

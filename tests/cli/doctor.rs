@@ -1,0 +1,160 @@
+//! `doctor`: what is wrong is told with its remedy, what is safe is done, nothing else is touched.
+
+use crate::support::{Run, Workspace};
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+const PLAIN: &str = "resource \"terraform_data\" \"a\" { input = \"one\" }\n";
+
+fn findings(run: &Run) -> Vec<Value> {
+    run.result()["findings"].as_array().unwrap().clone()
+}
+
+/// The finding of an area whose text has these words.
+fn of<'f>(found: &'f [Value], area: &str, words: &str) -> &'f Value {
+    let fits = |f: &&Value| f["area"] == area && f["text"].as_str().unwrap().contains(words);
+    let one = found.iter().find(fits);
+    one.unwrap_or_else(|| panic!("{area}: {words}: {found:#?}"))
+}
+
+/// What is wrong, but for the machine that the tests run on.
+fn wrong(found: &[Value]) -> Vec<&Value> {
+    let ours = |f: &&Value| f["level"] != "fine" && f["area"] != "machine";
+    found.iter().filter(ours).collect()
+}
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_workspace_in_order_is_told_so_and_left_as_it_was() {
+    let w = Workspace::new(&[("main.tf", PLAIN)]);
+    let run = w.run(&["doctor", "--json"]).expect(0);
+    let found = findings(&run);
+    assert_eq!(wrong(&found), Vec::<&Value>::new());
+    of(&found, "workspace", "1 module with 1 resource block");
+    of(&found, "record", "nothing is on record yet");
+    of(&found, "state", "there is no state yet");
+    let names: Vec<_> = std::fs::read_dir(w.path()).unwrap().flatten().collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let told = w.run(&["doctor"]).expect(0).stdout;
+    assert!(told.contains("1 deploy on record"), "{told}");
+    assert!(told.contains("serial 1, 1 object"), "{told}");
+}
+
+#[test]
+fn what_can_be_mended_at_once_is_mended_where_that_is_asked_for() {
+    let w = Workspace::new(&[("main.tf", PLAIN)]);
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let (store, state) = (w.store(), w.path().join("terraform.tfstate"));
+    let word = w.path().join(".terraform.tfstate.lock.info");
+    set_mode(&store, 0o644);
+    set_mode(&state, 0o644);
+    let left = r#"{"ID":"1","Operation":"OperationTypeApply","Info":"","Who":"ann@far","Version":"1.12.6","Created":"2026-01-01T00:00:00Z","Path":"terraform.tfstate"}"#;
+    std::fs::write(&word, left).unwrap();
+
+    let run = w.run(&["doctor", "--json"]).expect(0);
+    let found = findings(&run);
+    for (area, words, does) in [
+        ("record", "flightdeck.db", "make_private"),
+        ("state", "terraform.tfstate", "make_private"),
+        ("state", "ann@far", "remove"),
+    ] {
+        let wrong: Vec<Value> = wrong(&found).into_iter().cloned().collect();
+        let one = of(&wrong, area, words);
+        assert!(one["remedy"].is_string(), "{one}");
+        if words != "terraform.tfstate" {
+            assert_eq!(one["fix"]["do"], does, "{one}");
+        }
+    }
+    assert_eq!((mode(&store), mode(&state)), (0o644, 0o644), "only told");
+
+    let fixed = w.run(&["doctor", "--fix"]).expect(0).stdout;
+    assert_eq!(fixed.matches("done: ").count(), 3, "{fixed}");
+    assert_eq!((mode(&store), mode(&state)), (0o600, 0o600));
+    assert!(!word.exists());
+    let found = findings(&w.run(&["doctor", "--json"]).expect(0));
+    assert_eq!(wrong(&found), Vec::<&Value>::new());
+}
+
+#[test]
+fn what_will_not_work_is_an_error_with_what_to_do() {
+    let w = Workspace::new(&[
+        ("main.tf", PLAIN),
+        (
+            "other.tf",
+            "terraform {\n  required_providers {\n    none = { source = \"nobody/none\" }\n  }\n}\nresource \"none_thing\" \"a\" {}\nmodule \"m\" {\n  source = \"example.com/a/b/c\"\n}\n",
+        ),
+        ("terraform.tfstate", "{\"version\": 4, \"serial\""),
+    ]);
+    let run = w.run(&["doctor", "--json"]).expect(1);
+    let found = findings(&run);
+    let module = of(&found, "workspace", "cannot be used");
+    assert_eq!(module["level"], "error");
+    assert!(
+        module["remedy"]
+            .as_str()
+            .unwrap()
+            .contains("flightdeck init")
+    );
+    assert_eq!(of(&found, "state", "cannot be read")["level"], "error");
+
+    std::fs::remove_file(w.path().join("terraform.tfstate")).unwrap();
+    let text = w.read("other.tf");
+    w.write("other.tf", text.split("module ").next().unwrap());
+    let run = w.run(&["doctor", "--json"]).expect(1);
+    let missing = findings(&run);
+    let missing = of(&missing, "plugins", "nobody/none");
+    assert_eq!(missing["level"], "error");
+    assert!(
+        missing["remedy"]
+            .as_str()
+            .unwrap()
+            .contains("flightdeck init")
+    );
+    let told = w.run(&["doctor"]).expect(1).stdout;
+    assert!(told.contains("1 error"), "{told}");
+
+    std::fs::write(w.path().join("other.tf"), "backend {").unwrap();
+    w.run(&["doctor"]).expect(1);
+}
+
+#[test]
+fn a_lock_that_somebody_has_is_told_and_left() {
+    let w = Workspace::new(&[("main.tf", PLAIN)]);
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let state = w.path().join("terraform.tfstate");
+    let file = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&state)
+        .unwrap();
+    rustix::fs::fcntl_lock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    let run = w.run(&["doctor", "--fix", "--json"]).expect(0);
+    let found = findings(&run);
+    let held = of(&found, "state", "is locked by");
+    assert_eq!(held["level"], "warning");
+    assert_eq!(held["fix"], Value::Null, "a lock is nobody's to break");
+    drop(file);
+    let found = findings(&w.run(&["doctor", "--json"]).expect(0));
+    assert_eq!(wrong(&found), Vec::<&Value>::new());
+}
+
+#[test]
+fn a_record_that_cannot_be_used_is_told_with_its_reason() {
+    let w = Workspace::new(&[("main.tf", PLAIN)]);
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    std::fs::write(w.store(), "this is no database").unwrap();
+    let run = w.run(&["doctor", "--json"]).expect(1);
+    let found = findings(&run);
+    assert_eq!(of(&found, "record", "flightdeck.db")["level"], "error");
+    // The state at home is looked at all the same.
+    of(&found, "state", "serial 1, 1 object");
+}
