@@ -198,5 +198,6 @@ pub(crate) fn the_end(world: &World) -> Result<(), String> {
             "in the lab, in the state, deposed, old: {counts:?}; {old:?}"
         ));
     }
-    Ok(())
+    let ids = lab.keys().map(String::as_str).collect();
+    world.home.has(&world.workspace, &ids)
 }

@@ -6,19 +6,28 @@
 //!
 //! `FLIGHTDECK_TEST_KILLS` says how many kills (default 12, 40 in `.ci/run`),
 //! `FLIGHTDECK_TEST_SEED` repeats the choice of moments, `FLIGHTDECK_TEST_ATTACK` is `kill`,
-//! `stop`, `ladder` or `lose-store`. `cargo xtask attack` runs them all.
+//! `stop`, `ladder` or `lose-store`, `FLIGHTDECK_TEST_HOME` where the state lives: `file`, `http` or
+//! `s3`. `cargo xtask attack` runs them all.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 #[path = "../cli/support.rs"]
 #[allow(dead_code)]
 mod support;
 
+#[path = "../../src/engine/state/backend/tests/parts.rs"]
+#[allow(dead_code)]
+mod parts;
+#[path = "../../src/engine/state/backend/tests/server.rs"]
+mod server;
+
 mod attack;
 mod check;
+mod home;
 mod kill;
 mod settle;
 mod world;
 
+use home::Homes;
 use kill::Random;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,11 +56,31 @@ fn now() -> u64 {
 
 #[test]
 fn a_deploy_that_is_attacked_at_any_moment_loses_nothing_and_makes_nothing_twice() {
-    let kills = number("FLIGHTDECK_TEST_KILLS").unwrap_or(KILLS);
+    let homes = Homes::from_environment();
+    attacked(homes, number("FLIGHTDECK_TEST_KILLS").unwrap_or(KILLS));
+}
+
+#[test]
+fn nor_does_one_whose_state_is_behind_an_address() {
+    attacked(Some(Homes::Http), elsewhere());
+}
+
+#[test]
+fn nor_does_one_whose_state_is_in_a_bucket() {
+    attacked(Homes::on_moto(), elsewhere());
+}
+
+/// How often where the state lives elsewhere: a few times, unless it is asked for alone.
+fn elsewhere() -> u64 {
+    number("FLIGHTDECK_TEST_KILLS").unwrap_or(KILLS).div_ceil(5)
+}
+
+fn attacked(homes: Option<Homes>, kills: u64) {
+    let Some(homes) = homes else { return };
     let seed = number("FLIGHTDECK_TEST_SEED").unwrap_or_else(now);
     let attack = attack::Attack::from_environment();
     println!("{kills} times {attack:?}, FLIGHTDECK_TEST_SEED={seed}");
-    let template = Template::new();
+    let template = Template::new(homes);
     let whole = kill::undisturbed(&template);
     println!(
         "undisturbed: {} ms, {} moments by event",

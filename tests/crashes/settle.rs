@@ -27,6 +27,7 @@ pub(crate) struct Tally {
     imported: u32,
     forgotten: u32,
     locks_taken_over: u32,
+    locks_of_homes_taken_over: u32,
     half_replaced: u32,
     rescued: u32,
 }
@@ -48,6 +49,7 @@ impl Tally {
         self.imported += more.imported;
         self.forgotten += more.forgotten;
         self.locks_taken_over += more.locks_taken_over;
+        self.locks_of_homes_taken_over += more.locks_of_homes_taken_over;
     }
 }
 
@@ -94,6 +96,7 @@ fn follow(
     let lab = world.lab();
     check::agreement(&lab, &known).map_err(|what| format!("after the kill: {what}"))?;
 
+    tally.locks_of_homes_taken_over = u32::from(world.home.is_locked());
     named(world, &known, random, &mut tally)?;
     // What readers were told is what is written down now.
     let after = world.known();

@@ -1,6 +1,7 @@
 //! The workspace that is deployed over and over: what is there before, what is wanted, and what the
 //! lab and the store say.
 
+use crate::home::{Home, Homes};
 use crate::support::Workspace;
 use flightdeck::engine::settings::Access;
 use flightdeck::engine::store::Store;
@@ -106,10 +107,11 @@ pub(crate) const WANTED: usize = 50;
 /// A workspace in its first version, ready for the deploy of the second.
 pub(crate) struct Template {
     workspace: Workspace,
+    homes: Homes,
 }
 
 impl Template {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(homes: Homes) -> Self {
         let workspace = Workspace::new(&[("inner/main.tf", INNER)]);
         workspace.write(
             "main.tf",
@@ -120,14 +122,15 @@ impl Template {
             "main.tf",
             &format!("{HEAD}{}{NEW}", BOTH.replace("VERSION", "v2")),
         );
-        Self { workspace }
+        Self { workspace, homes }
     }
 
     /// A workspace of its own, just like it.
     pub(crate) fn copy(&self) -> World {
         let workspace = Workspace::new(&[]);
         copy(&self.workspace.path(), &workspace.path());
-        World { workspace }
+        let home = self.homes.settle(&workspace);
+        World { workspace, home }
     }
 }
 
@@ -146,6 +149,7 @@ fn copy(from: &Path, to: &Path) {
 /// One copy of the template and its lab.
 pub(crate) struct World {
     pub(crate) workspace: Workspace,
+    pub(crate) home: Home,
 }
 
 /// An object as the lab has it.

@@ -3,7 +3,7 @@
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// For a program to answer; machines of others are slow.
@@ -77,7 +77,7 @@ impl Shared {
     }
 
     pub(super) fn get(&self, start: impl FnOnce() -> Part) -> Arc<Part> {
-        let mut known = crate::engine::mutex::lock(&self.0);
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(part) = known.upgrade() {
             return part;
         }
