@@ -3,6 +3,7 @@
 use crate::error::ReadError;
 use crate::fields::{Fields, Raw, path};
 use crate::text::{compact, indented};
+use crate::version3;
 use base64::Engine as _;
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -121,7 +122,9 @@ impl StateFile {
             return Ok(None);
         }
         let mut fields: Fields = serde_json::from_slice(text).map_err(ReadError::Json)?;
-        version(&mut fields)?;
+        if version(&mut fields)? == 3 {
+            return version3::read(fields).map(Some);
+        }
         let outputs: Option<Fields> = fields.take("outputs", "")?;
         let resources: Option<Vec<Fields>> = fields.take("resources", "")?;
         let check_results: Option<Raw> = fields.take("check_results", "")?;
@@ -175,16 +178,16 @@ impl StateFile {
     }
 }
 
-/// Takes the version out, and refuses all but the fourth.
-fn version(fields: &mut Fields) -> Result<(), ReadError> {
+/// Takes the version out, and refuses all but the third and the fourth.
+fn version(fields: &mut Fields) -> Result<u64, ReadError> {
     let encrypted = fields.0.iter().any(|(name, _)| name == "encrypted_data");
     if encrypted {
         return Err(ReadError::Encrypted);
     }
     match fields.take::<u64>("version", "") {
-        Ok(Some(4)) => Ok(()),
+        Ok(Some(known @ 3..=4)) => Ok(known),
         Ok(Some(0) | None) | Err(_) => Err(ReadError::Unversioned),
-        Ok(Some(old @ 1..4)) => Err(ReadError::Old(old)),
+        Ok(Some(old @ 1..3)) => Err(ReadError::Old(old)),
         Ok(Some(version)) => Err(ReadError::New {
             version,
             writer: fields.take("terraform_version", "").ok().flatten(),

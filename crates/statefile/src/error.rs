@@ -8,7 +8,7 @@ pub enum ReadError {
     /// `version` is not there, or is no number.
     #[error("it does not say which version of the format it has, so it is no state file")]
     Unversioned,
-    /// A version before 4.
+    /// A version before 4; of 3, one that has resources.
     #[error(
         "it has version {0} of the format, which programs before 0.12 wrote; a run of \"terraform apply\" of 0.12 or 0.13 brings it to version 4, which is what is read here"
     )]

@@ -10,6 +10,7 @@ mod error;
 mod fields;
 mod lock_info;
 mod text;
+mod version3;
 mod write;
 
 pub use document::{Instance, Key, Mode, Output, Resource, StateFile};

@@ -185,8 +185,8 @@ fn what_cannot_be_used_says_why_and_where() {
         ),
         (r#"{"version":0}"#.to_owned(), "does not say which version"),
         (
-            r#"{"version":3}"#.to_owned(),
-            "it has version 3 of the format, which programs before 0.12 wrote",
+            r#"{"version":2}"#.to_owned(),
+            "it has version 2 of the format, which programs before 0.12 wrote",
         ),
         (
             r#"{"version":5,"terraform_version":"2.0.0"}"#.to_owned(),
