@@ -1,9 +1,13 @@
 //! The arguments, as clap reads them. The command table of the program: help, completions and the
 //! manual page come from here.
 
+mod state;
+
+pub(super) use state::{StateCommand, UseState};
+
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
 use super::options::{
     DeployArgs, DestroyArgs, FmtArgs, ImportArgs, InitArgs, PlanArgs, PluginSubcommand,
@@ -164,102 +168,16 @@ pub(super) enum Command {
     /// Serve a bundled plugin, or work on one of your own
     #[command(subcommand)]
     Plugin(PluginSubcommand),
+    /// Which version this is, and the providers that are locked here
+    Version {
+        /// As one JSON document
+        #[arg(long)]
+        json: bool,
+    },
     /// Completions for a shell, on stdout
     Completions { shell: clap_complete::Shell },
     /// The manual page, on stdout
     Man,
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum StateCommand {
-    /// Addresses in the state
-    List {
-        /// Only those that contain this
-        filter: Option<String>,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// One resource instance with its attributes
-    Show {
-        address: String,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// Write the state as state version 4
-    Export {
-        /// Written with mode 0600; stdout where none is given
-        file: Option<PathBuf>,
-    },
-    /// Give an instance, a resource or a module another address
-    Mv {
-        from: String,
-        to: String,
-        /// Say what would be moved, and change nothing
-        #[arg(long)]
-        dry_run: bool,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// Say of all objects of one provider that they belong to another
-    ReplaceProvider {
-        /// NAMESPACE/NAME or HOST/NAMESPACE/NAME
-        from: String,
-        to: String,
-        /// Do not ask
-        #[arg(long)]
-        auto_approve: bool,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// The state on stdout, as it is where it lives, decrypted
-    Pull,
-    /// Put a state file into the place of the state
-    Push {
-        /// `-` for standard input
-        file: PathBuf,
-        /// Also where it is older, or of another lineage
-        #[arg(long)]
-        force: bool,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// Take objects out of the state without destroying them; settles what is unknown of them
-    #[command(visible_alias = "rm")]
-    Forget {
-        /// Instances, resources, modules, or deposed objects as `state list` names them
-        #[arg(required = true, value_name = "ADDRESS")]
-        addresses: Vec<String>,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// Take an object that is there into the state; settles what is unknown of its address
-    Import(ImportArgs),
-    /// Mark an object to be replaced
-    Taint(TaintArgs),
-    /// Take that mark away; settles what is unknown of its provisioners
-    Untaint(TaintArgs),
-    /// Say which of two states is gone on with: where the state lives and what is on record here
-    /// were changed apart, or the state is gone from there
-    Use {
-        which: UseState,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum UseState {
-    /// The one where the configuration says that the state lives
-    Home,
-    /// The one on record in `.flightdeck/`, which is written there
-    Record,
 }
 
 impl Command {
@@ -270,22 +188,12 @@ impl Command {
             | Self::History { json, .. }
             | Self::Failures { json, .. }
             | Self::Logs { json, .. }
-            | Self::Doctor { json }
-            | Self::State(
-                StateCommand::List { json, .. }
-                | StateCommand::Show { json, .. }
-                | StateCommand::Forget { json, .. }
-                | StateCommand::Mv { json, .. }
-                | StateCommand::ReplaceProvider { json, .. }
-                | StateCommand::Push { json, .. }
-                | StateCommand::Use { json, .. },
-            ) => *json,
+            | Self::Doctor { json } => *json,
+            Self::State(command) => command.wants_json(),
             Self::Plan(args) => args.json,
             Self::Refresh(args) => args.json,
             Self::Import(args) => args.json,
             Self::Taint(args) | Self::Untaint(args) => args.json,
-            Self::State(StateCommand::Import(args)) => args.json,
-            Self::State(StateCommand::Taint(args) | StateCommand::Untaint(args)) => args.json,
             Self::Init(args) => args.json,
             Self::Validate(args) => args.json,
             Self::Fmt(args) => args.json,
@@ -316,24 +224,14 @@ impl Command {
             Self::Destroy(_) => "destroy",
             Self::History { .. } => "history",
             Self::Failures { .. } => "failures",
-            Self::State(StateCommand::List { .. }) => "state list",
-            Self::State(StateCommand::Show { .. }) => "state show",
-            Self::State(StateCommand::Forget { .. }) => "state forget",
-            Self::State(StateCommand::Import(_)) => "state import",
-            Self::State(StateCommand::Taint(_)) => "state taint",
-            Self::State(StateCommand::Untaint(_)) => "state untaint",
-            Self::State(StateCommand::Mv { .. }) => "state mv",
-            Self::State(StateCommand::ReplaceProvider { .. }) => "state replace-provider",
-            Self::State(StateCommand::Pull) => "state pull",
-            Self::State(StateCommand::Push { .. }) => "state push",
-            Self::State(StateCommand::Use { .. }) => "state use",
-            Self::State(_) => "state",
+            Self::State(command) => command.name(),
             Self::Logs { .. } => "logs",
             Self::Workspace(_) => "workspace",
             Self::ForceUnlock { .. } => "force-unlock",
             Self::Doctor { .. } => "doctor",
             Self::Plugin(_) => "plugin",
             Self::Completions { .. } => "completions",
+            Self::Version { .. } => "version",
             Self::Man => "man",
         }
     }

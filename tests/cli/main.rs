@@ -39,5 +39,6 @@ mod usage;
 mod usual;
 mod validate;
 mod verbs;
+mod version;
 mod without_end;
 mod workspaces;

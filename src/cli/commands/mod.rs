@@ -18,6 +18,7 @@ mod state;
 mod trust;
 mod unlock;
 mod validate;
+mod version;
 mod workspace;
 
 use super::args::{Args, Command};
@@ -111,6 +112,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
             "plugin conform",
             "stage and deploy a configuration that uses the plugin",
         )),
+        Command::Version { json } => version::run(json, out),
         Command::Completions { shell } => program::completions(shell, out),
         Command::Man => program::man(out),
     }
