@@ -13,7 +13,8 @@ use super::options::{
     DeployArgs, DestroyArgs, FmtArgs, ImportArgs, InitArgs, PlanArgs, PluginSubcommand,
     RefreshArgs, StageArgs, TaintArgs, ValidateArgs, WorkspaceCommand,
 };
-use super::values::{Level, since};
+use super::tofu::Form;
+use super::values::{Format, Level, since};
 
 const AFTER: &str = "Exit codes:\n    0  done\n    1  error\n    2  changes present (--detailed-exitcode)\n    3  a required plugin did not register\n    \
     4  the workspace is locked\n    5  the deploy finished with failures\n  130  cancelled";
@@ -209,6 +210,14 @@ impl Command {
         match self {
             Self::Demo => "demo",
             Self::Plugins { .. } => "plugins",
+    /// In which form a program reads it, where that is not ours.
+    pub(super) fn form(&self) -> Option<Form> {
+        match self {
+            Self::Validate(args) => args.format.map(|Format::Tofu| Form::document()),
+            _ => None,
+        }
+    }
+
             Self::Init(_) => "init",
             Self::Validate(_) => "validate",
             Self::Fmt(_) => "fmt",

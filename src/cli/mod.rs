@@ -19,6 +19,7 @@ mod spelling;
 mod suggest;
 mod time;
 mod values;
+mod tofu;
 
 use crate::engine::shell::guard;
 use clap::Parser;
@@ -48,6 +49,7 @@ pub fn main() -> ExitCode {
     );
     out.log_level = args.log_level;
     match &args.command {
+    out.form = args.command.as_ref().and_then(args::Command::form);
         // The terminal is the console's own: its log is a screen.
         None | Some(args::Command::Demo) => {
             crate::ui::term::start_log(args.log_level.map_or("info", |l| l.word()))
