@@ -1,8 +1,10 @@
 //! The arguments, as clap reads them. The command table of the program: help, completions and the
 //! manual page come from here.
 
+mod scripts;
 mod state;
 
+pub(super) use scripts::GetArgs;
 pub(super) use state::{StateCommand, UseState};
 
 use std::path::PathBuf;
@@ -74,6 +76,8 @@ pub(super) enum Command {
     },
     /// Fetch the modules and providers that the configuration needs and that are not there
     Init(InitArgs),
+    /// Fetch the modules that the configuration needs and that are not there
+    Get(GetArgs),
     /// Say what is wrong with the configuration, whatever its variables are and whatever is there
     Validate(ValidateArgs),
     /// Lay configuration files out in the usual way
@@ -196,6 +200,7 @@ impl Command {
             Self::Import(args) => args.json,
             Self::Taint(args) | Self::Untaint(args) => args.json,
             Self::Init(args) => args.json,
+            Self::Get(args) => args.json,
             Self::Validate(args) => args.json,
             Self::Fmt(args) => args.json,
             Self::Stage(args) => args.json,
@@ -205,11 +210,6 @@ impl Command {
         }
     }
 
-    /// The name that a result carries.
-    pub(super) fn name(&self) -> &'static str {
-        match self {
-            Self::Demo => "demo",
-            Self::Plugins { .. } => "plugins",
     /// In which form a program reads it, where that is not ours.
     pub(super) fn form(&self) -> Option<Form> {
         match self {
@@ -218,7 +218,13 @@ impl Command {
         }
     }
 
+    /// The name that a result carries.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Demo => "demo",
+            Self::Plugins { .. } => "plugins",
             Self::Init(_) => "init",
+            Self::Get(_) => "get",
             Self::Validate(_) => "validate",
             Self::Fmt(_) => "fmt",
             Self::Stage(_) => "stage",

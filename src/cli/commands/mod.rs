@@ -5,6 +5,7 @@ mod deploy;
 mod failures;
 mod files;
 mod fmt;
+mod get;
 mod history;
 mod init;
 mod logs;
@@ -57,6 +58,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         Command::Demo => console::demo(args.ascii, out).await,
         Command::Plugins { name, .. } => plugins::run(name.as_deref(), out).await,
         Command::Init(args) => init::run(args, out).await,
+        Command::Get(args) => get::run(args, out).await,
         Command::Validate(args) => validate::run(args, out).await,
         Command::Fmt(args) => fmt::run(&args, out),
         Command::Stage(args) => stage::run(args, out).await,

@@ -121,6 +121,33 @@ pub async fn install(
     Ok(installed)
 }
 
+/// Installs the modules alone. `stop` ends it at the next wait; what is whole by then stays.
+///
+/// # Errors
+/// Something is not to be had, or the configuration is wrong.
+pub async fn get(
+    request: Request,
+    tell: Tell,
+    stop: CancellationToken,
+) -> Result<Installed, EngineError> {
+    let runtime = tokio::runtime::Handle::current();
+    let read = tokio::task::spawn_blocking(move || {
+        let around = Surroundings::of_process();
+        let places = Places::gather(&request.dir, &around).map_err(refused)?;
+        let services =
+            services(&places, &around).map_err(|e| EngineError::Refused(e.to_string()))?;
+        let (_, mut installed) = modules(&request, &services, tell, stop, &runtime)?;
+        let warned = places.warnings.iter();
+        let warned = warned.map(|w| plain(Severity::Warning, "CLI configuration", w.clone()));
+        installed.diagnostics.extend(warned);
+        Ok(installed)
+    });
+    read.await.map_err(|source| EngineError::Task {
+        what: "installing the modules",
+        source: Arc::new(source),
+    })?
+}
+
 /// Why the backend could not be made ready or asked.
 pub fn unprepared(error: InitError) -> EngineError {
     match error {
