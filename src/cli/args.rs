@@ -4,7 +4,7 @@
 mod scripts;
 mod state;
 
-pub(super) use scripts::GetArgs;
+pub(super) use scripts::{GetArgs, ProvidersArgs, ProvidersCommand};
 pub(super) use state::{StateCommand, UseState};
 
 use std::path::PathBuf;
@@ -82,6 +82,8 @@ pub(super) enum Command {
     Validate(ValidateArgs),
     /// Lay configuration files out in the usual way
     Fmt(FmtArgs),
+    /// The providers that the configuration and the state need
+    Providers(ProvidersArgs),
     /// Work out the changes
     Stage(StageArgs),
     /// Work out the changes, as `stage`; with --out into a file that `apply` and `show` take
@@ -201,6 +203,7 @@ impl Command {
             Self::Taint(args) | Self::Untaint(args) => args.json,
             Self::Init(args) => args.json,
             Self::Get(args) => args.json,
+            Self::Providers(args) => args.wants_json(),
             Self::Validate(args) => args.json,
             Self::Fmt(args) => args.json,
             Self::Stage(args) => args.json,
@@ -225,6 +228,7 @@ impl Command {
             Self::Plugins { .. } => "plugins",
             Self::Init(_) => "init",
             Self::Get(_) => "get",
+            Self::Providers(args) => args.name(),
             Self::Validate(_) => "validate",
             Self::Fmt(_) => "fmt",
             Self::Stage(_) => "stage",

@@ -157,7 +157,9 @@ fn json_line(step: &Step, out: &mut Output) {
 fn over(step: &Step) -> Option<&str> {
     match step {
         Step::ModuleInstalled { module, .. } => Some(module),
-        Step::ProviderInstalled { provider, .. } => Some(provider),
+        Step::ProviderInstalled { provider, .. }
+        | Step::ProviderHashed { provider, .. }
+        | Step::ProviderMirrored { provider, .. } => Some(provider),
         _ => None,
     }
 }
@@ -165,6 +167,10 @@ fn over(step: &Step) -> Option<&str> {
 fn words(step: &Step) -> String {
     let with =
         |version: &Option<String>| version.as_ref().map_or(String::new(), |v| format!(" {v}"));
+    let signed = |by: &Option<String>| {
+        by.as_ref()
+            .map_or(String::new(), |key| format!(", signed by {key}"))
+    };
     match step {
         Step::ModuleFetching {
             module,
@@ -194,13 +200,28 @@ fn words(step: &Step) -> String {
             version,
             signed_by,
             ..
-        } => {
-            let by = signed_by.as_ref().map(|key| format!(", signed by {key}"));
-            format!(
-                "provider {provider} {version} is installed{}",
-                by.unwrap_or_default()
-            )
-        }
+        } => format!(
+            "provider {provider} {version} is installed{}",
+            signed(signed_by)
+        ),
+        Step::ProviderHashed {
+            provider,
+            version,
+            platform,
+            signed_by,
+        } => format!(
+            "provider {provider} {version}: the hashes for {platform} are known{}",
+            signed(signed_by)
+        ),
+        Step::ProviderMirrored {
+            provider,
+            version,
+            platform,
+            signed_by,
+        } => format!(
+            "provider {provider} {version} for {platform} is there{}",
+            signed(signed_by)
+        ),
         Step::ProviderReused { provider, version } => {
             format!("provider {provider} {version} is there")
         }

@@ -137,6 +137,17 @@ impl Engine {
         self.shared.work.load_plugins().await
     }
 
+    /// Which providers the configuration and the state need. Launches none.
+    ///
+    /// # Errors
+    /// Errors of the configuration; the state cannot be read.
+    pub async fn required_providers(
+        &self,
+        request: StageRequest,
+    ) -> Result<RequiredProviders, EngineError> {
+        self.shared.work.required_providers(request).await
+    }
+
     /// Says what is wrong with the configuration whatever its variables are and whatever is in the
     /// state; in the events.
     ///

@@ -23,6 +23,7 @@ mod once;
 mod outputs;
 mod prompt;
 mod provider_hosts;
+mod providers;
 mod provisioners;
 mod reasons;
 mod remote;

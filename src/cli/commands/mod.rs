@@ -13,6 +13,7 @@ mod output;
 mod plan;
 mod plugins;
 mod program;
+mod providers;
 mod show;
 mod stage;
 mod state;
@@ -59,6 +60,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         Command::Plugins { name, .. } => plugins::run(name.as_deref(), out).await,
         Command::Init(args) => init::run(args, out).await,
         Command::Get(args) => get::run(args, out).await,
+        Command::Providers(args) => providers::run(args, out).await,
         Command::Validate(args) => validate::run(args, out).await,
         Command::Fmt(args) => fmt::run(&args, out),
         Command::Stage(args) => stage::run(args, out).await,

@@ -1,6 +1,9 @@
 //! What a configuration needs and is not there: its modules and providers, fetched and laid out as
 //! other tools of the language do. Needs no store and no lock of the state; keeps nothing but files.
 
+mod choose;
+mod elsewhere;
+mod mirror;
 mod modules;
 mod place;
 mod provider;
@@ -9,6 +12,7 @@ mod requirements;
 mod sources;
 mod step;
 
+pub use elsewhere::{Elsewhere, From, Written, lock, mirror};
 pub use step::{Step, Tell};
 
 use super::error::EngineError;
