@@ -4,7 +4,9 @@
 mod scripts;
 mod state;
 
-pub(super) use scripts::{GetArgs, ProvidersArgs, ProvidersCommand};
+pub(super) use scripts::{
+    ConsoleArgs, GetArgs, GraphArgs, GraphKind, ProvidersArgs, ProvidersCommand,
+};
 pub(super) use state::{StateCommand, UseState};
 
 use std::path::PathBuf;
@@ -84,6 +86,10 @@ pub(super) enum Command {
     Fmt(FmtArgs),
     /// The providers that the configuration and the state need
     Providers(ProvidersArgs),
+    /// What expressions are worth, over the configuration and the state: a line each
+    Console(ConsoleArgs),
+    /// A graph as a text for Graphviz: what depends on what
+    Graph(GraphArgs),
     /// Work out the changes
     Stage(StageArgs),
     /// Work out the changes, as `stage`; with --out into a file that `apply` and `show` take
@@ -228,6 +234,8 @@ impl Command {
             Self::Plugins { .. } => "plugins",
             Self::Init(_) => "init",
             Self::Get(_) => "get",
+            Self::Console(_) => "console",
+            Self::Graph(_) => "graph",
             Self::Providers(args) => args.name(),
             Self::Validate(_) => "validate",
             Self::Fmt(_) => "fmt",

@@ -200,6 +200,11 @@ impl Output {
         }
     }
 
+    /// A diagnostic, to be said although it may have been before.
+    pub(super) fn diagnostic_again(&mut self, diagnostic: &Diagnostic) {
+        self.waiting.push(diagnostic.clone());
+    }
+
     /// Whether this resource's error has been said, or will be.
     pub(super) fn has_error_of(&self, address: &str, summary: &str) -> bool {
         let about = |d: &Diagnostic| {

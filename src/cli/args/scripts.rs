@@ -1,7 +1,7 @@
 //! The arguments of commands that scripts bring along and that have few of their own.
 
 use crate::cli::options::Variables;
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Debug, ClapArgs)]
@@ -14,6 +14,39 @@ pub(in crate::cli) struct GetArgs {
     /// One JSON object a line
     #[arg(long)]
     pub(in crate::cli) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct GraphArgs {
+    /// Which graph; that of a plan, or of the deploy of the file that --plan names
+    #[arg(long = "type", value_enum, value_name = "TYPE")]
+    pub(in crate::cli) kind: Option<GraphKind>,
+    /// A file that `plan --out` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) plan: Option<PathBuf>,
+    #[command(flatten)]
+    pub(in crate::cli) variables: Variables,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum GraphKind {
+    /// What a plan works out
+    Plan,
+    /// The same, where only the world is looked at
+    PlanRefreshOnly,
+    /// What a destruction takes
+    PlanDestroy,
+    /// What a deploy does; needs --plan
+    Apply,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct ConsoleArgs {
+    #[command(flatten)]
+    pub(in crate::cli) variables: Variables,
+    /// Refused: it is the state of the workspace that is looked at
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub(in crate::cli) state: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -2,10 +2,12 @@
 
 mod console;
 mod deploy;
+mod evaluate;
 mod failures;
 mod files;
 mod fmt;
 mod get;
+mod graph;
 mod history;
 mod init;
 mod logs;
@@ -61,6 +63,8 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         Command::Init(args) => init::run(args, out).await,
         Command::Get(args) => get::run(args, out).await,
         Command::Providers(args) => providers::run(args, out).await,
+        Command::Console(args) => evaluate::run(args, out).await,
+        Command::Graph(args) => graph::run(args, out).await,
         Command::Validate(args) => validate::run(args, out).await,
         Command::Fmt(args) => fmt::run(&args, out),
         Command::Stage(args) => stage::run(args, out).await,
