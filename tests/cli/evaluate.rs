@@ -123,6 +123,12 @@ fn what_is_wrong_with_the_configuration_is_told_and_the_rest_is_worth_something(
 }
 
 #[test]
+fn functions_need_no_configuration() {
+    let run = ask(&Workspace::new(&[]), "upper(\"x\")\n").expect(0);
+    assert_eq!(run.stdout, "\"X\"\n");
+}
+
+#[test]
 fn expressions_are_worth_what_tofu_says() {
     let Some(tofu) = tofu("expressions are worth what tofu says") else {
         return;

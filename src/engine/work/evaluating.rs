@@ -78,7 +78,15 @@ impl Work {
         request: StageRequest,
         stop: &CancellationToken,
     ) -> Result<Evaluator, EngineError> {
-        let loaded = self.read_with(&request, true).await?;
+        // Where nothing is declared, functions can be asked for all the same; so little is needed to
+        // destroy, too.
+        let loaded = match lang::config::is_config_dir(&self.settings.workspace) {
+            true => self.read_with(&request, true).await?,
+            false => {
+                let mode = StageMode::Destroy;
+                self.read(&StageRequest { mode, ..request }).await?
+            }
+        };
         let state = self.memory.state().read().await?;
         self.learn(&loaded, &state);
         let (root, schemas, sought) = self.providers(&loaded, &state, &self.current()).await?;
