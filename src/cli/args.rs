@@ -1,15 +1,24 @@
 //! The arguments, as clap reads them. The command table of the program: help, completions and the
 //! manual page come from here.
 
+mod scripts;
+mod state;
+
+pub(super) use scripts::{
+    ConsoleArgs, GetArgs, GraphArgs, GraphKind, ProvidersArgs, ProvidersCommand,
+};
+pub(super) use state::{StateCommand, UseState};
+
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
 use super::options::{
     DeployArgs, DestroyArgs, FmtArgs, ImportArgs, InitArgs, PlanArgs, PluginSubcommand,
     RefreshArgs, StageArgs, TaintArgs, ValidateArgs, WorkspaceCommand,
 };
-use super::values::{Level, since};
+use super::tofu::Form;
+use super::values::{Format, Level, since};
 
 const AFTER: &str = "Exit codes:\n    0  done\n    1  error\n    2  changes present (--detailed-exitcode)\n    3  a required plugin did not register\n    \
     4  the workspace is locked\n    5  the deploy finished with failures\n  130  cancelled";
@@ -69,10 +78,18 @@ pub(super) enum Command {
     },
     /// Fetch the modules and providers that the configuration needs and that are not there
     Init(InitArgs),
+    /// Fetch the modules that the configuration needs and that are not there
+    Get(GetArgs),
     /// Say what is wrong with the configuration, whatever its variables are and whatever is there
     Validate(ValidateArgs),
     /// Lay configuration files out in the usual way
     Fmt(FmtArgs),
+    /// The providers that the configuration and the state need
+    Providers(ProvidersArgs),
+    /// What expressions are worth, over the configuration and the state: a line each
+    Console(ConsoleArgs),
+    /// A graph as a text for Graphviz: what depends on what
+    Graph(GraphArgs),
     /// Work out the changes
     Stage(StageArgs),
     /// Work out the changes, as `stage`; with --out into a file that `apply` and `show` take
@@ -169,102 +186,16 @@ pub(super) enum Command {
     /// Serve a bundled plugin, or work on one of your own
     #[command(subcommand)]
     Plugin(PluginSubcommand),
+    /// Which version this is, and the providers that are locked here
+    Version {
+        /// As one JSON document
+        #[arg(long)]
+        json: bool,
+    },
     /// Completions for a shell, on stdout
     Completions { shell: clap_complete::Shell },
     /// The manual page, on stdout
     Man,
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum StateCommand {
-    /// Addresses in the state
-    List {
-        /// Only those that contain this
-        filter: Option<String>,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// One resource instance with its attributes
-    Show {
-        address: String,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// Write the state as state version 4
-    Export {
-        /// Written with mode 0600; stdout where none is given
-        file: Option<PathBuf>,
-    },
-    /// Give an instance, a resource or a module another address
-    Mv {
-        from: String,
-        to: String,
-        /// Say what would be moved, and change nothing
-        #[arg(long)]
-        dry_run: bool,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// Say of all objects of one provider that they belong to another
-    ReplaceProvider {
-        /// NAMESPACE/NAME or HOST/NAMESPACE/NAME
-        from: String,
-        to: String,
-        /// Do not ask
-        #[arg(long)]
-        auto_approve: bool,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// The state on stdout, as it is where it lives, decrypted
-    Pull,
-    /// Put a state file into the place of the state
-    Push {
-        /// `-` for standard input
-        file: PathBuf,
-        /// Also where it is older, or of another lineage
-        #[arg(long)]
-        force: bool,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// Take objects out of the state without destroying them; settles what is unknown of them
-    #[command(visible_alias = "rm")]
-    Forget {
-        /// Instances, resources, modules, or deposed objects as `state list` names them
-        #[arg(required = true, value_name = "ADDRESS")]
-        addresses: Vec<String>,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// Take an object that is there into the state; settles what is unknown of its address
-    Import(ImportArgs),
-    /// Mark an object to be replaced
-    Taint(TaintArgs),
-    /// Take that mark away; settles what is unknown of its provisioners
-    Untaint(TaintArgs),
-    /// Say which of two states is gone on with: where the state lives and what is on record here
-    /// were changed apart, or the state is gone from there
-    Use {
-        which: UseState,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum UseState {
-    /// The one where the configuration says that the state lives
-    Home,
-    /// The one on record in `.flightdeck/`, which is written there
-    Record,
 }
 
 impl Command {
@@ -275,23 +206,15 @@ impl Command {
             | Self::History { json, .. }
             | Self::Failures { json, .. }
             | Self::Logs { json, .. }
-            | Self::Doctor { json, .. }
-            | Self::State(
-                StateCommand::List { json, .. }
-                | StateCommand::Show { json, .. }
-                | StateCommand::Forget { json, .. }
-                | StateCommand::Mv { json, .. }
-                | StateCommand::ReplaceProvider { json, .. }
-                | StateCommand::Push { json, .. }
-                | StateCommand::Use { json, .. },
-            ) => *json,
+            | Self::Doctor { json, .. } => *json,
+            Self::State(command) => command.wants_json(),
             Self::Plan(args) => args.json,
             Self::Refresh(args) => args.json,
             Self::Import(args) => args.json,
             Self::Taint(args) | Self::Untaint(args) => args.json,
-            Self::State(StateCommand::Import(args)) => args.json,
-            Self::State(StateCommand::Taint(args) | StateCommand::Untaint(args)) => args.json,
             Self::Init(args) => args.json,
+            Self::Get(args) => args.json,
+            Self::Providers(args) => args.wants_json(),
             Self::Validate(args) => args.json,
             Self::Fmt(args) => args.json,
             Self::Stage(args) => args.json,
@@ -301,12 +224,24 @@ impl Command {
         }
     }
 
+    /// In which form a program reads it, where that is not ours.
+    pub(super) fn form(&self) -> Option<Form> {
+        match self {
+            Self::Validate(args) => args.format.map(|Format::Tofu| Form::document()),
+            _ => None,
+        }
+    }
+
     /// The name that a result carries.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Demo => "demo",
             Self::Plugins { .. } => "plugins",
             Self::Init(_) => "init",
+            Self::Get(_) => "get",
+            Self::Console(_) => "console",
+            Self::Graph(_) => "graph",
+            Self::Providers(args) => args.name(),
             Self::Validate(_) => "validate",
             Self::Fmt(_) => "fmt",
             Self::Stage(_) => "stage",
@@ -321,24 +256,14 @@ impl Command {
             Self::Destroy(_) => "destroy",
             Self::History { .. } => "history",
             Self::Failures { .. } => "failures",
-            Self::State(StateCommand::List { .. }) => "state list",
-            Self::State(StateCommand::Show { .. }) => "state show",
-            Self::State(StateCommand::Forget { .. }) => "state forget",
-            Self::State(StateCommand::Import(_)) => "state import",
-            Self::State(StateCommand::Taint(_)) => "state taint",
-            Self::State(StateCommand::Untaint(_)) => "state untaint",
-            Self::State(StateCommand::Mv { .. }) => "state mv",
-            Self::State(StateCommand::ReplaceProvider { .. }) => "state replace-provider",
-            Self::State(StateCommand::Pull) => "state pull",
-            Self::State(StateCommand::Push { .. }) => "state push",
-            Self::State(StateCommand::Use { .. }) => "state use",
-            Self::State(_) => "state",
+            Self::State(command) => command.name(),
             Self::Logs { .. } => "logs",
             Self::Workspace(_) => "workspace",
             Self::ForceUnlock { .. } => "force-unlock",
             Self::Doctor { .. } => "doctor",
             Self::Plugin(_) => "plugin",
             Self::Completions { .. } => "completions",
+            Self::Version { .. } => "version",
             Self::Man => "man",
         }
     }

@@ -163,6 +163,7 @@ mod tests {
                 line: 12,
                 text: line.into(),
                 mark,
+                whole: None,
             }),
             further: None,
             intent: None,

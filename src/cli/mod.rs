@@ -6,6 +6,7 @@ mod commands;
 mod diagnostics;
 mod exit;
 mod farewell;
+mod installing;
 mod live;
 mod options;
 mod output;
@@ -18,6 +19,7 @@ mod signals;
 mod spelling;
 mod suggest;
 mod time;
+mod tofu;
 mod values;
 
 use crate::engine::shell::guard;
@@ -47,6 +49,7 @@ pub fn main() -> ExitCode {
         args.command.as_ref().is_some_and(args::Command::wants_json),
     );
     out.log_level = args.log_level;
+    out.form = args.command.as_ref().and_then(args::Command::form);
     match &args.command {
         // The terminal is the console's own: its log is a screen.
         None | Some(args::Command::Demo) => {

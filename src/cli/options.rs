@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
-use super::values::{duration, stage_name, variable};
+use super::values::{Format, duration, stage_name, variable};
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct TaintArgs {
@@ -90,6 +90,9 @@ pub(super) struct ValidateArgs {
     /// One JSON object a line
     #[arg(long)]
     pub(super) json: bool,
+    /// In which form, if not in flightdeck's own
+    #[arg(long, value_enum, value_name = "FORM", requires = "json")]
+    pub(super) format: Option<Format>,
 }
 
 /// What may become of the lock file.

@@ -2,6 +2,7 @@
 //! each. Owns stdout.
 
 use super::diagnostics;
+use super::tofu::Form;
 use super::values::Level;
 use crate::engine::words::{Diagnostic, Event, EventKind, PluginEvent};
 use serde_json::{Map, Value, json};
@@ -26,6 +27,8 @@ pub(super) struct Output {
     pub(super) live: bool,
     /// What was asked for; plugins' lines are shown to people only then.
     pub(super) log_level: Option<Level>,
+    /// Another form than ours, for programs.
+    pub(super) form: Option<Form>,
     said: Vec<Diagnostic>,
     /// Kept back until events are over.
     waiting: Vec<Diagnostic>,
@@ -83,6 +86,7 @@ impl Output {
                 && std::io::stdout().is_terminal()
                 && std::env::var_os("TERM").is_none_or(|t| t != "dumb"),
             log_level: None,
+            form: None,
             said: Vec::new(),
             waiting: Vec::new(),
             held: None,
@@ -133,6 +137,11 @@ impl Output {
         }
     }
 
+    /// A text of JSON and a line's end, as another tool writes it.
+    fn raw(&mut self, json: &str) {
+        self.write(format!("{json}\n").as_bytes());
+    }
+
     /// What stdout did not take, in words; asked for once.
     pub(super) fn broken(&mut self) -> Option<String> {
         let error = self.broken.take()?;
@@ -167,6 +176,7 @@ impl Output {
             EventKind::Diagnostic(d) => self.diagnostic(d),
             EventKind::Plugin(PluginEvent::Log { line })
                 if !self.log_level.unwrap_or(Level::Warn).shows(line.level) => {}
+            _ if self.form.is_some() => {}
             _ if self.json => match serde_json::to_string(event) {
                 Ok(text) => self.line(&text),
                 Err(e) => tracing::warn!(error = %e, "an event could not be written"),
@@ -190,6 +200,11 @@ impl Output {
         }
     }
 
+    /// A diagnostic, to be said although it may have been before.
+    pub(super) fn diagnostic_again(&mut self, diagnostic: &Diagnostic) {
+        self.waiting.push(diagnostic.clone());
+    }
+
     /// Whether this resource's error has been said, or will be.
     pub(super) fn has_error_of(&self, address: &str, summary: &str) -> bool {
         let about = |d: &Diagnostic| {
@@ -211,7 +226,10 @@ impl Output {
     /// Says what was kept back.
     pub(super) fn flush_diagnostics(&mut self) {
         for diagnostic in std::mem::take(&mut self.waiting) {
-            if self.json {
+            if let Some(form) = &mut self.form {
+                let text = form.diagnostic(&diagnostic);
+                text.iter().for_each(|text| self.raw(text));
+            } else if self.json {
                 self.line(&diagnostics::json(&diagnostic).to_string());
             } else {
                 self.note(&diagnostics::text(&diagnostic, self.err_color));
@@ -221,6 +239,11 @@ impl Output {
 
     /// The last line: the result.
     pub(super) fn result(&mut self, command: &str, fields: Map<String, Value>) {
+        if let Some(form) = &mut self.form {
+            let text = form.result();
+            text.iter().for_each(|text| self.raw(text));
+            return;
+        }
         let mut line =
             json!({ "type": "result", "format_version": FORMAT_VERSION, "command": command });
         if let Value::Object(all) = &mut line {

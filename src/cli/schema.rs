@@ -101,7 +101,8 @@ fn describe(out: &mut Map<String, Value>, description: &str, deprecated: bool) {
     }
 }
 
-fn nesting(n: Nesting) -> &'static str {
+/// How it is called in schemas.
+pub(super) fn nesting(n: Nesting) -> &'static str {
     match n {
         Nesting::Single => "single",
         Nesting::List => "list",

@@ -48,6 +48,8 @@ fn long_flags() -> BTreeSet<String> {
     }
     let mut all = BTreeSet::new();
     gather(&Args::command(), &mut all);
+    // clap's own, which stand in the table only once it is used.
+    all.extend(["help", "version"].map(str::to_owned));
     // Of one letter they are short flags.
     all.retain(|name| name.len() > 1);
     all

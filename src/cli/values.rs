@@ -14,6 +14,13 @@ pub(super) enum Level {
     Off,
 }
 
+/// `--format`: another tool's form of what programs read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Format {
+    /// As `tofu -json` writes it
+    Tofu,
+}
+
 impl Level {
     pub(super) fn word(self) -> &'static str {
         match self {

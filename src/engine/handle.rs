@@ -15,6 +15,7 @@ use super::stage::keep::StageFile;
 use super::state::Place;
 use super::view::View;
 use super::words::*;
+pub use super::work::Evaluator;
 use super::work::Work;
 use super::workspace::home;
 use std::sync::Arc;
@@ -135,6 +136,38 @@ impl Engine {
     /// Errors of the configuration; with `strict`, a plugin that did not register.
     pub async fn load_plugins(&self) -> Result<(), EngineError> {
         self.shared.work.load_plugins().await
+    }
+
+    /// Which providers the configuration and the state need. Launches none.
+    ///
+    /// # Errors
+    /// Errors of the configuration; the state cannot be read.
+    pub async fn required_providers(
+        &self,
+        request: StageRequest,
+    ) -> Result<RequiredProviders, EngineError> {
+        self.shared.work.required_providers(request).await
+    }
+
+    /// What expressions can be worked out over: the configuration, its variables and the state as
+    /// they are now. What is wrong with the configuration is in the events.
+    ///
+    /// # Errors
+    /// The configuration cannot be read, a plugin did not register.
+    pub async fn evaluator(&self, request: StageRequest) -> Result<Evaluator, EngineError> {
+        Box::pin(self.shared.work.evaluator(request)).await
+    }
+
+    /// A graph as a text that programs draw (DOT).
+    ///
+    /// # Errors
+    /// Errors of the configuration, a plugin that did not register, a stage that does not fit.
+    pub async fn draw(
+        &self,
+        what: DrawnGraph,
+        request: StageRequest,
+    ) -> Result<String, EngineError> {
+        Box::pin(self.shared.work.draw(what, request)).await
     }
 
     /// Says what is wrong with the configuration whatever its variables are and whatever is in the

@@ -1,8 +1,8 @@
 //! Diagnostics of the language as events have them: places in words, with the line they are about.
 
 use super::secrets::Secrets;
-use super::words::{Diagnostic, Further, Severity, Snippet, SourcePosition, SourceRange};
-use lang::source::{FileId, Position, SourceMap};
+use super::words::{Diagnostic, Further, Lines, Severity, Snippet, SourcePosition, SourceRange};
+use lang::source::{FileId, Position, SourceFile, SourceMap};
 use std::collections::{HashMap, HashSet};
 
 fn position(p: Position) -> SourcePosition {
@@ -19,6 +19,8 @@ const TOLD: usize = 500;
 const SUMMARY: usize = 1_000;
 const DETAIL: usize = 16_000;
 const LINE: usize = 400;
+/// Longest text of several lines, in bytes.
+const WHOLE: usize = 4_000;
 /// How many further addresses of one cause are named.
 const NAMED: usize = 100;
 
@@ -109,6 +111,45 @@ fn snippet(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -
     }
     Some(Snippet {
         line,
+        text,
+        mark: (u32::try_from(mark.0).ok()?, u32::try_from(mark.1).ok()?),
+        whole: all_lines(d, &file, secrets).map(Box::new),
+    })
+}
+
+/// All lines of a place and of what is around it, where they are several and no book.
+fn all_lines(d: &lang::diag::Diagnostic, file: &SourceFile, secrets: &Secrets) -> Option<Lines> {
+    let span = d.subject?;
+    let around = d.context.map_or(span, |context| span.to(context));
+    let (first, last) = (file.position(around.start), file.position(around.end));
+    if first.line == last.line {
+        return None;
+    }
+    let start = file.text.get(..around.start as usize)?.rfind('\n');
+    let start = start.map_or(0, |n| n + 1);
+    // What ends with a line's end has nothing of the next line.
+    let end = around.end as usize - usize::from(last.column == 1);
+    let rest = file.text.get(end..)?;
+    let end = end + rest.find('\n').unwrap_or(rest.len());
+    let marked = (span.start as usize, (span.end as usize).min(end));
+    if end - start > WHOLE {
+        return None;
+    }
+    let parts = [start..marked.0, marked.0..marked.1, marked.1..end];
+    let mut hidden = Vec::with_capacity(parts.len());
+    for part in parts {
+        hidden.push(secrets.hide(file.text.get(part)?).into_owned());
+    }
+    let mark = (hidden[0].len(), hidden[0].len() + hidden[1].len());
+    let text = hidden.concat();
+    // A secret that lies across the mark's ends is not shown for the mark's sake.
+    if let std::borrow::Cow::Owned(other) = secrets.hide(file.text.get(start..end)?)
+        && other != text
+    {
+        return None;
+    }
+    Some(Lines {
+        line: first.line,
         text,
         mark: (u32::try_from(mark.0).ok()?, u32::try_from(mark.1).ok()?),
     })

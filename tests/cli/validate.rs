@@ -1,7 +1,8 @@
 //! A configuration is held valid or not without values, state or record.
 
-use crate::support::Workspace;
-use serde_json::json;
+use crate::install::{run_tofu, tofu};
+use crate::support::{Run, Workspace};
+use serde_json::{Value, json};
 
 const NEEDS: &str = "variable \"name\" {\n  type = string\n}\nresource \"terraform_data\" \"a\" {\n  input = var.name\n}\n";
 
@@ -49,4 +50,102 @@ fn what_is_wrong_whatever_the_values_is_said_with_its_place() {
         run.stdout
     );
     assert_eq!(run.result()["outcome"], "error");
+}
+
+const WRONG: &str = "locals {\n  m = { a = 1 }\n}\n\nresource \"terraform_data\" \"b\" {\n  input = local.m[\n    \"k\"\n  ]\n}\n\noutput \"o\" {\n  value = <<E\n${nope.x}\nE\n}\n\noutput \"p\" {\n  value = 1 + \"ä${local.m.a}\"\n}\n";
+
+fn document(run: &Run) -> Value {
+    serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run:?}"))
+}
+
+#[test]
+fn tofus_form_is_one_document_with_what_is_wrong_and_the_lines_that_it_is_about() {
+    let w = Workspace::new(&[("main.tf", WRONG)]);
+    let run = w.run(&["validate", "-json", "-format=tofu"]).expect(1);
+    assert_eq!(run.stderr, "");
+    let all = document(&run);
+    assert_eq!(all["format_version"], "1.0");
+    assert_eq!(all["valid"], false);
+    assert_eq!(
+        (&all["error_count"], &all["warning_count"]),
+        (&json!(3), &json!(0))
+    );
+    let index = all["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|d| d["summary"] == "Invalid index")
+        .unwrap();
+    assert_eq!(
+        index["snippet"],
+        json!({
+            "context": "resource \"terraform_data\" \"b\"",
+            "code": "  input = local.m[\n    \"k\"\n  ]",
+            "start_line": 6,
+            "highlight_start_offset": 17,
+            "highlight_end_offset": 30,
+            "values": [],
+        })
+    );
+    assert_eq!(
+        index["range"]["end"],
+        json!({"line": 8, "column": 4, "byte": 90})
+    );
+
+    w.write("main.tf", NEEDS);
+    let all = document(&w.run(&["validate", "-json", "-format=tofu"]).expect(0));
+    let valid = json!({"format_version": "1.0", "valid": true, "error_count": 0, "warning_count": 0, "diagnostics": []});
+    assert_eq!(all, valid);
+    // Without a program that reads there is no form to write in.
+    w.run(&["validate", "--format", "tofu"]).expect(1);
+}
+
+#[test]
+fn what_cannot_be_begun_is_in_tofus_document_too() {
+    let w = Workspace::new(&[("main.tf", NEEDS)]);
+    let mut command = w.command(&["validate", "-json", "-format=tofu"]);
+    let run = Run::of(command.env("FLIGHTDECK_SLOTS", "many")).expect(1);
+    let all = document(&run);
+    let summary = all["diagnostics"][0]["summary"].as_str().unwrap();
+    assert!(summary.contains("FLIGHTDECK_SLOTS"), "{all}");
+}
+
+#[test]
+fn tofus_form_is_what_tofu_writes() {
+    let Some(tofu) = tofu("tofus_form_is_what_tofu_writes") else {
+        return;
+    };
+    let unclosed = "output \"x\" {";
+    let crlf = "output \"x\" {\r\n  value = nope.a\r\n}\r\n";
+    let second = "variable \"a\" {\n}\nvariable \"a\" {\n}\n";
+    for text in [
+        WRONG,
+        unclosed,
+        crlf,
+        second,
+        NEEDS,
+        "x = 1\n",
+        "output \"x\" {\n}\n",
+    ] {
+        let w = Workspace::new(&[("main.tf", text)]);
+        let parts = |run: &Run| -> Vec<Value> {
+            let all = document(run)["diagnostics"].take();
+            let mut all: Vec<Value> = all.as_array().unwrap().clone();
+            for d in &mut all {
+                let d = d.as_object_mut().unwrap();
+                // What evaluation met, and words, which are our own here and there.
+                d.remove("address");
+                d.remove("detail");
+                if let Some(snippet) = d.get_mut("snippet") {
+                    snippet["values"] = json!([]);
+                }
+            }
+            all.sort_by_key(ToString::to_string);
+            all
+        };
+        let theirs = run_tofu(&tofu, &w, None, &["validate", "-json"]);
+        let ours = w.run(&["validate", "-json", "-format", "tofu"]);
+        assert_eq!(ours.code, theirs.code, "{text}");
+        assert_eq!(parts(&ours), parts(&theirs), "{text}");
+    }
 }

@@ -97,16 +97,46 @@ impl ProviderPackage {
         policy: Policy,
         on_bytes: OnBytes<'_>,
     ) -> Result<Obtained, FetchError> {
+        self.fetched(http, to, (allowed, policy, false), on_bytes)
+            .await
+    }
+
+    /// Fetches and checks the package, and puts its archive in the place of a file, whole or not at
+    /// all.
+    ///
+    /// # Errors
+    /// It cannot be had, or is not what it should be.
+    pub async fn obtain_archive(
+        &self,
+        http: &Http,
+        to: &Path,
+        policy: Policy,
+        on_bytes: OnBytes<'_>,
+    ) -> Result<Obtained, FetchError> {
+        self.fetched(http, to, (&[], policy, true), on_bytes).await
+    }
+
+    async fn fetched(
+        &self,
+        http: &Http,
+        to: &Path,
+        (allowed, policy, packed): (&[String], Policy, bool),
+        on_bytes: OnBytes<'_>,
+    ) -> Result<Obtained, FetchError> {
         let folder = to.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(FetchError::file(folder))?;
         let room = tempfile::Builder::new()
             .prefix(".fetching-")
             .tempdir_in(folder)
             .map_err(FetchError::file(folder))?;
+        let file = room.path().join("package.zip");
         let archive = match &self.location {
+            Location::Archive(path) if packed => {
+                std::fs::copy(path, &file).map_err(FetchError::file(path))?;
+                file
+            }
             Location::Archive(path) => path.clone(),
             Location::Url { url, token } => {
-                let file = room.path().join("package.zip");
                 http.download(url, token.as_deref(), &file, on_bytes)
                     .await?;
                 file
@@ -114,17 +144,22 @@ impl ProviderPackage {
         };
         let (this, allowed) = (self.clone(), allowed.to_vec());
         let (inner, to) = (room.path().join("unpacked"), to.to_owned());
-        let unpack = move || this.unpacked(&archive, &inner, &to, &allowed, policy);
-        let done = tokio::task::spawn_blocking(unpack).await;
+        let put = move || {
+            let obtained = this.checked(&archive, &inner, &allowed, policy)?;
+            let whole = if packed { &archive } else { &inner };
+            std::fs::rename(whole, &to).map_err(FetchError::file(&to))?;
+            Ok(obtained)
+        };
+        let done = tokio::task::spawn_blocking(put).await;
         done.unwrap_or(Err(FetchError::Cancelled))
     }
 
-    /// What is checked before anything of an archive is looked at, then the rest.
-    fn unpacked(
+    /// What is checked before anything of an archive is looked at, then the rest, once it is
+    /// unpacked.
+    fn checked(
         &self,
         archive: &Path,
         inner: &Path,
-        to: &Path,
         allowed: &[String],
         policy: Policy,
     ) -> Result<Obtained, FetchError> {
@@ -164,7 +199,6 @@ impl ProviderPackage {
                 ),
             });
         }
-        std::fs::rename(inner, to).map_err(FetchError::file(to))?;
         Ok(Obtained {
             h1,
             checked,

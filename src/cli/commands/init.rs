@@ -1,40 +1,16 @@
 //! `flightdeck init`: the modules and providers of a configuration, fetched. Draws what has come of
 //! each; what is done the engine says.
 
-use crate::cli::exit::{CliError, Ended, OK, fields};
-use crate::cli::live::LiveLine;
+use crate::cli::exit::{Ended, OK, fields};
+use crate::cli::installing::shown;
 use crate::cli::options::{InitArgs, LockfileMode};
 use crate::cli::output::{Ink, Output};
-use crate::cli::safe::safe;
 use crate::cli::session::settings;
-use crate::cli::signals::Signals;
-use crate::engine::error::EngineError;
-use crate::engine::install::{self, Installed, Lockfile, Request, Step};
+use crate::engine::install::{self, Lockfile, Request};
 use crate::engine::settings::Access;
 use crate::engine::words::StageRequest;
 use crate::engine::workspace::initialize::InitBackend;
 use serde_json::json;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-use tokio_util::sync::CancellationToken;
-
-/// After the first signal: how long what goes on has to clean up.
-const LAST_WORDS: Duration = Duration::from_secs(10);
-/// Between two looks at what has been told.
-const TICK: Duration = Duration::from_millis(100);
-/// Between two lines about one download, for programs.
-const EVERY: Duration = Duration::from_secs(1);
-/// Width of a bar.
-const BAR: u64 = 12;
-
-/// What was told and is not shown yet.
-#[derive(Default)]
-struct Told {
-    steps: Vec<Step>,
-    /// How far each download is.
-    bytes: BTreeMap<String, (u64, Option<u64>)>,
-}
 
 pub(super) async fn run(args: InitArgs, out: &mut Output) -> Ended {
     let here = settings("init", Access::ReadOnly, None)?;
@@ -62,16 +38,7 @@ pub(super) async fn run(args: InitArgs, out: &mut Output) -> Ended {
             Some(LockfileMode::Readonly) => Lockfile::ReadOnly,
         },
     };
-    let told = Arc::new(Mutex::new(Told::default()));
-    let hears = told.clone();
-    let tell: install::Tell = Arc::new(move |step| {
-        let mut told = hears.lock().unwrap_or_else(PoisonError::into_inner);
-        match step {
-            Step::Bytes { what, done, total } => drop(told.bytes.insert(what, (done, total))),
-            step => told.steps.push(step),
-        }
-    });
-    let installed = wait(request, tell, &told, out).await?;
+    let installed = shown(out, |tell, stop| install::install(request, tell, stop)).await?;
     installed.diagnostics.iter().for_each(|d| out.diagnostic(d));
     out.flush_diagnostics();
     installed.told.iter().for_each(|text| out.note(text));
@@ -91,213 +58,4 @@ pub(super) async fn run(args: InitArgs, out: &mut Output) -> Ended {
         out.line(&line);
     }
     Ok(OK)
-}
-
-/// Installs, showing what is told meanwhile. The first signal ends it at the next wait, the second
-/// at once.
-async fn wait(
-    request: Request,
-    tell: install::Tell,
-    told: &Mutex<Told>,
-    out: &mut Output,
-) -> Result<Installed, CliError> {
-    let mut signals = Signals::listen()?;
-    let stop = CancellationToken::new();
-    let mut shown = Shown::new(out);
-    let mut work = std::pin::pin!(install::install(request, tell, stop.clone()));
-    let mut ticks = tokio::time::interval(TICK);
-    let mut until: Option<tokio::time::Instant> = None;
-    let answer = loop {
-        let deadline = until.unwrap_or_else(tokio::time::Instant::now);
-        tokio::select! { biased;
-            () = signals.next() => {
-                if until.is_some() {
-                    break Err(EngineError::Cancelled);
-                }
-                stop.cancel();
-                until = Some(tokio::time::Instant::now() + LAST_WORDS);
-            }
-            () = tokio::time::sleep_until(deadline), if until.is_some() => break Err(EngineError::Cancelled),
-            answer = &mut work => break answer,
-            _ = ticks.tick() => shown.show(told, out),
-        }
-    };
-    shown.show(told, out);
-    shown.clear();
-    answer.map_err(CliError::Engine)
-}
-
-/// The lines on the screen.
-struct Shown {
-    live: Option<LiveLine>,
-    /// How far each download was when it was last told, and when that was.
-    last: BTreeMap<String, (u64, Instant)>,
-}
-
-impl Shown {
-    fn new(out: &Output) -> Self {
-        Self {
-            live: out.live.then(LiveLine::default),
-            last: BTreeMap::new(),
-        }
-    }
-
-    fn clear(&self) {
-        if let Some(live) = &self.live {
-            live.clear();
-        }
-    }
-
-    fn show(&mut self, told: &Mutex<Told>, out: &mut Output) {
-        let (steps, bytes) = {
-            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-            let steps = std::mem::take(&mut told.steps);
-            for step in &steps {
-                if let Some(over) = over(step) {
-                    told.bytes.remove(over);
-                }
-            }
-            (steps, told.bytes.clone())
-        };
-        if !steps.is_empty() {
-            self.clear();
-        }
-        for step in &steps {
-            match out.json {
-                true => json_line(step, out),
-                false => out.note(&safe(&words(step))),
-            }
-        }
-        if out.json {
-            self.for_programs(&bytes, out);
-        } else if let Some(live) = &self.live {
-            let bars: Vec<String> = bytes
-                .iter()
-                .map(|(what, (done, total))| bar(what, *done, *total))
-                .collect();
-            match bars.is_empty() {
-                true => live.draw("installing"),
-                false => live.draw(&safe(&bars.join("  "))),
-            }
-        }
-    }
-
-    fn for_programs(&mut self, bytes: &BTreeMap<String, (u64, Option<u64>)>, out: &mut Output) {
-        for (what, (done, total)) in bytes {
-            let last = self.last.get(what);
-            if last.is_some_and(|(was, at)| was == done || at.elapsed() < EVERY) {
-                continue;
-            }
-            self.last.insert(what.clone(), (*done, Instant::now()));
-            let step = Step::Bytes {
-                what: what.clone(),
-                done: *done,
-                total: *total,
-            };
-            json_line(&step, out);
-        }
-    }
-}
-
-fn json_line(step: &Step, out: &mut Output) {
-    match serde_json::to_string(step) {
-        Ok(text) => out.line(&text),
-        Err(e) => tracing::warn!(error = %e, "a step could not be written"),
-    }
-}
-
-/// The download that is over with a step.
-fn over(step: &Step) -> Option<&str> {
-    match step {
-        Step::ModuleInstalled { module, .. } => Some(module),
-        Step::ProviderInstalled { provider, .. } => Some(provider),
-        _ => None,
-    }
-}
-
-fn words(step: &Step) -> String {
-    let with =
-        |version: &Option<String>| version.as_ref().map_or(String::new(), |v| format!(" {v}"));
-    match step {
-        Step::ModuleFetching {
-            module,
-            source,
-            version,
-        } => format!("module {module}: fetching {source}{}", with(version)),
-        Step::ModuleInstalled {
-            module,
-            dir,
-            version,
-        } => format!("module {module}{} is in {dir}", with(version)),
-        Step::ProviderSought {
-            provider,
-            constraints,
-            locked,
-        } => match locked {
-            Some(version) => format!("provider {provider}: {version}, as the lock file has it"),
-            None => format!("provider {provider}: looking for {constraints}"),
-        },
-        Step::ProviderFetching {
-            provider,
-            version,
-            from,
-        } => format!("provider {provider} {version}: from {from}"),
-        Step::ProviderInstalled {
-            provider,
-            version,
-            signed_by,
-            ..
-        } => {
-            let by = signed_by.as_ref().map(|key| format!(", signed by {key}"));
-            format!(
-                "provider {provider} {version} is installed{}",
-                by.unwrap_or_default()
-            )
-        }
-        Step::ProviderReused { provider, version } => {
-            format!("provider {provider} {version} is there")
-        }
-        Step::Locked { file } => {
-            format!("{file} is written: commit it, so that the same is taken elsewhere")
-        }
-        Step::Bytes { what, done, total } => bar(what, *done, *total),
-    }
-}
-
-/// `aws ▕████████░░░░▏ 460 of 690 MB`
-fn bar(what: &str, done: u64, total: Option<u64>) -> String {
-    let Some(total) = total.filter(|total| *total > 0) else {
-        return format!("{what} {}", size(done));
-    };
-    let full = (done.min(total) * BAR / total) as usize;
-    let drawn: String = "█".repeat(full) + &"░".repeat(BAR as usize - full);
-    format!("{what} ▕{drawn}▏ {} of {}", size(done), size(total))
-}
-
-fn size(bytes: u64) -> String {
-    const UNITS: [&str; 4] = ["B", "kB", "MB", "GB"];
-    let (mut value, mut unit) = (bytes as f64, 0);
-    while value >= 1000.0 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    match unit {
-        0 => format!("{bytes} B"),
-        _ => format!("{value:.1} {}", UNITS[unit]),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bar_says_how_much_there_is_and_how_much_has_come() {
-        assert_eq!(bar("aws", 0, None), "aws 0 B");
-        assert_eq!(
-            bar("aws", 345_000_000, Some(690_000_000)),
-            "aws ▕██████░░░░░░▏ 345.0 MB of 690.0 MB"
-        );
-        assert_eq!(bar("x", 10, Some(5)), "x ▕████████████▏ 10 B of 5 B");
-    }
 }

@@ -3,9 +3,12 @@
 mod console;
 mod deploy;
 mod doctor;
+mod evaluate;
 mod failures;
 mod files;
 mod fmt;
+mod get;
+mod graph;
 mod history;
 mod init;
 mod logs;
@@ -13,12 +16,14 @@ mod output;
 mod plan;
 mod plugins;
 mod program;
+mod providers;
 mod show;
 mod stage;
 mod state;
 mod trust;
 mod unlock;
 mod validate;
+mod version;
 mod workspace;
 
 use super::args::{Args, Command};
@@ -57,6 +62,10 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         Command::Demo => console::demo(args.ascii, out).await,
         Command::Plugins { name, .. } => plugins::run(name.as_deref(), out).await,
         Command::Init(args) => init::run(args, out).await,
+        Command::Get(args) => get::run(args, out).await,
+        Command::Providers(args) => providers::run(args, out).await,
+        Command::Console(args) => evaluate::run(args, out).await,
+        Command::Graph(args) => graph::run(args, out).await,
         Command::Validate(args) => validate::run(args, out).await,
         Command::Fmt(args) => fmt::run(&args, out),
         Command::Stage(args) => stage::run(args, out).await,
@@ -109,6 +118,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
             "plugin conform",
             "stage and deploy a configuration that uses the plugin",
         )),
+        Command::Version { json } => version::run(json, out),
         Command::Completions { shell } => program::completions(shell, out),
         Command::Man => program::man(out),
     }

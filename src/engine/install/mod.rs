@@ -1,6 +1,9 @@
 //! What a configuration needs and is not there: its modules and providers, fetched and laid out as
 //! other tools of the language do. Needs no store and no lock of the state; keeps nothing but files.
 
+mod choose;
+mod elsewhere;
+mod mirror;
 mod modules;
 mod place;
 mod provider;
@@ -9,6 +12,7 @@ mod requirements;
 mod sources;
 mod step;
 
+pub use elsewhere::{Elsewhere, From, Written, lock, mirror};
 pub use step::{Step, Tell};
 
 use super::error::EngineError;
@@ -119,6 +123,33 @@ pub async fn install(
     installed.diagnostics.extend(warnings);
     installed.told = words;
     Ok(installed)
+}
+
+/// Installs the modules alone. `stop` ends it at the next wait; what is whole by then stays.
+///
+/// # Errors
+/// Something is not to be had, or the configuration is wrong.
+pub async fn get(
+    request: Request,
+    tell: Tell,
+    stop: CancellationToken,
+) -> Result<Installed, EngineError> {
+    let runtime = tokio::runtime::Handle::current();
+    let read = tokio::task::spawn_blocking(move || {
+        let around = Surroundings::of_process();
+        let places = Places::gather(&request.dir, &around).map_err(refused)?;
+        let services =
+            services(&places, &around).map_err(|e| EngineError::Refused(e.to_string()))?;
+        let (_, mut installed) = modules(&request, &services, tell, stop, &runtime)?;
+        let warned = places.warnings.iter();
+        let warned = warned.map(|w| plain(Severity::Warning, "CLI configuration", w.clone()));
+        installed.diagnostics.extend(warned);
+        Ok(installed)
+    });
+    read.await.map_err(|source| EngineError::Task {
+        what: "installing the modules",
+        source: Arc::new(source),
+    })?
 }
 
 /// Why the backend could not be made ready or asked.

@@ -2,9 +2,11 @@
 
 use super::place::{linked, lock};
 use super::requirements::Need;
-use super::sources::{Listed, Package, Source, sources};
+use super::sources::{Listed, Package, Source};
 use super::{Step, Tell};
-use crate::engine::plugin::find::{HashCache, LockEntry, Places, ProviderAddress, platform};
+use crate::engine::plugin::find::{
+    HashCache, LockEntry, Places, ProviderAddress, Surroundings, platform,
+};
 use crate::engine::words::DEFAULT_HOST;
 use fetch::{Checks, FetchError, Policy, Services};
 use semver::Version;
@@ -15,13 +17,40 @@ use std::sync::Arc;
 /// What all providers of a run share.
 pub(super) struct Shared {
     pub(super) places: Places,
-    pub(super) services: Services,
+    pub(super) services: Arc<Services>,
     pub(super) upgrade: bool,
     pub(super) tell: Tell,
     /// Whether a signature must be there even where the default registry names no key.
     pub(super) strict: bool,
     pub(super) expired_is_wrong: bool,
     pub(super) cache: HashCache,
+    /// The kind of machine that packages are for.
+    pub(super) platform: String,
+    /// The one place to ask, whatever the CLI configuration says.
+    pub(super) only: Option<Source>,
+}
+
+impl Shared {
+    /// For this kind of machine, from wherever the CLI configuration says.
+    pub(super) fn new(
+        places: Places,
+        around: &Surroundings,
+        services: Arc<Services>,
+        tell: Tell,
+    ) -> Self {
+        let is_true = |name: &str| around.variables.get(name).is_some_and(|v| v == "true");
+        Self {
+            strict: is_true("OPENTOFU_ENFORCE_GPG_VALIDATION"),
+            expired_is_wrong: is_true("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
+            upgrade: false,
+            cache: HashCache::in_memory(),
+            platform: platform(),
+            only: None,
+            places,
+            services,
+            tell,
+        }
+    }
 }
 
 /// A provider that is there.
@@ -47,25 +76,7 @@ pub(super) struct Job {
 
 impl Job {
     pub(super) async fn run(self) -> Result<Done, Trouble> {
-        let locked = self.locked.as_ref().filter(|_| !self.shared.upgrade);
-        if let Some(entry) = locked
-            && !self.need.constraints.allow(&entry.version)
-        {
-            let detail = format!(
-                "The lock file has {} in version {}, and {} is wanted. `flightdeck init --upgrade` takes another version.",
-                self.address, entry.version, self.need.constraints
-            );
-            return Err((UNFIT, detail));
-        }
-        (self.shared.tell)(Step::ProviderSought {
-            provider: self.address.to_string(),
-            constraints: self.need.constraints.to_string(),
-            locked: locked.map(|entry| entry.version.to_string()),
-        });
-        let (version, lists) = match locked {
-            Some(entry) => (entry.version.clone(), Vec::new()),
-            None => self.choose().await?,
-        };
+        let (version, lists) = self.version().await?;
         let warnings = lists.iter().flat_map(|l| l.warnings.clone()).collect();
         let base = self.shared.places.workspace.clone();
         if let Some(done) = self.there(&base, &version, warnings).await {
@@ -76,7 +87,7 @@ impl Job {
             return Ok(done);
         }
         let from = match lists.is_empty() {
-            true => sources(&self.shared.places, &self.address),
+            true => self.places(),
             false => {
                 let has = |list: &&Listed| list.versions.contains(&version);
                 lists.iter().filter(has).map(|l| l.source.clone()).collect()
@@ -85,47 +96,6 @@ impl Job {
         let mut done = self.install(&version, &from).await?;
         done.warnings = lists.into_iter().flat_map(|l| l.warnings).collect();
         Ok(done)
-    }
-
-    /// The newest version that is wanted, and what each place has.
-    async fn choose(&self) -> Result<(Version, Vec<Listed>), Trouble> {
-        let mut lists = Vec::new();
-        for source in sources(&self.shared.places, &self.address) {
-            let list = source.list(&self.shared.services, &self.address).await;
-            lists.push(list.map_err(|error| {
-                let detail = format!(
-                    "The versions of {} could not be had from {}: {error}.",
-                    self.address,
-                    source.words(&self.address)
-                );
-                (UNKNOWN, detail)
-            })?);
-        }
-        let all: BTreeSet<&Version> = lists.iter().flat_map(|l| &l.versions).collect();
-        let fits = |version: &&&Version| self.need.constraints.allow(version);
-        if let Some(version) = all.iter().rev().find(fits) {
-            let version = (*version).clone();
-            return Ok((version, lists));
-        }
-        let asked: Vec<String> = lists
-            .iter()
-            .map(|l| l.source.words(&self.address))
-            .collect();
-        let asked = match asked.is_empty() {
-            true => "nowhere: the CLI configuration has no place for it".to_owned(),
-            false => asked.join(", "),
-        };
-        let detail = match all.last() {
-            None => format!(
-                "The provider {} is not known; it was looked for in {asked}.",
-                self.address
-            ),
-            Some(newest) => format!(
-                "No version of {} is one of those that are wanted ({}). The newest is {newest}; it was looked for in {asked}.",
-                self.address, self.need.constraints
-            ),
-        };
-        Err((UNKNOWN, detail))
     }
 
     /// What the lock file says the package of a version may be.
@@ -146,7 +116,7 @@ impl Job {
             .join(namespace)
             .join(name)
             .join(version.to_string())
-            .join(platform())
+            .join(&self.shared.platform)
     }
 
     /// What is there already, where it is what the lock file says.
@@ -210,7 +180,7 @@ impl Job {
         })
     }
 
-    fn failed(&self, version: &Version, why: &str) -> Trouble {
+    pub(super) fn failed(&self, version: &Version, why: &str) -> Trouble {
         (
             FAILED,
             format!("{} {version} could not be installed: {why}.", self.address),
@@ -218,7 +188,7 @@ impl Job {
     }
 
     /// The package of the first place that has it.
-    async fn first<'s>(
+    pub(super) async fn first<'s>(
         &self,
         version: &Version,
         from: &'s [Source],
@@ -226,7 +196,12 @@ impl Job {
         let mut found = None;
         for source in from {
             let package = source
-                .package(&self.shared.services, &self.address, version)
+                .package(
+                    &self.shared.services,
+                    &self.address,
+                    version,
+                    &self.shared.platform,
+                )
                 .await;
             let package = package.map_err(|e| {
                 self.failed(
@@ -243,7 +218,7 @@ impl Job {
             let asked: Vec<String> = from.iter().map(|s| s.words(&self.address)).collect();
             let why = format!(
                 "there is no package of it for {} in {}",
-                platform(),
+                self.shared.platform,
                 asked.join(", ")
             );
             return Err(self.failed(version, &why));
@@ -310,6 +285,28 @@ impl Job {
         self.shared.strict || self.address.host.as_deref() != Some(DEFAULT_HOST)
     }
 
+    /// How strictly signatures are meant.
+    pub(super) fn policy(&self) -> Policy {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Policy {
+            must_be_signed: self.must_be_signed(),
+            expired_is_wrong: self.shared.expired_is_wrong,
+            now: now.map_or(0, |d| d.as_secs()),
+        }
+    }
+
+    /// Tells how far a download is.
+    pub(super) fn on_bytes(&self) -> impl Fn(u64, Option<u64>) + Send + Sync + use<> {
+        let (tell, what) = (self.shared.tell.clone(), self.address.to_string());
+        move |done, total| {
+            tell(Step::Bytes {
+                what: what.clone(),
+                done,
+                total,
+            });
+        }
+    }
+
     /// Has an archive unpacked to where it belongs. What is there already must be the same.
     async fn unpack(
         &self,
@@ -317,20 +314,7 @@ impl Job {
         to: &Path,
         allowed: &[String],
     ) -> Result<fetch::Obtained, FetchError> {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let policy = Policy {
-            must_be_signed: self.must_be_signed(),
-            expired_is_wrong: self.shared.expired_is_wrong,
-            now: now.map_or(0, |d| d.as_secs()),
-        };
-        let (tell, what) = (self.shared.tell.clone(), self.address.to_string());
-        let on_bytes = move |done, total| {
-            tell(Step::Bytes {
-                what: what.clone(),
-                done,
-                total,
-            });
-        };
+        let (policy, on_bytes) = (self.policy(), self.on_bytes());
         let http = self.shared.services.http();
         let file = |source| FetchError::File {
             path: to.to_owned(),
@@ -388,6 +372,4 @@ impl Job {
     }
 }
 
-const UNKNOWN: &str = "Failed to query available provider packages";
-const UNFIT: &str = "Locked provider version does not fit";
 const FAILED: &str = "Failed to install provider";

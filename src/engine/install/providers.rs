@@ -5,9 +5,7 @@ use super::provider::{Done, Job, Shared};
 use super::requirements::Needs;
 use super::{Lockfile, Request, Step, Tell, plain};
 use crate::engine::error::EngineError;
-use crate::engine::plugin::find::{
-    HashCache, LockEntry, LockFile, Places, ProviderAddress, Surroundings,
-};
+use crate::engine::plugin::find::{LockEntry, LockFile, Places, ProviderAddress, Surroundings};
 use crate::engine::words::{DEFAULT_HOST, Diagnostic, Severity};
 use fetch::{Locked, Services, constraints, lock_text};
 use std::collections::BTreeMap;
@@ -34,7 +32,6 @@ pub(super) async fn providers(
     let before = LockFile::read(&request.dir).map_err(|e| EngineError::Refused(e.to_string()))?;
     let mut warnings = Vec::new();
     let locks = locks(&before, &needs, &mut warnings);
-    let is_true = |name: &str| around.variables.get(name).is_some_and(|v| v == "true");
     let skipped = |address: &ProviderAddress| {
         let mut own = places.reattach.keys().chain(places.overrides.keys());
         own.any(|a| address.matches(a))
@@ -49,13 +46,8 @@ pub(super) async fn providers(
         warnings.push(plain(Severity::Warning, "Development overrides", detail));
     }
     let shared = Arc::new(Shared {
-        strict: is_true("OPENTOFU_ENFORCE_GPG_VALIDATION"),
-        expired_is_wrong: is_true("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
         upgrade: request.upgrade,
-        cache: HashCache::in_memory(),
-        places,
-        services,
-        tell: tell.clone(),
+        ..Shared::new(places, around, Arc::new(services), tell.clone())
     });
     let jobs = needs.iter().map(|(address, need)| Job {
         shared: shared.clone(),
@@ -76,7 +68,7 @@ pub(super) async fn providers(
 
 /// What is locked, by provider; a provider of the other registry stands for its twin in the default
 /// one, in its version, with no word of what its package is.
-fn locks(
+pub(super) fn locks(
     before: &LockFile,
     needs: &Needs,
     warnings: &mut Vec<Diagnostic>,
@@ -110,7 +102,7 @@ fn locks(
 }
 
 /// Carries out the jobs, so many at a time. What is wrong with one stops no other.
-async fn all(
+pub(super) async fn all(
     jobs: Vec<Job>,
     stop: &CancellationToken,
 ) -> Result<BTreeMap<ProviderAddress, Done>, EngineError> {
@@ -227,7 +219,7 @@ fn keep(
         .collect();
     if !lonely.is_empty() {
         let detail = format!(
-            "Of these providers the hash for this kind of machine alone is known: {}. On another kind the lock file refuses them; `tofu providers lock` adds further hashes.",
+            "Of these providers the hash for this kind of machine alone is known: {}. On another kind the lock file refuses them; `flightdeck providers lock --platform=OS_ARCH` adds those for another.",
             lonely.join(", ")
         );
         let summary = "Incomplete lock file information for providers";
@@ -237,7 +229,7 @@ fn keep(
 }
 
 /// Puts a text in the place of a file, whole or not at all.
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
+pub(super) fn write(path: &Path, text: &str) -> std::io::Result<()> {
     use std::io::Write as _;
     use std::os::unix::fs::PermissionsExt as _;
     let folder = path.parent().unwrap_or(Path::new("."));

@@ -28,25 +28,13 @@ pub(super) type Needs = BTreeMap<ProviderAddress, Need>;
 pub(super) fn needs(root: &Module, in_state: &BTreeSet<String>) -> (Needs, Vec<String>) {
     let mut needs = Needs::new();
     let mut wrong = Vec::new();
-    for address in provider_addr::addresses(root) {
-        if let Ok(address) = address.parse() {
-            needs.entry(address).or_default();
-        }
-    }
-    for module in root.all() {
-        let required = module
-            .required_providers
-            .iter()
-            .flat_map(|(name, r)| r.versions.iter().map(move |(text, _)| (name, text)));
-        let blocks = module.providers.iter();
-        let blocks = blocks.filter_map(|p| Some((&p.name, &p.version.as_ref()?.0)));
-        for (name, text) in required.chain(blocks) {
-            let address = provider_addr::address_of(module, name);
-            let Ok(address) = address.parse::<ProviderAddress>() else {
-                continue;
-            };
-            let need = needs.entry(address).or_default();
-            match Constraints::parse(text) {
+    for (address, conditions) in root.all().into_iter().flat_map(provider_addr::required) {
+        let Ok(address) = address.parse::<ProviderAddress>() else {
+            continue;
+        };
+        let need = needs.entry(address).or_default();
+        for (name, text) in conditions {
+            match Constraints::parse(&text) {
                 Ok(more) => {
                     need.constraints.extend(more);
                     need.texts.push(text.to_string());
@@ -75,7 +63,7 @@ pub(super) fn needs(root: &Module, in_state: &BTreeSet<String>) -> (Needs, Vec<S
     });
     for address in needs.keys().filter(|a| a.namespace == "-") {
         wrong.push(format!(
-            "the state names the provider \"{}\" without a namespace, as very old versions did; say which one is meant with `tofu state replace-provider`",
+            "the state names the provider \"{}\" without a namespace, as very old versions did; say which one is meant with `flightdeck state replace-provider`",
             address.name
         ));
     }

@@ -2,7 +2,7 @@
 //! its own registry.
 
 use crate::engine::plugin::find::{
-    MethodKind, MirrorKind, Places, ProviderAddress, Seen, platform, scan,
+    MethodKind, MirrorKind, Places, ProviderAddress, Seen, scan, scan_for,
 };
 use fetch::{Checks, FetchError, PackageLocation, Platform, Provider, ProviderPackage, Services};
 use semver::Version;
@@ -85,12 +85,13 @@ impl Source {
         &self,
         services: &Services,
         address: &ProviderAddress,
+        machine: &str,
     ) -> Result<Listed, FetchError> {
         let found = match self {
             Self::Directory(path) => {
                 let Seen {
                     packages, archives, ..
-                } = scan(path, address);
+                } = scan_for(path, address, machine);
                 let unpacked = packages.into_iter().map(|p| p.version);
                 let packed = archives.into_iter().map(|(version, _)| version);
                 return Ok(Listed {
@@ -116,19 +117,20 @@ impl Source {
         })
     }
 
-    /// The package of a version for this machine, where it is there.
+    /// The package of a version for a kind of machine, where it is there.
     pub(super) async fn package(
         &self,
         services: &Services,
         address: &ProviderAddress,
         version: &Version,
+        machine: &str,
     ) -> Result<Option<Package>, FetchError> {
-        let (provider, text, machine) = (provider(address), version.to_string(), platform());
-        let (os, arch) = machine.split_once('_').unwrap_or((&machine, ""));
+        let (provider, text) = (provider(address), version.to_string());
+        let (os, arch) = machine.split_once('_').unwrap_or((machine, ""));
         let platform = Platform { os, arch };
         let found = match self {
             Self::Directory(path) => {
-                let seen = scan(path, address);
+                let seen = scan_for(path, address, machine);
                 let unpacked = seen.packages.into_iter().find(|p| p.version == *version);
                 let packed = seen.archives.into_iter().find(|(v, _)| v == version);
                 return Ok(match (unpacked, packed) {

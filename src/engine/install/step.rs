@@ -45,6 +45,22 @@ pub enum Step {
         #[serde(skip_serializing_if = "Option::is_none")]
         signed_by: Option<String>,
     },
+    /// The hashes of a provider's package for a kind of machine are known.
+    ProviderHashed {
+        provider: String,
+        version: String,
+        platform: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        signed_by: Option<String>,
+    },
+    /// A provider's package for a kind of machine lies in the mirror.
+    ProviderMirrored {
+        provider: String,
+        version: String,
+        platform: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        signed_by: Option<String>,
+    },
     /// A provider was there, as the lock file has it.
     ProviderReused { provider: String, version: String },
     /// The lock file was written.

@@ -95,4 +95,17 @@ pub struct Snippet {
     pub text: String,
     /// Byte offsets of the marked part within `text`.
     pub mark: (u32, u32),
+    /// All lines, where it is about more than this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Box<Lines>>,
+}
+
+/// The lines that a diagnostic is about, where they are several.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lines {
+    /// The first one's number.
+    pub line: u32,
+    pub text: String,
+    /// Byte offsets of the marked part within `text`.
+    pub mark: (u32, u32),
 }

@@ -103,3 +103,35 @@ impl ConfigKey {
         }
     }
 }
+
+/// Which providers a configuration and a state need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequiredProviders {
+    /// Of the root module.
+    pub configuration: ModuleProviders,
+    /// Addresses of those that the state names.
+    pub state: Vec<String>,
+}
+
+/// Which providers a module needs, and those that it calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleProviders {
+    /// Addresses, each with the conditions on its version in normal form.
+    pub providers: Vec<(String, String)>,
+    /// By the names of the calls.
+    pub calls: Vec<(String, ModuleProviders)>,
+}
+
+impl RequiredProviders {
+    /// Whether the provider of this address is one of them.
+    pub fn names(&self, address: &str) -> bool {
+        self.configuration.names(address) || self.state.iter().any(|a| a == address)
+    }
+}
+
+impl ModuleProviders {
+    fn names(&self, address: &str) -> bool {
+        self.providers.iter().any(|(a, _)| a == address)
+            || self.calls.iter().any(|(_, called)| called.names(address))
+    }
+}

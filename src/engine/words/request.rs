@@ -38,6 +38,17 @@ impl StageRequest {
     }
 }
 
+/// Which graph is drawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DrawnGraph {
+    /// What a plan works out.
+    Plan,
+    /// What a destruction of everything takes.
+    Destruction,
+    /// What the deploy of a stage does, which is in the text of a file.
+    Deploy(String),
+}
+
 /// Why a stage cannot have a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadStageName {

@@ -6,6 +6,7 @@ use crate::engine::error::EngineError;
 use crate::engine::mutex::lock;
 use crate::engine::stage::sights::{self};
 use crate::engine::stage::{keep, plan_json, select, show};
+use crate::engine::store::model::StageRecord;
 use crate::engine::words::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -74,6 +75,12 @@ impl Work {
     pub(super) async fn restore(&self, id: StageId) -> Result<Arc<Staged>, EngineError> {
         let store = self.memory.store();
         let record = store.stage(id).await?.ok_or_else(|| no_stage(id))?;
+        self.restored(record).await
+    }
+
+    /// A stage from its record, with all that it rests on.
+    pub(super) async fn restored(&self, record: StageRecord) -> Result<Arc<Staged>, EngineError> {
+        let id = record.id;
         let request = keep::asked(&record)?.request;
         let loaded = Arc::new(self.read(&request).await?);
         if loaded.config_digest != record.config_digest {

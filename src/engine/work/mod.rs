@@ -3,6 +3,8 @@
 
 mod by_hand;
 mod deploying;
+mod drawing;
+mod evaluating;
 mod kept;
 mod lock;
 mod plugins;
@@ -17,5 +19,6 @@ mod taint;
 mod unknown;
 mod verb;
 
+pub use evaluating::Evaluator;
 pub(super) use unknown::warning as unknown_outcome;
 pub use verb::Work;

@@ -10,6 +10,7 @@ use crate::engine::store::model::State;
 use crate::engine::told::tell_all;
 use crate::engine::words::*;
 use crate::engine::workspace::load::{self, Loaded};
+use crate::engine::workspace::provider_addr;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -44,6 +45,25 @@ impl Work {
                 ))
             }
         }
+    }
+
+    /// Which providers the configuration and the state need. Launches none.
+    pub async fn required_providers(
+        &self,
+        request: StageRequest,
+    ) -> Result<RequiredProviders, EngineError> {
+        let _turn = self.turn.lock().await;
+        let loaded = self.read_with(&request, true).await?;
+        let state = self.memory.state().read().await?;
+        let in_state: BTreeSet<String> = state
+            .objects
+            .iter()
+            .filter_map(|o| Some(ConfigKey::parse(&o.provider)?.address.to_string()))
+            .collect();
+        Ok(RequiredProviders {
+            configuration: required(&loaded.root),
+            state: in_state.into_iter().collect(),
+        })
     }
 
     pub(super) async fn seek(&self, loaded: &Loaded, state: &State) -> Result<Sought, EngineError> {
@@ -90,4 +110,22 @@ pub(super) fn nodes(
         in_state: &prior.config_resources(),
         orphan_providers: &prior.providers(),
     })
+}
+
+/// What a module and those that it calls need.
+fn required(module: &lang::config::Module) -> ModuleProviders {
+    let providers = provider_addr::required(module).into_iter();
+    let calls = module.calls.iter();
+    ModuleProviders {
+        providers: providers
+            .map(|(address, texts)| {
+                let texts = texts.iter().map(|(_, text)| &**text);
+                let conditions = fetch::constraints(texts).unwrap_or_default();
+                (address.to_string(), conditions)
+            })
+            .collect(),
+        calls: calls
+            .filter_map(|(name, call)| Some((name.to_string(), required(call.module.as_deref()?))))
+            .collect(),
+    }
 }

@@ -4,6 +4,7 @@ use crate::engine::words::{ConfigKey, whole_provider};
 use lang::addr::ModulePath;
 use lang::config::{Module, ProviderConfig, ProviderRef};
 use lang::syntax::ast::Expr;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The block that a resource uses, and what chooses among its instances.
@@ -159,23 +160,36 @@ pub fn is_there(root: &Module, key: &ConfigKey) -> bool {
 /// Every provider address that a configuration names, root first: required or used.
 pub fn addresses(root: &Module) -> Vec<Arc<str>> {
     let mut out: Vec<Arc<str>> = Vec::new();
-    let mut add = |a: Arc<str>| {
-        if !out.contains(&a) {
-            out.push(a);
-        }
-    };
-    for module in root.all() {
-        for local in module.required_providers.keys() {
-            add(address_of(module, local));
-        }
-        for p in &module.providers {
-            add(address_of(module, &p.name));
-        }
-        for r in module.resources.values() {
-            add(address_of(module, provider_name(r)));
+    for address in root.all().into_iter().flat_map(named) {
+        if !out.contains(&address) {
+            out.push(address);
         }
     }
     out
+}
+
+/// The provider addresses that one module names, some of them more than once.
+fn named(module: &Module) -> impl Iterator<Item = Arc<str>> {
+    let required = module.required_providers.keys();
+    let blocks = module.providers.iter().map(|p| &p.name);
+    let declared = required.chain(blocks).map(|name| address_of(module, name));
+    let used = module.resources.values();
+    declared.chain(used.map(|r| address_of(module, provider_name(r))))
+}
+
+/// What one module needs, by provider address: the conditions on versions as they are written, each
+/// with the local name that it is written for.
+pub fn required(module: &Module) -> BTreeMap<Arc<str>, Vec<(Arc<str>, Arc<str>)>> {
+    let mut all: BTreeMap<_, Vec<_>> = named(module).map(|a| (a, Vec::new())).collect();
+    let required = module.required_providers.iter();
+    let required = required.flat_map(|(name, r)| r.versions.iter().map(move |v| (name, &v.0)));
+    let blocks = module.providers.iter();
+    let blocks = blocks.filter_map(|p| Some((&p.name, &p.version.as_ref()?.0)));
+    for (name, text) in required.chain(blocks) {
+        let of = all.entry(address_of(module, name)).or_default();
+        of.push((name.clone(), text.clone()));
+    }
+    all
 }
 
 /// The local name of the provider that a resource uses.

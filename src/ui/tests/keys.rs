@@ -228,6 +228,7 @@ fn a_stage_that_failed_shows_the_place_and_the_line() {
             line: 12,
             text: "  bukket = \"logs\"".into(),
             mark: (2, 8),
+            whole: None,
         }),
         further: None,
         intent: None,

@@ -1,6 +1,8 @@
 //! `flightdeck init`, against a registry of the tests, git and archives; and beside `tofu`, where
 //! there is one.
 
+mod elsewhere;
+mod get;
 mod modules;
 mod packed;
 mod providers;

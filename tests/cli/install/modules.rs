@@ -10,7 +10,7 @@ const LEAF: &str = "output \"at\" {\n  value = path.module\n}\n";
 const TEXT: &str = "text/plain";
 
 /// A registry with one module in three versions, which lie in an archive each.
-fn registry(server: &Server) {
+pub(super) fn registry(server: &Server) {
     server.answer(
         "/.well-known/terraform.json",
         Reply::json(&json!({ "modules.v1": "/modules/" })),
@@ -45,7 +45,7 @@ fn outputs(w: &Workspace) -> Value {
     state["outputs"].clone()
 }
 
-fn manifest(w: &Workspace) -> Value {
+pub(super) fn manifest(w: &Workspace) -> Value {
     serde_json::from_str(&w.read(".terraform/modules/modules.json")).unwrap()
 }
 

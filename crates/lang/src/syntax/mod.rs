@@ -92,6 +92,22 @@ pub fn parse_expression(text: &str, name: &str, sources: &SourceMap) -> (Expr, D
     parse_expression_at(text, file, 0)
 }
 
+/// Whether a text that is to be one expression goes on after its end: a bracket, a string's
+/// interpolation or a heredoc is open.
+pub fn goes_on(text: &str) -> bool {
+    let mut open = 0_i64;
+    for token in scan(text, Start::Normal) {
+        open += match token.kind {
+            Kind::OBrace | Kind::OBrack | Kind::OParen | Kind::OHeredoc => 1,
+            Kind::TemplateInterp | Kind::TemplateControl => 1,
+            Kind::CBrace | Kind::CBrack | Kind::CParen | Kind::CHeredoc => -1,
+            Kind::TemplateSeqEnd => -1,
+            _ => 0,
+        };
+    }
+    open > 0
+}
+
 /// Parses a text as a template, as `templatefile` does; `base` is the offset of the text in its
 /// file.
 pub fn parse_template_at(

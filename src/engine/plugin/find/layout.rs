@@ -44,6 +44,12 @@ pub fn platform() -> String {
 /// Looks for a (complete) address under `base`.
 #[must_use]
 pub fn scan(base: &Path, address: &ProviderAddress) -> Seen {
+    scan_for(base, address, &platform())
+}
+
+/// The same for another system.
+#[must_use]
+pub fn scan_for(base: &Path, address: &ProviderAddress, platform: &str) -> Seen {
     let host = address.host.as_deref().unwrap_or_default();
     let mut seen = Seen::default();
     let folder = base.join(host).join(&address.namespace).join(&address.name);
@@ -59,7 +65,7 @@ pub fn scan(base: &Path, address: &ProviderAddress) -> Seen {
     for name in names {
         let path = folder.join(&name);
         if name.ends_with(".zip") {
-            if let Some(version) = packed_version(&name, &address.name) {
+            if let Some(version) = packed_version(&name, &address.name, platform) {
                 seen.notes.push(format!(
                     "{version} as a packed archive, which `flightdeck init` unpacks: {}",
                     path.display()
@@ -70,7 +76,7 @@ pub fn scan(base: &Path, address: &ProviderAddress) -> Seen {
             }
         } else if path.is_dir() {
             match Version::parse(&name) {
-                Ok(version) => look_into(&path, address, version, &mut seen),
+                Ok(version) => look_into(&path, (address, platform), version, &mut seen),
                 Err(_) => seen
                     .notes
                     .push(format!("{} is named by no version", path.display())),
@@ -80,8 +86,13 @@ pub fn scan(base: &Path, address: &ProviderAddress) -> Seen {
     seen
 }
 
-fn look_into(folder: &Path, address: &ProviderAddress, version: Version, seen: &mut Seen) {
-    let directory = folder.join(platform());
+fn look_into(
+    folder: &Path,
+    (address, platform): (&ProviderAddress, &str),
+    version: Version,
+    seen: &mut Seen,
+) {
+    let directory = folder.join(platform);
     if directory.is_dir() {
         seen.packages.push(Package {
             address: address.clone(),
@@ -95,7 +106,7 @@ fn look_into(folder: &Path, address: &ProviderAddress, version: Version, seen: &
         Ok(others) => seen.notes.push(format!(
             "{version} only for {}, this is {}",
             others.join(", "),
-            platform()
+            platform
         )),
         Err(e) => seen
             .notes
@@ -114,14 +125,14 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
 }
 
 /// The version in `terraform-provider-TYPE_VERSION_OS_ARCH.zip`, if the archive is for this system.
-fn packed_version(file: &str, name: &str) -> Option<String> {
+fn packed_version(file: &str, name: &str, platform: &str) -> Option<String> {
     let rest = file
         .strip_prefix("terraform-provider-")?
         .strip_prefix(name)?
         .strip_prefix('_')?;
     Some(
         rest.strip_suffix(".zip")?
-            .strip_suffix(&platform())?
+            .strip_suffix(platform)?
             .strip_suffix('_')?
             .to_owned(),
     )

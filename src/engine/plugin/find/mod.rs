@@ -22,7 +22,7 @@ pub use address::{AddressError, DEFAULT_HOSTS, ProviderAddress};
 pub use brought::is_brought;
 pub use found::{Found, NotFound, Origin, Want};
 pub use hash::{HashCache, HashError, h1};
-pub use layout::{Package, Seen, platform, scan};
+pub use layout::{Package, Seen, platform, scan, scan_for};
 pub use lock::{LockEntry, LockError, LockFile};
 pub use methods::{Method, MethodKind, Registries};
 pub use places::{Mirror, MirrorKind, Pattern, Places, PlacesError, Surroundings};

@@ -1,0 +1,121 @@
+//! `flightdeck console`: expressions, a line each, and what they are worth. On a terminal it asks for
+//! each and goes on after what is wrong; from a pipe the first thing that is wrong ends it.
+
+use crate::cli::args::ConsoleArgs;
+use crate::cli::exit::{CliError, ERROR, Ended, OK};
+use crate::cli::output::Output;
+use crate::cli::progress::Progress;
+use crate::cli::safe::safe_lines;
+use crate::cli::session::{Session, settings};
+use crate::engine::handle::Evaluator;
+use crate::engine::settings::Access;
+use crate::engine::words::StageRequest;
+use std::io::{IsTerminal, Write};
+
+/// Longest expression, in bytes: what is open is not waited for without end.
+const LONGEST: usize = 1_000_000;
+
+pub(super) async fn run(args: ConsoleArgs, out: &mut Output) -> Ended {
+    if args.state.is_some() {
+        return Err(CliError::Refused(
+            "expressions are worked out over the state of the workspace, and --state names a file; go to the directory whose state it is, or use `flightdeck show` on it".to_owned(),
+        ));
+    }
+    let request = StageRequest::with_variables(&args.variables.vars, &args.variables.var_files);
+    let mut session = Session::start(settings("console", Access::ReadOnly, None)?).await?;
+    let mut progress = Progress::new(out);
+    let engine = session.engine.clone();
+    let made = session
+        .wait(out, &mut progress, engine.evaluator(request))
+        .await;
+    let ended = match made {
+        Ok(evaluator) => {
+            out.flush_diagnostics();
+            asked(&mut session, evaluator, out).await
+        }
+        Err(error) => Err(error),
+    };
+    session.end(out).await;
+    ended
+}
+
+/// Answers until nobody asks any more.
+async fn asked(session: &mut Session, evaluator: Evaluator, out: &mut Output) -> Ended {
+    let person = std::io::stdin().is_terminal();
+    let evaluator = std::sync::Arc::new(evaluator);
+    let mut text = String::new();
+    loop {
+        if person {
+            prompt(if text.is_empty() { "> " } else { ": " });
+        }
+        let line = session.ask(tokio::task::spawn_blocking(line)).await?;
+        let line = match line {
+            Ok(Ok(Some(line))) => line,
+            Ok(Ok(None)) => break,
+            Ok(Err(e)) => return Err(CliError::Refused(format!("the input cannot be read: {e}"))),
+            Err(e) => return Err(CliError::Unforeseen(e.into())),
+        };
+        if text.is_empty() && line.trim() == "exit" {
+            return Ok(OK);
+        }
+        text.push_str(&line);
+        if text.trim().is_empty() {
+            out.line("");
+            text.clear();
+            continue;
+        }
+        if text.len() < LONGEST && lang::syntax::goes_on(&text) {
+            continue;
+        }
+        answer(session, &evaluator, std::mem::take(&mut text), person, out).await?;
+    }
+    if !text.is_empty() {
+        answer(session, &evaluator, text, person, out).await?;
+    }
+    Ok(OK)
+}
+
+async fn answer(
+    session: &mut Session,
+    evaluator: &std::sync::Arc<Evaluator>,
+    text: String,
+    person: bool,
+    out: &mut Output,
+) -> Result<(), CliError> {
+    let evaluator = evaluator.clone();
+    let worked = tokio::task::spawn_blocking(move || {
+        // A heredoc's marker needs the end of its line.
+        let heredoc = text.contains("<<");
+        evaluator.evaluate(if heredoc { &text } else { text.trim_end() })
+    });
+    match session.ask(worked).await? {
+        Ok(Ok(value)) => out.line(&safe_lines(&value)),
+        Ok(Err(diagnostics)) => {
+            diagnostics.iter().for_each(|d| out.diagnostic_again(d));
+            out.flush_diagnostics();
+            if !person {
+                return Err(CliError::Said(ERROR));
+            }
+        }
+        Err(e) => return Err(CliError::Unforeseen(e.into())),
+    }
+    Ok(())
+}
+
+/// What is asked with on a terminal.
+fn prompt(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    // Where stdout is gone, so is whoever would be asked.
+    drop(
+        stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush()),
+    );
+}
+
+/// The next line with its end; `None` where there is none any more.
+fn line() -> std::io::Result<Option<String>> {
+    let mut line = String::new();
+    let read = std::io::stdin().read_line(&mut line)?;
+    Ok((read > 0).then_some(line))
+}

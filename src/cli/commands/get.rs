@@ -1,0 +1,40 @@
+//! `flightdeck get`: the modules of a configuration, fetched; nothing else is.
+
+use crate::cli::args::GetArgs;
+use crate::cli::exit::{Ended, OK, fields};
+use crate::cli::installing::shown;
+use crate::cli::output::{Ink, Output};
+use crate::cli::session::settings;
+use crate::engine::install::{self, Request};
+use crate::engine::settings::Access;
+use crate::engine::words::StageRequest;
+use serde_json::json;
+
+pub(super) async fn run(args: GetArgs, out: &mut Output) -> Ended {
+    let here = settings("get", Access::ReadOnly, None)?;
+    let request = Request {
+        dir: here.workspace,
+        named: here.named,
+        values: StageRequest {
+            vars: args.variables.vars,
+            var_files: args.variables.var_files,
+            ..StageRequest::default()
+        },
+        upgrade: args.update,
+        ..Request::default()
+    };
+    let installed = shown(out, |tell, stop| install::get(request, tell, stop)).await?;
+    installed.diagnostics.iter().for_each(|d| out.diagnostic(d));
+    out.flush_diagnostics();
+    if out.json {
+        out.result("get", fields(json!({ "modules": installed.modules })));
+    } else {
+        let line = match installed.modules {
+            1 => "Installed: 1 module.".to_owned(),
+            n => format!("Installed: {n} modules."),
+        };
+        let line = out.paint(Ink::Green, &line);
+        out.line(&line);
+    }
+    Ok(OK)
+}

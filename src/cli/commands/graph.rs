@@ -1,0 +1,40 @@
+//! `flightdeck graph`: what depends on what, for programs that draw.
+
+use crate::cli::args::{GraphArgs, GraphKind};
+use crate::cli::exit::{CliError, Ended, OK};
+use crate::cli::output::Output;
+use crate::cli::safe::safe_lines;
+use crate::cli::session::{answered, settings};
+use crate::engine::handle::Engine;
+use crate::engine::settings::Access;
+use crate::engine::words::{DrawnGraph, StageRequest};
+
+pub(super) async fn run(args: GraphArgs, out: &mut Output) -> Ended {
+    let kind = match (args.kind, &args.plan) {
+        (Some(kind), _) => kind,
+        (None, Some(_)) => GraphKind::Apply,
+        (None, None) => GraphKind::Plan,
+    };
+    let what = match (kind, args.plan) {
+        (GraphKind::Apply, Some(file)) => DrawnGraph::Deploy(super::show::read(&file)?),
+        (GraphKind::Apply, None) => {
+            return Err(CliError::Refused(
+                "what a deploy does is known of a stage alone; name the file that `flightdeck plan --out` wrote with --plan".to_owned(),
+            ));
+        }
+        (_, Some(_)) => {
+            return Err(CliError::Refused(
+                "of a file that `plan --out` wrote the graph of the deploy is drawn; take --type=apply, or none".to_owned(),
+            ));
+        }
+        (GraphKind::Plan | GraphKind::PlanRefreshOnly, None) => DrawnGraph::Plan,
+        (GraphKind::PlanDestroy, None) => DrawnGraph::Destruction,
+    };
+    let request = StageRequest::with_variables(&args.variables.vars, &args.variables.var_files);
+    let settings = settings("graph", Access::ReadOnly, None)?;
+    let question = |engine: Engine| async move { engine.draw(what, request).await };
+    let text = answered(settings, out, question).await?;
+    out.flush_diagnostics();
+    out.line(&safe_lines(&text));
+    Ok(OK)
+}

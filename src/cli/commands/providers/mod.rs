@@ -1,0 +1,96 @@
+//! `flightdeck providers`: which providers the configuration and the state need, what they have, and
+//! their packages for elsewhere.
+
+mod packages;
+mod schema;
+
+use crate::cli::args::{ProvidersArgs, ProvidersCommand};
+use crate::cli::exit::{Ended, OK};
+use crate::cli::options::Variables;
+use crate::cli::output::Output;
+use crate::cli::safe::safe;
+use crate::cli::session::{answered, settings};
+use crate::engine::settings::Access;
+use crate::engine::words::{ModuleProviders, StageRequest};
+
+pub(super) async fn run(args: ProvidersArgs, out: &mut Output) -> Ended {
+    match args.command {
+        None => needed(args.variables, out).await,
+        Some(ProvidersCommand::Schema { .. }) => schema::run(out).await,
+        Some(ProvidersCommand::Lock {
+            platform,
+            fs_mirror,
+            net_mirror,
+            variables,
+            providers,
+            ..
+        }) => {
+            let from = (fs_mirror, net_mirror);
+            packages::lock(platform, from, variables, &providers, out).await
+        }
+        Some(ProvidersCommand::Mirror {
+            platform,
+            variables,
+            dir,
+            ..
+        }) => packages::mirror(platform, variables, dir, out).await,
+    }
+}
+
+fn request(variables: Variables) -> StageRequest {
+    StageRequest {
+        vars: variables.vars,
+        var_files: variables.var_files,
+        ..StageRequest::default()
+    }
+}
+
+async fn needed(variables: Variables, out: &mut Output) -> Ended {
+    let settings = settings("providers", Access::ReadOnly, None)?;
+    let question = |engine: crate::engine::handle::Engine| async move {
+        engine.required_providers(request(variables)).await
+    };
+    let needed = answered(settings, out, question).await?;
+    out.flush_diagnostics();
+    out.line("");
+    out.line("Providers required by configuration:");
+    out.line(".");
+    branches(&needed.configuration, "", out);
+    out.line("");
+    if !needed.state.is_empty() {
+        out.line("Providers required by state:");
+        out.line("");
+        for address in &needed.state {
+            out.line(&format!("    provider[{}]", safe(address)));
+            out.line("");
+        }
+    }
+    Ok(OK)
+}
+
+/// What hangs on a module, each line begun by what leads to it.
+fn branches(module: &ModuleProviders, lead: &str, out: &mut Output) {
+    let mut left = module.providers.len() + module.calls.len();
+    let mut mark = || {
+        left -= 1;
+        if left == 0 {
+            ("└── ", "    ")
+        } else {
+            ("├── ", "│   ")
+        }
+    };
+    for (address, conditions) in &module.providers {
+        let line = format!(
+            "{lead}{}provider[{}] {}",
+            mark().0,
+            safe(address),
+            safe(conditions)
+        );
+        out.line(line.trim_end());
+    }
+    for (name, called) in &module.calls {
+        let (here, below) = mark();
+        out.line(&format!("{lead}{here}module.{}", safe(name)));
+        branches(called, &format!("{lead}{below}"), out);
+    }
+}

@@ -1,0 +1,72 @@
+//! `flightdeck providers lock` and `mirror`: packages for other machines and other places.
+
+use super::request;
+use crate::cli::exit::{Ended, OK, fields};
+use crate::cli::installing::shown;
+use crate::cli::options::Variables;
+use crate::cli::output::{Ink, Output};
+use crate::cli::session::settings;
+use crate::engine::install::{self, Elsewhere, From, Written};
+use crate::engine::settings::Access;
+use serde_json::json;
+use std::path::PathBuf;
+
+pub(super) async fn lock(
+    platforms: Vec<String>,
+    (directory, mirror): (Option<PathBuf>, Option<String>),
+    variables: Variables,
+    providers: &[String],
+    out: &mut Output,
+) -> Ended {
+    let here = settings("providers lock", Access::ReadOnly, None)?;
+    let wanted = Elsewhere {
+        dir: here.workspace,
+        named: here.named,
+        values: request(variables),
+        platforms,
+        from: match (directory, mirror) {
+            (Some(path), _) => From::Directory(path),
+            (None, Some(url)) => From::Mirror(url),
+            (None, None) => From::Registries,
+        },
+        providers: providers.to_vec(),
+    };
+    let written = shown(out, |tell, stop| install::lock(wanted, tell, stop)).await?;
+    let text = match written.changed {
+        true => "The lock file has further hashes.",
+        false => "The lock file has all hashes already.",
+    };
+    told("providers lock", written, text, out)
+}
+
+pub(super) async fn mirror(
+    platforms: Vec<String>,
+    variables: Variables,
+    dir: PathBuf,
+    out: &mut Output,
+) -> Ended {
+    let here = settings("providers mirror", Access::ReadOnly, None)?;
+    let wanted = Elsewhere {
+        dir: here.workspace,
+        named: here.named,
+        values: request(variables),
+        platforms,
+        ..Elsewhere::default()
+    };
+    let text = format!("The mirror is in {}.", dir.display());
+    let written = shown(out, |tell, stop| install::mirror(wanted, dir, tell, stop)).await?;
+    told("providers mirror", written, &text, out)
+}
+
+fn told(command: &str, written: Written, text: &str, out: &mut Output) -> Ended {
+    written.diagnostics.iter().for_each(|d| out.diagnostic(d));
+    out.flush_diagnostics();
+    if out.json {
+        let result = json!({ "providers": written.providers, "changed": written.changed });
+        out.result(command, fields(result));
+    } else {
+        let line = out.paint(Ink::Green, text);
+        out.line(&line);
+    }
+    Ok(OK)
+}

@@ -1,0 +1,41 @@
+//! `flightdeck version`: which language is spoken, on what, and the providers that are locked here.
+
+use crate::cli::exit::{Ended, OK};
+use crate::cli::output::Output;
+use crate::cli::safe::safe;
+use crate::engine::plugin::find::{LockFile, platform};
+use lang::config::LANGUAGE_VERSION;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+pub(super) fn run(json: bool, out: &mut Output) -> Ended {
+    let locked = LockFile::read(Path::new(""));
+    // What is asked is what runs here; a lock file that says nothing is no reason not to say that.
+    let locked = locked.unwrap_or_else(|error| {
+        out.note(&format!("warning: {}", safe(&error.to_string())));
+        LockFile::default()
+    });
+    let locked: BTreeMap<String, String> = locked
+        .iter()
+        .map(|(address, entry)| (address.to_string(), entry.version.to_string()))
+        .collect();
+    if json {
+        let all = json!({
+            "terraform_version": LANGUAGE_VERSION,
+            "platform": platform(),
+            "provider_selections": locked,
+        });
+        out.write(format!("{all:#}\n").as_bytes());
+        return Ok(OK);
+    }
+    out.line(&format!("flightdeck {}", env!("CARGO_PKG_VERSION")));
+    out.line(&format!(
+        "with the language of OpenTofu {LANGUAGE_VERSION}, on {}",
+        platform()
+    ));
+    for (address, version) in &locked {
+        out.line(&format!("+ provider {} v{}", safe(address), safe(version)));
+    }
+    Ok(OK)
+}

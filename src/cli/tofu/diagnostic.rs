@@ -1,0 +1,85 @@
+//! A diagnostic as OpenTofu writes it for programs: with the lines it is about, and the block that
+//! they are in.
+
+use crate::engine::words::{Diagnostic, Severity, Snippet, SourceRange};
+use lang::source::SourceMap;
+use lang::syntax::{NativeBody, parse_file};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Configuration files that were looked at for the blocks in them.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    files: HashMap<String, Option<Arc<NativeBody>>>,
+}
+
+impl Shown {
+    /// A diagnostic; what it does not have is left out.
+    pub(super) fn json(&mut self, d: &Diagnostic) -> Value {
+        let severity = match d.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let mut all = json!({
+            "severity": severity,
+            "summary": d.summary,
+            "detail": d.detail,
+        });
+        if let Some(address) = &d.address {
+            all["address"] = json!(address);
+        }
+        if let Some(range) = &d.range {
+            // Nothing is marked by no character.
+            let empty = u32::from(range.start.byte == range.end.byte);
+            let mut end = range.end;
+            end.byte += empty;
+            end.column += empty;
+            all["range"] = json!({ "filename": range.filename, "start": range.start, "end": end });
+            if let Some(snippet) = &d.snippet {
+                all["snippet"] = self.snippet(range, snippet, empty);
+            }
+        }
+        all
+    }
+
+    fn snippet(&mut self, range: &SourceRange, snippet: &Snippet, empty: u32) -> Value {
+        let (line, text, (start, end)) = match &snippet.whole {
+            Some(whole) => (whole.line, &whole.text, whole.mark),
+            None => (snippet.line, &snippet.text, snippet.mark),
+        };
+        let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        json!({
+            "context": self.block(range),
+            "code": text,
+            "start_line": line,
+            "highlight_start_offset": start.min(length),
+            "highlight_end_offset": (end + empty).min(length),
+            "values": [],
+        })
+    }
+
+    /// The header of the block that a place is in: `resource "a" "b"`.
+    fn block(&mut self, range: &SourceRange) -> Option<String> {
+        let body = self.file(&range.filename)?;
+        // The place before, as the header's own first character is in no block.
+        let at = range.start.byte.checked_sub(1)?;
+        let mut blocks = body.blocks.iter();
+        let block = blocks.find(|b| b.type_span.start <= at && at < b.close.end.max(b.open.end))?;
+        let labels = block.labels.iter();
+        let labels = labels.map(|label| format!(" {}", json!(&*label.text)));
+        Some(labels.fold(block.type_name.to_string(), |all, label| all + &label))
+    }
+
+    fn file(&mut self, name: &str) -> Option<Arc<NativeBody>> {
+        let read = || {
+            let native = name.ends_with(".tf") || name.ends_with(".tofu");
+            let text = lang::functions::read_regular(std::path::Path::new(name));
+            let text = String::from_utf8(text.ok().filter(|_| native)?).ok()?;
+            let file = SourceMap::new().add(name, &*text);
+            Some(Arc::new(parse_file(&text, file).0))
+        };
+        let known = self.files.entry(name.to_owned()).or_insert_with(read);
+        known.clone()
+    }
+}

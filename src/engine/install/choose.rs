@@ -1,0 +1,86 @@
+//! Which version of a provider is taken, and which places are asked for it.
+
+use super::Step;
+use super::provider::{Job, Trouble};
+use super::sources::{Listed, Source, sources};
+use semver::Version;
+use std::collections::BTreeSet;
+
+const UNKNOWN: &str = "Failed to query available provider packages";
+const UNFIT: &str = "Locked provider version does not fit";
+
+impl Job {
+    /// The version that is locked, or else the newest that is wanted with what each place has.
+    pub(super) async fn version(&self) -> Result<(Version, Vec<Listed>), Trouble> {
+        let locked = self.locked.as_ref().filter(|_| !self.shared.upgrade);
+        if let Some(entry) = locked
+            && !self.need.constraints.allow(&entry.version)
+        {
+            let detail = format!(
+                "The lock file has {} in version {}, and {} is wanted. `flightdeck init --upgrade` takes another version.",
+                self.address, entry.version, self.need.constraints
+            );
+            return Err((UNFIT, detail));
+        }
+        (self.shared.tell)(Step::ProviderSought {
+            provider: self.address.to_string(),
+            constraints: self.need.constraints.to_string(),
+            locked: locked.map(|entry| entry.version.to_string()),
+        });
+        match locked {
+            Some(entry) => Ok((entry.version.clone(), Vec::new())),
+            None => self.choose().await,
+        }
+    }
+
+    /// The places to ask.
+    pub(super) fn places(&self) -> Vec<Source> {
+        match &self.shared.only {
+            Some(source) => vec![source.clone()],
+            None => sources(&self.shared.places, &self.address),
+        }
+    }
+
+    /// The newest version that is wanted, and what each place has.
+    async fn choose(&self) -> Result<(Version, Vec<Listed>), Trouble> {
+        let mut lists = Vec::new();
+        for source in self.places() {
+            let list = source
+                .list(&self.shared.services, &self.address, &self.shared.platform)
+                .await;
+            lists.push(list.map_err(|error| {
+                let detail = format!(
+                    "The versions of {} could not be had from {}: {error}.",
+                    self.address,
+                    source.words(&self.address)
+                );
+                (UNKNOWN, detail)
+            })?);
+        }
+        let all: BTreeSet<&Version> = lists.iter().flat_map(|l| &l.versions).collect();
+        let fits = |version: &&&Version| self.need.constraints.allow(version);
+        if let Some(version) = all.iter().rev().find(fits) {
+            let version = (*version).clone();
+            return Ok((version, lists));
+        }
+        let asked: Vec<String> = lists
+            .iter()
+            .map(|l| l.source.words(&self.address))
+            .collect();
+        let asked = match asked.is_empty() {
+            true => "nowhere: the CLI configuration has no place for it".to_owned(),
+            false => asked.join(", "),
+        };
+        let detail = match all.last() {
+            None => format!(
+                "The provider {} is not known; it was looked for in {asked}.",
+                self.address
+            ),
+            Some(newest) => format!(
+                "No version of {} is one of those that are wanted ({}). The newest is {newest}; it was looked for in {asked}.",
+                self.address, self.need.constraints
+            ),
+        };
+        Err((UNKNOWN, detail))
+    }
+}

@@ -1,0 +1,319 @@
+//! Packages that are not for running here: their hashes for the lock file, and a mirror of them. They
+//! come from their registries, or from the one place that is named, whatever the CLI configuration
+//! says; what is fetched for hashes alone is thrown away.
+
+use super::provider::{Done, Job, Shared};
+use super::providers::{all, locks, write};
+use super::requirements::{Need, Needs, needs};
+use super::sources::Source;
+use super::{Step, Tell, plain, refused, services};
+use crate::engine::error::EngineError;
+use crate::engine::plugin::find::{
+    LockEntry, LockFile, Places, ProviderAddress, Surroundings, platform,
+};
+use crate::engine::secrets::Secrets;
+use crate::engine::told;
+use crate::engine::words::{Diagnostic, Severity, StageRequest};
+use crate::engine::workspace::load;
+use fetch::{Locked, Services, constraints, lock_text};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// What is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct Elsewhere {
+    /// The directory of the configuration.
+    pub dir: PathBuf,
+    /// The selected workspace; empty for the default one.
+    pub named: String,
+    /// Values of variables: sources of modules may rest on them.
+    pub values: StageRequest,
+    /// Kinds of machines; this one where there are none.
+    pub platforms: Vec<String>,
+    pub from: From,
+    /// Addresses of providers; all that the configuration needs where there are none.
+    pub providers: Vec<String>,
+}
+
+/// Where packages come from.
+#[derive(Debug, Clone, Default)]
+pub enum From {
+    /// Each from its own registry.
+    #[default]
+    Registries,
+    /// A directory that is laid out as a mirror.
+    Directory(PathBuf),
+    /// The address of a mirror.
+    Mirror(String),
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Written {
+    /// How many providers were looked at.
+    pub providers: usize,
+    /// Whether files are not as they were before.
+    pub changed: bool,
+    /// Warnings.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What all of it rests on.
+pub(super) struct Ground {
+    needs: Needs,
+    pub(super) before: LockFile,
+    places: Places,
+    around: Surroundings,
+    services: Arc<Services>,
+    pub(super) warnings: Vec<Diagnostic>,
+}
+
+/// Writes the hashes of packages into the lock file; what it has stays.
+///
+/// # Errors
+/// Something is not to be had, or the configuration is wrong.
+pub async fn lock(
+    wanted: Elsewhere,
+    tell: Tell,
+    stop: CancellationToken,
+) -> Result<Written, EngineError> {
+    let mut ground = ground(&wanted).await?;
+    let before = ground.before.clone();
+    let mut known: BTreeMap<ProviderAddress, LockEntry> = before
+        .iter()
+        .map(|(address, entry)| (address.clone(), entry.clone()))
+        .collect();
+    // Versions are agreed on, packages are not: what the source says of them counts alone.
+    let locked = locks(&before, &ground.needs, &mut ground.warnings).into_iter();
+    let mut versions: BTreeMap<ProviderAddress, LockEntry> =
+        locked.map(|(address, e)| (address, bare(e))).collect();
+    for platform in wanted.platforms() {
+        let room = tempfile::tempdir().map_err(|e| {
+            EngineError::Refused(format!("no temporary directory can be made: {e}"))
+        })?;
+        let mut shared = ground.shared(hashed(&tell, &platform));
+        shared.places.workspace = room.path().to_owned();
+        shared.places.cache = None;
+        shared.platform = platform;
+        shared.only = Some(wanted.source());
+        let done = all(ground.jobs(shared, &versions), &stop).await?;
+        for (address, done) in done {
+            ground.warnings.extend(done.warnings.iter().map(|warning| {
+                let detail = format!("{address}: {warning}.");
+                plain(Severity::Warning, "A word about a provider", detail)
+            }));
+            let need = ground.needs.get(&address);
+            let entry = merged(known.remove(&address), &done, need);
+            versions.insert(address.clone(), bare(entry.clone()));
+            known.insert(address, entry);
+        }
+    }
+    let text = lock_text(&known.into_iter().map(locked_entry).collect::<Vec<_>>());
+    let changed = std::fs::read_to_string(&before.path).ok().as_ref() != Some(&text)
+        && (before.exists() || !ground.needs.is_empty());
+    if changed {
+        write(&before.path, &text).map_err(|e| {
+            EngineError::Refused(format!(
+                "the lock file {} could not be written: {e}",
+                before.path.display()
+            ))
+        })?;
+        let file = before.path.file_name().unwrap_or_default();
+        tell(Step::Locked {
+            file: file.to_string_lossy().into_owned(),
+        });
+    }
+    Ok(Written {
+        providers: ground.needs.len(),
+        changed,
+        diagnostics: ground.warnings,
+    })
+}
+
+/// Puts packages from their registries into a directory that is laid out as a mirror, with the
+/// indexes that a mirror at an address needs.
+///
+/// # Errors
+/// Something is not to be had, or the configuration is wrong.
+pub async fn mirror(
+    wanted: Elsewhere,
+    dir: PathBuf,
+    tell: Tell,
+    stop: CancellationToken,
+) -> Result<Written, EngineError> {
+    let mut ground = ground(&wanted).await?;
+    let before = ground.before.clone();
+    let versions = locks(&before, &ground.needs, &mut ground.warnings);
+    let mut shared = ground.shared(tell);
+    shared.only = Some(Source::Registry);
+    let jobs = ground.jobs(shared, &versions);
+    let platforms = wanted.platforms();
+    for job in jobs {
+        let put = job.mirrored(&dir, &platforms);
+        let put = tokio::select! { biased;
+            () = stop.cancelled() => return Err(EngineError::Cancelled),
+            put = put => put,
+        };
+        put.map_err(|(summary, detail)| {
+            EngineError::Diagnostics(vec![plain(Severity::Error, summary, detail)])
+        })?;
+    }
+    Ok(Written {
+        providers: ground.needs.len(),
+        changed: true,
+        diagnostics: ground.warnings,
+    })
+}
+
+impl Elsewhere {
+    fn platforms(&self) -> Vec<String> {
+        match self.platforms.is_empty() {
+            true => vec![platform()],
+            false => self.platforms.clone(),
+        }
+    }
+
+    fn source(&self) -> Source {
+        match &self.from {
+            From::Registries => Source::Registry,
+            From::Directory(path) => Source::Directory(path.clone()),
+            From::Mirror(url) => Source::Mirror {
+                url: url.clone(),
+                trust_all: false,
+            },
+        }
+    }
+}
+
+impl Ground {
+    fn shared(&self, tell: Tell) -> Shared {
+        let (places, services) = (self.places.clone(), self.services.clone());
+        Shared::new(places, &self.around, services, tell)
+    }
+
+    fn jobs(&self, shared: Shared, locked: &BTreeMap<ProviderAddress, LockEntry>) -> Vec<Job> {
+        let shared = Arc::new(shared);
+        let needs = self.needs.iter();
+        needs
+            .map(|(address, need)| Job {
+                shared: shared.clone(),
+                address: address.clone(),
+                need: need.clone(),
+                locked: locked.get(address).cloned(),
+            })
+            .collect()
+    }
+}
+
+/// Reads what is needed and what is locked.
+async fn ground(wanted: &Elsewhere) -> Result<Ground, EngineError> {
+    let wanted = wanted.clone();
+    let read = tokio::task::spawn_blocking(move || {
+        let around = Surroundings::of_process();
+        let places = Places::gather(&wanted.dir, &around).map_err(refused)?;
+        let services =
+            services(&places, &around).map_err(|e| EngineError::Refused(e.to_string()))?;
+        let told = |diags: &_, sources: &_| told::tell_all(diags, sources, &Secrets::default());
+        let (root, warnings) = match load::load(&wanted.dir, &wanted.named, &wanted.values, true) {
+            Ok((loaded, diags)) => (loaded.root, told(&diags.0, &loaded.sources)),
+            Err((sources, diags)) => {
+                return Err(EngineError::Diagnostics(told(&diags.0, &sources)));
+            }
+        };
+        let (mut needs, wrong) = needs(&root, &BTreeSet::new());
+        if !wrong.is_empty() {
+            let wrong = wrong.into_iter();
+            let wrong = wrong.map(|w| plain(Severity::Error, "Invalid provider requirement", w));
+            return Err(EngineError::Diagnostics(wrong.collect()));
+        }
+        chosen(&mut needs, &wanted.providers)?;
+        let before = LockFile::read(&wanted.dir);
+        Ok(Ground {
+            needs,
+            before: before.map_err(|e| EngineError::Refused(e.to_string()))?,
+            places,
+            around,
+            services: Arc::new(services),
+            warnings,
+        })
+    });
+    read.await
+        .map_err(EngineError::task("the configuration could not be read"))?
+}
+
+/// Leaves those that are named, which must be needed.
+fn chosen(needs: &mut Needs, named: &[String]) -> Result<(), EngineError> {
+    let mut wanted = BTreeSet::new();
+    for text in named {
+        let whole = crate::engine::words::whole_provider(text);
+        let address: Option<ProviderAddress> = whole.parse().ok();
+        match address.filter(|address| needs.contains_key(address)) {
+            Some(address) => drop(wanted.insert(address)),
+            None => {
+                return Err(EngineError::Refused(format!(
+                    "the configuration needs no provider {text}; `flightdeck providers` shows those that it needs"
+                )));
+            }
+        }
+    }
+    if !wanted.is_empty() {
+        needs.retain(|address, _| wanted.contains(address));
+    }
+    Ok(())
+}
+
+/// Tells of hashes where others tell of what is installed.
+fn hashed(tell: &Tell, platform: &str) -> Tell {
+    let (tell, platform) = (tell.clone(), platform.to_owned());
+    Arc::new(move |step| match step {
+        Step::ProviderInstalled {
+            provider,
+            version,
+            signed_by,
+            ..
+        } => tell(Step::ProviderHashed {
+            provider,
+            version,
+            platform: platform.clone(),
+            signed_by,
+        }),
+        other => tell(other),
+    })
+}
+
+/// The version alone.
+fn bare(entry: LockEntry) -> LockEntry {
+    LockEntry {
+        hashes: Vec::new(),
+        ..entry
+    }
+}
+
+/// What is known of a provider, with what was found besides.
+fn merged(before: Option<LockEntry>, done: &Done, need: Option<&Need>) -> LockEntry {
+    let known = before.filter(|entry| entry.version == done.version);
+    let hashes: BTreeSet<String> = known
+        .into_iter()
+        .flat_map(|entry| entry.hashes)
+        .chain(done.hashes.iter().cloned())
+        .collect();
+    let texts = need.map(|need| need.texts.clone()).unwrap_or_default();
+    LockEntry {
+        version: done.version.clone(),
+        constraints: constraints(texts.iter().map(String::as_str)),
+        hashes: hashes.into_iter().collect(),
+    }
+}
+
+fn locked_entry((address, entry): (ProviderAddress, LockEntry)) -> Locked {
+    Locked {
+        host: address.host.unwrap_or_default(),
+        namespace: address.namespace,
+        name: address.name,
+        version: entry.version,
+        constraints: entry.constraints.unwrap_or_default(),
+        hashes: entry.hashes.into_iter().collect(),
+    }
+}

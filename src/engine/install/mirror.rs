@@ -1,0 +1,119 @@
+//! A mirror of packages in a directory: archives, and the indexes that tell what there is to whoever
+//! asks a server for it. Owns the indexes of the providers that are put there.
+
+use super::Step;
+use super::provider::{Job, Trouble};
+use super::providers::write;
+use super::sources::{Package, Source};
+use semver::Version;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+const UNTOLD: &str = "The index of the mirror is not written";
+
+impl Job {
+    /// Puts the packages for these kinds of machines into a mirror, and tells them in its indexes.
+    pub(super) async fn mirrored(&self, dir: &Path, platforms: &[String]) -> Result<(), Trouble> {
+        let (version, lists) = self.version().await?;
+        drop(lists);
+        let folder = dir
+            .join(self.address.host.as_deref().unwrap_or_default())
+            .join(&self.address.namespace)
+            .join(&self.address.name);
+        let mut found = BTreeMap::new();
+        for platform in platforms {
+            let hashes = self.put(&folder, &version, platform).await?;
+            found.insert(platform.clone(), hashes);
+        }
+        let (name, of) = (self.address.name.clone(), version.clone());
+        let written = tokio::task::spawn_blocking(move || index(&folder, &name, &of, found)).await;
+        let why = match written {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        Err((UNTOLD, format!("{} {version}: {why}.", self.address)))
+    }
+
+    /// Puts one package there. The answer is its hashes.
+    async fn put(
+        &self,
+        folder: &Path,
+        version: &Version,
+        platform: &str,
+    ) -> Result<BTreeSet<String>, Trouble> {
+        let services = &self.shared.services;
+        let failed = |why: String| self.failed(version, &format!("for {platform}: {why}"));
+        let source = Source::Registry;
+        let package = source.package(services, &self.address, version, platform);
+        let package = match package.await.map_err(|e| failed(e.to_string()))? {
+            Some(Package::Packed(package)) => package,
+            _ => return Err(failed("its registry has no package of it".to_owned())),
+        };
+        (self.shared.tell)(Step::ProviderFetching {
+            provider: self.address.to_string(),
+            version: version.to_string(),
+            from: source.words(&self.address),
+        });
+        let to = folder.join(archive(&self.address.name, version, platform));
+        let on_bytes = self.on_bytes();
+        let obtained = package
+            .obtain_archive(services.http(), &to, self.policy(), &on_bytes)
+            .await
+            .map_err(|e| failed(e.to_string()))?;
+        (self.shared.tell)(Step::ProviderMirrored {
+            provider: self.address.to_string(),
+            version: version.to_string(),
+            platform: platform.to_owned(),
+            signed_by: obtained.signer.map(|signer| signer.key),
+        });
+        Ok([obtained.h1].into_iter().chain(obtained.checked).collect())
+    }
+}
+
+fn archive(name: &str, version: &Version, platform: &str) -> String {
+    format!("terraform-provider-{name}_{version}_{platform}.zip")
+}
+
+/// Writes the indexes of a provider anew, with what they said before of versions and machines that
+/// are not meant now.
+fn index(
+    folder: &Path,
+    name: &str,
+    version: &Version,
+    found: BTreeMap<String, BTreeSet<String>>,
+) -> std::io::Result<()> {
+    let (all, one) = (
+        folder.join("index.json"),
+        folder.join(format!("{version}.json")),
+    );
+    let mut versions = before(&all, "versions");
+    versions.insert(version.to_string(), json!({}));
+    let mut archives = before(&one, "archives");
+    // What nobody has any more is not told.
+    archives.retain(|platform, _| folder.join(archive(name, version, platform)).is_file());
+    for (platform, hashes) in found {
+        let url = archive(name, version, &platform);
+        archives.insert(platform, json!({ "hashes": hashes, "url": url }));
+    }
+    archives.sort_keys();
+    versions.sort_keys();
+    // Who reads the list of versions finds what it has.
+    put_json(&one, json!({ "archives": archives }))?;
+    put_json(&all, json!({ "versions": versions }))
+}
+
+/// What an index says; nothing where it is none.
+fn before(path: &PathBuf, member: &str) -> Map<String, Value> {
+    let text = lang::functions::read_regular(path).unwrap_or_default();
+    let mut all: Value = serde_json::from_slice(&text).unwrap_or_default();
+    match all.get_mut(member).map(Value::take) {
+        Some(Value::Object(said)) => said,
+        _ => Map::new(),
+    }
+}
+
+fn put_json(path: &Path, value: Value) -> std::io::Result<()> {
+    write(path, &format!("{value:#}"))
+}

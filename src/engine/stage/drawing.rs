@@ -1,0 +1,386 @@
+//! A graph as a text that programs draw (DOT), with the names that OpenTofu gives its nodes: what a
+//! plan works out, what a deploy of one does, what a destruction takes. Each node is drawn with what it
+//! needs and does not need by another way already. Pure.
+
+use super::change::Change;
+use super::nodes::{Node, Nodes};
+use super::prior::PriorState;
+use super::steps::{Steps, Task};
+use crate::engine::graph::{Graph, Step};
+use crate::engine::words::ConfigKey;
+use lang::addr::{ConfigResource, ModulePath};
+use lang::config::Module;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// With more nodes, what is needed by another way is drawn too: to find it takes memory by their
+/// square.
+const REDUCED: usize = 20_000;
+
+/// Nodes, and what each needs.
+#[derive(Default)]
+pub struct Drawing {
+    items: Vec<Item>,
+    graph: Graph,
+}
+
+struct Item {
+    /// Without one it is not drawn: who needs it needs what it needs.
+    name: Option<String>,
+    /// What is written in it, and its shape; of what has neither its edges show the name.
+    look: Option<(String, &'static str)>,
+    module: ModulePath,
+}
+
+/// A node of the configuration as it is drawn.
+#[derive(Clone, Copy)]
+struct Drawn {
+    /// What those need that need it.
+    whole: Step,
+    /// What needs what it needs.
+    first: Step,
+}
+
+impl Drawing {
+    /// What a plan works out.
+    pub fn of_plan(nodes: &Nodes) -> Self {
+        let mut out = Self::default();
+        let drawn: Vec<Drawn> = nodes.nodes.iter().map(|n| out.node(n, true)).collect();
+        for (step, of) in drawn.iter().enumerate() {
+            for needed in nodes.graph.needs(step) {
+                out.need(of.first, drawn[needed].whole);
+            }
+        }
+        let mut users: BTreeMap<Step, Vec<Step>> = BTreeMap::new();
+        for (step, node) in nodes.nodes.iter().enumerate() {
+            let needed = nodes.graph.needs(step);
+            let is_provider = |s: &Step| matches!(nodes.nodes[*s], Node::Provider(_));
+            for provider in needed.filter(is_provider) {
+                if node.resource().is_some() {
+                    users.entry(provider).or_default().push(drawn[step].whole);
+                }
+            }
+        }
+        for (provider, users) in users {
+            let name = format!("{} (close)", nodes.nodes[provider].text());
+            let close = out.close(name);
+            users.into_iter().for_each(|user| out.need(close, user));
+        }
+        out.modules_and_root();
+        out
+    }
+
+    /// What a deploy does.
+    pub fn of_deploy(nodes: &Nodes, steps: &Steps, changes: &[Change]) -> Self {
+        let mut out = Self::default();
+        let mut users: BTreeMap<ConfigKey, Vec<Step>> = BTreeMap::new();
+        let mut drawn = Vec::with_capacity(steps.tasks.len());
+        let applied = steps.tasks.iter().filter_map(|task| match task {
+            Task::Apply(i) => Some(changes[*i].address.config()),
+            _ => None,
+        });
+        let applied: BTreeSet<ConfigResource> = applied.collect();
+        for task in &steps.tasks {
+            let (of, provider) = match task {
+                Task::Node(n) => match &nodes.nodes[*n] {
+                    // It stays as it is.
+                    node @ Node::Resource(r) if !applied.contains(r) => {
+                        (out.node(node, true), None)
+                    }
+                    node => (out.node(node, false), None),
+                },
+                Task::Open(n) => (out.node(&nodes.nodes[*n], true), None),
+                Task::Part(_) | Task::Gate => (out.one(None, None, ModulePath::root()), None),
+                Task::Apply(i) => {
+                    let change = &changes[*i];
+                    let drawn = out.resource(change.id(), &change.address.config());
+                    (drawn, Some(&change.provider))
+                }
+                Task::Destroy(i) => {
+                    let change = &changes[*i];
+                    let name = format!("{} (destroy)", change.id());
+                    let drawn = out.destroyed(name, &change.address.config());
+                    (drawn, Some(&change.provider))
+                }
+            };
+            if let Some(key) = provider {
+                users.entry(key.block()).or_default().push(of.whole);
+            }
+            drawn.push(of);
+        }
+        for (step, of) in drawn.iter().enumerate() {
+            for needed in steps.graph.needs(step) {
+                out.need(of.first, drawn[needed].whole);
+            }
+        }
+        for (key, users) in users {
+            out.provider_of(&key, &users);
+        }
+        out.modules_and_root();
+        out
+    }
+
+    /// What a destruction of everything takes: who depends on an object goes before it.
+    pub fn of_destruction(root: &Module, prior: &PriorState) -> Self {
+        let mut out = Self::default();
+        for name in root.variables.keys() {
+            let name = format!("var.{name}");
+            out.one(Some(name.clone()), Some((name, "note")), ModulePath::root());
+        }
+        for name in root.outputs.keys() {
+            out.one(
+                Some(format!("output.{name} (expand)")),
+                None,
+                ModulePath::root(),
+            );
+        }
+        for module in root.all() {
+            out.one(None, None, module.path.clone());
+        }
+        let mut of_resource: HashMap<String, Vec<Step>> = HashMap::new();
+        let mut users: BTreeMap<ConfigKey, Vec<Step>> = BTreeMap::new();
+        let mut dependencies = Vec::new();
+        for (resource, instances) in &prior.resources {
+            // Nothing is destroyed of what is only read.
+            if resource.resource.mode != lang::addr::Mode::Managed {
+                continue;
+            }
+            for (key, objects) in instances {
+                let address = resource.instance(key.clone());
+                for object in objects.current.iter().chain(&objects.deposed) {
+                    let name = match object.deposed.as_str() {
+                        "" => format!("{address} (destroy)"),
+                        deposed => format!("{address} (destroy deposed {deposed})"),
+                    };
+                    let label = resource.config();
+                    let step = out.destroyed(name, &label).whole;
+                    of_resource.entry(label.to_string()).or_default().push(step);
+                    dependencies.push((step, &object.dependencies));
+                    if let Some(provider) = ConfigKey::parse(&object.provider) {
+                        users.entry(provider.block()).or_default().push(step);
+                    }
+                }
+            }
+        }
+        for (dependent, addresses) in dependencies {
+            for step in addresses
+                .iter()
+                .filter_map(|a| of_resource.get(a))
+                .flatten()
+            {
+                if *step != dependent {
+                    out.need(*step, dependent);
+                }
+            }
+        }
+        for (key, users) in users {
+            out.provider_of(&key, &users);
+        }
+        out.modules_and_root();
+        out
+    }
+
+    fn one(
+        &mut self,
+        name: Option<String>,
+        look: Option<(String, &'static str)>,
+        module: ModulePath,
+    ) -> Drawn {
+        let step = self.graph.add();
+        self.items.push(Item { name, look, module });
+        Drawn {
+            whole: step,
+            first: step,
+        }
+    }
+
+    fn need(&mut self, step: Step, needed: Step) {
+        if step != needed {
+            self.graph.need(step, needed);
+        }
+    }
+
+    /// Two of which the first needs the second.
+    fn two(&mut self, whole: String, first: (String, bool), module: &ModulePath) -> Drawn {
+        let (name, is_shown) = first;
+        let look = is_shown.then(|| (name.clone(), "note"));
+        let first = self.one(Some(name), look, module.clone()).whole;
+        let whole = self.one(Some(whole), None, module.clone()).whole;
+        self.need(whole, first);
+        Drawn { whole, first }
+    }
+
+    /// A node as a plan has it where it is `opened`; else a resource stands for its instances, and is
+    /// not drawn itself.
+    fn node(&mut self, node: &Node, opened: bool) -> Drawn {
+        let text = node.text();
+        let expand = format!("{text} (expand)");
+        match node {
+            Node::Variable(module, _) if module.is_root() => {
+                let drawn = self.two(format!("{text} (expand, reference)"), (text, true), module);
+                Drawn {
+                    first: drawn.whole,
+                    ..drawn
+                }
+            }
+            Node::Variable(module, _) => {
+                let input = (format!("{text} (expand, input)"), false);
+                self.two(format!("{text} (expand, reference)"), input, module)
+            }
+            // A deploy's report is no node of its own.
+            Node::Check(module, _) if !opened => self.one(Some(expand), None, module.clone()),
+            Node::Check(module, _) => {
+                let drawn = self.two(expand, (format!("{text} (report)"), false), module);
+                Drawn {
+                    first: drawn.whole,
+                    ..drawn
+                }
+            }
+            Node::Local(module, _) | Node::Output(module, _) => {
+                self.one(Some(expand), None, module.clone())
+            }
+            Node::Call(module, name) => self.one(Some(expand), None, module.child(name)),
+            Node::Provider(key) => self.one(
+                Some(text.clone()),
+                Some((text, "diamond")),
+                key.module.clone(),
+            ),
+            Node::Resource(_) if !opened => self.one(None, None, ModulePath::root()),
+            Node::Resource(resource) => self.resource(expand, resource),
+            Node::Orphan(resource) => self.resource(format!("{text} (orphan)"), resource),
+        }
+    }
+
+    fn resource(&mut self, name: String, resource: &ConfigResource) -> Drawn {
+        let look = (resource.to_string(), "box");
+        self.one(Some(name), Some(look), resource.module.clone())
+    }
+
+    /// A module ends whether or not what was in it is gone yet.
+    fn destroyed(&mut self, name: String, resource: &ConfigResource) -> Drawn {
+        let look = (resource.to_string(), "box");
+        self.one(Some(name), Some(look), ModulePath::root())
+    }
+
+    fn close(&mut self, name: String) -> Step {
+        self.one(Some(name), None, ModulePath::root()).whole
+    }
+
+    /// A provider's configuration before those that use it, and its end after them.
+    fn provider_of(&mut self, key: &ConfigKey, users: &[Step]) {
+        let name = key.to_string();
+        let there = self
+            .items
+            .iter()
+            .position(|i| i.name.as_ref() == Some(&name));
+        let provider = there.unwrap_or_else(|| {
+            let look = Some((name.clone(), "diamond"));
+            self.one(Some(name.clone()), look, key.module.clone()).whole
+        });
+        let close = self.close(format!("{name} (close)"));
+        for user in users {
+            self.need(*user, provider);
+            self.need(close, *user);
+        }
+    }
+
+    /// The end of each module after all that is in it, and the root after everything.
+    fn modules_and_root(&mut self) {
+        let mut modules: BTreeSet<ModulePath> = BTreeSet::new();
+        for item in &self.items {
+            let mut at = item.module.clone();
+            while let Some((parent, _)) = at.parent() {
+                modules.insert(at.clone());
+                at = parent;
+            }
+        }
+        for module in modules.into_iter().rev() {
+            let inside = self.items.iter().enumerate();
+            let inside: Vec<Step> = inside
+                .filter(|(_, item)| item.module.starts_with(&module))
+                .map(|(step, _)| step)
+                .collect();
+            let close = self.one(Some(format!("{module} (close)")), None, module);
+            inside
+                .into_iter()
+                .for_each(|step| self.need(close.whole, step));
+        }
+        let all = self.items.len();
+        let root = self.one(Some("root".to_owned()), None, ModulePath::root());
+        (0..all).for_each(|step| self.need(root.whole, step));
+    }
+
+    /// What each node needs of those that are drawn, and not by another way already.
+    fn edges(&self) -> Vec<(Step, Step)> {
+        let order = self.graph.order();
+        let mut drawn: Vec<BTreeSet<Step>> = vec![BTreeSet::new(); self.items.len()];
+        for &step in &order {
+            let mut needs = BTreeSet::new();
+            for needed in self.graph.needs(step) {
+                match self.items[needed].name {
+                    Some(_) => drop(needs.insert(needed)),
+                    None => needs.extend(drawn[needed].iter().copied()),
+                }
+            }
+            drawn[step] = needs;
+        }
+        let mut edges = Vec::new();
+        let reduce = self.items.len() <= REDUCED;
+        let words = self.items.len().div_ceil(64);
+        let mut reached: Vec<Vec<u64>> = vec![Vec::new(); self.items.len()];
+        for &step in &order {
+            let mut all = vec![0_u64; if reduce { words } else { 0 }];
+            for needed in drawn[step].iter().filter(|_| reduce) {
+                all.iter_mut()
+                    .zip(&reached[*needed])
+                    .for_each(|(a, b)| *a |= b);
+            }
+            let by_another = |s: Step| reduce && all[s / 64] & (1 << (s % 64)) != 0;
+            if self.items[step].name.is_some() {
+                let needs = drawn[step].iter().filter(|s| !by_another(**s));
+                edges.extend(needs.map(|needed| (step, *needed)));
+            }
+            for needed in drawn[step].iter().filter(|_| reduce) {
+                all[needed / 64] |= 1 << (needed % 64);
+            }
+            reached[step] = all;
+        }
+        edges
+    }
+
+    /// The text.
+    pub fn text(&self) -> String {
+        let quoted =
+            |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+        let named = |item: &Item| {
+            let name = item.name.as_deref().unwrap_or_default();
+            quoted(&format!("[root] {name}"))
+        };
+        let items = self.items.iter();
+        let nodes = items.filter_map(|item| Some((item.name.as_ref()?, item, item.look.as_ref()?)));
+        let nodes: BTreeMap<&String, String> = nodes
+            .map(|(name, item, (label, shape))| {
+                let line = format!(
+                    "\t\t{} [label = {}, shape = \"{shape}\"]\n",
+                    named(item),
+                    quoted(label)
+                );
+                (name, line)
+            })
+            .collect();
+        let edges = self.edges().into_iter();
+        let edges: BTreeSet<String> = edges
+            .map(|(from, to)| {
+                let (from, to) = (&self.items[from], &self.items[to]);
+                format!("\t\t{} -> {}\n", named(from), named(to))
+            })
+            .collect();
+        let mut out = String::from(
+            "digraph {\n\tcompound = \"true\"\n\tnewrank = \"true\"\n\tsubgraph \"root\" {\n",
+        );
+        nodes
+            .into_values()
+            .chain(edges)
+            .for_each(|line| out.push_str(&line));
+        out + "\t}\n}\n"
+    }
+}

@@ -1,0 +1,152 @@
+//! `flightdeck console`: expressions from a pipe, and on a terminal's terms.
+
+use crate::install::tofu;
+use crate::support::{Run, Workspace};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+const MAIN: &str = r#"
+variable "a" { default = 1 }
+variable "unset" { type = string }
+variable "hidden" {
+  default   = "hush-hush"
+  sensitive = true
+}
+locals {
+  l = var.a + 1
+  s = "${var.hidden}!"
+}
+resource "terraform_data" "a" { input = local.l }
+resource "terraform_data" "many" {
+  count = 2
+  input = count.index
+}
+module "m" {
+  source = "./m"
+  x      = terraform_data.a.output
+}
+"#;
+
+fn workspace() -> Workspace {
+    let inner = "variable \"x\" {}\noutput \"y\" {\n  value = [var.x]\n}\n";
+    Workspace::new(&[("main.tf", MAIN), ("m/main.tf", inner)])
+}
+
+fn asked(mut command: Command, input: &str) -> Run {
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    // Who has read enough reads no more.
+    drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
+    let run = Run::from(child.wait_with_output().unwrap());
+    assert!(!run.stderr.contains("panicked"), "{run:#?}");
+    run
+}
+
+fn ask(w: &Workspace, input: &str) -> Run {
+    asked(w.command(&["console"]), input)
+}
+
+const ASKED: &str = r#"1 + 2
+local.l
+var.unset
+var.hidden
+[local.s]
+terraform_data.a.output
+terraform_data.many[*].output
+module.m
+
+{
+  a = 1
+  b = [1,
+2]}
+type(var.a)
+type({ a = [1, "x"], b = tomap({ c = 1 }), d = {}, e = [] })
+"a\nb"
+toset(["a"])
+null
+length(timestamp())
+terraform.workspace
+path.module
+exit
+9
+"#;
+
+#[test]
+fn each_expression_is_worth_something_over_configuration_variables_and_state() {
+    let w = workspace();
+    let input = "local.l\nterraform_data.a.output\nterraform_data.many\n";
+    let before = ask(&w, input).expect(0);
+    assert_eq!(
+        before.stdout,
+        "2\n(known after apply)\n(known after apply)\n"
+    );
+    assert!(!w.path().join(".terraform").exists());
+    w.run(&["apply", "-auto-approve", "-var=unset=x"]).expect(0);
+    let run = ask(&w, ASKED).expect(0);
+    let start = "3\n2\n(known after apply)\n(sensitive value)\n[\n  (sensitive value),\n]\n2\n[\n  0,\n  1,\n]\n{\n  \"y\" = [\n    2,\n  ]\n}\n\n{\n  \"a\" = 1\n";
+    assert!(run.stdout.starts_with(start), "{}", run.stdout);
+    assert!(
+        run.stdout.ends_with("20\n\"default\"\n\".\"\n"),
+        "{}",
+        run.stdout
+    );
+    let args = ["console", "-var", "a=41"];
+    let run = asked(w.command(&args), "local.l\nvar.unset").expect(0);
+    assert_eq!(run.stdout, "42\n(known after apply)\n");
+}
+
+#[test]
+fn from_a_pipe_the_first_thing_that_is_wrong_ends_it_with_its_place() {
+    let w = workspace();
+    for (wrong, words) in [
+        ("nope", "Invalid reference"),
+        ("1 +", "Missing expression"),
+        ("local.nope", "Reference to undeclared local value"),
+        ("{", "closing brace"),
+        ("1 + var.hidden", "Invalid operand"),
+    ] {
+        let run = ask(&w, &format!("1\n{wrong}\n5\n")).expect(1);
+        assert_eq!(run.stdout, "1\n", "{wrong}");
+        assert!(run.stderr.contains(words), "{run:?}");
+        assert!(run.stderr.contains("<console-input>:1:"), "{run:?}");
+        assert!(!run.stderr.contains("hush-hush"), "{run:?}");
+    }
+    let run = asked(w.command(&["console", "-state=x"]), "").expect(1);
+    assert!(run.stderr.contains("--state"), "{run:?}");
+}
+
+#[test]
+fn what_is_wrong_with_the_configuration_is_told_and_the_rest_is_worth_something() {
+    let w = Workspace::new(&[("main.tf", "locals {\n  bad  = 1 + \"x\"\n  good = 2\n}\n")]);
+    let run = ask(&w, "local.good\n").expect(0);
+    assert_eq!(run.stdout, "2\n");
+    assert!(run.stderr.contains("main.tf:2:"), "{run:?}");
+}
+
+#[test]
+fn functions_need_no_configuration() {
+    let run = ask(&Workspace::new(&[]), "upper(\"x\")\n").expect(0);
+    assert_eq!(run.stdout, "\"X\"\n");
+}
+
+#[test]
+fn expressions_are_worth_what_tofu_says() {
+    let Some(tofu) = tofu("expressions are worth what tofu says") else {
+        return;
+    };
+    let w = workspace();
+    w.run(&["apply", "-auto-approve", "-var=unset=x"]).expect(0);
+    let theirs = |args: &[&str]| {
+        let mut command = Command::new(&tofu);
+        command
+            .args(args)
+            .current_dir(w.path())
+            .env("TF_CLI_CONFIG_FILE", "/dev/null")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    };
+    assert!(theirs(&["get"]).output().unwrap().status.success());
+    let by_tofu = asked(theirs(&["console", "-var=unset=x"]), ASKED).expect(0);
+    let ours = asked(w.command(&["console", "-var=unset=x"]), ASKED).expect(0);
+    assert_eq!(ours.stdout, by_tofu.stdout);
+}

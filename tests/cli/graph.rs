@@ -1,0 +1,138 @@
+//! `flightdeck graph`: what depends on what, in the words of Graphviz.
+
+use crate::install::{run_tofu, tofu};
+use crate::support::Workspace;
+
+const MAIN: &str = r#"
+variable "a" { default = 1 }
+variable "unused" { default = 1 }
+locals {
+  l = var.a
+  u = 1
+}
+resource "terraform_data" "a" { input = local.l }
+resource "terraform_data" "b" {
+  count = 2
+  input = terraform_data.a.output
+}
+data "terraform_remote_state" "r" {
+  count   = 0
+  backend = "local"
+}
+module "m" {
+  source = "./m"
+  x      = terraform_data.b[0].id
+}
+output "o" { value = module.m.y }
+output "l" { value = data.terraform_remote_state.r }
+check "c" {
+  assert {
+    condition     = terraform_data.a.id != ""
+    error_message = "no"
+  }
+}
+"#;
+
+const INNER: &str = r#"
+variable "x" {}
+locals { z = var.x }
+resource "terraform_data" "c" {
+  input      = local.z
+  depends_on = [terraform_data.d]
+}
+resource "terraform_data" "d" {}
+module "n" {
+  source   = "../n"
+  for_each = toset(["k"])
+  w        = terraform_data.d.id
+}
+output "y" { value = terraform_data.c.id }
+"#;
+
+const INMOST: &str = "variable \"w\" {}\nresource \"terraform_data\" \"e\" {\n  input = var.w\n  lifecycle {\n    create_before_destroy = true\n  }\n}\n";
+
+fn workspace() -> Workspace {
+    let gone = "resource \"terraform_data\" \"gone\" {\n  input = terraform_data.b[0].id\n}\n";
+    Workspace::new(&[
+        ("main.tf", MAIN),
+        ("gone.tf", gone),
+        ("m/main.tf", INNER),
+        ("n/main.tf", INMOST),
+    ])
+}
+
+/// Objects that go, that come, and that are made anew.
+fn change(w: &Workspace) {
+    w.write("gone.tf", "");
+    let main = MAIN.replace("count = 2", "count = 1");
+    w.write("main.tf", &main.replace("= local.l", "= \"y${local.l}\""));
+    let inmost = INMOST.replace("var.w", "var.w\n  triggers_replace = 1");
+    w.write("n/main.tf", &inmost);
+}
+
+#[test]
+fn a_plans_graph_is_drawn_before_anything_is_there() {
+    let text = workspace().run(&["graph"]).expect(0).stdout;
+    assert!(text.starts_with("digraph {\n"), "{text}");
+    for line in [
+        "\"[root] terraform_data.a (expand)\" [label = \"terraform_data.a\", shape = \"box\"]",
+        "\"[root] terraform_data.b (expand)\" -> \"[root] terraform_data.a (expand)\"",
+        "\"[root] module.m (close)\" -> \"[root] module.m.module.n (close)\"",
+        "\"[root] provider[\\\"terraform.io/builtin/terraform\\\"]\" [label = \"provider[\\\"terraform.io/builtin/terraform\\\"]\", shape = \"diamond\"]",
+        "\"[root] root\" -> \"[root] var.unused (expand, reference)\"",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    // What is needed by another way is not said again.
+    assert!(
+        !text.contains("\"[root] terraform_data.b (expand)\" -> \"[root] provider"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_deploys_graph_is_drawn_of_the_file_that_a_plan_wrote() {
+    let w = workspace();
+    w.run(&["apply", "-auto-approve"]).expect(0);
+    change(&w);
+    w.run(&["plan", "-out=p"]).expect(0);
+    let text = w.run(&["graph", "-plan=p"]).expect(0).stdout;
+    for line in [
+        "\"[root] terraform_data.a\" -> \"[root] terraform_data.a (expand)\"",
+        "\"[root] terraform_data.a\" -> \"[root] terraform_data.b[1] (destroy)\"",
+        "\"[root] terraform_data.b[1] (destroy)\" -> \"[root] terraform_data.gone (destroy)\"",
+        "\"[root] module.m.output.y (expand)\" -> \"[root] module.m.terraform_data.c (expand)\"",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    for wrong in [
+        vec!["-type=apply"],
+        vec!["-type=plan", "-plan=p"],
+        vec!["-plan=none"],
+    ] {
+        let run = w.run(&[vec!["graph"], wrong].concat()).expect(1);
+        assert!(run.stderr.contains("plan --out"), "{run:?}");
+    }
+}
+
+#[test]
+fn graphs_are_those_that_tofu_draws() {
+    let Some(tofu) = tofu("graphs are those that tofu draws") else {
+        return;
+    };
+    let (ours, theirs) = (workspace(), workspace());
+    run_tofu(&tofu, &theirs, None, &["get"]).expect(0);
+    let both = |args: &[&str]| {
+        let drawn = ours.run(args).expect(0).stdout;
+        let by_tofu = run_tofu(&tofu, &theirs, None, args).expect(0).stdout;
+        assert_eq!(drawn, by_tofu, "{args:?}");
+    };
+    both(&["graph"]);
+    both(&["graph", "-type=plan-destroy"]);
+    ours.run(&["apply", "-auto-approve"]).expect(0);
+    run_tofu(&tofu, &theirs, None, &["apply", "-auto-approve"]).expect(0);
+    both(&["graph", "-type=plan-destroy"]);
+    change(&ours);
+    change(&theirs);
+    both(&["graph"]);
+}

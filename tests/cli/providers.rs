@@ -1,0 +1,112 @@
+//! `flightdeck providers`: which of them the configuration and the state need.
+
+use crate::install::{run_tofu, tofu};
+use crate::support::Workspace;
+use serde_json::Value;
+
+fn nested() -> Workspace {
+    let needs = |name: &str, version: &str| {
+        format!(
+            "terraform {{\n  required_providers {{\n    {name} = {{ version = \"{version}\" }}\n  }}\n}}\n"
+        )
+    };
+    Workspace::new(&[
+        ("main.tf", &needs("aws", ">= 5.0, < 6.0.0")),
+        (
+            "calls.tf",
+            "module \"m\" {\n  source = \"./m\"\n}\nresource \"terraform_data\" \"x\" {}\nvariable \"unset\" {}\n",
+        ),
+        (
+            "m/main.tf",
+            "provider \"null\" {\n  version = \"~> 3.1\"\n}\nmodule \"k\" {\n  source = \"./k\"\n}\n",
+        ),
+        ("m/k/main.tf", "resource \"random_pet\" \"x\" {}\n"),
+    ])
+}
+
+#[test]
+fn what_is_needed_is_a_tree_of_modules() {
+    let run = nested().run(&["providers"]).expect(0);
+    let tree = [
+        "",
+        "Providers required by configuration:",
+        ".",
+        "├── provider[registry.opentofu.org/hashicorp/aws] >= 5.0.0, < 6.0.0",
+        "├── provider[terraform.io/builtin/terraform]",
+        "└── module.m",
+        "    ├── provider[registry.opentofu.org/hashicorp/null] ~> 3.1",
+        "    └── module.k",
+        "        └── provider[registry.opentofu.org/hashicorp/random]",
+        "",
+        "",
+    ];
+    assert_eq!(run.stdout, tree.join("\n"));
+}
+
+#[test]
+fn what_the_state_needs_is_told_too() {
+    let w = Workspace::new(&[("main.tf", "resource \"terraform_data\" \"x\" {}\n")]);
+    w.run(&["apply", "-auto-approve"]).expect(0);
+    w.write("main.tf", "output \"x\" {\n  value = 1\n}\n");
+    let run = w.run(&["providers"]).expect(0);
+    let state = "Providers required by state:\n\n    provider[terraform.io/builtin/terraform]\n\n";
+    assert!(run.stdout.ends_with(state), "{run:?}");
+}
+
+#[test]
+fn the_tree_is_the_one_that_tofu_prints() {
+    let Some(tofu) = tofu("the tree is the one that tofu prints") else {
+        return;
+    };
+    let w = nested();
+    run_tofu(&tofu, &w, None, &["get"]).expect(0);
+    // It draws what hangs on a module in any order.
+    let parts = |text: &str| {
+        let part = |line: &str| {
+            line.trim_start_matches(['│', '├', '└', '─', ' '])
+                .to_owned()
+        };
+        let mut parts: Vec<String> = text.lines().map(part).collect();
+        parts.sort();
+        parts
+    };
+    let theirs = run_tofu(&tofu, &w, None, &["providers", "-no-color"]).expect(0);
+    let theirs = theirs
+        .stdout
+        .split("\n\nWarning")
+        .next()
+        .unwrap()
+        .to_owned();
+    assert_eq!(
+        parts(w.run(&["providers"]).expect(0).stdout.trim()),
+        parts(theirs.trim())
+    );
+}
+
+#[test]
+fn the_builtin_providers_schema_has_the_members_that_tofus_has() {
+    let Some(tofu) = tofu("the builtin provider's schema has the members that tofu's has") else {
+        return;
+    };
+    let w = Workspace::new(&[("main.tf", "resource \"terraform_data\" \"x\" {}\n")]);
+    // Words for people are everybody's own.
+    fn without_words(value: &mut Value) {
+        match value {
+            Value::Object(all) => {
+                for name in ["description", "description_kind", "summary"] {
+                    all.remove(name);
+                }
+                all.values_mut().for_each(without_words);
+            }
+            Value::Array(all) => all.iter_mut().for_each(without_words),
+            _ => {}
+        }
+    }
+    let schema = ["providers", "schema", "-json"];
+    let both = [w.run(&schema), run_tofu(&tofu, &w, None, &schema)].map(|run| {
+        let mut all: Value = serde_json::from_str(&run.expect(0).stdout).unwrap();
+        without_words(&mut all);
+        all
+    });
+    assert_eq!(both[0], both[1]);
+}
