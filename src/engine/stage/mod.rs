@@ -7,6 +7,7 @@ pub mod change;
 mod choose;
 pub mod commands;
 pub mod conditions;
+pub mod config_json;
 mod create_first;
 mod cycle;
 pub mod diff;

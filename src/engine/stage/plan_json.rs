@@ -29,8 +29,9 @@ pub fn state_json(state: &State) -> Json {
     })
 }
 
-/// The plan representation; `state` is the one that the stage was made from.
-pub fn plan_json(stage: &Stage, state: &State) -> Json {
+/// The plan representation; `state` is the one that the stage was made from, `configuration` the
+/// representation of what it is for.
+pub fn plan_json(stage: &Stage, state: &State, configuration: Json) -> Json {
     let mut out = Map::new();
     out.insert("format_version".into(), FORMAT_VERSION.into());
     out.insert("terraform_version".into(), TERRAFORM_VERSION.into());
@@ -69,8 +70,12 @@ pub fn plan_json(stage: &Stage, state: &State) -> Json {
         .into_iter()
         .map(resource_change)
         .collect();
-    out.insert("resource_changes".into(), changes.into());
-    out.insert("output_changes".into(), output_changes(stage));
+    if !changes.is_empty() {
+        out.insert("resource_changes".into(), changes.into());
+    }
+    if !stage.outputs.is_empty() {
+        out.insert("output_changes".into(), output_changes(stage));
+    }
     let prior = prior_values::after_edits(state, &stage.edits);
     if !prior.objects.is_empty() || !prior.outputs.is_empty() {
         out.insert(
@@ -82,6 +87,7 @@ pub fn plan_json(stage: &Stage, state: &State) -> Json {
             }),
         );
     }
+    out.insert("configuration".into(), configuration);
     if !stage.statuses.0.is_empty() {
         out.insert(
             "checks".into(),
@@ -94,11 +100,6 @@ pub fn plan_json(stage: &Stage, state: &State) -> Json {
         );
     }
     out.insert("timestamp".into(), timestamp(stage.at).into());
-    out.insert("applyable".into(), applyable(stage).into());
-    out.insert(
-        "complete".into(),
-        (stage.request.target.is_empty() && stage.request.exclude.is_empty()).into(),
-    );
     out.insert("errored".into(), false.into());
     Json::Object(out)
 }
@@ -107,16 +108,6 @@ fn sorted<T, K: Ord>(all: &[T], key: impl Fn(&T) -> K) -> Vec<&T> {
     let mut all: Vec<&T> = all.iter().collect();
     all.sort_by_cached_key(|one| key(one));
     all
-}
-
-/// Whether deploying would do anything.
-fn applyable(stage: &Stage) -> bool {
-    stage
-        .changes
-        .iter()
-        .any(|c| c.action != Action::NoOp || c.importing.is_some() || c.previous.is_some())
-        || stage.outputs.iter().any(|o| o.action != Action::NoOp)
-        || stage.request.mode == StageMode::RefreshOnly && !stage.edits.is_empty()
 }
 
 /// What names a resource instance in the representation.

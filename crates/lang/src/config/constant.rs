@@ -7,6 +7,7 @@ use cty::{Type, Value};
 
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::eval::{self, Bindings};
+use crate::source::SourceMap;
 use crate::syntax::{Attribute, Expr};
 
 /// The value of an argument, or `None` with errors.
@@ -41,6 +42,22 @@ pub(crate) fn of_expr(expr: &Expr, diags: &mut Diagnostics) -> Option<Value> {
     let failed = found.has_errors();
     diags.append(found);
     (!failed).then_some(value)
+}
+
+/// The value of an expression that is a constant: one without references and calls. In JSON every
+/// expression is one as it is written, what would be a template elsewhere included.
+pub fn constant_value(expr: &Expr, sources: &SourceMap) -> Option<Value> {
+    match sources.get(expr.span.file) {
+        Some(file) if file.name.ends_with(".json") => {
+            let (start, end) = (expr.span.start as usize, expr.span.end as usize);
+            // A string that is a template as a whole may stand without its quotes.
+            let around = (start.checked_sub(1)?, end + 1);
+            [(start, end), around].into_iter().find_map(|(start, end)| {
+                cty::json::decode_implied(file.text.get(start..end)?.as_bytes()).ok()
+            })
+        }
+        _ => of_expr(expr, &mut Diagnostics::new()),
+    }
 }
 
 /// The value of an argument as a type; `None` with errors. Null is an error too.
