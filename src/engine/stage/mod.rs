@@ -4,6 +4,8 @@
 pub mod adopt;
 pub mod cell;
 pub mod change;
+pub mod checked;
+mod checks_json;
 mod choose;
 pub mod commands;
 pub mod conditions;
@@ -33,6 +35,7 @@ pub mod prior_values;
 mod providers;
 pub(super) mod provision;
 pub mod refactor_checks;
+pub mod relevant;
 #[cfg(test)]
 pub(super) mod samples;
 pub mod scope;

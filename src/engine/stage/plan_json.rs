@@ -4,11 +4,14 @@
 
 use super::change::{Change, Drift, Importing, Stage};
 use super::scope::timestamp;
-use super::{masks, prior_values};
+use super::checks_json::check;
+use super::config_json::Configuration;
+use super::{checks_json, masks, prior_values};
 use crate::engine::store::model::State;
 use crate::engine::words::{Action, StageMode, TERRAFORM_VERSION};
 use cty::{Path, PathStep, Value};
 use lang::addr::{AbsInstance, InstanceKey, Mode};
+use lang::config::Module;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -22,36 +25,27 @@ pub fn state_json(state: &State) -> Json {
     if state.objects.is_empty() && state.outputs.is_empty() {
         return json!({ "format_version": STATE_FORMAT_VERSION });
     }
-    json!({
+    let mut out = json!({
         "format_version": STATE_FORMAT_VERSION,
         "terraform_version": TERRAFORM_VERSION,
         "values": prior_values::values(state),
-    })
+    });
+    let checks = checks_json::of_state(state.check_results.as_deref().unwrap_or_default());
+    if !checks.is_empty() {
+        out["checks"] = checks.into();
+    }
+    out
 }
 
-/// The plan representation; `state` is the one that the stage was made from, `configuration` the
-/// representation of what it is for.
-pub fn plan_json(stage: &Stage, state: &State, configuration: Json) -> Json {
+/// The plan representation; `state` is the one that the stage was made from, `configuration` what
+/// it is for.
+pub fn plan_json(stage: &Stage, state: &State, configuration: &Configuration<'_>) -> Json {
     let mut out = Map::new();
     out.insert("format_version".into(), FORMAT_VERSION.into());
     out.insert("terraform_version".into(), TERRAFORM_VERSION.into());
-    // An ephemeral value is nobody's to keep, and the representation is kept.
-    let kept = || {
-        stage
-            .variables
-            .iter()
-            .filter(|(_, value)| !value.contains_mark(&cty::Mark::Ephemeral))
-    };
-    if kept().next().is_some() {
-        let all = kept()
-            .map(|(name, value)| {
-                (
-                    name.to_string(),
-                    json!({ "value": masks::known_json(value) }),
-                )
-            })
-            .collect();
-        out.insert("variables".into(), Json::Object(all));
+    let variables = variables(stage, configuration.root);
+    if !variables.is_empty() {
+        out.insert("variables".into(), variables.into());
     }
     out.insert("planned_values".into(), planned_values(stage));
     // A destroy begins with what there is. Left-over objects are no part of it; what is moved alone
@@ -76,7 +70,8 @@ pub fn plan_json(stage: &Stage, state: &State, configuration: Json) -> Json {
     if !stage.outputs.is_empty() {
         out.insert("output_changes".into(), output_changes(stage));
     }
-    let prior = prior_values::after_edits(state, &stage.edits);
+    let mut prior = prior_values::after_edits(state, &stage.edits);
+    prior_values::refresh_outputs(&mut prior, stage, configuration.root);
     if !prior.objects.is_empty() || !prior.outputs.is_empty() {
         out.insert(
             "prior_state".into(),
@@ -87,21 +82,37 @@ pub fn plan_json(stage: &Stage, state: &State, configuration: Json) -> Json {
             }),
         );
     }
-    out.insert("configuration".into(), configuration);
-    if !stage.statuses.0.is_empty() {
-        out.insert(
-            "checks".into(),
-            stage
-                .statuses
-                .0
-                .iter()
-                .map(|(address, status)| check(address, status.word()))
-                .collect(),
-        );
+    out.insert("configuration".into(), configuration.json());
+    if !stage.relevant.is_empty() {
+        out.insert("relevant_attributes".into(), json!(stage.relevant));
+    }
+    let checks = stage.statuses.0.iter();
+    let checks: Vec<Json> = checks
+        .map(|(address, status)| check(address, status.word(), stage.checked.json(address)))
+        .collect();
+    if !checks.is_empty() {
+        out.insert("checks".into(), checks.into());
     }
     out.insert("timestamp".into(), timestamp(stage.at).into());
     out.insert("errored".into(), false.into());
     Json::Object(out)
+}
+
+/// Root variables: what was given, and the defaults of what was not. An ephemeral value is nobody's
+/// to keep, and the representation is kept.
+fn variables(stage: &Stage, root: &Module) -> Map<String, Json> {
+    let given = stage.variables.iter();
+    let given = given.filter(|(_, value)| !value.contains_mark(&cty::Mark::Ephemeral));
+    let mut all: BTreeMap<&str, &Value> = given.map(|(name, v)| (name.as_ref(), v)).collect();
+    for (name, declared) in &root.variables {
+        if let Some(value) = &declared.default {
+            all.entry(name).or_insert(value);
+        }
+    }
+    let told = |value| json!({ "value": masks::known_json(value) });
+    let all = all.into_iter();
+    all.map(|(name, value)| (name.to_owned(), told(value)))
+        .collect()
 }
 
 fn sorted<T, K: Ord>(all: &[T], key: impl Fn(&T) -> K) -> Vec<&T> {
@@ -255,11 +266,18 @@ fn planned_values(stage: &Stage) -> Json {
     let mut out = Map::new();
     let mut outputs = Map::new();
     for change in &stage.outputs {
-        let Some(after) = &change.after else { continue };
         let mut one = json!({ "sensitive": change.sensitive });
-        if after.is_known() {
-            one["type"] = after.ty().to_json_value();
-            one["value"] = masks::known_json(after);
+        match (&change.after, &change.null) {
+            (Some(after), _) if after.is_wholly_known() => {
+                one["type"] = after.ty().to_json_value();
+                one["value"] = masks::known_json(after);
+            }
+            (None, Some(ty)) => {
+                one["type"] = ty.to_json_value();
+                one["value"] = Json::Null;
+            }
+            (None, None) => continue,
+            (Some(_), _) => {}
         }
         outputs.insert(change.name.to_string(), one);
     }
@@ -287,37 +305,6 @@ fn planned_values(stage: &Stage) -> Json {
     }
     out.insert("root_module".into(), prior_values::module_tree(modules));
     out.into()
-}
-
-/// One checked object; `address` is the one of what the configuration declares.
-fn check(address: &str, status: &str) -> Json {
-    let mut rest = address;
-    while let Some(after) = rest.strip_prefix("module.") {
-        let Some((_, inner)) = after.split_once('.') else {
-            break;
-        };
-        rest = inner;
-    }
-    let module = address[..address.len() - rest.len()].trim_end_matches('.');
-    let mut out = json!({ "to_display": address });
-    if !module.is_empty() {
-        out["module"] = module.into();
-    }
-    match rest.split('.').collect::<Vec<_>>()[..] {
-        ["output", name] => (out["kind"], out["name"]) = ("output_value".into(), name.into()),
-        ["check", name] => (out["kind"], out["name"]) = ("check".into(), name.into()),
-        ["var", name] => (out["kind"], out["name"]) = ("var".into(), name.into()),
-        ["data", kind, name] => {
-            out["kind"] = "resource".into();
-            (out["mode"], out["type"], out["name"]) = ("data".into(), kind.into(), name.into());
-        }
-        [kind, name] => {
-            out["kind"] = "resource".into();
-            (out["mode"], out["type"], out["name"]) = ("managed".into(), kind.into(), name.into());
-        }
-        _ => out["kind"] = "resource".into(),
-    }
-    json!({ "address": out, "status": status })
 }
 
 #[cfg(test)]

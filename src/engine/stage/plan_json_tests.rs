@@ -118,6 +118,7 @@ fn outputs_say_sensitive_on_both_sides() {
         action,
         before,
         after,
+        null: None,
         sensitive,
         needs: Default::default(),
     };

@@ -1,11 +1,13 @@
 //! The state as the plan representation's `values`: modules in a tree with their resources. Made
 //! from the store's records alone.
 
+use super::change::Stage;
 use super::plan_json::named;
-use crate::engine::store::model::{State, StateEdit, StateObject};
+use crate::engine::store::model::{State, StateEdit, StateObject, StateOutput};
 use crate::engine::store::sensitive::{Paths, Place};
-use crate::engine::words::ConfigKey;
+use crate::engine::words::{ConfigKey, StageMode};
 use lang::addr::{AbsInstance, ModuleInstance};
+use lang::config::{Module, Output};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -85,13 +87,65 @@ fn rekey(
     }
 }
 
+/// Puts into a state the outputs that are known already, as refreshing does.
+pub fn refresh_outputs(state: &mut State, stage: &Stage, root: &Module) {
+    let destroying = stage.request.mode == StageMode::Destroy;
+    for change in &stage.outputs {
+        let declared = root.outputs.get(&change.name).filter(|o| !o.ephemeral);
+        let Some(declared) = declared else { continue };
+        let value = if destroying {
+            change.before.as_ref()
+        } else {
+            change.after.as_ref()
+        };
+        match value.filter(|value| value.is_wholly_known()) {
+            Some(value) => {
+                let plain = value.clone().unmark_deep().0;
+                let Ok(text) = cty::json::encode(&plain, plain.ty()) else {
+                    continue;
+                };
+                state.outputs.retain(|o| *o.name != *change.name);
+                state.outputs.push(StateOutput {
+                    name: change.name.to_string(),
+                    value: text,
+                    ty: plain.ty().to_json(),
+                    sensitive: declared.sensitive,
+                    rest: output_rest(declared),
+                });
+            }
+            None if change.null.is_some() => state.outputs.retain(|o| *o.name != *change.name),
+            None => {}
+        }
+    }
+    state.outputs.sort_by(|a, b| a.name.cmp(&b.name));
+}
+
+/// What a state says of an output beside its value, as JSON text; empty where that is nothing.
+pub fn output_rest(declared: &Output) -> String {
+    let deprecated = declared.deprecated.as_ref();
+    deprecated.map_or_else(String::new, |why| {
+        json!({ "deprecated": why }).to_string()
+    })
+}
+
+/// Why an output is not to be used any more, as a state has it.
+pub fn deprecated(output: &StateOutput) -> Option<String> {
+    Some(parsed(&output.rest).get("deprecated")?.as_str()?.to_owned())
+}
+
 /// The `values` object of a state.
 pub fn values(state: &State) -> Json {
     let mut out = Map::new();
     let mut outputs = Map::new();
     for output in &state.outputs {
-        let one = json!({ "sensitive": output.sensitive, "value": parsed(&output.value), "type": parsed(&output.ty) });
-        outputs.insert(output.name.clone(), one);
+        let mut one = Map::new();
+        one.insert("sensitive".into(), output.sensitive.into());
+        if let Some(why) = deprecated(output) {
+            one.insert("deprecated".into(), why.into());
+        }
+        one.insert("value".into(), parsed(&output.value));
+        one.insert("type".into(), parsed(&output.ty));
+        outputs.insert(output.name.clone(), one.into());
     }
     if !outputs.is_empty() {
         out.insert("outputs".into(), outputs.into());

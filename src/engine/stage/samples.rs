@@ -70,6 +70,8 @@ pub fn stage(changes: Vec<Change>) -> Stage {
         drift: Vec::new(),
         edits: Vec::new(),
         statuses: Statuses::default(),
+        checked: Default::default(),
+        relevant: Vec::new(),
         variables: BTreeMap::new(),
     }
 }

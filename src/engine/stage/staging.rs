@@ -3,6 +3,7 @@
 
 use super::cell::{Cell, Gathered};
 use super::change::{Change, Digests, OutputChange, Stage};
+use super::checked::Checked;
 use super::conditions::Statuses;
 use super::create_first::create_first;
 use super::cycle::cycle;
@@ -13,6 +14,7 @@ use super::output_changes::outputs;
 use super::plan::{PlanWalk, Wishes};
 use super::prior::{Meant, PriorState};
 use super::scope::{Phase, Surroundings, timestamp};
+use super::relevant::{Following, Relevant};
 use super::sights::Sights;
 use super::stored::keep_as_stored;
 use super::targets::{Targets, nowhere, read_targets};
@@ -22,8 +24,9 @@ use super::{import, moves, needs, refactor_checks, steps, validate};
 use crate::engine::graph::{Graph, Starts, Step, Urgency};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::store::model::State;
-use crate::engine::words::{StageId, StageMode, StageRequest, UnixMs, now_ms};
+use crate::engine::words::{Action, StageId, StageMode, StageRequest, UnixMs, now_ms};
 use cty::{Mark, Value};
+use lang::addr::ModuleInstance;
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{SourceMap, Span};
@@ -49,6 +52,8 @@ pub struct Basis {
     /// Where its providers were found.
     pub meant: Meant,
     pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
+    /// Values for root variables as they were given.
+    pub written: BTreeMap<Arc<str>, Value>,
     pub digests: Digests,
     pub providers: Arc<dyn Providers>,
     pub cancel: CancellationToken,
@@ -289,18 +294,21 @@ fn put_together(
         .filter(|_| basis.request.mode == StageMode::Normal);
     let left = narrow.map(|n| n.besides(&changes, prior)).transpose()?;
     can_be_deployed(&basis, walk, &changes, &outputs)?;
-    let mut statuses = found.statuses;
+    let (mut statuses, mut checked) = (found.statuses, found.checked);
     if basis.request.mode == StageMode::Destroy {
         // What is to go need not fulfil anything, so nothing was looked at to the end.
         statuses = Statuses::default();
         statuses.complete(&basis.root, |_| false);
+        checked = Checked::default();
     } else {
         statuses.complete(&basis.root, |node| {
             walk.nodes
                 .step(node)
                 .is_some_and(|step| wishes.works_out(step))
         });
+        checked.complete(plan);
     }
+    let relevant = relevant(&basis, plan, &changes, &outputs);
     Ok(Stage {
         id: basis.id,
         variables: variables(&basis),
@@ -316,7 +324,41 @@ fn put_together(
         drift: found.drift,
         edits: prior.moves.iter().cloned().chain(found.edits).collect(),
         statuses,
+        checked,
+        relevant,
     })
+}
+
+/// What has a part in these changes, in those of outputs, and in what modules answer.
+fn relevant(
+    basis: &Basis,
+    plan: &PlanWalk,
+    changes: &[Change],
+    outputs: &[OutputChange],
+) -> Vec<Relevant> {
+    let changed = changes.iter().filter(|c| c.action != Action::NoOp);
+    let root = outputs.iter().filter(|o| o.action != Action::NoOp);
+    let mut read: Vec<(ModuleInstance, Arc<str>)> = root
+        .map(|o| (ModuleInstance::root(), o.name.clone()))
+        .collect();
+    let values = &plan.walk.around.values;
+    let destroying = basis.request.mode == StageMode::Destroy;
+    let modules = basis.root.all().into_iter();
+    for module in modules.filter(|module| !module.path.is_root() && !destroying) {
+        for instance in values.instances(&module.path).iter() {
+            let answered = |name: &&Arc<str>| {
+                let value = values.output(instance, name);
+                value.is_some_and(|value| !(value.is_known() && value.is_null()))
+            };
+            let names = module.outputs.keys().filter(answered);
+            read.extend(names.map(|name| (instance.clone(), name.clone())));
+        }
+    }
+    let following = Following {
+        root: &basis.root,
+        schemas: &basis.schemas,
+    };
+    following.relevant(changed.map(|c| &c.address), read)
 }
 
 /// A stage that cannot be deployed is of no use, so that shows now.
@@ -338,7 +380,7 @@ fn can_be_deployed(
 fn variables(basis: &Basis) -> BTreeMap<Arc<str>, Value> {
     let declared = basis.root.variables.iter();
     let all = declared.filter_map(|(name, declared)| {
-        let given = basis.given.get(name).map(|(value, _)| value.clone());
+        let given = basis.written.get(name).cloned();
         let value = given.or_else(|| declared.default.clone())?;
         let value = if declared.ephemeral {
             value.mark(Mark::Ephemeral)

@@ -150,7 +150,7 @@ impl Work {
         Ok(plan_json::plan_json(
             &staged.stage,
             &state,
-            configuration.json(),
+            &configuration,
         ))
     }
 
