@@ -9,7 +9,7 @@ use super::relevant::Relevant;
 use super::sights::Seen;
 use crate::engine::store::model::StateEdit;
 use crate::engine::words::{Action, CommandView, ConfigKey, StageId, StageRequest, UnixMs};
-use cty::{Path, Type, Value};
+use cty::{Path, Value};
 use lang::addr::AbsInstance;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -116,8 +116,8 @@ pub struct OutputChange {
     /// `None` where there is no value.
     pub before: Option<Value>,
     pub after: Option<Value>,
-    /// The type of the null that it will be, where it is declared and comes to that.
-    pub null: Option<Type>,
+    /// Whether it is declared, and comes to null.
+    pub null: bool,
     /// Whether either side is declared sensitive.
     pub sensitive: bool,
     /// What it rests on, as a change's.

@@ -1,11 +1,11 @@
 //! How each instance of a checked object stands, beside how the object stands as a whole.
 
-use super::conditions::{Status, declared};
+use super::conditions::{HIDDEN_MESSAGE, Status, declared};
 use super::nodes::Node;
 use super::plan::PlanWalk;
 use super::scope::ModuleScope;
 use lang::addr::{AbsResource, InstanceKey, ModuleInstance};
-use lang::diag::Diagnostics;
+use lang::diag::{Diagnostic, Diagnostics};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -81,16 +81,18 @@ impl Checked {
     /// Notes one condition's status; the worst of an instance counts.
     pub fn note(&mut self, at: &At, rest: &str, status: Status, problem: Option<String>) {
         let instances = self.0.entry(at.object(rest)).or_default();
-        let one = instances.entry(at.address(rest)).or_insert_with(|| Instance {
-            module: at.module.to_string(),
-            key: match &at.key {
-                InstanceKey::None => Json::Null,
-                InstanceKey::Int(n) => (*n).into(),
-                InstanceKey::Str(text) => text.as_ref().into(),
-            },
-            status,
-            problems: Vec::new(),
-        });
+        let one = instances
+            .entry(at.address(rest))
+            .or_insert_with(|| Instance {
+                module: at.module.to_string(),
+                key: match &at.key {
+                    InstanceKey::None => Json::Null,
+                    InstanceKey::Int(n) => (*n).into(),
+                    InstanceKey::Str(text) => text.as_ref().into(),
+                },
+                status,
+                problems: Vec::new(),
+            });
         one.status = one.status.max(status);
         one.problems.extend(problem);
         one.problems.sort();
@@ -134,7 +136,9 @@ impl Checked {
                     module: module.clone(),
                     resource: resource.resource.clone(),
                 };
-                let keys = cell.as_ref().and_then(|cell| cell.expansions.get(&resource));
+                let keys = cell
+                    .as_ref()
+                    .and_then(|cell| cell.expansions.get(&resource));
                 for key in keys.into_iter().flatten() {
                     at.key = key.clone();
                     self.there(&at, &rest);
@@ -189,8 +193,9 @@ impl Instance {
     }
 }
 
-/// What was said of a condition that is not met.
+/// What was said of a condition that is not met, where that may be told.
 pub fn problem(status: Status, said: &Diagnostics) -> Option<String> {
-    let last = said.0.last().filter(|_| status == Status::Fail)?;
-    Some(last.detail.clone())
+    let hidden = |d: &Diagnostic| d.summary.starts_with(HIDDEN_MESSAGE);
+    let told = status == Status::Fail && !said.0.iter().any(hidden);
+    Some(said.0.last().filter(|_| told)?.detail.clone())
 }

@@ -86,6 +86,9 @@ pub fn declared(root: &Module) -> Vec<Node> {
     declared
 }
 
+/// How the summary begins where a message may not be told.
+pub const HIDDEN_MESSAGE: &str = "Error message refers to";
+
 /// What kind of condition, for its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -222,7 +225,7 @@ fn told(message: &Value, condition: &Condition, kind: Kind, diags: &mut Diagnost
     };
     let detail =
         format!("The error message refers to {hidden} values, so it will not be displayed.");
-    let summary = format!("Error message refers to {hidden} values");
+    let summary = format!("{HIDDEN_MESSAGE} {hidden} values");
     let fault = if kind == Kind::Validation {
         Diagnostic::error(summary, detail.clone())
     } else {

@@ -51,8 +51,7 @@ pub(super) fn outputs(plan: &PlanWalk) -> Vec<OutputChange> {
                 .clone()
                 .filter(|v| refreshed && v.is_wholly_known() && given(v))
         });
-        let null = worked_out.as_ref().filter(|v| !destroying && !given(v));
-        let null = null.map(|v| v.ty().clone());
+        let null = worked_out.as_ref().is_some_and(|v| !given(v)) && !destroying;
         let after = worked_out.filter(|v| !destroying && given(v));
         let sensitive = output.is_some_and(|o| o.sensitive) || stored.is_some_and(|o| o.sensitive);
         let kept = output.is_some_and(|o| !o.ephemeral);

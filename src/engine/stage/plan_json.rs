@@ -3,9 +3,9 @@
 //! goes to a file of mode 0600 alone.
 
 use super::change::{Change, Drift, Importing, Stage};
-use super::scope::timestamp;
 use super::checks_json::check;
 use super::config_json::Configuration;
+use super::scope::timestamp;
 use super::{checks_json, masks, prior_values};
 use crate::engine::store::model::State;
 use crate::engine::words::{Action, StageMode, TERRAFORM_VERSION};
@@ -47,7 +47,10 @@ pub fn plan_json(stage: &Stage, state: &State, configuration: &Configuration<'_>
     if !variables.is_empty() {
         out.insert("variables".into(), variables.into());
     }
-    out.insert("planned_values".into(), planned_values(stage));
+    out.insert(
+        "planned_values".into(),
+        planned_values(stage, configuration),
+    );
     // A destroy begins with what there is. Left-over objects are no part of it; what is moved alone
     // stands among the changes where there are any.
     let whose = |d: &&&Drift| {
@@ -72,6 +75,7 @@ pub fn plan_json(stage: &Stage, state: &State, configuration: &Configuration<'_>
     }
     let mut prior = prior_values::after_edits(state, &stage.edits);
     prior_values::refresh_outputs(&mut prior, stage, configuration.root);
+    prior_values::refresh_data(&mut prior, state, stage, configuration);
     if !prior.objects.is_empty() || !prior.outputs.is_empty() {
         out.insert(
             "prior_state".into(),
@@ -121,10 +125,13 @@ fn sorted<T, K: Ord>(all: &[T], key: impl Fn(&T) -> K) -> Vec<&T> {
     all
 }
 
-/// What names a resource instance in the representation.
-pub(super) fn named(address: &AbsInstance) -> Map<String, Json> {
+/// What names a resource instance that changes.
+fn named_changed(address: &AbsInstance, previous: Option<&AbsInstance>) -> Map<String, Json> {
     let mut out = Map::new();
     out.insert("address".into(), address.to_string().into());
+    if let Some(previous) = previous {
+        out.insert("previous_address".into(), previous.to_string().into());
+    }
     if !address.module.is_root() {
         out.insert("module_address".into(), address.module.to_string().into());
     }
@@ -139,6 +146,13 @@ pub(super) fn named(address: &AbsInstance) -> Map<String, Json> {
     out
 }
 
+/// What names an object that is, or will be.
+pub(super) fn named(address: &AbsInstance) -> Map<String, Json> {
+    let mut out = named_changed(address, None);
+    out.shift_remove("module_address");
+    out
+}
+
 fn mode(mode: Mode) -> &'static str {
     match mode {
         Mode::Managed => "managed",
@@ -148,7 +162,7 @@ fn mode(mode: Mode) -> &'static str {
 }
 
 fn resource_change(change: &Change) -> Json {
-    let mut out = named(&change.address);
+    let mut out = named_changed(&change.address, change.previous.as_ref());
     out.insert(
         "provider_name".into(),
         change.provider.address.as_ref().into(),
@@ -156,15 +170,19 @@ fn resource_change(change: &Change) -> Json {
     if let Some(key) = &change.deposed {
         out.insert("deposed".into(), key.as_str().into());
     }
-    if let Some(previous) = &change.previous {
-        out.insert("previous_address".into(), previous.to_string().into());
-    }
     let mut what = sides(change.plan_words(), &change.before, &change.after);
     if !change.replace_paths.is_empty() {
         what.insert(
             "replace_paths".into(),
             change.replace_paths.iter().map(path).collect(),
         );
+    }
+    match &change.importing {
+        None => {}
+        Some(Importing::Id(id)) => drop(what.insert("importing".into(), json!({ "id": id }))),
+        Some(Importing::Identity { identity }) => {
+            drop(what.insert("importing".into(), json!({ "identity": identity })))
+        }
     }
     for (name, identity) in [
         ("before_identity", &change.identity_before),
@@ -175,13 +193,6 @@ fn resource_change(change: &Change) -> Json {
             what.insert(name.into(), masks::known_json(identity));
         }
     }
-    match &change.importing {
-        None => {}
-        Some(Importing::Id(id)) => drop(what.insert("importing".into(), json!({ "id": id }))),
-        Some(Importing::Identity { identity }) => {
-            drop(what.insert("importing".into(), json!({ "identity": identity })))
-        }
-    }
     out.insert("change".into(), what.into());
     if let Some(reason) = change.reason {
         out.insert("action_reason".into(), reason.word().into());
@@ -190,14 +201,11 @@ fn resource_change(change: &Change) -> Json {
 }
 
 fn drifted(drift: &Drift) -> Json {
-    let mut out = named(&drift.address);
+    let mut out = named_changed(&drift.address, drift.previous.as_ref());
     out.insert(
         "provider_name".into(),
         drift.provider.address.as_ref().into(),
     );
-    if let Some(previous) = &drift.previous {
-        out.insert("previous_address".into(), previous.to_string().into());
-    }
     out.insert(
         "change".into(),
         sides(drift.action.plan_words(), &drift.before, &drift.after).into(),
@@ -262,22 +270,22 @@ fn output_changes(stage: &Stage) -> Json {
 }
 
 /// What will be there: outputs, and the resources that stay or come.
-fn planned_values(stage: &Stage) -> Json {
+fn planned_values(stage: &Stage, configuration: &Configuration<'_>) -> Json {
     let mut out = Map::new();
     let mut outputs = Map::new();
     for change in &stage.outputs {
         let mut one = json!({ "sensitive": change.sensitive });
-        match (&change.after, &change.null) {
-            (Some(after), _) if after.is_wholly_known() => {
+        match &change.after {
+            Some(after) if after.is_wholly_known() => {
                 one["type"] = after.ty().to_json_value();
                 one["value"] = masks::known_json(after);
             }
-            (None, Some(ty)) => {
-                one["type"] = ty.to_json_value();
+            Some(_) => {}
+            None if change.null => {
+                one["type"] = cty::Type::Dynamic.to_json_value();
                 one["value"] = Json::Null;
             }
-            (None, None) => continue,
-            (Some(_), _) => {}
+            None => continue,
         }
         outputs.insert(change.name.to_string(), one);
     }
@@ -285,12 +293,12 @@ fn planned_values(stage: &Stage) -> Json {
         out.insert("outputs".into(), outputs.into());
     }
     let mut modules: BTreeMap<_, Vec<Json>> = BTreeMap::new();
-    for change in sorted(&stage.changes, |c| c.address.clone()) {
+    // In the order of addresses as texts.
+    for change in sorted(&stage.changes, |c| c.address.to_string()) {
         if change.deposed.is_some() || matches!(change.action, Action::Destroy | Action::Forget) {
             continue;
         }
         let mut one = named(&change.address);
-        one.shift_remove("module_address");
         one.insert(
             "provider_name".into(),
             change.provider.address.as_ref().into(),
@@ -298,6 +306,12 @@ fn planned_values(stage: &Stage) -> Json {
         one.insert("schema_version".into(), change.schema_version.into());
         one.insert("values".into(), masks::known_json(&change.after));
         one.insert("sensitive_values".into(), masks::sensitive(&change.after));
+        let identity = change.identity_after.as_ref();
+        if let Some(identity) = identity.filter(|v| !v.is_null() && v.is_wholly_known()) {
+            one.insert("identity".into(), masks::known_json(identity));
+            let version = configuration.identity_version(change);
+            one.insert("identity_schema_version".into(), version.into());
+        }
         modules
             .entry(change.address.module.clone())
             .or_default()

@@ -118,7 +118,7 @@ fn outputs_say_sensitive_on_both_sides() {
         action,
         before,
         after,
-        null: None,
+        null: false,
         sensitive,
         needs: Default::default(),
     };
@@ -169,7 +169,10 @@ fn checks_are_named_by_kind() {
         {"address":{"to_display":"thing_x.a","kind":"resource","mode":"managed","type":"thing_x","name":"a"},"status":"pass"},
         {"address":{"to_display":"var.v","kind":"var","name":"v"},"status":"pass"}]"#,
     );
-    assert_eq!(plan_json(&made, &State::default(), json!({}))["checks"], want);
+    assert_eq!(
+        plan_json(&made, &State::default(), json!({}))["checks"],
+        want
+    );
 }
 
 fn stored(address: &str, deposed: &str, attributes: &str, sensitive: &str) -> StateObject {

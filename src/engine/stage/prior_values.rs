@@ -2,14 +2,15 @@
 //! from the store's records alone.
 
 use super::change::Stage;
+use super::config_json::Configuration;
 use super::plan_json::named;
 use crate::engine::store::model::{State, StateEdit, StateObject, StateOutput};
 use crate::engine::store::sensitive::{Paths, Place};
-use crate::engine::words::{ConfigKey, StageMode};
-use lang::addr::{AbsInstance, ModuleInstance};
+use crate::engine::words::{Action, ConfigKey, StageMode};
+use lang::addr::{AbsInstance, Mode, ModuleInstance};
 use lang::config::{Module, Output};
 use serde_json::{Map, Value as Json, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The state as it is once these edits are made, as the store makes them.
 pub fn after_edits(state: &State, edits: &[StateEdit]) -> State {
@@ -60,6 +61,9 @@ pub fn after_edits(state: &State, edits: &[StateEdit]) -> State {
             }
             StateEdit::Restore { .. } => {}
         }
+    }
+    for object in objects.values_mut() {
+        object.dependencies.sort();
     }
     State {
         serial: state.serial,
@@ -113,19 +117,43 @@ pub fn refresh_outputs(state: &mut State, stage: &Stage, root: &Module) {
                     rest: output_rest(declared),
                 });
             }
-            None if change.null.is_some() => state.outputs.retain(|o| *o.name != *change.name),
+            None if change.null => state.outputs.retain(|o| *o.name != *change.name),
             None => {}
         }
     }
     state.outputs.sort_by(|a, b| a.name.cmp(&b.name));
 }
 
+/// Puts data sources into a state as refreshing leaves them: what is read by the deploy is not there,
+/// what a check has read is, and a destroy begins with all that there was.
+pub fn refresh_data(
+    prior: &mut State,
+    state: &State,
+    stage: &Stage,
+    configuration: &Configuration<'_>,
+) {
+    let reads = stage.changes.iter().filter(|c| c.action == Action::Read);
+    for change in reads {
+        let address = change.address.to_string();
+        prior.objects.retain(|o| o.address != address);
+        prior.objects.extend(configuration.read_for_check(change));
+    }
+    if stage.request.mode == StageMode::Destroy {
+        let there: BTreeSet<String> = prior.objects.iter().map(|o| o.address.clone()).collect();
+        let data = |o: &&StateObject| {
+            let address = o.address.parse::<AbsInstance>();
+            address.is_ok_and(|a| a.resource.mode == Mode::Data)
+        };
+        let gone = state.objects.iter().filter(data);
+        let gone = gone.filter(|o| !there.contains(&o.address));
+        prior.objects.extend(gone.cloned());
+    }
+}
+
 /// What a state says of an output beside its value, as JSON text; empty where that is nothing.
 pub fn output_rest(declared: &Output) -> String {
     let deprecated = declared.deprecated.as_ref();
-    deprecated.map_or_else(String::new, |why| {
-        json!({ "deprecated": why }).to_string()
-    })
+    deprecated.map_or_else(String::new, |why| json!({ "deprecated": why }).to_string())
 }
 
 /// Why an output is not to be used any more, as a state has it.
@@ -169,12 +197,16 @@ pub fn values(state: &State) -> Json {
 
 fn resource(address: &AbsInstance, object: &StateObject) -> Json {
     let mut out = named(address);
-    out.shift_remove("module_address");
     let provider = ConfigKey::parse(&object.provider)
         .map_or_else(|| object.provider.clone(), |key| key.address.to_string());
     let (values, sensitive) = value_and_mask(&Paths::of(object).from(&parsed(&object.attributes)));
     out.insert("provider_name".into(), provider.into());
-    out.insert("schema_version".into(), object.schema_version.into());
+    // Of left-over objects it is not told.
+    let version = match object.deposed.is_empty() {
+        true => object.schema_version,
+        false => 0,
+    };
+    out.insert("schema_version".into(), version.into());
     out.insert("values".into(), values);
     out.insert("sensitive_values".into(), sensitive);
     if !object.dependencies.is_empty() {
@@ -185,6 +217,13 @@ fn resource(address: &AbsInstance, object: &StateObject) -> Json {
     }
     if !object.deposed.is_empty() {
         out.insert("deposed_key".into(), object.deposed.as_str().into());
+    }
+    if let Some(identity) = &object.identity {
+        out.insert("identity".into(), parsed(identity));
+        out.insert(
+            "identity_schema_version".into(),
+            object.identity_version.into(),
+        );
     }
     out.into()
 }
@@ -247,7 +286,7 @@ pub fn module_tree(mut modules: BTreeMap<ModuleInstance, Vec<Json>>) -> Json {
             one.insert("address".into(), module.to_string().into());
         }
         if let Some(mut inner) = children.remove(&module) {
-            inner.reverse();
+            inner.sort_by(|a, b| a["address"].as_str().cmp(&b["address"].as_str()));
             one.insert("child_modules".into(), inner.into());
         }
         match module.parent() {

@@ -126,9 +126,7 @@ impl Following<'_> {
                 .and_then(|resource| resource.for_each.as_ref().or(resource.count.as_ref()))
                 .map(|expr| expression(expr, at))
                 .unwrap_or_default(),
-            Subject::Resource { resource, .. } => {
-                self.of_resource(at, resource, &found.remaining)
-            }
+            Subject::Resource { resource, .. } => self.of_resource(at, resource, &found.remaining),
             Subject::Path(_) | Subject::Terraform(_) | Subject::SelfValue => Vec::new(),
         }
     }

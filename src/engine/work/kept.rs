@@ -147,11 +147,7 @@ impl Work {
             sources: &staged.loaded.sources,
             schemas: &staged.schemas,
         };
-        Ok(plan_json::plan_json(
-            &staged.stage,
-            &state,
-            &configuration,
-        ))
+        Ok(plan_json::plan_json(&staged.stage, &state, &configuration))
     }
 
     /// A stage as the text of a file of its own.

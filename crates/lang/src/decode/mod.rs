@@ -13,8 +13,8 @@ mod traversal;
 
 pub use ephemeral::refuse_ephemeral;
 pub use place::place_of;
-pub use shape::{object_schema, written_as_blocks};
 pub use references::{function_calls, live_references, lookups, references};
+pub use shape::{object_schema, written_as_blocks};
 pub use traversal::traversal_fault;
 
 use std::collections::BTreeMap;

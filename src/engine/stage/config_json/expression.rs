@@ -32,7 +32,10 @@ impl Configuration<'_> {
         (count, for_each): (Option<&Expr>, Option<&Expr>),
         out: &mut Map<String, Json>,
     ) {
-        for (name, expr) in [("count_expression", count), ("for_each_expression", for_each)] {
+        for (name, expr) in [
+            ("count_expression", count),
+            ("for_each_expression", for_each),
+        ] {
             let told = expr.map(|expr| self.expression(expr)).unwrap_or_default();
             if !told.is_empty() {
                 out.insert(name.to_owned(), told.into());

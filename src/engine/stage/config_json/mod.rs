@@ -8,6 +8,10 @@ mod provider;
 mod reference;
 
 use crate::engine::provider::ProviderSchema;
+use crate::engine::stage::change::Change;
+use crate::engine::stage::managed::Reason;
+use crate::engine::stage::objects::{self, Around};
+use crate::engine::store::model::StateObject;
 use cty::schema::Schema;
 use lang::addr::Resource as Name;
 use lang::config::Module;
@@ -38,6 +42,36 @@ impl Configuration<'_> {
         }
         out.insert("root_module".into(), self.module(self.root, &providers));
         out.into()
+    }
+
+    /// The version of the schema of what a provider knows an object by.
+    pub fn identity_version(&self, change: &Change) -> i64 {
+        let schemas = self.schemas.get(&change.provider.address);
+        let kind = &*change.address.resource.kind;
+        schemas
+            .and_then(|schemas| schemas.identities.get(kind))
+            .map_or(0, |schema| schema.version)
+    }
+
+    /// What was read already for a check, whose deploy reads it again.
+    pub fn read_for_check(&self, change: &Change) -> Option<StateObject> {
+        let read = change.reason == Some(Reason::ReadBecauseCheckNested)
+            && !change.after.is_null()
+            && change.after.is_wholly_known();
+        let schema = self.schema(&change.provider.address, &change.address.resource)?;
+        let around = Around {
+            address: &change.address,
+            deposed: "",
+            provider: &change.provider,
+            tainted: false,
+            create_before_destroy: false,
+            skip_destroy: false,
+            dependencies: &change.dependencies,
+            needs: &change.needs,
+            identity: None,
+        };
+        let object = || objects::record(&around, schema, &change.after, &[]).ok();
+        read.then(object).flatten()
     }
 
     fn schema(&self, address: &str, resource: &Name) -> Option<&Schema> {

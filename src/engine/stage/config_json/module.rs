@@ -44,7 +44,11 @@ impl Configuration<'_> {
         let mut out = Map::new();
         put(&mut out, "sensitive", output.sensitive);
         put(&mut out, "ephemeral", output.ephemeral);
-        put(&mut out, "deprecated", output.deprecated.clone().unwrap_or_default());
+        put(
+            &mut out,
+            "deprecated",
+            output.deprecated.clone().unwrap_or_default(),
+        );
         out.insert("expression".into(), self.expression(&output.value).into());
         put(&mut out, "depends_on", depends_on(&output.depends_on));
         put(&mut out, "description", output.description.as_str());
@@ -68,7 +72,11 @@ impl Configuration<'_> {
         put(&mut out, "mode", mode);
         put(&mut out, "type", name.kind.as_ref());
         put(&mut out, "name", name.name.as_ref());
-        put(&mut out, "provider_config_key", providers.source_of(&configured));
+        put(
+            &mut out,
+            "provider_config_key",
+            providers.source_of(&configured),
+        );
         let provisioners = resource.provisioners.iter();
         let provisioners: Vec<Json> = provisioners
             .map(|p| {
@@ -81,7 +89,11 @@ impl Configuration<'_> {
             .collect();
         put(&mut out, "provisioners", provisioners);
         if let Some(schema) = self.schema(&address_of(module, local), name) {
-            put(&mut out, "expressions", self.body(&resource.body, &schema.block));
+            put(
+                &mut out,
+                "expressions",
+                self.body(&resource.body, &schema.block),
+            );
             out.insert("schema_version".into(), schema.version.into());
         }
         let repeated = (resource.count.as_ref(), resource.for_each.as_ref());
@@ -133,7 +145,11 @@ fn variable(declared: &Variable) -> Json {
     put(&mut out, "required", declared.default.is_none());
     put(&mut out, "sensitive", declared.sensitive);
     put(&mut out, "ephemeral", declared.ephemeral);
-    put(&mut out, "deprecated", declared.deprecated.clone().unwrap_or_default());
+    put(
+        &mut out,
+        "deprecated",
+        declared.deprecated.clone().unwrap_or_default(),
+    );
     out.into()
 }
 

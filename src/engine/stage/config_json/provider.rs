@@ -193,7 +193,9 @@ fn requirements(declared: &Module, module: &Module) -> Requirements {
     let mut out = Requirements::new();
     for (name, required) in &declared.required_providers {
         let texts = required.versions.iter().map(|(text, _)| text.clone());
-        out.entry(address_of(module, name)).or_default().extend(texts);
+        out.entry(address_of(module, name))
+            .or_default()
+            .extend(texts);
     }
     let used = module.resources.values().map(provider_name);
     let imported = module.imports.iter();
@@ -216,7 +218,11 @@ fn row(name: &str, address: &Arc<str>, module: &Module, needed: &Requirements) -
     put(&mut json, "full_name", whole_provider(address));
     let texts = needed.get(address).into_iter().flatten();
     let constraint = fetch::constraints(texts.map(|text| &**text));
-    put(&mut json, "version_constraint", constraint.unwrap_or_default());
+    put(
+        &mut json,
+        "version_constraint",
+        constraint.unwrap_or_default(),
+    );
     put(&mut json, "module_address", module.path.to_string());
     Row {
         json,

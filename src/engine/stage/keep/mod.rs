@@ -108,8 +108,8 @@ struct KeptOutput {
     action: Action,
     before: Option<Kept>,
     after: Option<Kept>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    null: Option<Json>,
+    #[serde(default)]
+    null: bool,
     sensitive: bool,
     needs: BTreeSet<String>,
 }

@@ -223,11 +223,7 @@ impl Finder<'_> {
             action: kept.action,
             before: kept.before.as_ref().map(|v| self.value(v)).transpose()?,
             after: kept.after.as_ref().map(|v| self.value(v)).transpose()?,
-            null: kept
-                .null
-                .as_ref()
-                .map(Type::from_json_value)
-                .transpose()?,
+            null: kept.null,
             sensitive: kept.sensitive,
             needs: kept.needs,
         })

@@ -267,7 +267,7 @@ impl Keeper {
                 .as_ref()
                 .map(|v| self.value(v, &of))
                 .transpose()?,
-            null: change.null.as_ref().map(Type::to_json_value),
+            null: change.null,
             sensitive: change.sensitive,
             needs: change.needs.clone(),
         })

@@ -97,7 +97,9 @@ impl<'s> Part<'s> {
     }
 
     fn block(&mut self, name: &str) {
-        let either = BodySchema::new().block(name, &[]).block("dynamic", &["type"]);
+        let either = BodySchema::new()
+            .block(name, &[])
+            .block("dynamic", &["type"]);
         let made = BodySchema::new()
             .optional(&["for_each", "labels"])
             .block("content", &[]);
