@@ -21,6 +21,7 @@ mod lost_store;
 mod modules;
 mod once;
 mod outputs;
+mod plan_json;
 mod prompt;
 mod provider_hosts;
 mod provisioners;

@@ -1,7 +1,7 @@
 use super::super::change::OutputChange;
 use super::super::conditions::Status;
 use super::super::managed::Reason;
-use super::super::samples::{bare, change, stage};
+use super::super::samples::{bare, change, represented, stage};
 use super::*;
 use crate::engine::store::model::{StateEdit, StateObject, StateOutput};
 use cty::{Mark, Number, Type};
@@ -41,7 +41,7 @@ fn parse(text: &str) -> Json {
 }
 
 fn only_change(change: Change) -> Json {
-    plan_json(&stage(vec![change]), &State::default(), json!({}))["resource_changes"][0].clone()
+    represented(&stage(vec![change]), &State::default())["resource_changes"][0].clone()
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn names_keys_paths_and_reasons_are_there() {
 
 #[test]
 fn changes_are_sorted_and_no_ops_are_listed() {
-    let got = plan_json(
+    let got = represented(
         &stage(vec![
             bare("module.m.thing_x.a", Action::NoOp, &[], &[]),
             bare("thing_x.b[10]", Action::NoOp, &[], &[]),
@@ -93,7 +93,6 @@ fn changes_are_sorted_and_no_ops_are_listed() {
             bare("data.thing_x.b", Action::Read, &[], &[]),
         ]),
         &State::default(),
-        json!({}),
     );
     let all: Vec<(&str, &Json)> = got["resource_changes"]
         .as_array()
@@ -140,7 +139,7 @@ fn outputs_say_sensitive_on_both_sides() {
             false,
         ),
     ];
-    let got = plan_json(&made, &State::default(), json!({}));
+    let got = represented(&made, &State::default());
     let want = parse(
         r#"{"gone":{"actions":["delete"],"before":1,"after":null,"after_unknown":false,"before_sensitive":false,"after_sensitive":false},
         "new":{"actions":["create"],"before":null,"after":"s","after_unknown":false,"before_sensitive":true,"after_sensitive":true},
@@ -163,16 +162,13 @@ fn checks_are_named_by_kind() {
         made.statuses.note(address, status);
     }
     let want = parse(
-        r#"[{"address":{"to_display":"check.c","kind":"check","name":"c"},"status":"error"},
+        r#"[{"address":{"kind":"check","name":"c","to_display":"check.c"},"status":"error"},
         {"address":{"to_display":"module.m.module.n.data.thing_x.a","module":"module.m.module.n","kind":"resource","mode":"data","type":"thing_x","name":"a"},"status":"unknown"},
         {"address":{"to_display":"module.m.output.o","module":"module.m","kind":"output_value","name":"o"},"status":"fail"},
         {"address":{"to_display":"thing_x.a","kind":"resource","mode":"managed","type":"thing_x","name":"a"},"status":"pass"},
         {"address":{"to_display":"var.v","kind":"var","name":"v"},"status":"pass"}]"#,
     );
-    assert_eq!(
-        plan_json(&made, &State::default(), json!({}))["checks"],
-        want
-    );
+    assert_eq!(represented(&made, &State::default())["checks"], want);
 }
 
 fn stored(address: &str, deposed: &str, attributes: &str, sensitive: &str) -> StateObject {
@@ -225,7 +221,7 @@ fn the_prior_state_is_the_one_after_refreshing() {
             deposed: String::new(),
         },
     ];
-    let got = plan_json(&made, &state, json!({}));
+    let got = represented(&made, &state);
     let want = parse(
         r#"{"outputs":{"o":{"sensitive":true,"value":[1],"type":["list","number"]}},
         "root_module":{"resources":[
@@ -255,7 +251,7 @@ fn planned_values_have_what_stays_and_comes() {
         change("thing_x.goes", Action::Destroy, known, null),
     ]);
     made.variables = [("v".into(), Value::int(3))].into();
-    let got = plan_json(&made, &State::default(), json!({}));
+    let got = represented(&made, &State::default());
     let root = &got["planned_values"]["root_module"];
     assert_eq!(root["resources"].as_array().unwrap().len(), 1);
     assert_eq!(root["resources"][0]["sensitive_values"], json!({"a": true}));
