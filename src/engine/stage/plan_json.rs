@@ -75,7 +75,7 @@ pub fn plan_json(stage: &Stage, state: &State, configuration: &Configuration<'_>
     }
     let mut prior = prior_values::after_edits(state, &stage.edits);
     prior_values::refresh_outputs(&mut prior, stage, configuration.root);
-    prior_values::refresh_data(&mut prior, state, stage, configuration);
+    prior_values::refresh_objects(&mut prior, state, stage, configuration);
     if !prior.objects.is_empty() || !prior.outputs.is_empty() {
         out.insert(
             "prior_state".into(),
@@ -295,7 +295,7 @@ fn planned_values(stage: &Stage, configuration: &Configuration<'_>) -> Json {
     let mut modules: BTreeMap<_, Vec<Json>> = BTreeMap::new();
     // In the order of addresses as texts.
     for change in sorted(&stage.changes, |c| c.address.to_string()) {
-        if change.deposed.is_some() || matches!(change.action, Action::Destroy | Action::Forget) {
+        if change.deposed.is_some() || change.action == Action::Destroy {
             continue;
         }
         let mut one = named(&change.address);
@@ -304,7 +304,10 @@ fn planned_values(stage: &Stage, configuration: &Configuration<'_>) -> Json {
             change.provider.address.as_ref().into(),
         );
         one.insert("schema_version".into(), change.schema_version.into());
-        one.insert("values".into(), masks::known_json(&change.after));
+        // What is forgotten is there, and nothing is known of it any more.
+        if !change.after.is_null() {
+            one.insert("values".into(), masks::known_json(&change.after));
+        }
         one.insert("sensitive_values".into(), masks::sensitive(&change.after));
         let identity = change.identity_after.as_ref();
         if let Some(identity) = identity.filter(|v| !v.is_null() && v.is_wholly_known()) {

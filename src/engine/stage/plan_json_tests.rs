@@ -227,7 +227,7 @@ fn the_prior_state_is_the_one_after_refreshing() {
         "root_module":{"resources":[
             {"address":"thing_x.new","mode":"managed","type":"thing_x","name":"new","provider_name":"example.com/acme/thing","schema_version":2,
              "sensitive_values":{"s":[false,true]},"values":{"s":["a","b"]},"depends_on":["thing_x.n"]},
-            {"address":"thing_x.new","mode":"managed","type":"thing_x","name":"new","provider_name":"example.com/acme/thing","schema_version":2,
+            {"address":"thing_x.new","mode":"managed","type":"thing_x","name":"new","provider_name":"example.com/acme/thing","schema_version":0,
              "sensitive_values":{"s":[]},"values":{"s":[]},"depends_on":["thing_x.n"],"tainted":true,"deposed_key":"0badcafe"}],
           "child_modules":[{"address":"module.m[0]","child_modules":[{"resources":[
             {"address":"module.m[0].module.n.thing_x.a","mode":"managed","type":"thing_x","name":"a","provider_name":"example.com/acme/thing",

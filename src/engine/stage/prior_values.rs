@@ -10,7 +10,7 @@ use crate::engine::words::{Action, ConfigKey, StageMode};
 use lang::addr::{AbsInstance, Mode, ModuleInstance};
 use lang::config::{Module, Output};
 use serde_json::{Map, Value as Json, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The state as it is once these edits are made, as the store makes them.
 pub fn after_edits(state: &State, edits: &[StateEdit]) -> State {
@@ -124,19 +124,30 @@ pub fn refresh_outputs(state: &mut State, stage: &Stage, root: &Module) {
     state.outputs.sort_by(|a, b| a.name.cmp(&b.name));
 }
 
-/// Puts data sources into a state as refreshing leaves them: what is read by the deploy is not there,
-/// what a check has read is, and a destroy begins with all that there was.
-pub fn refresh_data(
+/// Puts objects into a state as refreshing leaves them: what is read by the deploy is not there, what
+/// a check has read and what is to be imported is, and a destroy begins with all data that there
+/// was. What depended on nothing depends on what is written now.
+pub fn refresh_objects(
     prior: &mut State,
     state: &State,
     stage: &Stage,
     configuration: &Configuration<'_>,
 ) {
-    let reads = stage.changes.iter().filter(|c| c.action == Action::Read);
-    for change in reads {
+    let mut dependencies: HashMap<String, &BTreeSet<String>> = HashMap::new();
+    for change in stage.changes.iter().filter(|c| c.deposed.is_none()) {
         let address = change.address.to_string();
-        prior.objects.retain(|o| o.address != address);
-        prior.objects.extend(configuration.read_for_check(change));
+        if change.action == Action::Read || change.importing.is_some() {
+            prior.objects.retain(|o| o.address != address);
+            prior.objects.extend(configuration.found(change));
+        } else if !stage.request.no_refresh {
+            dependencies.insert(address, &change.dependencies);
+        }
+    }
+    let free = |o: &&mut StateObject| o.deposed.is_empty() && o.dependencies.is_empty();
+    for object in prior.objects.iter_mut().filter(free) {
+        let now = dependencies.get(&object.address).copied();
+        object.dependencies = now.into_iter().flatten().cloned().collect();
+        object.dependencies.sort();
     }
     if stage.request.mode == StageMode::Destroy {
         let there: BTreeSet<String> = prior.objects.iter().map(|o| o.address.clone()).collect();

@@ -10,6 +10,7 @@ mod reference;
 use crate::engine::provider::ProviderSchema;
 use crate::engine::stage::change::Change;
 use crate::engine::stage::managed::Reason;
+use crate::engine::stage::masks;
 use crate::engine::stage::objects::{self, Around};
 use crate::engine::store::model::StateObject;
 use cty::schema::Schema;
@@ -18,7 +19,7 @@ use lang::config::Module;
 use lang::source::SourceMap;
 use provider::Providers;
 use serde_json::{Map, Value as Json};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// What a representation is made from.
@@ -53,12 +54,21 @@ impl Configuration<'_> {
             .map_or(0, |schema| schema.version)
     }
 
-    /// What was read already for a check, whose deploy reads it again.
-    pub fn read_for_check(&self, change: &Change) -> Option<StateObject> {
-        let read = change.reason == Some(Reason::ReadBecauseCheckNested)
-            && !change.after.is_null()
-            && change.after.is_wholly_known();
+    /// What refreshing found that no state has yet: what was read for a check, whose deploy reads
+    /// it again, and what is to be imported.
+    pub fn found(&self, change: &Change) -> Option<StateObject> {
+        let read = change.reason == Some(Reason::ReadBecauseCheckNested);
+        let (value, identity) = match change.importing.is_some() {
+            true => (&change.before, change.identity_before.as_ref()),
+            false if read => (&change.after, None),
+            false => return None,
+        };
+        if value.is_null() || !value.is_wholly_known() {
+            return None;
+        }
         let schema = self.schema(&change.provider.address, &change.address.resource)?;
+        let known = identity.filter(|v| !v.is_null() && v.is_wholly_known());
+        let nothing = BTreeSet::new();
         let around = Around {
             address: &change.address,
             deposed: "",
@@ -66,12 +76,17 @@ impl Configuration<'_> {
             tainted: false,
             create_before_destroy: false,
             skip_destroy: false,
-            dependencies: &change.dependencies,
+            dependencies: match read {
+                true => &nothing,
+                false => &change.dependencies,
+            },
             needs: &change.needs,
-            identity: None,
+            identity: known.map(|v| {
+                let text = masks::known_json(v).to_string();
+                (text, self.identity_version(change))
+            }),
         };
-        let object = || objects::record(&around, schema, &change.after, &[]).ok();
-        read.then(object).flatten()
+        objects::record(&around, schema, value, &[]).ok()
     }
 
     fn schema(&self, address: &str, resource: &Name) -> Option<&Schema> {

@@ -3,9 +3,10 @@
 
 use super::{Configuration, put};
 use crate::engine::words::whole_provider;
-use crate::engine::workspace::provider_addr::{address_of, provider_name};
+use crate::engine::workspace::provider_addr::{address_of, implied_local_name, provider_name};
 use lang::addr::ModulePath;
 use lang::config::{Module, ProviderRef};
+use lang::syntax::ast::{Expr, ExprKind, Step, StepKind};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -199,8 +200,15 @@ fn requirements(declared: &Module, module: &Module) -> Requirements {
     }
     let used = module.resources.values().map(provider_name);
     let imported = module.imports.iter();
-    let imported = imported.filter_map(|i| Some(i.provider.as_ref()?.name.as_ref()));
-    for name in used.chain(imported).collect::<BTreeSet<&str>>() {
+    let imported = imported.filter_map(|i| match &i.provider {
+        Some(provider) => Some(provider.name.to_string()),
+        None => Some(implied_local_name(&kind_of(&i.to)?).to_owned()),
+    });
+    let imported: Vec<String> = imported.collect();
+    for name in used
+        .chain(imported.iter().map(String::as_str))
+        .collect::<BTreeSet<&str>>()
+    {
         out.entry(address_of(module, name)).or_default();
     }
     for block in &module.providers {
@@ -210,6 +218,39 @@ fn requirements(declared: &Module, module: &Module) -> Requirements {
             .extend(texts);
     }
     out
+}
+
+/// The type of the resource that an import is to.
+fn kind_of(to: &Expr) -> Option<Arc<str>> {
+    let mut names = Vec::new();
+    attributes(to, &mut names);
+    let mut rest = &names[..];
+    while let [module, _, inside @ ..] = rest
+        && &**module == "module"
+    {
+        rest = inside;
+    }
+    rest.first().cloned()
+}
+
+/// The names in a reference whose keys may be expressions.
+fn attributes(expr: &Expr, names: &mut Vec<Arc<str>>) {
+    let attribute = |step: &Step| match &step.kind {
+        StepKind::Attr(name) => Some(name.clone()),
+        StepKind::Index(_) => None,
+    };
+    match &expr.kind {
+        ExprKind::Traversal(t) => {
+            names.push(t.root.clone());
+            names.extend(t.steps.iter().filter_map(attribute));
+        }
+        ExprKind::RelativeTraversal { source, steps } => {
+            attributes(source, names);
+            names.extend(steps.iter().filter_map(attribute));
+        }
+        ExprKind::Index { source, .. } => attributes(source, names),
+        _ => {}
+    }
 }
 
 fn row(name: &str, address: &Arc<str>, module: &Module, needed: &Requirements) -> Row {
