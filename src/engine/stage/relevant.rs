@@ -5,7 +5,10 @@
 mod resource;
 
 use crate::engine::provider::ProviderSchema;
+use crate::engine::stage::change::{Change, OutputChange};
 use crate::engine::stage::masks;
+use crate::engine::stage::plan::PlanWalk;
+use crate::engine::words::{Action, StageMode};
 use lang::addr::{AbsInstance, InstanceKey, ModuleInstance, Reference, Resource as Name, Subject};
 use lang::config::Module;
 use lang::syntax::ast::{Expr, Step, StepKind, Traversal};
@@ -67,6 +70,38 @@ impl Found {
             attribute: self.remaining.iter().map(step).collect(),
         })
     }
+}
+
+/// What has a part in these changes, in those of outputs, and in what modules answer.
+pub(super) fn of_plan(
+    plan: &PlanWalk,
+    changes: &[Change],
+    outputs: &[OutputChange],
+) -> Vec<Relevant> {
+    let changed = changes.iter().filter(|c| c.action != Action::NoOp);
+    let root = outputs.iter().filter(|o| o.action != Action::NoOp);
+    let mut read: Vec<(ModuleInstance, Arc<str>)> = root
+        .map(|o| (ModuleInstance::root(), o.name.clone()))
+        .collect();
+    let around = &plan.walk.around;
+    let values = &around.values;
+    let destroying = plan.wishes.mode == StageMode::Destroy;
+    let modules = around.root.all().into_iter();
+    for module in modules.filter(|module| !module.path.is_root() && !destroying) {
+        for instance in values.instances(&module.path).iter() {
+            let answered = |name: &&Arc<str>| {
+                let value = values.output(instance, name);
+                value.is_some_and(|value| !(value.is_known() && value.is_null()))
+            };
+            let names = module.outputs.keys().filter(answered);
+            read.extend(names.map(|name| (instance.clone(), name.clone())));
+        }
+    }
+    let following = Following {
+        root: &around.root,
+        schemas: &around.schemas,
+    };
+    following.relevant(changed.map(|c| &c.address), read)
 }
 
 impl Following<'_> {

@@ -13,20 +13,18 @@ use super::nodes::{Nodes, Sources};
 use super::output_changes::outputs;
 use super::plan::{PlanWalk, Wishes};
 use super::prior::{Meant, PriorState};
-use super::relevant::{Following, Relevant};
 use super::scope::{Phase, Surroundings, timestamp};
 use super::sights::Sights;
 use super::stored::keep_as_stored;
 use super::targets::{Targets, nowhere, read_targets};
 use super::values::Values;
 use super::walk::{Providers, Walk};
-use super::{import, moves, needs, refactor_checks, steps, validate};
+use super::{import, moves, needs, refactor_checks, relevant, steps, validate};
 use crate::engine::graph::{Graph, Starts, Step, Urgency};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::store::model::State;
-use crate::engine::words::{Action, StageId, StageMode, StageRequest, UnixMs, now_ms};
+use crate::engine::words::{StageId, StageMode, StageRequest, UnixMs, now_ms};
 use cty::{Mark, Value};
-use lang::addr::ModuleInstance;
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{SourceMap, Span};
@@ -308,7 +306,7 @@ fn put_together(
         });
         checked.complete(plan);
     }
-    let relevant = relevant(&basis, plan, &changes, &outputs);
+    let relevant = relevant::of_plan(plan, &changes, &outputs);
     Ok(Stage {
         id: basis.id,
         variables: variables(&basis),
@@ -327,38 +325,6 @@ fn put_together(
         checked,
         relevant,
     })
-}
-
-/// What has a part in these changes, in those of outputs, and in what modules answer.
-fn relevant(
-    basis: &Basis,
-    plan: &PlanWalk,
-    changes: &[Change],
-    outputs: &[OutputChange],
-) -> Vec<Relevant> {
-    let changed = changes.iter().filter(|c| c.action != Action::NoOp);
-    let root = outputs.iter().filter(|o| o.action != Action::NoOp);
-    let mut read: Vec<(ModuleInstance, Arc<str>)> = root
-        .map(|o| (ModuleInstance::root(), o.name.clone()))
-        .collect();
-    let values = &plan.walk.around.values;
-    let destroying = basis.request.mode == StageMode::Destroy;
-    let modules = basis.root.all().into_iter();
-    for module in modules.filter(|module| !module.path.is_root() && !destroying) {
-        for instance in values.instances(&module.path).iter() {
-            let answered = |name: &&Arc<str>| {
-                let value = values.output(instance, name);
-                value.is_some_and(|value| !(value.is_known() && value.is_null()))
-            };
-            let names = module.outputs.keys().filter(answered);
-            read.extend(names.map(|name| (instance.clone(), name.clone())));
-        }
-    }
-    let following = Following {
-        root: &basis.root,
-        schemas: &basis.schemas,
-    };
-    following.relevant(changed.map(|c| &c.address), read)
 }
 
 /// A stage that cannot be deployed is of no use, so that shows now.
