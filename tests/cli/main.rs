@@ -24,6 +24,7 @@ mod lost_store;
 mod modules;
 mod once;
 mod outputs;
+mod plan_json;
 mod prompt;
 mod provider_hosts;
 mod providers;

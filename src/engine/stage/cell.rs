@@ -3,7 +3,8 @@
 //! What a walk has to say comes out in the order of its nodes, whichever was worked out first.
 
 use super::change::{Change, Drift};
-use super::conditions::Statuses;
+use super::checked::{self, At, Checked};
+use super::conditions::{Status, Statuses};
 use super::values::{Values, Worked};
 use super::walk::{call_failed, placed};
 use crate::engine::calls::{ProviderDiagnostic, ProviderError};
@@ -39,10 +40,18 @@ pub struct Cell {
     pub drift: Vec<Drift>,
     pub edits: Vec<StateEdit>,
     pub statuses: Statuses,
+    pub checked: Checked,
     pub diags: Diagnostics,
 }
 
 impl Cell {
+    /// Notes how a condition of what this text names stands, and what was said of it.
+    pub fn note(&mut self, at: &At, rest: &str, status: Status, said: &Diagnostics) {
+        self.statuses.note(&at.object(rest), status);
+        self.checked
+            .note(at, rest, status, checked::problem(status, said));
+    }
+
     /// Keeps diagnostics; answers whether none of them is an error.
     pub fn report(&mut self, diags: impl Into<Diagnostics>) -> bool {
         let diags = diags.into();
@@ -86,6 +95,7 @@ impl Cell {
             .0
             .into_iter()
             .for_each(|(object, status)| self.statuses.note(&object, status));
+        self.checked.append(part.checked);
         say(&mut self.diags, part.diags);
     }
 
@@ -125,6 +135,7 @@ pub struct Gathered {
     pub drift: Vec<Drift>,
     pub edits: Vec<StateEdit>,
     pub statuses: Statuses,
+    pub checked: Checked,
     pub diags: Diagnostics,
 }
 
@@ -191,6 +202,7 @@ impl Cells {
                     .0
                     .into_iter()
                     .for_each(|(object, status)| all.statuses.note(&object, status));
+                all.checked.append(cell.checked);
                 say(&mut all.diags, cell.diags);
             }
             say(&mut all.diags, beside.remove(&step).unwrap_or_default());

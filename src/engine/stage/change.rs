@@ -1,9 +1,11 @@
 //! What a stage consists of: changes, outputs, and what refreshing already found. Values in here
 //! may be secret; what is shown is made from them by [`super::show`].
 
+use super::checked::Checked;
 use super::conditions::Statuses;
 use super::managed::Reason;
 use super::needs::Needs;
+use super::relevant::Relevant;
 use super::sights::Seen;
 use crate::engine::store::model::StateEdit;
 use crate::engine::words::{Action, CommandView, ConfigKey, StageId, StageRequest, UnixMs};
@@ -114,6 +116,8 @@ pub struct OutputChange {
     /// `None` where there is no value.
     pub before: Option<Value>,
     pub after: Option<Value>,
+    /// Whether it is declared, and comes to null.
+    pub null: bool,
     /// Whether either side is declared sensitive.
     pub sensitive: bool,
     /// What it rests on, as a change's.
@@ -162,6 +166,10 @@ pub struct Stage {
     /// What moving and refreshing changed in the state; written when the stage is deployed.
     pub edits: Vec<StateEdit>,
     pub statuses: Statuses,
-    /// Values of root variables, for the plan representation.
+    pub checked: Checked,
+    /// Attributes that have a part in what is to be done.
+    pub relevant: Vec<Relevant>,
+    /// Values of root variables as they were given, or of their defaults: for the plan
+    /// representation.
     pub variables: BTreeMap<Arc<str>, Value>,
 }

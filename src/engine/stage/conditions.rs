@@ -49,41 +49,7 @@ impl Statuses {
     /// Adds what is declared with conditions and was not noted: unknown where it was not looked at,
     /// passed where it has no instances.
     pub fn complete(&mut self, root: &Module, looked_at: impl Fn(&Node) -> bool) {
-        let mut declared: Vec<Node> = Vec::new();
-        for module in root.all() {
-            let path = &module.path;
-            let checked = |r: &lang::config::Resource| {
-                !r.lifecycle.preconditions.is_empty() || !r.lifecycle.postconditions.is_empty()
-            };
-            let resource = |r: &lang::config::Resource| ConfigResource {
-                module: path.clone(),
-                resource: r.name.clone(),
-            };
-            declared.extend(
-                module
-                    .checks
-                    .keys()
-                    .map(|n| Node::Check(path.clone(), n.clone())),
-            );
-            declared.extend(
-                module
-                    .resources
-                    .values()
-                    .filter(|r| checked(r))
-                    .map(|r| Node::Resource(resource(r))),
-            );
-            let outputs = module
-                .outputs
-                .values()
-                .filter(|o| !o.preconditions.is_empty());
-            declared.extend(outputs.map(|o| Node::Output(path.clone(), o.name.clone())));
-            let variables = module
-                .variables
-                .values()
-                .filter(|v| !v.validations.is_empty());
-            declared.extend(variables.map(|v| Node::Variable(path.clone(), v.name.clone())));
-        }
-        for node in declared {
+        for node in declared(root) {
             let status = if looked_at(&node) {
                 Status::Pass
             } else {
@@ -93,6 +59,35 @@ impl Statuses {
         }
     }
 }
+
+/// All that is declared with conditions.
+pub fn declared(root: &Module) -> Vec<Node> {
+    let mut declared: Vec<Node> = Vec::new();
+    for module in root.all() {
+        let path = &module.path;
+        let checked = |r: &lang::config::Resource| {
+            !r.lifecycle.preconditions.is_empty() || !r.lifecycle.postconditions.is_empty()
+        };
+        let resource = |r: &lang::config::Resource| ConfigResource {
+            module: path.clone(),
+            resource: r.name.clone(),
+        };
+        let checks = module.checks.keys();
+        declared.extend(checks.map(|n| Node::Check(path.clone(), n.clone())));
+        let resources = module.resources.values().filter(|r| checked(r));
+        declared.extend(resources.map(|r| Node::Resource(resource(r))));
+        let outputs = module.outputs.values();
+        let outputs = outputs.filter(|o| !o.preconditions.is_empty());
+        declared.extend(outputs.map(|o| Node::Output(path.clone(), o.name.clone())));
+        let variables = module.variables.values();
+        let variables = variables.filter(|v| !v.validations.is_empty());
+        declared.extend(variables.map(|v| Node::Variable(path.clone(), v.name.clone())));
+    }
+    declared
+}
+
+/// How the summary begins where a message may not be told.
+pub const HIDDEN_MESSAGE: &str = "Error message refers to";
 
 /// What kind of condition, for its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -230,7 +225,7 @@ fn told(message: &Value, condition: &Condition, kind: Kind, diags: &mut Diagnost
     };
     let detail =
         format!("The error message refers to {hidden} values, so it will not be displayed.");
-    let summary = format!("Error message refers to {hidden} values");
+    let summary = format!("{HIDDEN_MESSAGE} {hidden} values");
     let fault = if kind == Kind::Validation {
         Diagnostic::error(summary, detail.clone())
     } else {

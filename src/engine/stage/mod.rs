@@ -4,9 +4,12 @@
 pub mod adopt;
 pub mod cell;
 pub mod change;
+pub mod checked;
+mod checks_json;
 mod choose;
 pub mod commands;
 pub mod conditions;
+pub mod config_json;
 mod create_first;
 mod cycle;
 pub mod diff;
@@ -34,6 +37,7 @@ pub mod prior_values;
 mod providers;
 pub(super) mod provision;
 pub mod refactor_checks;
+pub mod relevant;
 #[cfg(test)]
 pub(super) mod samples;
 pub mod scope;

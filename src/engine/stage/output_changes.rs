@@ -4,6 +4,7 @@ use super::change::OutputChange;
 use super::nodes::Node;
 use super::objects;
 use super::plan::PlanWalk;
+use super::prior_values::deprecated;
 use crate::engine::words::{Action, StageMode};
 use cty::Value;
 use std::collections::BTreeSet;
@@ -50,10 +51,12 @@ pub(super) fn outputs(plan: &PlanWalk) -> Vec<OutputChange> {
                 .clone()
                 .filter(|v| refreshed && v.is_wholly_known() && given(v))
         });
+        let null = worked_out.as_ref().is_some_and(|v| !given(v)) && !destroying;
         let after = worked_out.filter(|v| !destroying && given(v));
         let sensitive = output.is_some_and(|o| o.sensitive) || stored.is_some_and(|o| o.sensitive);
         let kept = output.is_some_and(|o| !o.ephemeral);
-        let marked = stored.is_some_and(|o| o.sensitive) == output.is_some_and(|o| o.sensitive);
+        let marked = stored.is_some_and(|o| o.sensitive) == output.is_some_and(|o| o.sensitive)
+            && stored.and_then(deprecated) == output.and_then(|o| o.deprecated.clone());
         let change = (before.as_ref(), after.as_ref());
         let Some(action) = action_of(change, kept && !destroying, marked) else {
             continue;
@@ -64,6 +67,7 @@ pub(super) fn outputs(plan: &PlanWalk) -> Vec<OutputChange> {
             action,
             before,
             after,
+            null,
             sensitive,
             needs,
         });
@@ -72,7 +76,7 @@ pub(super) fn outputs(plan: &PlanWalk) -> Vec<OutputChange> {
 }
 
 /// What becomes of an output; `None` where it neither was nor will be. `stays`: it is declared, and
-/// kept with the state. `as_before`: it is as sensitive as it was.
+/// kept with the state. `as_before`: it is as sensitive, and as deprecated, as it was.
 fn action_of(
     (before, after): (Option<&Value>, Option<&Value>),
     stays: bool,

@@ -3,12 +3,15 @@
 //! goes to a file of mode 0600 alone.
 
 use super::change::{Change, Drift, Importing, Stage};
+use super::checks_json::check;
+use super::config_json::Configuration;
 use super::scope::timestamp;
-use super::{masks, prior_values};
+use super::{checks_json, masks, prior_values};
 use crate::engine::store::model::State;
 use crate::engine::words::{Action, StageMode, TERRAFORM_VERSION};
 use cty::{Path, PathStep, Value};
 use lang::addr::{AbsInstance, InstanceKey, Mode};
+use lang::config::Module;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -22,37 +25,32 @@ pub fn state_json(state: &State) -> Json {
     if state.objects.is_empty() && state.outputs.is_empty() {
         return json!({ "format_version": STATE_FORMAT_VERSION });
     }
-    json!({
+    let mut out = json!({
         "format_version": STATE_FORMAT_VERSION,
         "terraform_version": TERRAFORM_VERSION,
         "values": prior_values::values(state),
-    })
+    });
+    let checks = checks_json::of_state(state.check_results.as_deref().unwrap_or_default());
+    if !checks.is_empty() {
+        out["checks"] = checks.into();
+    }
+    out
 }
 
-/// The plan representation; `state` is the one that the stage was made from.
-pub fn plan_json(stage: &Stage, state: &State) -> Json {
+/// The plan representation; `state` is the one that the stage was made from, `configuration` what
+/// it is for.
+pub fn plan_json(stage: &Stage, state: &State, configuration: &Configuration<'_>) -> Json {
     let mut out = Map::new();
     out.insert("format_version".into(), FORMAT_VERSION.into());
     out.insert("terraform_version".into(), TERRAFORM_VERSION.into());
-    // An ephemeral value is nobody's to keep, and the representation is kept.
-    let kept = || {
-        stage
-            .variables
-            .iter()
-            .filter(|(_, value)| !value.contains_mark(&cty::Mark::Ephemeral))
-    };
-    if kept().next().is_some() {
-        let all = kept()
-            .map(|(name, value)| {
-                (
-                    name.to_string(),
-                    json!({ "value": masks::known_json(value) }),
-                )
-            })
-            .collect();
-        out.insert("variables".into(), Json::Object(all));
+    let variables = variables(stage, configuration.root);
+    if !variables.is_empty() {
+        out.insert("variables".into(), variables.into());
     }
-    out.insert("planned_values".into(), planned_values(stage));
+    out.insert(
+        "planned_values".into(),
+        planned_values(stage, configuration),
+    );
     // A destroy begins with what there is. Left-over objects are no part of it; what is moved alone
     // stands among the changes where there are any.
     let whose = |d: &&&Drift| {
@@ -69,9 +67,15 @@ pub fn plan_json(stage: &Stage, state: &State) -> Json {
         .into_iter()
         .map(resource_change)
         .collect();
-    out.insert("resource_changes".into(), changes.into());
-    out.insert("output_changes".into(), output_changes(stage));
-    let prior = prior_values::after_edits(state, &stage.edits);
+    if !changes.is_empty() {
+        out.insert("resource_changes".into(), changes.into());
+    }
+    if !stage.outputs.is_empty() {
+        out.insert("output_changes".into(), output_changes(stage));
+    }
+    let mut prior = prior_values::after_edits(state, &stage.edits);
+    prior_values::refresh_outputs(&mut prior, stage, configuration.root);
+    prior_values::refresh_objects(&mut prior, state, stage, configuration);
     if !prior.objects.is_empty() || !prior.outputs.is_empty() {
         out.insert(
             "prior_state".into(),
@@ -82,25 +86,37 @@ pub fn plan_json(stage: &Stage, state: &State) -> Json {
             }),
         );
     }
-    if !stage.statuses.0.is_empty() {
-        out.insert(
-            "checks".into(),
-            stage
-                .statuses
-                .0
-                .iter()
-                .map(|(address, status)| check(address, status.word()))
-                .collect(),
-        );
+    out.insert("configuration".into(), configuration.json());
+    if !stage.relevant.is_empty() {
+        out.insert("relevant_attributes".into(), json!(stage.relevant));
+    }
+    let checks = stage.statuses.0.iter();
+    let checks: Vec<Json> = checks
+        .map(|(address, status)| check(address, status.word(), stage.checked.json(address)))
+        .collect();
+    if !checks.is_empty() {
+        out.insert("checks".into(), checks.into());
     }
     out.insert("timestamp".into(), timestamp(stage.at).into());
-    out.insert("applyable".into(), applyable(stage).into());
-    out.insert(
-        "complete".into(),
-        (stage.request.target.is_empty() && stage.request.exclude.is_empty()).into(),
-    );
     out.insert("errored".into(), false.into());
     Json::Object(out)
+}
+
+/// Root variables: what was given, and the defaults of what was not. An ephemeral value is nobody's
+/// to keep, and the representation is kept.
+fn variables(stage: &Stage, root: &Module) -> Map<String, Json> {
+    let given = stage.variables.iter();
+    let given = given.filter(|(_, value)| !value.contains_mark(&cty::Mark::Ephemeral));
+    let mut all: BTreeMap<&str, &Value> = given.map(|(name, v)| (name.as_ref(), v)).collect();
+    for (name, declared) in &root.variables {
+        if let Some(value) = &declared.default {
+            all.entry(name).or_insert(value);
+        }
+    }
+    let told = |value| json!({ "value": masks::known_json(value) });
+    let all = all.into_iter();
+    all.map(|(name, value)| (name.to_owned(), told(value)))
+        .collect()
 }
 
 fn sorted<T, K: Ord>(all: &[T], key: impl Fn(&T) -> K) -> Vec<&T> {
@@ -109,20 +125,13 @@ fn sorted<T, K: Ord>(all: &[T], key: impl Fn(&T) -> K) -> Vec<&T> {
     all
 }
 
-/// Whether deploying would do anything.
-fn applyable(stage: &Stage) -> bool {
-    stage
-        .changes
-        .iter()
-        .any(|c| c.action != Action::NoOp || c.importing.is_some() || c.previous.is_some())
-        || stage.outputs.iter().any(|o| o.action != Action::NoOp)
-        || stage.request.mode == StageMode::RefreshOnly && !stage.edits.is_empty()
-}
-
-/// What names a resource instance in the representation.
-pub(super) fn named(address: &AbsInstance) -> Map<String, Json> {
+/// What names a resource instance that changes.
+fn named_changed(address: &AbsInstance, previous: Option<&AbsInstance>) -> Map<String, Json> {
     let mut out = Map::new();
     out.insert("address".into(), address.to_string().into());
+    if let Some(previous) = previous {
+        out.insert("previous_address".into(), previous.to_string().into());
+    }
     if !address.module.is_root() {
         out.insert("module_address".into(), address.module.to_string().into());
     }
@@ -137,6 +146,13 @@ pub(super) fn named(address: &AbsInstance) -> Map<String, Json> {
     out
 }
 
+/// What names an object that is, or will be.
+pub(super) fn named(address: &AbsInstance) -> Map<String, Json> {
+    let mut out = named_changed(address, None);
+    out.shift_remove("module_address");
+    out
+}
+
 fn mode(mode: Mode) -> &'static str {
     match mode {
         Mode::Managed => "managed",
@@ -146,7 +162,7 @@ fn mode(mode: Mode) -> &'static str {
 }
 
 fn resource_change(change: &Change) -> Json {
-    let mut out = named(&change.address);
+    let mut out = named_changed(&change.address, change.previous.as_ref());
     out.insert(
         "provider_name".into(),
         change.provider.address.as_ref().into(),
@@ -154,15 +170,19 @@ fn resource_change(change: &Change) -> Json {
     if let Some(key) = &change.deposed {
         out.insert("deposed".into(), key.as_str().into());
     }
-    if let Some(previous) = &change.previous {
-        out.insert("previous_address".into(), previous.to_string().into());
-    }
     let mut what = sides(change.plan_words(), &change.before, &change.after);
     if !change.replace_paths.is_empty() {
         what.insert(
             "replace_paths".into(),
             change.replace_paths.iter().map(path).collect(),
         );
+    }
+    match &change.importing {
+        None => {}
+        Some(Importing::Id(id)) => drop(what.insert("importing".into(), json!({ "id": id }))),
+        Some(Importing::Identity { identity }) => {
+            drop(what.insert("importing".into(), json!({ "identity": identity })))
+        }
     }
     for (name, identity) in [
         ("before_identity", &change.identity_before),
@@ -173,13 +193,6 @@ fn resource_change(change: &Change) -> Json {
             what.insert(name.into(), masks::known_json(identity));
         }
     }
-    match &change.importing {
-        None => {}
-        Some(Importing::Id(id)) => drop(what.insert("importing".into(), json!({ "id": id }))),
-        Some(Importing::Identity { identity }) => {
-            drop(what.insert("importing".into(), json!({ "identity": identity })))
-        }
-    }
     out.insert("change".into(), what.into());
     if let Some(reason) = change.reason {
         out.insert("action_reason".into(), reason.word().into());
@@ -188,14 +201,11 @@ fn resource_change(change: &Change) -> Json {
 }
 
 fn drifted(drift: &Drift) -> Json {
-    let mut out = named(&drift.address);
+    let mut out = named_changed(&drift.address, drift.previous.as_ref());
     out.insert(
         "provider_name".into(),
         drift.provider.address.as_ref().into(),
     );
-    if let Some(previous) = &drift.previous {
-        out.insert("previous_address".into(), previous.to_string().into());
-    }
     out.insert(
         "change".into(),
         sides(drift.action.plan_words(), &drift.before, &drift.after).into(),
@@ -260,15 +270,22 @@ fn output_changes(stage: &Stage) -> Json {
 }
 
 /// What will be there: outputs, and the resources that stay or come.
-fn planned_values(stage: &Stage) -> Json {
+fn planned_values(stage: &Stage, configuration: &Configuration<'_>) -> Json {
     let mut out = Map::new();
     let mut outputs = Map::new();
     for change in &stage.outputs {
-        let Some(after) = &change.after else { continue };
         let mut one = json!({ "sensitive": change.sensitive });
-        if after.is_known() {
-            one["type"] = after.ty().to_json_value();
-            one["value"] = masks::known_json(after);
+        match &change.after {
+            Some(after) if after.is_wholly_known() => {
+                one["type"] = after.ty().to_json_value();
+                one["value"] = masks::known_json(after);
+            }
+            Some(_) => {}
+            None if change.null => {
+                one["type"] = cty::Type::Dynamic.to_json_value();
+                one["value"] = Json::Null;
+            }
+            None => continue,
         }
         outputs.insert(change.name.to_string(), one);
     }
@@ -276,19 +293,28 @@ fn planned_values(stage: &Stage) -> Json {
         out.insert("outputs".into(), outputs.into());
     }
     let mut modules: BTreeMap<_, Vec<Json>> = BTreeMap::new();
-    for change in sorted(&stage.changes, |c| c.address.clone()) {
-        if change.deposed.is_some() || matches!(change.action, Action::Destroy | Action::Forget) {
+    // In the order of addresses as texts.
+    for change in sorted(&stage.changes, |c| c.address.to_string()) {
+        if change.deposed.is_some() || change.action == Action::Destroy {
             continue;
         }
         let mut one = named(&change.address);
-        one.shift_remove("module_address");
         one.insert(
             "provider_name".into(),
             change.provider.address.as_ref().into(),
         );
         one.insert("schema_version".into(), change.schema_version.into());
-        one.insert("values".into(), masks::known_json(&change.after));
+        // What is forgotten is there, and nothing is known of it any more.
+        if !change.after.is_null() {
+            one.insert("values".into(), masks::known_json(&change.after));
+        }
         one.insert("sensitive_values".into(), masks::sensitive(&change.after));
+        let identity = change.identity_after.as_ref();
+        if let Some(identity) = identity.filter(|v| !v.is_null() && v.is_wholly_known()) {
+            one.insert("identity".into(), masks::known_json(identity));
+            let version = configuration.identity_version(change);
+            one.insert("identity_schema_version".into(), version.into());
+        }
         modules
             .entry(change.address.module.clone())
             .or_default()
@@ -296,37 +322,6 @@ fn planned_values(stage: &Stage) -> Json {
     }
     out.insert("root_module".into(), prior_values::module_tree(modules));
     out.into()
-}
-
-/// One checked object; `address` is the one of what the configuration declares.
-fn check(address: &str, status: &str) -> Json {
-    let mut rest = address;
-    while let Some(after) = rest.strip_prefix("module.") {
-        let Some((_, inner)) = after.split_once('.') else {
-            break;
-        };
-        rest = inner;
-    }
-    let module = address[..address.len() - rest.len()].trim_end_matches('.');
-    let mut out = json!({ "to_display": address });
-    if !module.is_empty() {
-        out["module"] = module.into();
-    }
-    match rest.split('.').collect::<Vec<_>>()[..] {
-        ["output", name] => (out["kind"], out["name"]) = ("output_value".into(), name.into()),
-        ["check", name] => (out["kind"], out["name"]) = ("check".into(), name.into()),
-        ["var", name] => (out["kind"], out["name"]) = ("var".into(), name.into()),
-        ["data", kind, name] => {
-            out["kind"] = "resource".into();
-            (out["mode"], out["type"], out["name"]) = ("data".into(), kind.into(), name.into());
-        }
-        [kind, name] => {
-            out["kind"] = "resource".into();
-            (out["mode"], out["type"], out["name"]) = ("managed".into(), kind.into(), name.into());
-        }
-        _ => out["kind"] = "resource".into(),
-    }
-    json!({ "address": out, "status": status })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use super::super::change::OutputChange;
 use super::super::conditions::Status;
 use super::super::managed::Reason;
-use super::super::samples::{bare, change, stage};
+use super::super::samples::{bare, change, represented, stage};
 use super::*;
 use crate::engine::store::model::{StateEdit, StateObject, StateOutput};
 use cty::{Mark, Number, Type};
@@ -41,7 +41,7 @@ fn parse(text: &str) -> Json {
 }
 
 fn only_change(change: Change) -> Json {
-    plan_json(&stage(vec![change]), &State::default())["resource_changes"][0].clone()
+    represented(&stage(vec![change]), &State::default())["resource_changes"][0].clone()
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn names_keys_paths_and_reasons_are_there() {
 
 #[test]
 fn changes_are_sorted_and_no_ops_are_listed() {
-    let got = plan_json(
+    let got = represented(
         &stage(vec![
             bare("module.m.thing_x.a", Action::NoOp, &[], &[]),
             bare("thing_x.b[10]", Action::NoOp, &[], &[]),
@@ -117,6 +117,7 @@ fn outputs_say_sensitive_on_both_sides() {
         action,
         before,
         after,
+        null: false,
         sensitive,
         needs: Default::default(),
     };
@@ -138,7 +139,7 @@ fn outputs_say_sensitive_on_both_sides() {
             false,
         ),
     ];
-    let got = plan_json(&made, &State::default());
+    let got = represented(&made, &State::default());
     let want = parse(
         r#"{"gone":{"actions":["delete"],"before":1,"after":null,"after_unknown":false,"before_sensitive":false,"after_sensitive":false},
         "new":{"actions":["create"],"before":null,"after":"s","after_unknown":false,"before_sensitive":true,"after_sensitive":true},
@@ -146,7 +147,6 @@ fn outputs_say_sensitive_on_both_sides() {
         "later":{"actions":["create"],"before":null,"after_unknown":true,"before_sensitive":false,"after_sensitive":false}}"#,
     );
     assert_eq!(got["output_changes"], want);
-    assert_eq!(got["applyable"], json!(true));
 }
 
 #[test]
@@ -162,13 +162,13 @@ fn checks_are_named_by_kind() {
         made.statuses.note(address, status);
     }
     let want = parse(
-        r#"[{"address":{"to_display":"check.c","kind":"check","name":"c"},"status":"error"},
+        r#"[{"address":{"kind":"check","name":"c","to_display":"check.c"},"status":"error"},
         {"address":{"to_display":"module.m.module.n.data.thing_x.a","module":"module.m.module.n","kind":"resource","mode":"data","type":"thing_x","name":"a"},"status":"unknown"},
         {"address":{"to_display":"module.m.output.o","module":"module.m","kind":"output_value","name":"o"},"status":"fail"},
         {"address":{"to_display":"thing_x.a","kind":"resource","mode":"managed","type":"thing_x","name":"a"},"status":"pass"},
         {"address":{"to_display":"var.v","kind":"var","name":"v"},"status":"pass"}]"#,
     );
-    assert_eq!(plan_json(&made, &State::default())["checks"], want);
+    assert_eq!(represented(&made, &State::default())["checks"], want);
 }
 
 fn stored(address: &str, deposed: &str, attributes: &str, sensitive: &str) -> StateObject {
@@ -221,13 +221,13 @@ fn the_prior_state_is_the_one_after_refreshing() {
             deposed: String::new(),
         },
     ];
-    let got = plan_json(&made, &state);
+    let got = represented(&made, &state);
     let want = parse(
         r#"{"outputs":{"o":{"sensitive":true,"value":[1],"type":["list","number"]}},
         "root_module":{"resources":[
             {"address":"thing_x.new","mode":"managed","type":"thing_x","name":"new","provider_name":"example.com/acme/thing","schema_version":2,
              "sensitive_values":{"s":[false,true]},"values":{"s":["a","b"]},"depends_on":["thing_x.n"]},
-            {"address":"thing_x.new","mode":"managed","type":"thing_x","name":"new","provider_name":"example.com/acme/thing","schema_version":2,
+            {"address":"thing_x.new","mode":"managed","type":"thing_x","name":"new","provider_name":"example.com/acme/thing","schema_version":0,
              "sensitive_values":{"s":[]},"values":{"s":[]},"depends_on":["thing_x.n"],"tainted":true,"deposed_key":"0badcafe"}],
           "child_modules":[{"address":"module.m[0]","child_modules":[{"resources":[
             {"address":"module.m[0].module.n.thing_x.a","mode":"managed","type":"thing_x","name":"a","provider_name":"example.com/acme/thing",
@@ -251,7 +251,7 @@ fn planned_values_have_what_stays_and_comes() {
         change("thing_x.goes", Action::Destroy, known, null),
     ]);
     made.variables = [("v".into(), Value::int(3))].into();
-    let got = plan_json(&made, &State::default());
+    let got = represented(&made, &State::default());
     let root = &got["planned_values"]["root_module"];
     assert_eq!(root["resources"].as_array().unwrap().len(), 1);
     assert_eq!(root["resources"][0]["sensitive_values"], json!({"a": true}));
@@ -262,8 +262,5 @@ fn planned_values_have_what_stays_and_comes() {
     assert_eq!(got["variables"], json!({"v": {"value": 3}}));
     assert_eq!(got["format_version"], json!("1.2"));
     assert_eq!(got["timestamp"], json!("2023-11-14T22:13:20Z"));
-    assert_eq!(
-        (&got["complete"], &got["errored"]),
-        (&json!(true), &json!(false))
-    );
+    assert_eq!(got["errored"], json!(false));
 }

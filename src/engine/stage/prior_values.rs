@@ -1,13 +1,16 @@
 //! The state as the plan representation's `values`: modules in a tree with their resources. Made
 //! from the store's records alone.
 
+use super::change::Stage;
+use super::config_json::Configuration;
 use super::plan_json::named;
-use crate::engine::store::model::{State, StateEdit, StateObject};
+use crate::engine::store::model::{State, StateEdit, StateObject, StateOutput};
 use crate::engine::store::sensitive::{Paths, Place};
-use crate::engine::words::ConfigKey;
-use lang::addr::{AbsInstance, ModuleInstance};
+use crate::engine::words::{Action, ConfigKey, StageMode};
+use lang::addr::{AbsInstance, Mode, ModuleInstance};
+use lang::config::{Module, Output};
 use serde_json::{Map, Value as Json, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The state as it is once these edits are made, as the store makes them.
 pub fn after_edits(state: &State, edits: &[StateEdit]) -> State {
@@ -59,6 +62,9 @@ pub fn after_edits(state: &State, edits: &[StateEdit]) -> State {
             StateEdit::Restore { .. } => {}
         }
     }
+    for object in objects.values_mut() {
+        object.dependencies.sort();
+    }
     State {
         serial: state.serial,
         lineage: state.lineage.clone(),
@@ -85,13 +91,100 @@ fn rekey(
     }
 }
 
+/// Puts into a state the outputs that are known already, as refreshing does.
+pub fn refresh_outputs(state: &mut State, stage: &Stage, root: &Module) {
+    let destroying = stage.request.mode == StageMode::Destroy;
+    for change in &stage.outputs {
+        let declared = root.outputs.get(&change.name).filter(|o| !o.ephemeral);
+        let Some(declared) = declared else { continue };
+        let value = if destroying {
+            change.before.as_ref()
+        } else {
+            change.after.as_ref()
+        };
+        match value.filter(|value| value.is_wholly_known()) {
+            Some(value) => {
+                let plain = value.clone().unmark_deep().0;
+                let Ok(text) = cty::json::encode(&plain, plain.ty()) else {
+                    continue;
+                };
+                state.outputs.retain(|o| *o.name != *change.name);
+                state.outputs.push(StateOutput {
+                    name: change.name.to_string(),
+                    value: text,
+                    ty: plain.ty().to_json(),
+                    sensitive: declared.sensitive,
+                    rest: output_rest(declared),
+                });
+            }
+            None if change.null => state.outputs.retain(|o| *o.name != *change.name),
+            None => {}
+        }
+    }
+    state.outputs.sort_by(|a, b| a.name.cmp(&b.name));
+}
+
+/// Puts objects into a state as refreshing leaves them: what is read by the deploy is not there, what
+/// a check has read and what is to be imported is, and a destroy begins with all data that there
+/// was. What depended on nothing depends on what is written now.
+pub fn refresh_objects(
+    prior: &mut State,
+    state: &State,
+    stage: &Stage,
+    configuration: &Configuration<'_>,
+) {
+    let mut dependencies: HashMap<String, &BTreeSet<String>> = HashMap::new();
+    for change in stage.changes.iter().filter(|c| c.deposed.is_none()) {
+        let address = change.address.to_string();
+        if change.action == Action::Read || change.importing.is_some() {
+            prior.objects.retain(|o| o.address != address);
+            prior.objects.extend(configuration.found(change));
+        } else if !stage.request.no_refresh {
+            dependencies.insert(address, &change.dependencies);
+        }
+    }
+    let free = |o: &&mut StateObject| o.deposed.is_empty() && o.dependencies.is_empty();
+    for object in prior.objects.iter_mut().filter(free) {
+        let now = dependencies.get(&object.address).copied();
+        object.dependencies = now.into_iter().flatten().cloned().collect();
+        object.dependencies.sort();
+    }
+    if stage.request.mode == StageMode::Destroy {
+        let there: BTreeSet<String> = prior.objects.iter().map(|o| o.address.clone()).collect();
+        let data = |o: &&StateObject| {
+            let address = o.address.parse::<AbsInstance>();
+            address.is_ok_and(|a| a.resource.mode == Mode::Data)
+        };
+        let gone = state.objects.iter().filter(data);
+        let gone = gone.filter(|o| !there.contains(&o.address));
+        prior.objects.extend(gone.cloned());
+    }
+}
+
+/// What a state says of an output beside its value, as JSON text; empty where that is nothing.
+pub fn output_rest(declared: &Output) -> String {
+    let deprecated = declared.deprecated.as_ref();
+    deprecated.map_or_else(String::new, |why| json!({ "deprecated": why }).to_string())
+}
+
+/// Why an output is not to be used any more, as a state has it.
+pub fn deprecated(output: &StateOutput) -> Option<String> {
+    Some(parsed(&output.rest).get("deprecated")?.as_str()?.to_owned())
+}
+
 /// The `values` object of a state.
 pub fn values(state: &State) -> Json {
     let mut out = Map::new();
     let mut outputs = Map::new();
     for output in &state.outputs {
-        let one = json!({ "sensitive": output.sensitive, "value": parsed(&output.value), "type": parsed(&output.ty) });
-        outputs.insert(output.name.clone(), one);
+        let mut one = Map::new();
+        one.insert("sensitive".into(), output.sensitive.into());
+        if let Some(why) = deprecated(output) {
+            one.insert("deprecated".into(), why.into());
+        }
+        one.insert("value".into(), parsed(&output.value));
+        one.insert("type".into(), parsed(&output.ty));
+        outputs.insert(output.name.clone(), one.into());
     }
     if !outputs.is_empty() {
         out.insert("outputs".into(), outputs.into());
@@ -115,12 +208,16 @@ pub fn values(state: &State) -> Json {
 
 fn resource(address: &AbsInstance, object: &StateObject) -> Json {
     let mut out = named(address);
-    out.shift_remove("module_address");
     let provider = ConfigKey::parse(&object.provider)
         .map_or_else(|| object.provider.clone(), |key| key.address.to_string());
     let (values, sensitive) = value_and_mask(&Paths::of(object).from(&parsed(&object.attributes)));
     out.insert("provider_name".into(), provider.into());
-    out.insert("schema_version".into(), object.schema_version.into());
+    // Of left-over objects it is not told.
+    let version = match object.deposed.is_empty() {
+        true => object.schema_version,
+        false => 0,
+    };
+    out.insert("schema_version".into(), version.into());
     out.insert("values".into(), values);
     out.insert("sensitive_values".into(), sensitive);
     if !object.dependencies.is_empty() {
@@ -131,6 +228,13 @@ fn resource(address: &AbsInstance, object: &StateObject) -> Json {
     }
     if !object.deposed.is_empty() {
         out.insert("deposed_key".into(), object.deposed.as_str().into());
+    }
+    if let Some(identity) = &object.identity {
+        out.insert("identity".into(), parsed(identity));
+        out.insert(
+            "identity_schema_version".into(),
+            object.identity_version.into(),
+        );
     }
     out.into()
 }
@@ -193,7 +297,7 @@ pub fn module_tree(mut modules: BTreeMap<ModuleInstance, Vec<Json>>) -> Json {
             one.insert("address".into(), module.to_string().into());
         }
         if let Some(mut inner) = children.remove(&module) {
-            inner.reverse();
+            inner.sort_by(|a, b| a["address"].as_str().cmp(&b["address"].as_str()));
             one.insert("child_modules".into(), inner.into());
         }
         match module.parent() {

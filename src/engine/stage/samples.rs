@@ -2,9 +2,14 @@
 
 use super::change::{Change, Digests, Stage};
 use super::conditions::Statuses;
+use super::config_json::Configuration;
+use super::plan_json::plan_json;
+use crate::engine::store::model::State;
 use crate::engine::words::{Action, ConfigKey, StageRequest};
 use cty::{Type, Value};
-use std::collections::BTreeMap;
+use lang::config::Module;
+use lang::source::SourceMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// A change of `address` between two objects.
@@ -70,6 +75,20 @@ pub fn stage(changes: Vec<Change>) -> Stage {
         drift: Vec::new(),
         edits: Vec::new(),
         statuses: Statuses::default(),
+        checked: Default::default(),
+        relevant: Vec::new(),
         variables: BTreeMap::new(),
     }
+}
+
+/// The plan representation of a stage for a configuration that declares nothing.
+pub fn represented(stage: &Stage, state: &State) -> serde_json::Value {
+    let nothing = Module::default();
+    let configuration = Configuration {
+        declared: &nothing,
+        root: &nothing,
+        sources: &SourceMap::new(),
+        schemas: &HashMap::new(),
+    };
+    plan_json(stage, state, &configuration)
 }

@@ -3,6 +3,7 @@
 
 use super::cell::{Cell, Gathered};
 use super::change::{Change, Digests, OutputChange, Stage};
+use super::checked::Checked;
 use super::conditions::Statuses;
 use super::create_first::create_first;
 use super::cycle::cycle;
@@ -18,7 +19,7 @@ use super::stored::keep_as_stored;
 use super::targets::{Targets, nowhere, read_targets};
 use super::values::Values;
 use super::walk::{Providers, Walk};
-use super::{import, moves, needs, refactor_checks, steps, validate};
+use super::{import, moves, needs, refactor_checks, relevant, steps, validate};
 use crate::engine::graph::{Graph, Starts, Step, Urgency};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::store::model::State;
@@ -49,6 +50,8 @@ pub struct Basis {
     /// Where its providers were found.
     pub meant: Meant,
     pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
+    /// Values for root variables as they were given.
+    pub written: BTreeMap<Arc<str>, Value>,
     pub digests: Digests,
     pub providers: Arc<dyn Providers>,
     pub cancel: CancellationToken,
@@ -289,18 +292,21 @@ fn put_together(
         .filter(|_| basis.request.mode == StageMode::Normal);
     let left = narrow.map(|n| n.besides(&changes, prior)).transpose()?;
     can_be_deployed(&basis, walk, &changes, &outputs)?;
-    let mut statuses = found.statuses;
+    let (mut statuses, mut checked) = (found.statuses, found.checked);
     if basis.request.mode == StageMode::Destroy {
         // What is to go need not fulfil anything, so nothing was looked at to the end.
         statuses = Statuses::default();
         statuses.complete(&basis.root, |_| false);
+        checked = Checked::default();
     } else {
         statuses.complete(&basis.root, |node| {
             walk.nodes
                 .step(node)
                 .is_some_and(|step| wishes.works_out(step))
         });
+        checked.complete(plan);
     }
+    let relevant = relevant::of_plan(plan, &changes, &outputs);
     Ok(Stage {
         id: basis.id,
         variables: variables(&basis),
@@ -316,6 +322,8 @@ fn put_together(
         drift: found.drift,
         edits: prior.moves.iter().cloned().chain(found.edits).collect(),
         statuses,
+        checked,
+        relevant,
     })
 }
 
@@ -338,7 +346,7 @@ fn can_be_deployed(
 fn variables(basis: &Basis) -> BTreeMap<Arc<str>, Value> {
     let declared = basis.root.variables.iter();
     let all = declared.filter_map(|(name, declared)| {
-        let given = basis.given.get(name).map(|(value, _)| value.clone());
+        let given = basis.written.get(name).cloned();
         let value = given.or_else(|| declared.default.clone())?;
         let value = if declared.ephemeral {
             value.mark(Mark::Ephemeral)

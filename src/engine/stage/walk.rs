@@ -7,7 +7,8 @@ mod said;
 mod variables;
 
 use super::cell::{Cell, Cells};
-use super::conditions::{self, Kind};
+use super::checked::At;
+use super::conditions::{self, Kind, Status};
 use super::ephemeral::Leases;
 use super::expand::{self, Meta};
 use super::nodes::{Node, Nodes};
@@ -117,10 +118,12 @@ impl Walk {
     ) -> bool {
         let failed = said.has_errors();
         if failed {
-            cell.statuses.note(
-                &self.object(&address.module.path(), &format!("check.{check}")),
-                conditions::Status::Fail,
-            );
+            let at = At::module(&address.module);
+            let why = said.0.iter().find(|d| d.is_error());
+            let why = why.map(|d| format!("{}: {}", d.summary, d.detail));
+            let check = format!("check.{check}");
+            cell.statuses.note(&at.object(&check), Status::Fail);
+            cell.checked.note(&at, &check, Status::Fail, why);
             cell.unread.push(address.abs());
         }
         said.0
@@ -243,15 +246,6 @@ impl Walk {
         good
     }
 
-    /// The address of a checked object, for statuses.
-    pub fn object(&self, path: &ModulePath, rest: &str) -> String {
-        if path.is_root() {
-            rest.to_owned()
-        } else {
-            format!("{path}.{rest}")
-        }
-    }
-
     fn output(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
         let Some(module) = self.module(path) else {
             return true;
@@ -259,7 +253,7 @@ impl Walk {
         let Some(output) = module.outputs.get(name) else {
             return true;
         };
-        let address = self.object(path, &format!("output.{name}"));
+        let address = format!("output.{name}");
         let mut good = true;
         for instance in self.around.values.instances(path).iter() {
             let scope = ModuleScope::new(&self.around, module, instance);
@@ -275,7 +269,7 @@ impl Walk {
                     let (status, diags) =
                         conditions::check(&scope, condition, Kind::OutputPrecondition);
                     if self.around.phase != Phase::Validate {
-                        cell.statuses.note(&address, status);
+                        cell.note(&At::of(&scope), &address, status, &diags);
                     }
                     fine &= cell.report(diags);
                 }
@@ -324,7 +318,7 @@ impl Walk {
         if self.destroying {
             return true;
         }
-        let address = self.object(path, &format!("check.{name}"));
+        let address = format!("check.{name}");
         let mut good = true;
         for instance in self.around.values.instances(path).iter() {
             // Where its data source cannot be read there is nothing to look at.
@@ -348,7 +342,7 @@ impl Walk {
                     continue;
                 }
                 let (status, diags) = conditions::check(&scope, assertion, Kind::Assertion);
-                cell.statuses.note(&address, status);
+                cell.note(&At::of(&scope), &address, status, &diags);
                 good &= cell.report(diags);
             }
         }

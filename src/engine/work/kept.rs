@@ -4,6 +4,7 @@ use super::staging::some;
 use super::verb::{Staged, Work};
 use crate::engine::error::EngineError;
 use crate::engine::mutex::lock;
+use crate::engine::stage::config_json::Configuration;
 use crate::engine::stage::sights::{self};
 use crate::engine::stage::{keep, plan_json, select, show};
 use crate::engine::store::model::StageRecord;
@@ -147,7 +148,13 @@ impl Work {
     pub async fn plan_json(&self, id: StageId) -> Result<serde_json::Value, EngineError> {
         let staged = self.whole(id, false).await?;
         let state = self.memory.state().read().await?;
-        Ok(plan_json::plan_json(&staged.stage, &state))
+        let configuration = Configuration {
+            declared: &staged.loaded.root,
+            root: &staged.root,
+            sources: &staged.loaded.sources,
+            schemas: &staged.schemas,
+        };
+        Ok(plan_json::plan_json(&staged.stage, &state, &configuration))
     }
 
     /// A stage as the text of a file of its own.

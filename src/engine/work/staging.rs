@@ -185,6 +185,7 @@ impl Work {
             state: State::default(),
             meant: Meant::default(),
             given: loaded.given.clone(),
+            written: loaded.written.clone(),
             digests: Digests {
                 config: loaded.config_digest.clone(),
                 variables: loaded.variables_digest.clone(),

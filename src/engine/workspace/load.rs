@@ -20,6 +20,8 @@ pub struct Loaded {
     pub sources: SourceMap,
     /// Values for root variables with the place where they were given.
     pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
+    /// The same as they were given, of whatever type.
+    pub written: BTreeMap<Arc<str>, Value>,
     pub config_digest: String,
     pub variables_digest: String,
     /// The configuration's files: name and text.
@@ -38,6 +40,7 @@ impl Loaded {
             dir: self.dir.clone(),
             sources: self.sources.clone(),
             given: HashMap::new(),
+            written: BTreeMap::new(),
             config_digest: String::new(),
             variables_digest: String::new(),
             snapshot: self.snapshot.clone(),
@@ -97,6 +100,11 @@ pub fn load(
             )
         })
         .collect();
+    let written = loaded.values.values.iter();
+    let written = written.filter(|(_, v)| v.origin != config::Origin::Default);
+    let written = written
+        .map(|(name, v)| (name.clone(), v.given.clone()))
+        .collect();
     let snapshot = snapshot(&sources);
     let loaded = Loaded {
         config_digest: digest(snapshot.iter().map(|(n, t)| format!("{n}\0{t}"))),
@@ -107,6 +115,7 @@ pub fn load(
         dir: dir.to_path_buf(),
         sources,
         given,
+        written,
         snapshot,
     };
     Ok((loaded, diags))

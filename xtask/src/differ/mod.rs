@@ -7,6 +7,7 @@ mod applied;
 mod compare;
 mod copy;
 mod program;
+mod whole;
 
 use color_eyre::eyre::{Result, WrapErr as _, bail};
 use compare::Verdict;
@@ -32,6 +33,9 @@ pub struct Options {
     /// Compares plans too, where both accept the configuration
     #[arg(long)]
     plan: bool,
+    /// Compares plan representations whole, member by member, the configuration in them included
+    #[arg(long, requires = "plan")]
+    whole: bool,
     /// Applies, plans again and destroys too, where the plans are equal: one program after the
     /// other, in the world that the providers' environment names, one configuration at a time
     #[arg(long, requires = "plan")]
@@ -231,11 +235,15 @@ fn held(case: &Case, programs: &Programs, options: &Options) -> Result<(Verdict,
             return Ok((verdict, said));
         }
     }
-    let (mut verdict, mut said) = compare::plans((&theirs, &ours));
+    let compared = match options.whole {
+        true => whole::documents,
+        false => compare::plans,
+    };
+    let (mut verdict, mut said) = compared((&theirs, &ours));
     let mut theirs = theirs;
     if verdict == Verdict::OtherPlan {
         let again = programs.tofu_plans(&there, within)?;
-        (verdict, said) = compare::without_restless(said, &compare::plans((&theirs, &again)).1);
+        (verdict, said) = compare::without_restless(said, &compared((&theirs, &again)).1);
         theirs = again;
     }
     match theirs {

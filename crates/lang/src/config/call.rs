@@ -53,6 +53,7 @@ pub(super) fn call(block: &Block, diags: &mut Diagnostics) -> CallBlock {
     let mut call = ModuleCall {
         name: label.text.clone(),
         source: String::new(),
+        version: String::new(),
         source_span: content
             .attribute("source")
             .map_or(block.def_span, |a| a.expr.span),

@@ -76,7 +76,7 @@ enum Wanted {
     Wrong,
 }
 
-fn version(block: &CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics) -> Wanted {
+fn version(block: &mut CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics) -> Wanted {
     let Some(attribute) = &block.version else {
         return Wanted::Any;
     };
@@ -90,7 +90,10 @@ fn version(block: &CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics) ->
     if value.is_null() {
         return Wanted::Any;
     }
-    if let Some(versions) = value.as_str().and_then(|text| text.parse().ok()) {
+    if let Some(text) = value.as_str()
+        && let Ok(versions) = text.parse()
+    {
+        block.call.version = text.to_owned();
         return Wanted::These(versions);
     }
     if value.is_known() {

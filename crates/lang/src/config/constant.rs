@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use cty::{Type, Value};
 
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::eval::{self, Bindings};
-use crate::syntax::{Attribute, Expr};
+use crate::eval::{self, Bindings, Scope};
+use crate::source::SourceMap;
+use crate::syntax::{Attribute, Expr, ExprKind, Traversal};
 
 /// The value of an argument, or `None` with errors.
 pub(crate) fn value(attribute: &Attribute, diags: &mut Diagnostics) -> Option<Value> {
@@ -41,6 +42,57 @@ pub(crate) fn of_expr(expr: &Expr, diags: &mut Diagnostics) -> Option<Value> {
     let failed = found.has_errors();
     diags.append(found);
     (!failed).then_some(value)
+}
+
+/// The value of an expression that is a constant: one without references and calls. In JSON every
+/// expression is one as it is written, what would be a template elsewhere included.
+pub fn constant_value(expr: &Expr, sources: &SourceMap) -> Option<Value> {
+    match sources.get(expr.span.file) {
+        Some(file) if file.name.ends_with(".json") => {
+            let start = expr.span.start as usize;
+            // Of a string that is one template as a whole, the template has the place.
+            let start = match expr.kind {
+                ExprKind::TemplateWrap(_) => start.checked_sub(1)?,
+                _ => start,
+            };
+            let mut values = serde_json::Deserializer::from_str(file.text.get(start..)?)
+                .into_iter::<serde_json::Value>();
+            let json = values.next()?.ok()?;
+            cty::json::decode_value(&json, &cty::json::implied_type(&json)).ok()
+        }
+        _ => {
+            let (value, diags) = match loops(expr) {
+                true => return of_expr(expr, &mut Diagnostics::new()),
+                // What is wrong in an arm that is not taken is no matter.
+                false => eval::evaluate(expr, &Nothing),
+            };
+            (!diags.has_errors() && value.is_wholly_known()).then_some(value)
+        }
+    }
+}
+
+/// Whether anything in an expression is done in rounds.
+fn loops(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.walk(&mut |inner| {
+        found |= matches!(inner.kind, ExprKind::For(_) | ExprKind::Splat(_));
+    });
+    found
+}
+
+/// A scope without names and functions.
+struct Nothing;
+
+impl Scope for Nothing {
+    fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics> {
+        let fault = Diagnostic::error("Variables not allowed", "Variables may not be used here.");
+        Err(fault.at(traversal.root_span).into())
+    }
+
+    fn cut(&self) -> Option<Diagnostic> {
+        let detail = "Functions may not be called here.";
+        Some(Diagnostic::error("Function calls not allowed", detail))
+    }
 }
 
 /// The value of an argument as a type; `None` with errors. Null is an error too.

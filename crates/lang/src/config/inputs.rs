@@ -95,6 +95,8 @@ pub enum Origin {
 pub struct InputValue {
     /// Converted to the variable's type; unknown of that type where conversion failed.
     pub value: Value,
+    /// As it was given.
+    pub given: Value,
     /// Where it came from.
     pub origin: Origin,
     /// Its place, for values of files.
@@ -199,11 +201,11 @@ pub(crate) fn collect(
                     );
                 }
                 let value = settle(variable, &one, &mut out.value_errors);
-                out.values.insert(name.clone(), InputValue { value, origin: one.origin, span: one.span });
+                out.values.insert(name.clone(), InputValue { value, given: one.value, origin: one.origin, span: one.span });
             }
             None => match &variable.default {
                 Some(value) => {
-                    let value = InputValue { value: value.clone(), origin: Origin::Default, span: variable.default_span };
+                    let value = InputValue { value: value.clone(), given: value.clone(), origin: Origin::Default, span: variable.default_span };
                     out.values.insert(name.clone(), value);
                 }
                 None if inputs.partial => {}

@@ -41,6 +41,7 @@ mod version;
 mod ways;
 
 pub use backend::{Backend, backend_of};
+pub use constant::constant_value;
 pub use encryption::{Encryption, VARIABLE as ENCRYPTION_VARIABLE};
 pub use files::{is_config_dir, is_ignored};
 pub use inputs::{Flag, InputValue, Inputs, Origin, RootValues, read_tfvars};

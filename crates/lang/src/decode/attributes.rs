@@ -44,7 +44,7 @@ impl Decoder<'_> {
             .element_type()
             .cloned()
             .unwrap_or(cty::Type::Dynamic);
-        let block_schema = shape::of_object(&element);
+        let block_schema = shape::object_schema(&element);
         let mut values = Vec::new();
         let mut unknown = false;
         let mut place: Option<Span> = None;

@@ -14,6 +14,7 @@ mod traversal;
 pub use ephemeral::refuse_ephemeral;
 pub use place::place_of;
 pub use references::{function_calls, live_references, lookups, references};
+pub use shape::{object_schema, written_as_blocks};
 pub use traversal::traversal_fault;
 
 use std::collections::BTreeMap;
@@ -62,7 +63,7 @@ fn body_value(
     diags: &mut Diagnostics,
 ) -> Value {
     let as_blocks = if lenient {
-        shape::written_as_blocks(body, schema)
+        shape::not_arguments(body, schema)
     } else {
         Default::default()
     };

@@ -114,7 +114,7 @@ fn each_expression(
     visit: Visit<'_>,
 ) {
     let as_blocks = if lenient {
-        shape::written_as_blocks(body, schema)
+        shape::not_arguments(body, schema)
     } else {
         Default::default()
     };
@@ -142,7 +142,7 @@ fn each_expression(
                     .get(&*name)
                     .and_then(|a| a.ty.element_type());
                 let Some(element) = element else { continue };
-                objects = shape::of_object(element);
+                objects = shape::object_schema(element);
                 (&objects, shape::may_be_blocks(&objects))
             }
         };

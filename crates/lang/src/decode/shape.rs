@@ -36,8 +36,16 @@ fn ambiguous(attribute: &Attribute) -> bool {
     matches!(&attribute.ty, Type::List(element) | Type::Set(element) if element.is_object())
 }
 
+/// The arguments which this body does not set as arguments and may hold as blocks by its schema.
+pub fn written_as_blocks<'s>(body: &Body, schema: &'s Block) -> BTreeSet<&'s str> {
+    match may_be_blocks(schema) {
+        true => not_arguments(body, schema),
+        false => BTreeSet::new(),
+    }
+}
+
 /// The arguments which this body does not set as arguments and may therefore hold as blocks.
-pub(super) fn written_as_blocks<'s>(body: &Body, schema: &'s Block) -> BTreeSet<&'s str> {
+pub(super) fn not_arguments<'s>(body: &Body, schema: &'s Block) -> BTreeSet<&'s str> {
     let names = schema
         .attributes
         .iter()
@@ -76,7 +84,7 @@ pub(super) fn body_schema(schema: &Block, as_blocks: &BTreeSet<&str>) -> BodySch
 }
 
 /// The schema of one block that stands for an object of this type: everything optional.
-pub(super) fn of_object(ty: &Type) -> Block {
+pub fn object_schema(ty: &Type) -> Block {
     let attributes = ty
         .as_object()
         .into_iter()

@@ -5,6 +5,7 @@ use crate::engine::graph::{Ended, Step};
 use crate::engine::mutex::lock;
 use crate::engine::stage::change::{Change, OutputChange};
 use crate::engine::stage::nodes::{Node, Nodes};
+use crate::engine::stage::prior_values::output_rest;
 use crate::engine::stage::steps::{self, Steps, Task};
 use crate::engine::store::model::{StateEdit, StateOutput};
 use crate::engine::words::*;
@@ -119,7 +120,7 @@ impl Deploying {
         let ty = value.ty().clone();
         match cty::json::encode(&value, &ty) {
             Ok(text) => Some(StateEdit::PutOutput(StateOutput {
-                rest: String::new(),
+                rest: output_rest(output),
                 name: name.to_string(),
                 value: text,
                 ty: ty.to_json(),

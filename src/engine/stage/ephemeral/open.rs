@@ -6,6 +6,7 @@ use crate::engine::calls::CallContext;
 use crate::engine::graph::Step;
 use crate::engine::provider::OpenResponse;
 use crate::engine::stage::cell::Cell;
+use crate::engine::stage::checked::At;
 use crate::engine::stage::choose::Chosen;
 use crate::engine::stage::conditions::{self, Kind, Status};
 use crate::engine::stage::expand::{self, Meta};
@@ -330,11 +331,11 @@ impl Walk {
         kind: Kind,
         cell: &mut Cell,
     ) -> Result<(), ()> {
-        let object = self.object(&declared.module.path, &declared.resource.name.to_string());
+        let object = declared.resource.name.to_string();
         let mut good = true;
         for condition in all {
             let (status, diags) = conditions::check(scope, condition, kind);
-            cell.statuses.note(&object, status);
+            cell.note(&At::of(scope), &object, status, &diags);
             good &= cell.report(diags) && !matches!(status, Status::Fail | Status::Error);
         }
         ok(good)

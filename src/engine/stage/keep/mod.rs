@@ -13,8 +13,10 @@ pub use read::{Asked, asked, restore};
 pub use write::record;
 
 use super::change::Importing;
+use super::checked::Checked;
 use super::conditions::Statuses;
 use super::managed::Reason;
+use super::relevant::Relevant;
 use super::sights::Sight;
 use crate::engine::store::model::StateEdit;
 use crate::engine::words::{Action, CommandView, StageRequest};
@@ -38,6 +40,10 @@ struct Detail {
     drift: Vec<KeptDrift>,
     edits: Vec<StateEdit>,
     statuses: Statuses,
+    #[serde(default)]
+    checked: Checked,
+    #[serde(default)]
+    relevant: Vec<Relevant>,
     variables: BTreeMap<String, Kept>,
     /// By what was looked at, as text.
     sights: BTreeMap<String, Sight>,
@@ -102,6 +108,8 @@ struct KeptOutput {
     action: Action,
     before: Option<Kept>,
     after: Option<Kept>,
+    #[serde(default)]
+    null: bool,
     sensitive: bool,
     needs: BTreeSet<String>,
 }

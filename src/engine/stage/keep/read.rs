@@ -88,6 +88,8 @@ fn read(
             .collect::<Result<_, _>>()?,
         edits: detail.edits,
         statuses: detail.statuses,
+        checked: detail.checked,
+        relevant: detail.relevant,
         variables: detail
             .variables
             .iter()
@@ -221,6 +223,7 @@ impl Finder<'_> {
             action: kept.action,
             before: kept.before.as_ref().map(|v| self.value(v)).transpose()?,
             after: kept.after.as_ref().map(|v| self.value(v)).transpose()?,
+            null: kept.null,
             sensitive: kept.sensitive,
             needs: kept.needs,
         })

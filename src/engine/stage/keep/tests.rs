@@ -1,6 +1,6 @@
 use super::super::change::{Drift, OutputChange, Stage};
-use super::super::samples::{change, stage};
-use super::super::{conditions::Status, plan_json, show};
+use super::super::samples::{change, represented, stage};
+use super::super::{conditions::Status, show};
 use super::*;
 use crate::engine::store::model::{StageRecord, StateObject, StateOutput};
 use crate::engine::words::{ConfigKey, StageSummary};
@@ -110,6 +110,7 @@ fn whole() -> Stage {
             action: Action::Update,
             before: Some(Value::int(1)),
             after: Some(object(1)),
+            null: false,
             sensitive: true,
             needs: ["x.y[0]".to_owned()].into(),
         },
@@ -118,6 +119,7 @@ fn whole() -> Stage {
             action: Action::Destroy,
             before: Some(Value::string("x")),
             after: None,
+            null: false,
             sensitive: false,
             needs: Default::default(),
         },
@@ -207,10 +209,7 @@ fn a_stage_comes_back_as_it_was() {
         assert_eq!(after.changes[0].after.ty(), before.changes[0].after.ty());
         assert_eq!(show::summary(&after), shown);
         let state = crate::engine::store::model::State::default();
-        assert_eq!(
-            plan_json::plan_json(&after, &state),
-            plan_json::plan_json(&before, &state)
-        );
+        assert_eq!(represented(&after, &state), represented(&before, &state));
     }
     assert_eq!(
         serde_json::from_str::<StageSummary>(&kept.summary).unwrap(),

@@ -3,7 +3,9 @@
 use super::error::KeepError;
 use super::{Kept, KeptChange, KeptDrift, KeptMark, KeptOutput, LAYOUT};
 use crate::engine::stage::change::{Change, Drift, OutputChange, Stage};
+use crate::engine::stage::checked::Checked;
 use crate::engine::stage::conditions::Statuses;
+use crate::engine::stage::relevant::Relevant;
 use crate::engine::stage::sights::Sight;
 use crate::engine::store::model::{StageRecord, StateEdit};
 use crate::engine::words::{StageRequest, StageSummary};
@@ -30,6 +32,8 @@ struct Written<'a> {
     drift: Vec<KeptDrift>,
     edits: &'a [StateEdit],
     statuses: &'a Statuses,
+    checked: &'a Checked,
+    relevant: &'a [Relevant],
     variables: BTreeMap<String, Kept>,
     sights: BTreeMap<String, &'a Sight>,
     /// Behind everything that has values.
@@ -143,6 +147,8 @@ fn detail(stage: &Stage) -> Result<String, KeepError> {
             .collect(),
         edits: &stage.edits,
         statuses: &stage.statuses,
+        checked: &stage.checked,
+        relevant: &stage.relevant,
         variables,
         types: Collected(&keeper),
     };
@@ -261,6 +267,7 @@ impl Keeper {
                 .as_ref()
                 .map(|v| self.value(v, &of))
                 .transpose()?,
+            null: change.null,
             sensitive: change.sensitive,
             needs: change.needs.clone(),
         })

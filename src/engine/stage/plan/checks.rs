@@ -5,6 +5,7 @@ use super::instance::Declared;
 use super::walk::PlanWalk;
 use crate::engine::calls::CallContext;
 use crate::engine::stage::cell::Cell;
+use crate::engine::stage::checked::At;
 use crate::engine::stage::conditions::{self, Kind, Status};
 use crate::engine::stage::scope::{ModuleScope, Phase};
 use crate::engine::stage::validate::ephemeral_faults;
@@ -109,9 +110,7 @@ impl PlanWalk {
         kind: Kind,
         cell: &mut Cell,
     ) -> Result<(), ()> {
-        let object = self
-            .walk
-            .object(&declared.module.path, &declared.resource.name.to_string());
+        let object = declared.resource.name.to_string();
         let mut good = true;
         // What is to go need not fulfil anything.
         for condition in all
@@ -120,7 +119,7 @@ impl PlanWalk {
         {
             let (status, diags) = conditions::check(scope, condition, kind);
             if self.walk.around.phase != Phase::Validate {
-                cell.statuses.note(&object, status);
+                cell.note(&At::of(scope), &object, status, &diags);
             }
             good &= cell.report(diags) && !matches!(status, Status::Fail | Status::Error);
         }

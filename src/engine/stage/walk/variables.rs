@@ -2,6 +2,7 @@
 
 use super::Walk;
 use crate::engine::stage::cell::Cell;
+use crate::engine::stage::checked::At;
 use crate::engine::stage::conditions::{self, Kind};
 use crate::engine::stage::scope::{ModuleScope, Phase};
 use crate::engine::stage::values::Worked;
@@ -130,12 +131,12 @@ impl Walk {
         if variable.validations.is_empty() {
             return true;
         }
-        let address = self.object(&module.path, &format!("var.{}", variable.name));
+        let address = format!("var.{}", variable.name);
         let mut scope = ModuleScope::new(&self.around, module, instance);
         scope.own_variable = Some((variable.name.clone(), value.clone()));
         for validation in &variable.validations {
             let (status, mut diags) = conditions::check(&scope, validation, Kind::Validation);
-            cell.statuses.note(&address, status);
+            cell.note(&At::of(&scope), &address, status, &diags);
             for d in &mut diags.0 {
                 if d.is_error() && d.summary == "Invalid value for variable" {
                     d.context = Some(validation.span);

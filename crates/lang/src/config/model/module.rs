@@ -93,6 +93,8 @@ pub struct ModuleCall {
     pub source: String,
     /// The place of the source.
     pub source_span: Span,
+    /// Which versions of it fit, as written; empty where nothing is said of that.
+    pub version: String,
     /// The module itself; `None` where it could not be loaded (a diagnostic says why).
     pub module: Option<Arc<Module>>,
     /// Values for its variables.

@@ -111,6 +111,7 @@ fn an_output_stays_where_it_rests_on_what_is_left() {
         action: Action::Create,
         before: None,
         after: None,
+        null: false,
         sensitive: false,
         needs: needs(all),
     };

@@ -1,0 +1,201 @@
+//! How each instance of a checked object stands, beside how the object stands as a whole.
+
+use super::conditions::{HIDDEN_MESSAGE, Status, declared};
+use super::nodes::Node;
+use super::plan::PlanWalk;
+use super::scope::ModuleScope;
+use lang::addr::{AbsResource, InstanceKey, ModuleInstance};
+use lang::diag::{Diagnostic, Diagnostics};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
+
+/// Where a condition was looked at.
+#[derive(Debug, Clone)]
+pub struct At {
+    pub module: ModuleInstance,
+    /// Of a resource's instance.
+    pub key: InstanceKey,
+}
+
+impl At {
+    /// In a module instance.
+    pub fn module(module: &ModuleInstance) -> Self {
+        Self {
+            module: module.clone(),
+            key: InstanceKey::None,
+        }
+    }
+
+    /// Where names mean what this scope says: in a module, or in an instance of a resource of it.
+    pub fn of(scope: &ModuleScope<'_>) -> Self {
+        let repeated = &scope.repetition;
+        let number = |v: &cty::Value| v.as_number().and_then(|n| n.to_u64());
+        let text = |v: &cty::Value| v.as_str().map(|text| InstanceKey::Str(text.into()));
+        let counted = repeated.count_index.as_ref().and_then(number);
+        let keyed = || repeated.each_key.as_ref().and_then(text);
+        Self {
+            module: scope.instance.clone(),
+            key: counted
+                .map(InstanceKey::Int)
+                .or_else(keyed)
+                .unwrap_or(InstanceKey::None),
+        }
+    }
+
+    /// The address of what this text names here.
+    fn address(&self, rest: &str) -> String {
+        match self.module.is_root() {
+            true => format!("{rest}{}", self.key),
+            false => format!("{}.{rest}{}", self.module, self.key),
+        }
+    }
+
+    /// The address of what the configuration declares under this text.
+    pub fn object(&self, rest: &str) -> String {
+        match self.module.is_root() {
+            true => rest.to_owned(),
+            false => format!("{}.{rest}", self.module.path()),
+        }
+    }
+}
+
+/// How one instance stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instance {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    module: String,
+    #[serde(default, skip_serializing_if = "Json::is_null")]
+    key: Json,
+    status: Status,
+    /// What was said of conditions that are not met.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<String>,
+}
+
+/// Instances by address, of checked objects by theirs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checked(BTreeMap<String, BTreeMap<String, Instance>>);
+
+impl Checked {
+    /// Notes one condition's status; the worst of an instance counts.
+    pub fn note(&mut self, at: &At, rest: &str, status: Status, problem: Option<String>) {
+        let instances = self.0.entry(at.object(rest)).or_default();
+        let one = instances
+            .entry(at.address(rest))
+            .or_insert_with(|| Instance {
+                module: at.module.to_string(),
+                key: match &at.key {
+                    InstanceKey::None => Json::Null,
+                    InstanceKey::Int(n) => (*n).into(),
+                    InstanceKey::Str(text) => text.as_ref().into(),
+                },
+                status,
+                problems: Vec::new(),
+            });
+        one.status = one.status.max(status);
+        one.problems.extend(problem);
+        one.problems.sort();
+    }
+
+    /// Notes an instance of which nothing was said.
+    fn there(&mut self, at: &At, rest: &str) {
+        let known = self.0.get(&at.object(rest));
+        if known.is_none_or(|known| !known.contains_key(&at.address(rest))) {
+            self.note(at, rest, Status::Unknown, None);
+        }
+    }
+
+    /// Adds the instances of what is declared with conditions and was worked out of which nothing
+    /// was said.
+    pub(super) fn complete(&mut self, plan: &PlanWalk) {
+        let walk = &plan.walk;
+        let worked_out = |node: &Node| {
+            let step = walk.nodes.step(node);
+            step.filter(|step| plan.wishes.works_out(*step))
+        };
+        for node in declared(&walk.around.root) {
+            let Some(step) = worked_out(&node) else {
+                continue;
+            };
+            let (path, rest) = match &node {
+                Node::Variable(path, name) => (path, format!("var.{name}")),
+                Node::Output(path, name) => (path, format!("output.{name}")),
+                Node::Check(path, name) => (path, format!("check.{name}")),
+                Node::Resource(resource) => (&resource.module, resource.resource.to_string()),
+                _ => continue,
+            };
+            let cell = walk.cells.of(step);
+            for module in walk.around.values.instances(path).iter() {
+                let mut at = At::module(module);
+                let Node::Resource(resource) = &node else {
+                    self.there(&at, &rest);
+                    continue;
+                };
+                let resource = AbsResource {
+                    module: module.clone(),
+                    resource: resource.resource.clone(),
+                };
+                let keys = cell
+                    .as_ref()
+                    .and_then(|cell| cell.expansions.get(&resource));
+                for key in keys.into_iter().flatten() {
+                    at.key = key.clone();
+                    self.there(&at, &rest);
+                }
+            }
+        }
+    }
+
+    /// Adds what was noted elsewhere.
+    pub fn append(&mut self, more: Self) {
+        for (object, instances) in more.0 {
+            let known = self.0.entry(object).or_default();
+            for (address, instance) in instances {
+                match known.get_mut(&address) {
+                    None => drop(known.insert(address, instance)),
+                    Some(one) => {
+                        one.status = one.status.max(instance.status);
+                        one.problems.extend(instance.problems);
+                        one.problems.sort();
+                    }
+                }
+            }
+        }
+    }
+
+    /// The instances of an object, as the plan representation has them.
+    pub fn json(&self, object: &str) -> Vec<Json> {
+        let instances = self.0.get(object).into_iter().flatten();
+        instances.map(|(address, one)| one.json(address)).collect()
+    }
+}
+
+impl Instance {
+    fn json(&self, address: &str) -> Json {
+        let mut at = Map::new();
+        if !self.key.is_null() {
+            at.insert("instance_key".into(), self.key.clone());
+        }
+        if !self.module.is_empty() {
+            at.insert("module".into(), self.module.as_str().into());
+        }
+        at.insert("to_display".into(), address.into());
+        let mut out = Map::new();
+        out.insert("address".into(), at.into());
+        out.insert("status".into(), self.status.word().into());
+        if !self.problems.is_empty() {
+            let problems = self.problems.iter();
+            let problems = problems.map(|message| json!({ "message": message }));
+            out.insert("problems".into(), problems.collect());
+        }
+        out.into()
+    }
+}
+
+/// What was said of a condition that is not met, where that may be told.
+pub fn problem(status: Status, said: &Diagnostics) -> Option<String> {
+    let hidden = |d: &Diagnostic| d.summary.starts_with(HIDDEN_MESSAGE);
+    let told = status == Status::Fail && !said.0.iter().any(hidden);
+    Some(said.0.last().filter(|_| told)?.detail.clone())
+}

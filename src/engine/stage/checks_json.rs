@@ -1,0 +1,119 @@
+//! Checked objects in the representations of plans and states.
+
+use lang::addr::{AbsInstance, InstanceKey};
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+
+/// One checked object; `address` is the one of what the configuration declares.
+pub(super) fn check(address: &str, status: &str, instances: Vec<Json>) -> Json {
+    let (module, rest) = apart(address);
+    let parts: Vec<&str> = rest.split('.').collect();
+    let (kind, of_resource, name) = match parts[..] {
+        ["output", name] => ("output_value", None, name),
+        ["check", name] => ("check", None, name),
+        ["var", name] => ("var", None, name),
+        ["data", kind, name] => ("resource", Some(("data", kind)), name),
+        ["ephemeral", kind, name] => ("resource", Some(("ephemeral", kind)), name),
+        [kind, name] => ("resource", Some(("managed", kind)), name),
+        _ => ("resource", None, rest),
+    };
+    let mut at = Map::new();
+    at.insert("kind".into(), kind.into());
+    if let Some((mode, _)) = of_resource {
+        at.insert("mode".into(), mode.into());
+    }
+    if !module.is_empty() {
+        at.insert("module".into(), module.into());
+    }
+    at.insert("name".into(), name.into());
+    at.insert("to_display".into(), address.into());
+    if let Some((_, kind)) = of_resource {
+        at.insert("type".into(), kind.into());
+    }
+    let mut out = Map::new();
+    out.insert("address".into(), at.into());
+    out.insert("status".into(), status.into());
+    if !instances.is_empty() {
+        out.insert("instances".into(), instances.into());
+    }
+    out.into()
+}
+
+/// A module and what is in it; modules may have keys.
+fn apart(address: &str) -> (&str, &str) {
+    let mut rest = address;
+    while let Some(after) = rest.strip_prefix("module.") {
+        let mut quoted = false;
+        let mut before = ' ';
+        let end = after.find(|c| {
+            quoted ^= c == '"' && before != '\\';
+            // Two backslashes are one that escapes nothing.
+            before = if c == '\\' && before == '\\' { ' ' } else { c };
+            c == '.' && !quoted
+        });
+        let Some(end) = end else { break };
+        rest = &after[end + 1..];
+    }
+    (
+        address[..address.len() - rest.len()].trim_end_matches('.'),
+        rest,
+    )
+}
+
+/// As a state of version 4 has it.
+#[derive(Deserialize)]
+struct Kept {
+    config_addr: String,
+    status: String,
+    #[serde(default)]
+    objects: Option<Vec<KeptInstance>>,
+}
+
+#[derive(Deserialize)]
+struct KeptInstance {
+    object_addr: String,
+    status: String,
+    #[serde(default)]
+    failure_messages: Option<Vec<String>>,
+}
+
+/// The checked objects that a state has on record; none where the record cannot be read.
+pub(super) fn of_state(text: &str) -> Vec<Json> {
+    let mut kept: Vec<Kept> = serde_json::from_str(text).unwrap_or_default();
+    kept.sort_by(|a, b| a.config_addr.cmp(&b.config_addr));
+    let all = kept.into_iter().map(|one| {
+        let mut instances = one.objects.unwrap_or_default();
+        instances.sort_by(|a, b| a.object_addr.cmp(&b.object_addr));
+        let instances = instances.into_iter().map(instance).collect();
+        check(&one.config_addr, &one.status, instances)
+    });
+    all.collect()
+}
+
+fn instance(kept: KeptInstance) -> Json {
+    let (module, rest) = apart(&kept.object_addr);
+    let key = match kept.object_addr.parse::<AbsInstance>() {
+        Ok(address) if rest.ends_with(']') => address.key,
+        _ => InstanceKey::None,
+    };
+    let mut at = Map::new();
+    match key {
+        InstanceKey::None => {}
+        InstanceKey::Int(n) => drop(at.insert("instance_key".into(), n.into())),
+        InstanceKey::Str(text) => drop(at.insert("instance_key".into(), text.as_ref().into())),
+    }
+    if !module.is_empty() {
+        at.insert("module".into(), module.into());
+    }
+    at.insert("to_display".into(), kept.object_addr.as_str().into());
+    let mut out = Map::new();
+    out.insert("address".into(), at.into());
+    out.insert("status".into(), kept.status.into());
+    let mut problems = kept.failure_messages.unwrap_or_default();
+    problems.sort();
+    if !problems.is_empty() {
+        let problems = problems.iter().map(|message| json!({ "message": message }));
+        out.insert("problems".into(), problems.collect());
+    }
+    out.into()
+}

@@ -1,0 +1,110 @@
+//! The configuration as the plan representation has it: what is declared, each expression as the
+//! constant that it is or by what it refers to. Made from the tree alone; nothing is evaluated but
+//! constants.
+
+mod expression;
+mod module;
+mod provider;
+mod reference;
+
+use crate::engine::provider::ProviderSchema;
+use crate::engine::stage::change::Change;
+use crate::engine::stage::managed::Reason;
+use crate::engine::stage::masks;
+use crate::engine::stage::objects::{self, Around};
+use crate::engine::store::model::StateObject;
+use cty::schema::Schema;
+use lang::addr::Resource as Name;
+use lang::config::Module;
+use lang::source::SourceMap;
+use provider::Providers;
+use serde_json::{Map, Value as Json};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// What a representation is made from.
+pub struct Configuration<'a> {
+    /// As it is declared.
+    pub declared: &'a Module,
+    /// The same, with the whole address of every provider.
+    pub root: &'a Module,
+    pub sources: &'a SourceMap,
+    pub schemas: &'a HashMap<Arc<str>, Arc<ProviderSchema>>,
+}
+
+impl Configuration<'_> {
+    /// The representation.
+    pub fn json(&self) -> Json {
+        let providers = Providers::of(self);
+        let mut out = Map::new();
+        let blocks = providers.json();
+        if !blocks.is_empty() {
+            out.insert("provider_config".into(), blocks.into());
+        }
+        out.insert("root_module".into(), self.module(self.root, &providers));
+        out.into()
+    }
+
+    /// The version of the schema of what a provider knows an object by.
+    pub fn identity_version(&self, change: &Change) -> i64 {
+        let schemas = self.schemas.get(&change.provider.address);
+        let kind = &*change.address.resource.kind;
+        schemas
+            .and_then(|schemas| schemas.identities.get(kind))
+            .map_or(0, |schema| schema.version)
+    }
+
+    /// What refreshing found that no state has yet: what was read for a check, whose deploy reads
+    /// it again, and what is to be imported.
+    pub fn found(&self, change: &Change) -> Option<StateObject> {
+        let read = change.reason == Some(Reason::ReadBecauseCheckNested);
+        let (value, identity) = match change.importing.is_some() {
+            true => (&change.before, change.identity_before.as_ref()),
+            false if read => (&change.after, None),
+            false => return None,
+        };
+        if value.is_null() || !value.is_wholly_known() {
+            return None;
+        }
+        let schema = self.schema(&change.provider.address, &change.address.resource)?;
+        let known = identity.filter(|v| !v.is_null() && v.is_wholly_known());
+        let nothing = BTreeSet::new();
+        let around = Around {
+            address: &change.address,
+            deposed: "",
+            provider: &change.provider,
+            tainted: false,
+            create_before_destroy: false,
+            skip_destroy: false,
+            dependencies: match read {
+                true => &nothing,
+                false => &change.dependencies,
+            },
+            needs: &change.needs,
+            identity: known.map(|v| {
+                let text = masks::known_json(v).to_string();
+                (text, self.identity_version(change))
+            }),
+        };
+        objects::record(&around, schema, value, &[]).ok()
+    }
+
+    fn schema(&self, address: &str, resource: &Name) -> Option<&Schema> {
+        super::nodes::schema_of(self.schemas.get(address)?, resource)
+    }
+}
+
+/// Puts in what is not empty.
+fn put(out: &mut Map<String, Json>, name: &str, value: impl Into<Json>) {
+    let value = value.into();
+    let empty = match &value {
+        Json::String(text) => text.is_empty(),
+        Json::Array(all) => all.is_empty(),
+        Json::Object(all) => all.is_empty(),
+        Json::Bool(is) => !is,
+        Json::Null | Json::Number(_) => false,
+    };
+    if !empty {
+        out.insert(name.to_owned(), value);
+    }
+}

@@ -1,0 +1,185 @@
+//! Modules: what each declares, and the modules that it calls inside of their calls.
+
+use super::provider::{Providers, key};
+use super::{Configuration, put, reference};
+use crate::engine::stage::masks;
+use crate::engine::workspace::provider_addr::{address_of, provider_name};
+use cty::Type;
+use cty::schema::{Attribute, Block};
+use lang::addr::Mode;
+use lang::config::{Module, ModuleCall, Output, Resource, Variable};
+use lang::syntax::ast::Traversal;
+use serde_json::{Map, Value as Json};
+
+impl Configuration<'_> {
+    /// A module with all that it calls.
+    pub(super) fn module(&self, module: &Module, providers: &Providers) -> Json {
+        let mut out = Map::new();
+        let outputs = module.outputs.iter();
+        let outputs: Map<String, Json> = outputs
+            .map(|(name, output)| (name.to_string(), self.output(output)))
+            .collect();
+        put(&mut out, "outputs", outputs);
+        let mut resources: Vec<&Resource> = module.resources.values().collect();
+        resources.sort_by_cached_key(|r| (rank(r.name.mode), r.name.to_string()));
+        let resources = resources.into_iter();
+        let resources: Vec<Json> = resources
+            .map(|resource| self.resource(module, resource, providers))
+            .collect();
+        put(&mut out, "resources", resources);
+        let calls = module.calls.iter();
+        let calls: Map<String, Json> = calls
+            .map(|(name, call)| (name.to_string(), self.call(call, providers)))
+            .collect();
+        put(&mut out, "module_calls", calls);
+        let variables = module.variables.iter();
+        let variables: Map<String, Json> = variables
+            .map(|(name, declared)| (name.to_string(), variable(declared)))
+            .collect();
+        put(&mut out, "variables", variables);
+        out.into()
+    }
+
+    fn output(&self, output: &Output) -> Json {
+        let mut out = Map::new();
+        put(&mut out, "sensitive", output.sensitive);
+        put(&mut out, "ephemeral", output.ephemeral);
+        put(
+            &mut out,
+            "deprecated",
+            output.deprecated.clone().unwrap_or_default(),
+        );
+        out.insert("expression".into(), self.expression(&output.value).into());
+        put(&mut out, "depends_on", depends_on(&output.depends_on));
+        put(&mut out, "description", output.description.as_str());
+        out.into()
+    }
+
+    fn resource(&self, module: &Module, resource: &Resource, providers: &Providers) -> Json {
+        let name = &resource.name;
+        let local = provider_name(resource);
+        let configured = match resource.provider.as_ref().and_then(|p| p.alias.as_ref()) {
+            Some(alias) => key(&module.path, &format!("{local}.{alias}")),
+            None => key(&module.path, local),
+        };
+        let mode = match name.mode {
+            Mode::Managed => "managed",
+            Mode::Data => "data",
+            Mode::Ephemeral => "ephemeral",
+        };
+        let mut out = Map::new();
+        put(&mut out, "address", name.to_string());
+        put(&mut out, "mode", mode);
+        put(&mut out, "type", name.kind.as_ref());
+        put(&mut out, "name", name.name.as_ref());
+        put(
+            &mut out,
+            "provider_config_key",
+            providers.source_of(&configured),
+        );
+        let provisioners = resource.provisioners.iter();
+        let provisioners: Vec<Json> = provisioners
+            .map(|p| {
+                let mut out = Map::new();
+                put(&mut out, "type", p.kind.as_ref());
+                let said = self.body(&p.body, &provisioner(&p.kind));
+                put(&mut out, "expressions", said);
+                out.into()
+            })
+            .collect();
+        put(&mut out, "provisioners", provisioners);
+        if let Some(schema) = self.schema(&address_of(module, local), name) {
+            put(
+                &mut out,
+                "expressions",
+                self.body(&resource.body, &schema.block),
+            );
+            out.insert("schema_version".into(), schema.version.into());
+        }
+        let repeated = (resource.count.as_ref(), resource.for_each.as_ref());
+        self.repetition(repeated, &mut out);
+        put(&mut out, "depends_on", depends_on(&resource.depends_on));
+        out.into()
+    }
+
+    fn call(&self, call: &ModuleCall, providers: &Providers) -> Json {
+        let mut out = Map::new();
+        put(&mut out, "source", call.source.as_str());
+        let arguments = call.arguments.iter();
+        let arguments: Map<String, Json> = arguments
+            .map(|(name, given)| (name.to_string(), self.expression(&given.expr).into()))
+            .collect();
+        put(&mut out, "expressions", arguments);
+        self.repetition((call.count.as_ref(), call.for_each.as_ref()), &mut out);
+        if let Some(module) = &call.module {
+            out.insert("module".into(), self.module(module, providers));
+        }
+        put(&mut out, "version_constraint", call.version.as_str());
+        put(&mut out, "depends_on", depends_on(&call.depends_on));
+        out.into()
+    }
+}
+
+/// Managed resources come first, then data sources.
+fn rank(mode: Mode) -> u8 {
+    match mode {
+        Mode::Managed => 0,
+        Mode::Data => 1,
+        Mode::Ephemeral => 2,
+    }
+}
+
+fn depends_on(all: &[Traversal]) -> Vec<String> {
+    all.iter().map(reference::named).collect()
+}
+
+fn variable(declared: &Variable) -> Json {
+    let mut out = Map::new();
+    if declared.ty.ty != Type::Dynamic {
+        out.insert("type".into(), declared.ty.ty.to_json_value());
+    }
+    if let Some(value) = &declared.default {
+        out.insert("default".into(), masks::known_json(value));
+    }
+    put(&mut out, "description", declared.description.as_str());
+    put(&mut out, "required", declared.default.is_none());
+    put(&mut out, "sensitive", declared.sensitive);
+    put(&mut out, "ephemeral", declared.ephemeral);
+    put(
+        &mut out,
+        "deprecated",
+        declared.deprecated.clone().unwrap_or_default(),
+    );
+    out.into()
+}
+
+/// What a provisioner of this kind may be told.
+fn provisioner(kind: &str) -> Block {
+    let texts = || Type::list(Type::String);
+    let arguments = match kind {
+        "local-exec" => vec![
+            ("command", Type::String),
+            ("interpreter", texts()),
+            ("working_dir", Type::String),
+            ("environment", Type::map(Type::String)),
+            ("quiet", Type::Bool),
+        ],
+        "remote-exec" => vec![
+            ("inline", texts()),
+            ("script", Type::String),
+            ("scripts", texts()),
+        ],
+        _ => vec![
+            ("source", Type::String),
+            ("content", Type::String),
+            ("destination", Type::String),
+        ],
+    };
+    let arguments = arguments.into_iter();
+    Block {
+        attributes: arguments
+            .map(|(name, ty)| (name.to_owned(), Attribute::optional(ty)))
+            .collect(),
+        ..Block::default()
+    }
+}

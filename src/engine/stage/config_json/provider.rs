@@ -1,0 +1,273 @@
+//! Provider configurations of all modules in one table: blocks, requirements that have none, and
+//! what callers pass, which stands for the caller's own and is found through it.
+
+use super::{Configuration, put};
+use crate::engine::words::whole_provider;
+use crate::engine::workspace::provider_addr::{address_of, implied_local_name, provider_name};
+use lang::addr::ModulePath;
+use lang::config::{Module, ProviderRef};
+use lang::syntax::ast::{Expr, ExprKind, Step, StepKind};
+use serde_json::{Map, Value as Json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// One row of the table.
+struct Row {
+    json: Map<String, Json>,
+    address: Arc<str>,
+    /// The configuration that this one stands for.
+    parent: Option<String>,
+}
+
+/// The table, by local name within its module.
+pub(super) struct Providers(BTreeMap<String, Row>);
+
+/// What names a configuration of a module in the table.
+pub(super) fn key(module: &ModulePath, local: &str) -> String {
+    if module.is_root() {
+        local.to_owned()
+    } else {
+        format!("{module}:{local}")
+    }
+}
+
+impl Providers {
+    pub(super) fn of(configuration: &Configuration<'_>) -> Self {
+        let mut table = Self(BTreeMap::new());
+        table.add(configuration, configuration.declared, configuration.root);
+        table
+    }
+
+    /// The rows that stand for themselves.
+    pub(super) fn json(&self) -> Map<String, Json> {
+        let own = self.0.iter().filter(|(_, row)| row.parent.is_none());
+        own.map(|(key, row)| (key.clone(), row.json.clone().into()))
+            .collect()
+    }
+
+    /// The row that stands for what a resource uses.
+    pub(super) fn source_of(&self, key: &str) -> String {
+        let parent = self.0.get(key).and_then(|row| row.parent.as_ref());
+        parent
+            .filter(|parent| self.0.contains_key(*parent))
+            .map_or_else(|| key.to_owned(), Clone::clone)
+    }
+
+    /// A module's rows, and those of what it calls. `declared` is the same module without what was
+    /// found out about its providers.
+    fn add(&mut self, configuration: &Configuration<'_>, declared: &Module, module: &Module) {
+        let needed = requirements(declared, module);
+        for block in &module.providers {
+            let local = match &block.alias {
+                Some(alias) => format!("{}.{alias}", block.name),
+                None => block.name.to_string(),
+            };
+            let address = address_of(module, &block.name);
+            let mut row = row(&block.name, &address, module, &needed);
+            if let Some(alias) = &block.alias {
+                put(&mut row.json, "alias", alias.as_ref());
+            }
+            if let Some(schema) = configuration.schemas.get(&address) {
+                let said = configuration.body(&block.body, &schema.provider.block);
+                put(&mut row.json, "expressions", said);
+            }
+            row.in_order();
+            self.0.insert(key(&module.path, &local), row);
+        }
+        for (name, required) in &declared.required_providers {
+            let address = address_of(module, name);
+            for (alias, _) in &required.aliases {
+                let local = match alias.as_ref() {
+                    "" => name.to_string(),
+                    alias => format!("{name}.{alias}"),
+                };
+                let row = || row(name, &address, module, &needed);
+                self.0
+                    .entry(key(&module.path, &local))
+                    .or_insert_with(row)
+                    .in_order();
+            }
+            self.inherited(name, name, &address, module, &needed);
+        }
+        for address in needed.keys() {
+            let kind = address.rsplit('/').next().unwrap_or(address);
+            self.inherited(kind, kind, address, module, &needed);
+        }
+        for (name, call) in &module.calls {
+            let (Some(child), Some(plain)) = (
+                &call.module,
+                declared.calls.get(name).and_then(|c| c.module.as_ref()),
+            ) else {
+                continue;
+            };
+            self.passed(call.providers.iter().flatten(), module, child);
+            self.add(configuration, plain, child);
+        }
+    }
+
+    /// A row that has no block, and may be the caller's.
+    fn inherited(
+        &mut self,
+        local: &str,
+        name: &str,
+        address: &Arc<str>,
+        module: &Module,
+        needed: &Requirements,
+    ) {
+        let own = key(&module.path, local);
+        if self.0.contains_key(&own) {
+            return;
+        }
+        let mut row = row(name, address, module, needed);
+        row.parent = module
+            .path
+            .parent()
+            .and_then(|(caller, _)| self.source(key(&caller, local), address));
+        row.in_order();
+        self.0.insert(own, row);
+    }
+
+    /// What a call passes.
+    fn passed<'p>(
+        &mut self,
+        all: impl Iterator<Item = &'p (ProviderRef, ProviderRef)>,
+        caller: &Module,
+        child: &Module,
+    ) {
+        for (inner, outer) in all {
+            let own = key(&child.path, &compact(inner));
+            let address = address_of(child, &inner.name);
+            let mut row = row(&compact(inner), &address, child, &Requirements::new());
+            row.parent = self.source(key(&caller.path, &compact(outer)), &address);
+            row.in_order();
+            self.0.insert(own, row);
+        }
+    }
+
+    /// Follows rows that stand for others to the one that does not.
+    fn source(&self, start: String, address: &str) -> Option<String> {
+        let mut found = None;
+        let mut next = Some(start);
+        while let Some(key) = next.take() {
+            let Some(row) = self.0.get(&key).filter(|row| *row.address == *address) else {
+                break;
+            };
+            next = row.parent.clone();
+            found = Some(key);
+        }
+        found
+    }
+}
+
+impl Row {
+    /// Members in the order of the representation.
+    fn in_order(&mut self) {
+        const ORDER: [&str; 6] = [
+            "name",
+            "full_name",
+            "alias",
+            "version_constraint",
+            "module_address",
+            "expressions",
+        ];
+        let mut all = std::mem::take(&mut self.json);
+        for name in ORDER {
+            if let Some(value) = all.shift_remove(name) {
+                self.json.insert(name.to_owned(), value);
+            }
+        }
+    }
+}
+
+fn compact(reference: &ProviderRef) -> String {
+    match &reference.alias {
+        Some(alias) => format!("{}.{alias}", reference.name),
+        None => reference.name.to_string(),
+    }
+}
+
+/// By address, the conditions on its versions.
+type Requirements = BTreeMap<Arc<str>, Vec<Arc<str>>>;
+
+/// The providers that a module itself needs.
+fn requirements(declared: &Module, module: &Module) -> Requirements {
+    let mut out = Requirements::new();
+    for (name, required) in &declared.required_providers {
+        let texts = required.versions.iter().map(|(text, _)| text.clone());
+        out.entry(address_of(module, name))
+            .or_default()
+            .extend(texts);
+    }
+    let used = module.resources.values().map(provider_name);
+    let imported = module.imports.iter();
+    let imported = imported.filter_map(|i| match &i.provider {
+        Some(provider) => Some(provider.name.to_string()),
+        None => Some(implied_local_name(&kind_of(&i.to)?).to_owned()),
+    });
+    let imported: Vec<String> = imported.collect();
+    for name in used
+        .chain(imported.iter().map(String::as_str))
+        .collect::<BTreeSet<&str>>()
+    {
+        out.entry(address_of(module, name)).or_default();
+    }
+    for block in &module.providers {
+        let texts = block.version.iter().map(|(text, _)| text.clone());
+        out.entry(address_of(module, &block.name))
+            .or_default()
+            .extend(texts);
+    }
+    out
+}
+
+/// The type of the resource that an import is to.
+fn kind_of(to: &Expr) -> Option<Arc<str>> {
+    let mut names = Vec::new();
+    attributes(to, &mut names);
+    let mut rest = &names[..];
+    while let [module, _, inside @ ..] = rest
+        && &**module == "module"
+    {
+        rest = inside;
+    }
+    rest.first().cloned()
+}
+
+/// The names in a reference whose keys may be expressions.
+fn attributes(expr: &Expr, names: &mut Vec<Arc<str>>) {
+    let attribute = |step: &Step| match &step.kind {
+        StepKind::Attr(name) => Some(name.clone()),
+        StepKind::Index(_) => None,
+    };
+    match &expr.kind {
+        ExprKind::Traversal(t) => {
+            names.push(t.root.clone());
+            names.extend(t.steps.iter().filter_map(attribute));
+        }
+        ExprKind::RelativeTraversal { source, steps } => {
+            attributes(source, names);
+            names.extend(steps.iter().filter_map(attribute));
+        }
+        ExprKind::Index { source, .. } => attributes(source, names),
+        _ => {}
+    }
+}
+
+fn row(name: &str, address: &Arc<str>, module: &Module, needed: &Requirements) -> Row {
+    let mut json = Map::new();
+    put(&mut json, "name", name);
+    put(&mut json, "full_name", whole_provider(address));
+    let texts = needed.get(address).into_iter().flatten();
+    let constraint = fetch::constraints(texts.map(|text| &**text));
+    put(
+        &mut json,
+        "version_constraint",
+        constraint.unwrap_or_default(),
+    );
+    put(&mut json, "module_address", module.path.to_string());
+    Row {
+        json,
+        address: address.clone(),
+        parent: None,
+    }
+}
