@@ -5,6 +5,7 @@
 mod backends;
 mod bad_input;
 mod by_hand;
+mod consumers;
 mod deploys;
 mod doctor;
 mod encrypted;

@@ -146,7 +146,8 @@ fn run(w: &Workspace, case: &Value) -> Value {
     let plan: Value =
         serde_json::from_str(&std::fs::read_to_string(w.path().join("plan.json")).unwrap())
             .unwrap();
-    let resources = plan["resource_changes"].as_array().unwrap().iter();
+    // What is empty is left out.
+    let resources = plan["resource_changes"].as_array().into_iter().flatten();
     out["changes"] = words(resources.map(|c| {
         (
             c["address"].as_str().unwrap().to_owned(),
@@ -156,8 +157,8 @@ fn run(w: &Workspace, case: &Value) -> Value {
     out["outputs"] = words(
         plan["output_changes"]
             .as_object()
-            .unwrap()
-            .iter()
+            .into_iter()
+            .flatten()
             .map(|(n, c)| (n.clone(), c["actions"].clone())),
     );
     w.run(&["deploy", "--json", &staged.result()["stage"].to_string()])

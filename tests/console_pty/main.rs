@@ -26,6 +26,7 @@ mod pty;
 
 mod after_a_kill;
 
+mod evaluator;
 mod in_line;
 
 mod job_control;

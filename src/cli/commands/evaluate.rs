@@ -1,6 +1,8 @@
 //! `flightdeck console`: expressions, a line each, and what they are worth. On a terminal it asks for
 //! each and goes on after what is wrong; from a pipe the first thing that is wrong ends it.
 
+mod lines;
+
 use crate::cli::args::ConsoleArgs;
 use crate::cli::exit::{CliError, ERROR, Ended, OK};
 use crate::cli::output::Output;
@@ -10,7 +12,7 @@ use crate::cli::session::{Session, settings};
 use crate::engine::handle::Evaluator;
 use crate::engine::settings::Access;
 use crate::engine::words::StageRequest;
-use std::io::{IsTerminal, Write};
+use lines::{Line, Lines};
 
 /// Longest expression, in bytes: what is open is not waited for without end.
 const LONGEST: usize = 1_000_000;
@@ -41,19 +43,20 @@ pub(super) async fn run(args: ConsoleArgs, out: &mut Output) -> Ended {
 
 /// Answers until nobody asks any more.
 async fn asked(session: &mut Session, evaluator: Evaluator, out: &mut Output) -> Ended {
-    let person = std::io::stdin().is_terminal();
+    let mut lines = Lines::new(evaluator.names())?;
+    let person = lines.of_a_person();
     let evaluator = std::sync::Arc::new(evaluator);
     let mut text = String::new();
     loop {
-        if person {
-            prompt(if text.is_empty() { "> " } else { ": " });
-        }
-        let line = session.ask(tokio::task::spawn_blocking(line)).await?;
-        let line = match line {
-            Ok(Ok(Some(line))) => line,
-            Ok(Ok(None)) => break,
-            Ok(Err(e)) => return Err(CliError::Refused(format!("the input cannot be read: {e}"))),
-            Err(e) => return Err(CliError::Unforeseen(e.into())),
+        let prompt = if text.is_empty() { "> " } else { ": " };
+        let line = match lines.next(session, prompt).await? {
+            Line::Text(line) => line,
+            // Begun is dropped; where nothing was, that is the end.
+            Line::Interrupted if !text.is_empty() => {
+                text.clear();
+                continue;
+            }
+            Line::Interrupted | Line::End => break,
         };
         if text.is_empty() && line.trim() == "exit" {
             return Ok(OK);
@@ -100,22 +103,4 @@ async fn answer(
         Err(e) => return Err(CliError::Unforeseen(e.into())),
     }
     Ok(())
-}
-
-/// What is asked with on a terminal.
-fn prompt(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    // Where stdout is gone, so is whoever would be asked.
-    drop(
-        stdout
-            .write_all(text.as_bytes())
-            .and_then(|()| stdout.flush()),
-    );
-}
-
-/// The next line with its end; `None` where there is none any more.
-fn line() -> std::io::Result<Option<String>> {
-    let mut line = String::new();
-    let read = std::io::stdin().read_line(&mut line)?;
-    Ok((read > 0).then_some(line))
 }

@@ -107,7 +107,7 @@ impl HomeError {
                 what,
                 place,
                 why: format!(
-                    "{why}. It stays locked; `tofu force-unlock {id}` takes the lock away"
+                    "{why}. It stays locked; `flightdeck force-unlock {id}` takes the lock away"
                 ),
             },
             other => other,

@@ -54,10 +54,12 @@ impl Evaluator {
         let locals = root.locals.keys().map(|n| format!("local.{n}"));
         let calls = root.calls.keys().map(|n| format!("module.{n}"));
         let resources = root.resources.keys().map(ToString::to_string);
+        let functions = lang::functions::names().map(|n| format!("{n}("));
         variables
             .chain(locals)
             .chain(calls)
             .chain(resources)
+            .chain(functions)
             .collect()
     }
 }

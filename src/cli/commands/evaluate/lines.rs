@@ -1,0 +1,178 @@
+//! Lines of input: from a person with history and completion, from a pipe as they come. The one
+//! place that knows the library of line editing. What was typed is kept for as long as it is asked
+//! for, and nowhere: it may hold secrets.
+
+use crate::cli::exit::CliError;
+use crate::cli::session::Session;
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustyline::completion::Completer;
+use rustyline::config::Config;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::MemHistory;
+use rustyline::validate::Validator;
+use rustyline::{Context, Editor, Helper};
+use std::io::IsTerminal;
+
+/// What comes next.
+pub(super) enum Line {
+    /// With its end.
+    Text(String),
+    /// Ctrl-C: what was begun is dropped.
+    Interrupted,
+    End,
+}
+
+/// Where lines come from.
+pub(super) struct Lines {
+    /// Away while a line is asked for; none for a pipe.
+    editor: Option<Editor<Names, MemHistory>>,
+    person: bool,
+    /// The terminal as it was, for an end in the middle of a line.
+    _before: Before,
+}
+
+impl Lines {
+    /// Of a person where there is a terminal; these names complete what is begun.
+    pub(super) fn new(names: Vec<String>) -> Result<Self, CliError> {
+        let person = std::io::stdin().is_terminal();
+        let editor = person.then(|| {
+            let config = Config::builder().auto_add_history(true).build();
+            let mut editor = Editor::with_history(config, MemHistory::new())?;
+            editor.set_helper(Some(Names(names)));
+            Ok(editor)
+        });
+        let editor = editor.transpose().map_err(|e: ReadlineError| {
+            CliError::Refused(format!("the terminal cannot be asked: {e}"))
+        })?;
+        Ok(Self {
+            editor,
+            person,
+            _before: Before(person.then(|| tcgetattr(std::io::stdin()).ok()).flatten()),
+        })
+    }
+
+    /// Whether somebody is there to be asked again.
+    pub(super) fn of_a_person(&self) -> bool {
+        self.person
+    }
+
+    /// The next one; a signal ends the waiting.
+    pub(super) async fn next(
+        &mut self,
+        session: &mut Session,
+        prompt: &'static str,
+    ) -> Result<Line, CliError> {
+        let Some(mut editor) = self.editor.take() else {
+            let read = session.ask(tokio::task::spawn_blocking(line)).await?;
+            return match read {
+                Ok(read) => read.map_err(unreadable),
+                Err(e) => Err(CliError::Unforeseen(e.into())),
+            };
+        };
+        let asked = tokio::task::spawn_blocking(move || {
+            let line = editor.readline(prompt);
+            (editor, line)
+        });
+        let (editor, line) = match session.ask(asked).await? {
+            Ok(asked) => asked,
+            Err(e) => return Err(CliError::Unforeseen(e.into())),
+        };
+        self.editor = Some(editor);
+        match line {
+            Ok(line) => Ok(Line::Text(line + "\n")),
+            Err(ReadlineError::Eof) => Ok(Line::End),
+            Err(ReadlineError::Interrupted) => Ok(Line::Interrupted),
+            Err(e) => Err(unreadable(e)),
+        }
+    }
+}
+
+fn unreadable(error: impl std::fmt::Display) -> CliError {
+    CliError::Refused(format!("the input cannot be read: {error}"))
+}
+
+/// The next line of a pipe.
+fn line() -> std::io::Result<Line> {
+    let mut line = String::new();
+    let read = std::io::stdin().read_line(&mut line)?;
+    Ok(if read > 0 {
+        Line::Text(line)
+    } else {
+        Line::End
+    })
+}
+
+/// The settings of a terminal, which it is given back.
+struct Before(Option<Termios>);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            // A terminal that is gone needs none.
+            tcsetattr(std::io::stdin(), OptionalActions::Now, before).ok();
+        }
+    }
+}
+
+/// Names that expressions begin with.
+struct Names(Vec<String>);
+
+impl Names {
+    /// Where the name that ends at a place begins, and what goes on from there.
+    fn going_on(&self, line: &str, end: usize) -> (usize, Vec<String>) {
+        let text = line.get(..end).unwrap_or(line);
+        let within = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
+        let begins = text
+            .char_indices()
+            .rev()
+            .take_while(|(_, c)| within(*c))
+            .last()
+            .map_or(text.len(), |(at, _)| at);
+        let begun = &text[begins..];
+        let fits = self.0.iter().filter(|name| name.starts_with(begun));
+        (begins, fits.cloned().collect())
+    }
+}
+
+impl Completer for Names {
+    type Candidate = String;
+
+    fn complete(
+        &self,
+        line: &str,
+        pos: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<String>)> {
+        Ok(self.going_on(line, pos))
+    }
+}
+
+impl Hinter for Names {
+    type Hint = String;
+}
+
+impl Highlighter for Names {}
+
+impl Validator for Names {}
+
+impl Helper for Names {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_begun_goes_on_with_all_that_it_may_be() {
+        let names = ["var.name", "var.number", "local.a", "length("];
+        let names = Names(names.map(str::to_owned).to_vec());
+        let fits = |line: &str| names.going_on(line, line.len());
+        let two = vec!["var.name".to_owned(), "var.number".to_owned()];
+        assert_eq!(fits("var.n"), (0, two.clone()));
+        assert_eq!(fits("upper(var.n"), (6, two));
+        assert_eq!(fits("1 + l").1, ["local.a", "length("]);
+        assert_eq!(fits("ü + var.nu"), (5, vec!["var.number".to_owned()]));
+        assert!(fits("nothing").1.is_empty());
+    }
+}

@@ -1,0 +1,51 @@
+//! `flightdeck console` on a terminal: history, completion, several lines, and an end that gives the
+//! terminal back.
+
+use crate::kit::*;
+use crate::pty::Pty;
+use portable_pty::CommandBuilder;
+
+fn asks(w: &Workspace) -> Pty {
+    let mut command = CommandBuilder::new(FLIGHTDECK);
+    command.args(["console"]);
+    command.cwd(w.path());
+    command.env_remove("TF_CLI_CONFIG_FILE");
+    let c = Pty::start(command, 80, 24).unwrap();
+    c.wait("> ", LONG).unwrap();
+    c
+}
+
+#[test]
+fn expressions_are_completed_come_back_and_go_over_several_lines() {
+    let w = Workspace::of(
+        "variable \"number\" {\n  default = 20\n}\nlocals {\n  twice = var.number * 2\n}\n",
+    );
+    let mut c = asks(&w);
+    // What is begun is completed.
+    c.keys("local.tw\t + 1\r").unwrap();
+    c.wait("41", LONG).unwrap();
+    c.keys("upper(\"a\")\r").unwrap();
+    c.wait("\"A\"", LONG).unwrap();
+    c.keys("\u{1b}[A\u{7f}, \"b\")\r").unwrap();
+    c.wait("Too many function arguments", LONG).unwrap();
+    c.keys("[\r1,\r2][1] + 40\r").unwrap();
+    c.wait("42", LONG).unwrap();
+    // Begun and dropped.
+    c.keys("{\r\u{3}").unwrap();
+    c.wait_until(|screen| screen.trim_end().ends_with("\n>"), LONG)
+        .unwrap();
+    c.keys("3 + 4\r").unwrap();
+    c.wait("7", LONG).unwrap();
+    c.keys("exit\r").unwrap();
+    assert_eq!(c.end(LONG).unwrap().0, 0);
+}
+
+#[test]
+fn ctrl_d_and_ctrl_c_with_nothing_begun_are_an_end() {
+    let w = Workspace::of("");
+    for key in ["\u{4}", "\u{3}"] {
+        let mut c = asks(&w);
+        c.keys(key).unwrap();
+        assert_eq!(c.end(LONG).unwrap().0, 0, "{key:?}");
+    }
+}
