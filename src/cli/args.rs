@@ -130,7 +130,7 @@ pub(super) enum Command {
         #[arg(long, conflicts_with = "json", requires = "name")]
         raw: bool,
     },
-    /// The state, or a file that `plan --out` wrote
+    /// The state, or what is in a state file or one that `plan --out` wrote
     Show {
         file: Option<PathBuf>,
         /// As one JSON document: the plan representation, or that of the state

@@ -16,7 +16,7 @@ use super::state::Place;
 use super::view::View;
 use super::words::*;
 pub use super::work::Evaluator;
-use super::work::Work;
+use super::work::{StateInFile, Work};
 use super::workspace::home;
 use std::sync::Arc;
 use tokio_util::task::TaskTracker;
@@ -235,6 +235,18 @@ impl Engine {
     /// The text is none of a stage, or is encrypted in another way.
     pub async fn stage_in_file(&self, text: String) -> Result<StageFile, EngineError> {
         self.shared.work.opened(text).await
+    }
+
+    /// What the text of a state file says; `name` is what it is called in errors.
+    ///
+    /// # Errors
+    /// It is none, or encrypted in another way than the configuration says.
+    pub async fn state_in_file(
+        &self,
+        name: &str,
+        text: String,
+    ) -> Result<StateInFile, EngineError> {
+        self.shared.work.state_in_file(name, text).await
     }
 
     /// Takes in a stage from a file's text; the answer is its number here, to be deployed by.

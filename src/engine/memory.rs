@@ -8,7 +8,8 @@ use super::mutex::lock;
 use super::secrets::Secrets;
 use super::settings::{Access, Settings};
 use super::state::{Ciphers, Place, StateOfRecord};
-use super::store::{Recorder, Store, StoreError, rows, sensitive, version4};
+use super::store::model::State;
+use super::store::{Recorder, Store, StoreError, outputs, rows, sensitive, version4};
 use super::words::*;
 use super::workspace::home;
 use statefile::encryption::Encryption;
@@ -139,17 +140,23 @@ impl Memory {
     /// The state for showing.
     pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
         let state = self.state.read().await?;
-        sensitive::learn(&self.secrets, &state);
-        let mut rows = rows(&state);
+        let mut rows = self.shown(&state);
         let drift = self.drift(state.serial).await?;
         for row in &mut rows {
             row.drift = drift.get(&row.id()).copied();
         }
+        Ok(rows)
+    }
+
+    /// A state for showing.
+    pub fn shown(&self, state: &State) -> Vec<StateRow> {
+        sensitive::learn(&self.secrets, state);
+        let mut rows = rows(state);
         // A provider may repeat in one attribute what it calls sensitive in another.
         rows.iter_mut()
             .flat_map(|r| &mut r.attributes)
             .for_each(|(_, text)| self.secrets.hide_in(text));
-        Ok(rows)
+        rows
     }
 
     /// What the newest stage found of the world, by address, where it was made from this state.
@@ -177,15 +184,7 @@ impl Memory {
 
     /// The outputs that the state has, by name.
     pub async fn outputs(&self) -> Result<Vec<OutputValue>, EngineError> {
-        let outputs = self.state.read().await?.outputs.into_iter();
-        Ok(outputs
-            .map(|output| OutputValue {
-                name: output.name,
-                value: output.value,
-                ty: output.ty,
-                sensitive: output.sensitive,
-            })
-            .collect())
+        Ok(outputs(self.state.read().await?))
     }
 
     /// State version 4, as a file of its own has it.

@@ -121,6 +121,7 @@ fn what_will_not_work_is_an_error_with_what_to_do() {
     );
     let told = w.run(&["doctor"]).expect(1).stdout;
     assert!(told.contains("1 error"), "{told}");
+    assert!(!told.contains("\\n"), "lines are lines: {told}");
 
     std::fs::write(w.path().join("other.tf"), "backend {").unwrap();
     w.run(&["doctor"]).expect(1);

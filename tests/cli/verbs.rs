@@ -162,3 +162,36 @@ fn by_hand_verbs_stand_by_themselves_too() {
     let listed = w.run(&["state", "list"]).expect(0).stdout;
     assert_eq!(listed, "terraform_data.a\nterraform_data.b\n");
 }
+
+#[test]
+fn a_state_file_is_shown_like_the_state() {
+    let w = Workspace::new(&[(
+        "main.tf",
+        "resource \"terraform_data\" \"a\" { input = \"one\" }\noutput \"o\" { value = terraform_data.a.output }\n",
+    )]);
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    std::fs::rename(
+        w.path().join("terraform.tfstate"),
+        w.path().join("old.state"),
+    )
+    .unwrap();
+    let elsewhere = Workspace::new(&[("old.state", w.read("old.state").as_str())]);
+    let shown = elsewhere.run(&["show", "old.state"]).expect(0).stdout;
+    assert!(shown.contains("terraform_data.a"), "{shown}");
+    assert!(shown.contains("o = \"one\""), "{shown}");
+    let json = elsewhere.run(&["show", "-json", "old.state"]).expect(0);
+    let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    let resources = &json["values"]["root_module"]["resources"];
+    assert_eq!(resources[0]["values"]["input"], "one");
+    assert_eq!(json["values"]["outputs"]["o"]["value"], "one");
+    assert!(
+        !elsewhere.path().join(".flightdeck").exists(),
+        "only looked at"
+    );
+    elsewhere.write("odd", "{\"version\": 9}");
+    let refused = elsewhere.run(&["show", "odd"]).expect(1).stderr;
+    assert!(
+        refused.contains("odd") && refused.contains("version 9"),
+        "{refused}"
+    );
+}

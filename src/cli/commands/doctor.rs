@@ -3,7 +3,7 @@
 
 use crate::cli::exit::{ERROR, Ended, OK, fields};
 use crate::cli::output::{Ink, Output};
-use crate::cli::safe::safe;
+use crate::cli::safe::{safe, safe_lines};
 use crate::cli::session::settings;
 use crate::engine::doctor::{Area, Finding, Level, Mend, examine, mend};
 use crate::engine::settings::Access;
@@ -63,13 +63,13 @@ fn show(found: &[Finding], fix: bool, out: &mut Output) {
             Level::Error => (Ink::Red, "error  "),
         };
         let word = out.paint(ink, word);
-        out.line(&format!("  {word}  {}", safe(&finding.text)));
+        out.line(&format!("  {word}  {}", indented(&finding.text)));
         if let Some(remedy) = &finding.remedy {
             let by_hand = match &finding.fix {
                 Some(what) if !fix => format!(" (--fix {})", does(what)),
                 _ => String::new(),
             };
-            out.line(&format!("           to do: {}{by_hand}", safe(remedy)));
+            out.line(&format!("           to do: {}{by_hand}", indented(remedy)));
         }
     }
     let count = |level: Level| found.iter().filter(|f| f.level == level).count();
@@ -87,6 +87,11 @@ fn show(found: &[Finding], fix: bool, out: &mut Output) {
     };
     let all = out.paint(ink, &all);
     out.line(&all);
+}
+
+/// A text of perhaps several lines, all below its first one.
+fn indented(text: &str) -> String {
+    safe_lines(text).replace('\n', "\n           ")
 }
 
 /// What `--fix` does, in words.

@@ -50,7 +50,8 @@ pub(super) async fn run(name: Option<&str>, (json, raw): (bool, bool), out: &mut
     Ok(OK)
 }
 
-fn all(outputs: &[OutputValue], json: bool, out: &mut Output) -> Ended {
+/// All of them.
+pub(super) fn all(outputs: &[OutputValue], json: bool, out: &mut Output) -> Ended {
     if json {
         let members: Vec<String> = outputs
             .iter()

@@ -1,4 +1,5 @@
-//! `flightdeck show`: the state, or a stage that a file holds, for people or as one JSON document.
+//! `flightdeck show`: the state, or a stage or a state that a file holds, for people or as one JSON
+//! document.
 
 use crate::cli::exit::{CliError, Ended, OK};
 use crate::cli::output::Output;
@@ -14,6 +15,9 @@ pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> En
         return state(json, out).await;
     };
     let text = read(file)?;
+    if is_state(&text) {
+        return state_in(file, text, json, out).await;
+    }
     let refused = |e: crate::engine::stage::keep::KeepError| {
         CliError::Refused(format!("{}: {e}", file.display()))
     };
@@ -27,6 +31,33 @@ pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> En
         show::stage(out, &stage.summary().map_err(refused)?);
     }
     Ok(OK)
+}
+
+/// Whether a text is a state rather than a stage.
+fn is_state(text: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Look {
+        version: Option<serde::de::IgnoredAny>,
+        lineage: Option<String>,
+    }
+    serde_json::from_str::<Look>(text).is_ok_and(|look| {
+        // An envelope has a version of its own, and the lineage of what is within.
+        look.version.is_some() || look.lineage.is_some_and(|lineage| !lineage.is_empty())
+    })
+}
+
+/// The state in a file.
+async fn state_in(file: &Path, text: String, json: bool, out: &mut Output) -> Ended {
+    let settings = settings("show", Access::ReadOnly, None)?;
+    let name = file.display().to_string();
+    let read = |engine: Engine| async move { engine.state_in_file(&name, text).await };
+    let state = answered(settings, out, read).await?;
+    if json {
+        out.write((statefile::compact(&state.json.to_string()) + "\n").as_bytes());
+        return Ok(OK);
+    }
+    super::state::show_rows(&state.rows, out);
+    super::output::all(&state.outputs, false, out)
 }
 
 /// What is in a file that the configuration has encrypted.

@@ -184,11 +184,16 @@ fn instance(row: &StateRow, out: &mut Output) {
 /// The whole state: each instance with its attributes, then the outputs.
 pub(super) async fn show_all(out: &mut Output) -> Ended {
     let rows = rows(out).await?;
+    show_rows(&rows, out);
+    super::output::run(None, (false, false), out).await
+}
+
+/// Each instance with its attributes.
+pub(super) fn show_rows(rows: &[StateRow], out: &mut Output) {
     if rows.is_empty() {
         out.note("the state has no objects");
     }
     rows.iter().for_each(|row| instance(row, out));
-    super::output::run(None, (false, false), out).await
 }
 
 async fn use_state(which: UseState, out: &mut Output) -> Ended {

@@ -1,5 +1,6 @@
 //! A state as text, in its envelope where it is encrypted at home.
 
+use super::look::parsed;
 use super::record::StateOfRecord;
 use super::{HomeError, Spelling};
 use crate::engine::store::model::State;
@@ -22,6 +23,18 @@ impl StateOfRecord {
                 place: place.to_owned(),
                 source,
             })
+    }
+
+    /// The state that a text is, which may be in its envelope; `None` for nothing.
+    ///
+    /// # Errors
+    /// It is none, or encrypted in another way than the configuration says.
+    pub async fn of_text(&self, from: &str, text: Vec<u8>) -> Result<Option<State>, HomeError> {
+        let text = match statefile::encryption::is_sealed(&text) {
+            true => self.opened(from, text).await?,
+            false => text,
+        };
+        parsed(from, &text)
     }
 
     /// What is to be written, in its envelope where it is to have one.

@@ -15,7 +15,7 @@ pub use keeping::{
     Deploys, Edits, Failures, Keeping, Launches, Locks, Logs, Rescues, Stages, States,
 };
 pub use recorder::Recorder;
-pub use rows::rows;
+pub use rows::{outputs, rows};
 pub use version4::{Version4Error, from_version4, version4};
 
 use super::settings::Access;

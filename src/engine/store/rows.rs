@@ -2,12 +2,25 @@
 
 use super::model::{State, StateObject};
 use super::sensitive::{Paths, Place};
-use crate::engine::words::StateRow;
+use crate::engine::words::{OutputValue, StateRow};
 use lang::addr::{AbsInstance, Mode};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 
 const MASK: &str = "(sensitive)";
+
+/// The outputs of a state.
+pub fn outputs(state: State) -> Vec<OutputValue> {
+    let outputs = state.outputs.into_iter();
+    outputs
+        .map(|output| OutputValue {
+            name: output.name,
+            value: output.value,
+            ty: output.ty,
+            sensitive: output.sensitive,
+        })
+        .collect()
+}
 
 /// One row an object, in the state's order.
 pub fn rows(state: &State) -> Vec<StateRow> {

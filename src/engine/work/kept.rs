@@ -8,9 +8,20 @@ use crate::engine::stage::config_json::Configuration;
 use crate::engine::stage::sights::{self};
 use crate::engine::stage::{keep, plan_json, select, show};
 use crate::engine::store::model::StageRecord;
+use crate::engine::store::outputs;
 use crate::engine::words::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// A state that is looked at in a file of its own.
+#[derive(Debug)]
+pub struct StateInFile {
+    /// Its objects, fit to be shown.
+    pub rows: Vec<StateRow>,
+    pub outputs: Vec<OutputValue>,
+    /// Its representation for programs.
+    pub json: serde_json::Value,
+}
 
 impl Work {
     /// A stage worked out before; the newest where none is named.
@@ -198,6 +209,21 @@ impl Work {
     pub async fn state_json(&self) -> Result<serde_json::Value, EngineError> {
         let state = self.memory.state().read().await?;
         Ok(plan_json::state_json(&state))
+    }
+
+    /// What the text of a state file says.
+    pub async fn state_in_file(
+        &self,
+        name: &str,
+        text: String,
+    ) -> Result<StateInFile, EngineError> {
+        let state = self.memory.state().of_text(name, text.into_bytes()).await?;
+        let state = state.unwrap_or_default();
+        Ok(StateInFile {
+            rows: self.memory.shown(&state),
+            json: plan_json::state_json(&state),
+            outputs: outputs(state),
+        })
     }
 
     /// Changes what a stage's deploy would apply.

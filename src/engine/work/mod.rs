@@ -20,5 +20,6 @@ mod unknown;
 mod verb;
 
 pub use evaluating::Evaluator;
+pub use kept::StateInFile;
 pub(super) use unknown::warning as unknown_outcome;
 pub use verb::Work;
