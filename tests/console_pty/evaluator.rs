@@ -15,6 +15,14 @@ fn asks(w: &Workspace) -> Pty {
     c
 }
 
+/// Waits until it asks again: what is typed before that is taken by the terminal, which has its own
+/// meaning for some keys.
+fn asked(c: &Pty, sign: char) {
+    let ends = format!("\n{sign}");
+    c.wait_until(|screen| screen.trim_end().ends_with(&ends), LONG)
+        .unwrap();
+}
+
 #[test]
 fn expressions_are_completed_come_back_and_go_over_several_lines() {
     let w = Workspace::of(
@@ -24,18 +32,24 @@ fn expressions_are_completed_come_back_and_go_over_several_lines() {
     // What is begun is completed.
     c.keys("local.tw\t + 1\r").unwrap();
     c.wait("41", LONG).unwrap();
+    asked(&c, '>');
     c.keys("upper(\"a\")\r").unwrap();
     c.wait("\"A\"", LONG).unwrap();
+    asked(&c, '>');
     c.keys("\u{1b}[A\u{7f}, \"b\")\r").unwrap();
     c.wait("Too many function arguments", LONG).unwrap();
+    asked(&c, '>');
     c.keys("[\r1,\r2][1] + 40\r").unwrap();
     c.wait("42", LONG).unwrap();
+    asked(&c, '>');
     // Begun and dropped.
-    c.keys("{\r\u{3}").unwrap();
-    c.wait_until(|screen| screen.trim_end().ends_with("\n>"), LONG)
-        .unwrap();
+    c.keys("{\r").unwrap();
+    asked(&c, ':');
+    c.keys("\u{3}").unwrap();
+    asked(&c, '>');
     c.keys("3 + 4\r").unwrap();
-    c.wait("7", LONG).unwrap();
+    c.wait("\n7", LONG).unwrap();
+    asked(&c, '>');
     c.keys("exit\r").unwrap();
     assert_eq!(c.end(LONG).unwrap().0, 0);
 }
