@@ -1,5 +1,6 @@
 //! Options that commands share, and those of one command each.
 
+use crate::engine::words::StageRequest;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
@@ -68,6 +69,17 @@ pub(super) struct Variables {
     /// File with values of variables; may be repeated
     #[arg(long = "var-file", value_name = "FILE")]
     pub(super) var_files: Vec<PathBuf>,
+}
+
+impl Variables {
+    /// A request of everything, with these.
+    pub(super) fn request(self) -> StageRequest {
+        StageRequest {
+            vars: self.vars,
+            var_files: self.var_files,
+            ..StageRequest::default()
+        }
+    }
 }
 
 /// Variables and limits, which `destroy` takes too.

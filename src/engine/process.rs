@@ -50,8 +50,7 @@ impl ProcessIdentity {
 #[must_use]
 pub fn parent(pid: u32) -> Option<u32> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let rest = text.get(text.rfind(')')? + 1..)?;
-    rest.split_ascii_whitespace().nth(1)?.parse().ok()
+    fields(&text)?.nth(1)?.parse().ok()
 }
 
 /// When this machine was started, in milliseconds since 1970.
@@ -68,9 +67,13 @@ fn stat(pid: u32) -> Option<(char, u64)> {
 }
 
 /// The second field is the command in parentheses and may hold spaces and parentheses itself, so
-/// fields are counted from the last `)`.
+/// fields are counted from the last `)`: the first here is the third.
+fn fields(text: &str) -> Option<std::str::SplitAsciiWhitespace<'_>> {
+    Some(text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace())
+}
+
 fn parse_stat(text: &str) -> Option<(char, u64)> {
-    let mut fields = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace();
+    let mut fields = fields(text)?;
     let state = fields.next()?.chars().next()?;
     // Field 3 was the state; 22 is the nineteenth after it.
     Some((state, fields.nth(18)?.parse().ok()?))

@@ -147,6 +147,17 @@ impl StateFile {
         Ok(Some(file))
     }
 
+    /// The provider configurations of resources and of single instances, as often as they are named.
+    pub fn providers(&self) -> impl Iterator<Item = &String> {
+        self.resources.iter().flat_map(|resource| {
+            let of_instances = resource
+                .instances
+                .iter()
+                .filter_map(|i| i.provider.as_ref());
+            resource.provider.iter().chain(of_instances)
+        })
+    }
+
     /// The text as a local file has it: indented, and two newlines at its end.
     #[must_use]
     pub fn to_local(&self) -> String {

@@ -11,7 +11,6 @@ use crate::cli::safe::safe_lines;
 use crate::cli::session::{Session, settings};
 use crate::engine::handle::Evaluator;
 use crate::engine::settings::Access;
-use crate::engine::words::StageRequest;
 use lines::{Line, Lines};
 
 /// Longest expression, in bytes: what is open is not waited for without end.
@@ -23,7 +22,7 @@ pub(super) async fn run(args: ConsoleArgs, out: &mut Output) -> Ended {
             "expressions are worked out over the state of the workspace, and --state names a file; go to the directory whose state it is, or use `flightdeck show` on it".to_owned(),
         ));
     }
-    let request = StageRequest::with_variables(&args.variables.vars, &args.variables.var_files);
+    let request = args.variables.request();
     let mut session = Session::start(settings("console", Access::ReadOnly, None)?).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();

@@ -7,7 +7,6 @@ use crate::cli::output::{Ink, Output};
 use crate::cli::session::settings;
 use crate::engine::install::{self, Request};
 use crate::engine::settings::Access;
-use crate::engine::words::StageRequest;
 use serde_json::json;
 
 pub(super) async fn run(args: GetArgs, out: &mut Output) -> Ended {
@@ -15,11 +14,7 @@ pub(super) async fn run(args: GetArgs, out: &mut Output) -> Ended {
     let request = Request {
         dir: here.workspace,
         named: here.named,
-        values: StageRequest {
-            vars: args.variables.vars,
-            var_files: args.variables.var_files,
-            ..StageRequest::default()
-        },
+        values: args.variables.request(),
         upgrade: args.update,
         ..Request::default()
     };

@@ -8,7 +8,6 @@ use crate::cli::output::{Ink, Output};
 use crate::cli::session::settings;
 use crate::engine::install::{self, Lockfile, Request};
 use crate::engine::settings::Access;
-use crate::engine::words::StageRequest;
 use crate::engine::workspace::initialize::InitBackend;
 use serde_json::json;
 
@@ -27,11 +26,7 @@ pub(super) async fn run(args: InitArgs, out: &mut Output) -> Ended {
         backend,
         dir: here.workspace,
         named: here.named,
-        values: StageRequest {
-            vars: args.variables.vars,
-            var_files: args.variables.var_files,
-            ..StageRequest::default()
-        },
+        values: args.variables.request(),
         upgrade: args.upgrade,
         lockfile: match args.lockfile {
             None => Lockfile::Written,

@@ -6,18 +6,13 @@ use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
 use crate::cli::session::{Session, settings};
 use crate::engine::settings::Access;
-use crate::engine::words::StageRequest;
 use serde_json::json;
 
 pub(super) async fn run(args: ValidateArgs, out: &mut Output) -> Ended {
     let mut session = Session::start(settings("validate", Access::ReadWrite, None)?).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let request = StageRequest {
-        vars: args.variables.vars,
-        var_files: args.variables.var_files,
-        ..StageRequest::default()
-    };
+    let request = args.variables.request();
     let validated = session
         .wait(out, &mut progress, engine.validate(request))
         .await;

@@ -98,6 +98,13 @@ impl Findings {
         }
     }
 
+    /// A file with secrets that others can read.
+    pub(super) fn open_to_others(&mut self, area: Area, text: impl Into<String>, path: PathBuf) {
+        self.warning(area, text);
+        self.remedy(format!("`chmod 600 {}`", path.display()));
+        self.fix(Mend::MakePrivate { path });
+    }
+
     pub(super) fn append(&mut self, mut more: Self) {
         self.0.append(&mut more.0);
     }

@@ -1,6 +1,6 @@
 //! The machine: what every workspace on it needs.
 
-use super::finding::{Area, Findings, Mend};
+use super::finding::{Area, Findings};
 use crate::engine::process::ProcessIdentity;
 use lang::config::LANGUAGE_VERSION;
 use std::os::unix::fs::PermissionsExt as _;
@@ -136,11 +136,7 @@ fn credentials(name: &str, found: &mut Findings) {
     if let Ok(meta) = std::fs::metadata(&path)
         && meta.permissions().mode() & 0o077 != 0
     {
-        found.warning(
-            Area::Machine,
-            format!("{} has tokens, and others can read it", path.display()),
-        );
-        found.remedy(format!("`chmod 600 {}`", path.display()));
-        found.fix(Mend::MakePrivate { path });
+        let text = format!("{} has tokens, and others can read it", path.display());
+        found.open_to_others(Area::Machine, text, path);
     }
 }

@@ -18,24 +18,20 @@ pub use mend::{MendError, mend};
 
 use crate::engine::settings::Settings;
 use finding::Findings;
-use std::sync::Arc;
 
 /// Looks at everything, one thing after the other; what cannot be looked at is a finding too.
 pub async fn examine(settings: &Settings) -> Vec<Finding> {
-    let mut found = Findings::default();
-    let blocking = {
-        let settings = settings.clone();
-        move || {
-            let mut found = Findings::default();
-            machine::examine(&settings.workspace, &mut found);
-            let root = workspace::examine(&settings, &mut found);
-            (found, root)
-        }
-    };
+    let (here, mut found) = (settings.clone(), Findings::default());
     // Reading a large configuration takes a while.
-    let root = match tokio::task::spawn_blocking(blocking).await {
+    let looked = tokio::task::spawn_blocking(move || {
+        let mut found = Findings::default();
+        machine::examine(&here.workspace, &mut found);
+        let root = workspace::examine(&here, &mut found);
+        (found, root)
+    });
+    let root = match looked.await {
         Ok((first, root)) => {
-            found = first;
+            found.append(first);
             root
         }
         Err(error) => {
@@ -47,7 +43,6 @@ pub async fn examine(settings: &Settings) -> Vec<Finding> {
     let in_state = state::examine(settings, store.as_ref(), &mut found).await;
     if let Some(root) = root {
         let settings = settings.clone();
-        let root = Arc::clone(&root);
         let seen = tokio::task::spawn_blocking(move || {
             let mut found = Findings::default();
             plugins::examine(&settings, &root, &in_state, &mut found);

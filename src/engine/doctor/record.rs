@@ -1,6 +1,6 @@
 //! The record of the workspace: whether it can be used, who works on it, what it does not know.
 
-use super::finding::{Area, Findings, Mend};
+use super::finding::{Area, Findings};
 use super::workspace::counted;
 use crate::engine::settings::{Access, Settings};
 use crate::engine::store::Store;
@@ -78,16 +78,10 @@ fn private(path: &Path, found: &mut Findings) {
         return;
     };
     if meta.permissions().mode() & 0o077 != 0 {
-        found.warning(
-            Area::Record,
-            format!(
-                "others can read {}, which has sensitive values",
-                path.display()
-            ),
+        let text = format!(
+            "others can read {}, which has sensitive values",
+            path.display()
         );
-        found.remedy(format!("`chmod 600 {}`", path.display()));
-        found.fix(Mend::MakePrivate {
-            path: path.to_owned(),
-        });
+        found.open_to_others(Area::Record, text, path.to_owned());
     }
 }

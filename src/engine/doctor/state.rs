@@ -130,12 +130,8 @@ fn told(file: &StateFile, found: &mut Findings) {
 }
 
 fn providers(file: &StateFile) -> BTreeSet<String> {
-    let keys = file.resources.iter().flat_map(|r| {
-        r.provider
-            .iter()
-            .chain(r.instances.iter().filter_map(|i| i.provider.as_ref()))
-    });
-    keys.filter_map(|key| Some(ConfigKey::parse(key)?.address.to_string()))
+    file.providers()
+        .filter_map(|key| Some(ConfigKey::parse(key)?.address.to_string()))
         .collect()
 }
 
@@ -167,19 +163,14 @@ fn locked(path: &Path, found: &mut Findings) {
 fn private(path: &Path, place: &Whereabouts, found: &mut Findings) {
     let open = std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o007 != 0);
     if open && !place.encryption.encrypts() {
-        found.warning(
-            Area::State,
-            format!(
-                "everybody on this machine can read {}, which may have secrets",
-                path.display()
-            ),
+        let text = format!(
+            "everybody on this machine can read {}, which may have secrets",
+            path.display()
         );
+        found.open_to_others(Area::State, text, path.to_owned());
         found.remedy(format!(
             "`chmod 600 {}`, or an encryption block",
             path.display()
         ));
-        found.fix(Mend::MakePrivate {
-            path: path.to_owned(),
-        });
     }
 }

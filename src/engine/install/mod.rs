@@ -194,16 +194,7 @@ fn in_state(
     };
     match read() {
         Ok(None) => BTreeSet::new(),
-        Ok(Some(file)) => file
-            .resources
-            .iter()
-            .flat_map(|r| {
-                r.provider
-                    .iter()
-                    .chain(r.instances.iter().filter_map(|i| i.provider.as_ref()))
-            })
-            .cloned()
-            .collect(),
+        Ok(Some(file)) => file.providers().cloned().collect(),
         Err(why) => {
             warnings.push(unseen(format!("{why}.")));
             BTreeSet::new()

@@ -11,7 +11,7 @@ use crate::cli::output::Output;
 use crate::cli::safe::safe;
 use crate::cli::session::{answered, settings};
 use crate::engine::settings::Access;
-use crate::engine::words::{ModuleProviders, StageRequest};
+use crate::engine::words::ModuleProviders;
 
 pub(super) async fn run(args: ProvidersArgs, out: &mut Output) -> Ended {
     match args.command {
@@ -37,18 +37,10 @@ pub(super) async fn run(args: ProvidersArgs, out: &mut Output) -> Ended {
     }
 }
 
-fn request(variables: Variables) -> StageRequest {
-    StageRequest {
-        vars: variables.vars,
-        var_files: variables.var_files,
-        ..StageRequest::default()
-    }
-}
-
 async fn needed(variables: Variables, out: &mut Output) -> Ended {
     let settings = settings("providers", Access::ReadOnly, None)?;
     let question = |engine: crate::engine::handle::Engine| async move {
-        engine.required_providers(request(variables)).await
+        engine.required_providers(variables.request()).await
     };
     let needed = answered(settings, out, question).await?;
     out.flush_diagnostics();

@@ -1,6 +1,5 @@
 //! `flightdeck providers lock` and `mirror`: packages for other machines and other places.
 
-use super::request;
 use crate::cli::exit::{Ended, OK, fields};
 use crate::cli::installing::shown;
 use crate::cli::options::Variables;
@@ -22,7 +21,7 @@ pub(super) async fn lock(
     let wanted = Elsewhere {
         dir: here.workspace,
         named: here.named,
-        values: request(variables),
+        values: variables.request(),
         platforms,
         from: match (directory, mirror) {
             (Some(path), _) => From::Directory(path),
@@ -49,7 +48,7 @@ pub(super) async fn mirror(
     let wanted = Elsewhere {
         dir: here.workspace,
         named: here.named,
-        values: request(variables),
+        values: variables.request(),
         platforms,
         ..Elsewhere::default()
     };
