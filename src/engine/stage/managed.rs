@@ -84,6 +84,16 @@ pub fn mark(schema: &Schema, value: Value, config_marks: &[(Path, Marks)]) -> Va
         .mark_with_paths(&sensitive)
 }
 
+/// What a provider read, as the reference engine takes it from every provider: a block that is null
+/// stands as the empty one that it means.
+pub fn as_read(schema: &Schema, state: &Value, marks: &[(Path, Marks)]) -> Value {
+    mark(
+        schema,
+        cty::plan::normalize_legacy(&schema.block, state),
+        marks,
+    )
+}
+
 /// Asks the provider and decides.
 pub async fn plan(
     provider: &dyn Provider,
@@ -271,4 +281,33 @@ pub fn at_sensitive(schema: &Schema, value: &Value, path: &Path) -> Option<Path>
     } else {
         path.clone()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cty::schema::{Block, NestedBlock, Nesting};
+
+    /// A state that was written before the type had the block, given back as it came.
+    #[test]
+    fn a_block_that_was_read_as_null_is_the_empty_one() {
+        let inner = Block::default();
+        let empty = Value::list(inner.implied_type(), Vec::new());
+        let rule = NestedBlock {
+            block: inner,
+            nesting: Nesting::List,
+            min_items: 0,
+            max_items: 0,
+        };
+        let block = Block {
+            blocks: [("rule".to_owned(), rule)].into(),
+            ..Block::default()
+        };
+        let schema = Schema::new(0, block);
+        let gone = Value::null(schema.implied_type().clone());
+        assert!(as_read(&schema, &gone, &[]).is_null());
+        let read = Value::object_from_map([("rule".into(), Value::null(empty.ty().clone()))]);
+        let now = as_read(&schema, &read, &[]);
+        assert!(now.get_attr("rule").unwrap().raw_equals(&empty), "{now:?}");
+    }
 }

@@ -69,6 +69,8 @@ pub struct Nodes {
     by_node: HashMap<Node, Step>,
     /// Of what one step needs of a resource: the keys of the instances, where it names no others.
     named: HashMap<(Step, Step), BTreeSet<InstanceKey>>,
+    /// By resource, the instances of itself that it names, `None` for all of them.
+    siblings: BTreeMap<Step, BTreeSet<Option<InstanceKey>>>,
     names: Names,
     /// Dependencies by direct needs, as they are asked for.
     dependencies: Mutex<HashMap<Vec<Step>, Arc<BTreeSet<String>>>>,
@@ -102,6 +104,16 @@ impl Nodes {
         self.named.get(&(step, resource))
     }
 
+    /// The resources whose provisioners name instances of the resource itself: by key, `None` where
+    /// they name all of them.
+    pub fn siblings(
+        &self,
+    ) -> impl Iterator<Item = (&ConfigResource, &BTreeSet<Option<InstanceKey>>)> + '_ {
+        self.siblings
+            .iter()
+            .filter_map(|(step, keys)| Some((self.nodes[*step].resource()?, keys)))
+    }
+
     /// What is to be said of the names that the configuration uses, before anything is worked out.
     pub fn said_of_names(&self) -> Diagnostics {
         self.names.said()
@@ -125,6 +137,7 @@ impl Nodes {
             nodes: Vec::new(),
             by_node,
             named: HashMap::new(),
+            siblings: BTreeMap::new(),
             names: Names::with(from.schemas),
             dependencies: Mutex::default(),
         };

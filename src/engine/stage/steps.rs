@@ -49,6 +49,15 @@ impl Steps {
             Task::Gate => "all of them".to_owned(),
         };
         let names: Vec<String> = cycle.iter().map(name).collect();
+        let applied = |step: &Step| match &self.tasks[*step] {
+            Task::Apply(i) => Some(changes[*i].address.config()),
+            _ => None,
+        };
+        let resources: BTreeSet<_> = cycle.iter().map(applied).collect();
+        if resources.len() == 1 && cycle.len() > 1 && !resources.contains(&None) {
+            let detail = "A provisioner of this resource names the resource itself, so that each of its instances waits for the others. The instance that it runs for is called self there.";
+            return Diagnostic::error(format!("Cycle: {}", names.join(", ")), detail);
+        }
         let detail = "Each of these operations waits for the next one. Narrow the stage to some of them (--target), or take create_before_destroy away.";
         Diagnostic::error(format!("Cycle: {}", names.join(", ")), detail)
     }

@@ -298,7 +298,7 @@ fn no_such_type(address: &str, resource: &Resource) -> Diagnostic {
         &*resource.name.kind
     );
     Diagnostic::error(word, detail)
-        .at(resource.span)
+        .at(resource.kind_span)
         .about(resource.name.to_string())
 }
 
@@ -329,7 +329,8 @@ fn ignored_faults(resource: &Resource, block: &cty::schema::Block) -> Diagnostic
                 t.root
             );
             diags.push(
-                Diagnostic::warning("Redundant ignore_changes element", detail).at(resource.span),
+                Diagnostic::warning("Redundant ignore_changes element", detail)
+                    .at(resource.kind_span),
             );
         }
     }

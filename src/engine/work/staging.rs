@@ -228,6 +228,16 @@ impl Work {
             .iter()
             .filter_map(|address| {
                 let why = sought.missing.get(address)?;
+                if let Some((_, name)) = address
+                    .split_once("-/")
+                    .filter(|(host, _)| host.is_empty() || host.ends_with('/'))
+                {
+                    return Some(tell(
+                        &unqualified(name),
+                        &loaded.sources,
+                        self.pool.secrets(),
+                    ));
+                }
                 let untrusted = sought.untrusted.iter().any(|p| p.why() == *why);
                 let summary = if untrusted {
                     "A plugin that comes with the workspace needs a yes"
@@ -294,4 +304,12 @@ pub(super) fn some(names: &[String]) -> String {
     } else {
         format!("{named}, and {more} more")
     }
+}
+
+/// A provider of the state that has no namespace: none can be installed under such a name.
+fn unqualified(name: &str) -> lang::diag::Diagnostic {
+    let detail = format!(
+        "The state refers to the provider {name} without its namespace, as programs before 0.13 wrote it. Say which provider it means: `flightdeck state replace-provider -- -/{name} NAMESPACE/{name}`."
+    );
+    lang::diag::Diagnostic::error("Invalid legacy provider address", detail)
 }

@@ -89,6 +89,8 @@ pub(super) const CYCLE: &str = "resource \"terraform_data\" \"a\" {\n  input = t
 pub(super) const STATE: &str =
     r#"{"version":4,"serial":3,"lineage":"l","outputs":{},"resources":{"a":"b"}}"#;
 
+pub(super) const UNQUALIFIED: &str = r#"{"version":4,"terraform_version":"0.12.28","serial":1,"lineage":"l","outputs":{},"resources":[{"mode":"managed","type":"alpha_resource","name":"a","provider":"provider.alpha","instances":[{"schema_version":0,"attributes":{"id":"a"}}]}]}"#;
+
 pub(super) const ONE: &str = "output \"o\" { value = 1 }\n";
 
 pub(super) fn with_a(body: &str) -> String {

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use super::case::{CYCLE, Case, LAB, ONE, STATE, case, check_all, with_a};
+use super::case::{CYCLE, Case, LAB, ONE, STATE, UNQUALIFIED, case, check_all, with_a};
 use super::odd_files::ACME;
 use crate::support::Workspace;
 
@@ -17,7 +17,7 @@ fn plain() -> Vec<Case> {
             .at("main.tf.json", 2, 14)
             .errors(3),
         case("unknown provider", "hashicorp/frob").main("resource \"frob_thing\" \"a\" {}\n").at("main.tf", 1, 1).code(3),
-        case("unknown resource type", "terraform_thing").main("resource \"terraform_thing\" \"a\" {\n}\n").at("main.tf", 1, 1),
+        case("unknown resource type", "terraform_thing").main("resource \"terraform_thing\" \"a\" {\n}\n").at("main.tf", 1, 10),
         case("unknown attribute", "\"nope\" is not expected here").main(with_a("\n  nope = 1\n")).at("main.tf", 3, 3),
         case("missing required attribute", "the argument \"name\" is required")
             .file("versions.tf", LAB)
@@ -44,6 +44,10 @@ fn plain() -> Vec<Case> {
         case("backend", "the backend \"consul\"").main("terraform {\n  backend \"consul\" {\n    path = \"b\"\n  }\n}\n").at("main.tf", 2, 3),
         case("half a backend", "the argument \"key\" is not said").main("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    region = \"r\"\n  }\n}\n").at("main.tf", 2, 3),
         case("argument of a backend", "no argument \"adress\"").main("terraform {\n  backend \"http\" {\n    adress = \"b\"\n  }\n}\n").at("main.tf", 2, 3),
+        case("a state of a provider without a namespace", "state replace-provider -- -/alpha")
+            .main(with_a(""))
+            .file("terraform.tfstate", UNQUALIFIED)
+            .code(3),
         case("a state that is none", "\"resources\": invalid type").main(with_a("")).file("terraform.tfstate", STATE),
     ]
 }
@@ -64,7 +68,7 @@ fn not_accepted() -> Vec<Case> {
             .at("main.tf", 2, 13),
         lab("ephemeral resource of no type", "does not support ephemeral resource \"lab_token\"")
             .main("\nephemeral \"lab_token\" \"t\" {\n}\n")
-            .at("main.tf", 2, 1),
+            .at("main.tf", 2, 11),
         case("encryption with a key from a cloud", "with a key of the key provider \"aws_kms\", which flightdeck cannot do")
             .main("terraform {\n  encryption {\n    key_provider \"aws_kms\" \"k\" {\n      kms_key_id = \"x\"\n      key_spec   = \"AES_256\"\n    }\n    method \"aes_gcm\" \"m\" {\n      keys = key_provider.aws_kms.k\n    }\n    state {\n      method = method.aes_gcm.m\n    }\n  }\n}\n")
             .at("main.tf", 10, 5),

@@ -111,3 +111,31 @@ fn a_data_source_of_a_check_is_the_checks_alone() {
         },
     ]);
 }
+
+/// The module of the check is called by the one that is waited for and by the one that waits: what
+/// the check asks is asked when everything is done, and nobody waits for that.
+#[test]
+fn a_module_that_waits_for_one_with_a_check_does_not_wait_for_what_the_check_asks() {
+    const BOTH: &str = "resource \"terraform_data\" \"r\" {}\nmodule \"checker\" {\n  source = \"../checker\"\n}\n";
+    let workspace = Workspace::new(&[
+        (
+            "main.tf",
+            "module \"base\" {\n  source = \"./base\"\n}\nmodule \"dependent\" {\n  source     = \"./dependent\"\n  depends_on = [module.base]\n}\n",
+        ),
+        ("base/main.tf", BOTH),
+        ("dependent/main.tf", BOTH),
+        (
+            "checker/main.tf",
+            "check \"health\" {\n  data \"terraform_remote_state\" \"up\" {\n    backend = \"local\"\n    config  = { path = \"up.json\" }\n  }\n  assert {\n    condition     = data.terraform_remote_state.up.outputs.v == \"one\"\n    error_message = \"no\"\n  }\n}\n",
+        ),
+        ("up.json", &state("one")),
+    ]);
+    workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    let listed = workspace.run(&["state", "list"]).expect(0).stdout;
+    for made in [
+        "module.base.terraform_data.r",
+        "module.dependent.terraform_data.r",
+    ] {
+        assert!(listed.contains(made), "{listed}");
+    }
+}

@@ -47,6 +47,41 @@ fn what_a_provisioner_s_connection_says_need_not_stand_in_the_resource_s() {
     }]);
 }
 
+/// All of them named by one is a circle, as in the reference engine; some of them are waited for.
+#[test]
+fn instances_that_a_provisioner_of_their_own_resource_names_are_waited_for() {
+    const CIRCLE: &str = "resource \"terraform_data\" \"a\" {\n  count = 3\n  provisioner \"local-exec\" {\n    command = \"echo ${terraform_data.a[count.index].id}\"\n  }\n}\n";
+    let w = Workspace::new(&[("main.tf", CIRCLE)]);
+    w.run(&["validate"]).expect(0);
+    let run = w.run(&["stage", "--json"]).expect(1);
+    let all = run.diagnostics();
+    let (summary, detail) = (&all[0]["summary"], all[0]["detail"].as_str().unwrap());
+    assert!(
+        all.len() == 1
+            && summary
+                .as_str()
+                .unwrap()
+                .starts_with("Cycle: terraform_data.a["),
+        "{all:?}"
+    );
+    assert!(detail.contains("called self"), "{detail}");
+    // One of them, which takes its time.
+    let named = CIRCLE.replace(
+        "echo ${terraform_data.a[count.index].id}",
+        "[ ${count.index} = 1 ] && sleep 1; echo ${terraform_data.a[1].id} >> seen.txt",
+    );
+    w.write("main.tf", &named);
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let seen = std::fs::read_to_string(w.path().join("seen.txt")).unwrap();
+    let ids: std::collections::BTreeSet<&str> = seen.lines().collect();
+    assert_eq!((seen.lines().count(), ids.len()), (3, 1), "{seen}");
+    // Only one is left to be made: it has nobody to wait for.
+    let one = CIRCLE.replace("count = 3", "count = 1");
+    Workspace::new(&[("main.tf", &one)])
+        .run(&["deploy", "--auto-approve"])
+        .expect(0);
+}
+
 const ACCEPTED: &[Case] = &[
     Case {
         name: "a script that is null beside another",

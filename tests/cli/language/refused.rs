@@ -184,5 +184,36 @@ fn what_is_part_of_the_engine_has_no_versions_to_choose_from() {
             )],
             verdict: Staged(&[]),
         },
+        Case {
+            name: "another one",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    nonexist = {\n      source = \"terraform.io/builtin/nonexist\"\n    }\n  }\n}\n",
+            )],
+            verdict: Invalid(&[("main.tf", 3)]),
+        },
+    ]);
+}
+
+/// In JSON the label of the type has a line of its own, before that of the name.
+#[test]
+fn a_type_that_a_provider_does_not_have_is_told_where_the_type_is_named() {
+    judge(&[
+        Case {
+            name: "of a resource",
+            files: &[(
+                "main.tf.json",
+                "{\n  \"resource\": {\n    \"terraform_nothing\": {\n      \"a\": {}\n    }\n  }\n}\n",
+            )],
+            verdict: Invalid(&[("main.tf.json", 3)]),
+        },
+        Case {
+            name: "of a data source",
+            files: &[(
+                "main.tf.json",
+                "{\n  \"data\": {\n    \"terraform_nothing\": {\n      \"a\": {}\n    }\n  }\n}\n",
+            )],
+            verdict: Invalid(&[("main.tf.json", 3)]),
+        },
     ]);
 }

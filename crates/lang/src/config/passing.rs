@@ -110,6 +110,7 @@ fn defaults(module: &Module, call: Option<(&Module, &ModuleCall)>) -> Vec<Provid
 /// used under the other. Refuses versions of what has none.
 pub(super) fn names(module: &Module, diags: &mut Diagnostics) {
     const SUMMARY: &str = "Duplicate required provider";
+    const NO_BUILTIN: &str = "Invalid dependency on built-in provider";
     let mut seen: Vec<(&str, ProviderSource, Span)> = Vec::new();
     for (name, entry) in &module.required_providers {
         let source = type_of(module, name);
@@ -117,8 +118,13 @@ pub(super) fn names(module: &Module, diags: &mut Diagnostics) {
             let detail = format!(
                 "{source} is part of the engine and has no versions to choose from. Take the version out."
             );
-            let summary = "Invalid dependency on built-in provider";
-            diags.error(entry.span, summary, detail);
+            diags.error(entry.span, NO_BUILTIN, detail);
+        }
+        if source.is_builtin() && &*source.type_name != "terraform" {
+            let detail = format!(
+                "There is no {source}: the one provider that is part of the engine is terraform.io/builtin/terraform."
+            );
+            diags.error(entry.span, NO_BUILTIN, detail);
         }
         if let Some((other, _, place)) = seen.iter().find(|(_, s, _)| s.same_as(&source)) {
             let later = entry.span.max(*place);

@@ -99,6 +99,7 @@ pub(super) fn resource(
         provisioners: Vec::new(),
         connection: None,
         span: block.def_span,
+        kind_span: block.labels[0].span,
         body: rest,
         check: None,
         name,

@@ -52,7 +52,10 @@ pub(super) struct Search<'a> {
 
 impl Search<'_> {
     pub(super) fn saw(&mut self, place: impl fmt::Display, what: impl Into<String>) {
-        self.looked.push((place.to_string(), what.into()));
+        let seen = (place.to_string(), what.into());
+        if !self.looked.contains(&seen) {
+            self.looked.push(seen);
+        }
     }
 
     fn run(&mut self) -> Option<Found> {

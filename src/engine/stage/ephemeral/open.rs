@@ -216,7 +216,7 @@ impl Walk {
                 );
                 let diagnostic =
                     Diagnostic::error("Incomplete configuration for ephemeral resource", detail);
-                cell.report(diagnostic.at(resource.span).about(address.to_string()));
+                cell.report(diagnostic.at(resource.kind_span).about(address.to_string()));
                 return Err(());
             }
         };

@@ -60,7 +60,7 @@ pub async fn fetch(
         let missing = Diagnostic::error("Cannot import non-existent remote object", detail);
         return Err(missing.at(wanted.span).about(text.as_str()).into());
     }
-    let value = managed::mark(schema, read.state, &[]);
+    let value = managed::as_read(schema, &read.state, &[]);
     let identity = read.identity.or_else(|| found.identity.clone());
     Ok((
         Prior {

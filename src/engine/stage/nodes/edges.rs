@@ -249,8 +249,10 @@ impl Nodes {
 
     fn need_one(&mut self, step: Step, needed: Step, key: Option<&InstanceKey>) {
         let own = self.nodes[step].resource().is_some();
-        // A resource's reference to itself is reported where it is evaluated, with a place.
+        // A resource's reference to itself is reported where it is evaluated, with a place. A
+        // provisioner's is none: it means the other instances.
         if needed == step && own {
+            self.siblings.entry(step).or_default().insert(key.cloned());
             return;
         }
         let known = self.graph.has(step, needed);
@@ -327,11 +329,14 @@ impl Nodes {
             .into_iter()
             .flat_map(|child| child.all())
         {
+            // What a check asks for gives nothing to anybody, and is asked last: who waits for the
+            // module does not wait for that.
             all.extend(
                 inner
                     .resources
-                    .keys()
-                    .map(|resource| Node::Resource(config_resource(&inner.path, resource))),
+                    .values()
+                    .filter(|resource| resource.check.is_none())
+                    .map(|resource| Node::Resource(config_resource(&inner.path, &resource.name))),
             );
             all.extend(
                 inner

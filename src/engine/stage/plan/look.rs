@@ -125,7 +125,7 @@ impl PlanWalk {
         }
         let (_, marks) = stored.value.clone().unmark_deep_with_paths();
         Ok(Some(Prior {
-            value: managed::mark(gone.schema, answer.state, &marks),
+            value: managed::as_read(gone.schema, &answer.state, &marks),
             private: answer.private,
             tainted: object.tainted,
             identity: answer.identity.or_else(|| stored.identity.clone()),

@@ -182,6 +182,38 @@ impl Builder<'_> {
             }
         }
         self.parts(changes, &opened);
+        self.siblings(changes);
+    }
+
+    /// An instance waits for those of the same resource that its provisioners name. Where they name
+    /// all of them, each waits for the next one, which is the circle that the reference engine
+    /// finds too.
+    fn siblings(&mut self, changes: &[Change]) {
+        for (config, named) in self.nodes.siblings() {
+            let mut within: BTreeMap<&ModuleInstance, BTreeMap<&InstanceKey, Step>> =
+                BTreeMap::new();
+            for (i, step) in &self.apply {
+                let address = &changes[*i].address;
+                if address.config() == *config {
+                    let module = within.entry(&address.module).or_default();
+                    module.insert(&address.key, *step);
+                }
+            }
+            for instances in within.values() {
+                let steps: Vec<Step> = instances.values().copied().collect();
+                let keyed = named.iter().flatten().filter_map(|key| instances.get(key));
+                for (needed, step) in keyed.flat_map(|n| steps.iter().map(move |s| (n, s))) {
+                    if step != needed {
+                        self.steps.graph.need(*step, *needed);
+                    }
+                }
+                if named.contains(&None) && steps.len() > 1 {
+                    for (at, step) in steps.iter().enumerate() {
+                        self.steps.graph.need(*step, steps[(at + 1) % steps.len()]);
+                    }
+                }
+            }
+        }
     }
 
     /// Who goes before whom where something is destroyed.

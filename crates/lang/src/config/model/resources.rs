@@ -34,6 +34,8 @@ pub struct Resource {
     pub connection: Option<Body>,
     /// The block's header, from the keyword to the last label.
     pub span: Span,
+    /// The label that names the type.
+    pub kind_span: Span,
 }
 
 /// What `ignore_changes` says.
