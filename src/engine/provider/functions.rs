@@ -47,6 +47,17 @@ impl Functions {
     }
 }
 
+/// Stands for a function that a provider may have once it is configured: takes anything, and what
+/// it answers is not known.
+pub fn unregistered() -> Arc<Function> {
+    let any = Param::new("arguments", Type::Dynamic)
+        .null()
+        .unknown()
+        .dynamic();
+    let nothing_known = |_: &[Value], _: &_, _: Host<'_>| Ok(Value::dynamic());
+    Arc::new(Function::new(Vec::new(), Type::Dynamic, nothing_known).more(any))
+}
+
 fn param(p: &FunctionParameter) -> Param {
     let mut param = Param::new(&p.name, p.ty.clone());
     if p.allow_null {

@@ -11,6 +11,8 @@ use super::plan::PlanWalk;
 use super::scope::{ModuleScope, Phase};
 use super::values::Repetition;
 use super::walk::Walk;
+use crate::engine::provider::IdentitySchema;
+use crate::engine::workspace::provider_addr;
 use cty::Value;
 pub use fetch::fetch;
 use lang::addr::{AbsInstance, ConfigResource, Mode, ModuleInstance, Target};
@@ -134,8 +136,9 @@ pub fn validate(walk: &Walk) -> Diagnostics {
             );
         }
         let base = ModuleScope::new(&walk.around, root, &here);
+        let mut found = Diagnostics::new();
         if let Some(expr) = &import.for_each {
-            diags.append(base.check(&expr.traversals()));
+            found.append(base.check(&expr.traversals()));
         }
         let repetition = match &import.for_each {
             Some(_) => Repetition {
@@ -147,10 +150,28 @@ pub fn validate(walk: &Walk) -> Diagnostics {
         };
         let scope = base.repeated(repetition);
         for expr in expressions(import) {
-            diags.append(scope.check(&expr.traversals()));
+            found.append(scope.check(&expr.traversals()));
         }
+        if !found.has_errors() && declared {
+            found.append(names::validate(
+                &walk.around,
+                import,
+                identities(walk, &target),
+            ));
+        }
+        diags.append(found);
     }
     diags
+}
+
+/// How objects of the type are told apart, where its provider says.
+fn identities<'w>(walk: &'w Walk, target: &ConfigResource) -> Option<&'w IdentitySchema> {
+    let root = &walk.around.root;
+    let module = root.descendant(&target.module.0)?;
+    let declared = module.resources.get(&target.resource)?;
+    let key = provider_addr::for_resource(root, module, declared);
+    let schema = walk.around.schemas.get(&key.address)?;
+    schema.identities.get(&*target.resource.kind)
 }
 
 /// Blocks whose target nobody declares. Planning ends there, before anything else is looked at.

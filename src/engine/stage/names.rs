@@ -3,7 +3,8 @@
 //! nobody to use any more, attributes and types of which a provider says so. Pure.
 
 use super::nodes::schema_of;
-use crate::engine::provider::ProviderSchema;
+use crate::engine::provider::{ProviderSchema, builtin};
+use crate::engine::words::short_provider;
 use crate::engine::workspace::provider_addr;
 use crate::engine::workspace::refs::{self, Ref};
 use cty::schema::{Attribute, Block};
@@ -22,6 +23,8 @@ const DEPRECATED: &str = "Value derived from a deprecated source";
 pub struct Names {
     schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
     found: BTreeMap<Span, Diagnostic>,
+    /// Functions that their providers do not have.
+    missing: BTreeMap<Span, Diagnostic>,
     /// What providers call deprecated, by what is said of it: one cause, and all its places.
     outdated: BTreeMap<String, BTreeSet<Span>>,
 }
@@ -60,22 +63,44 @@ impl Names {
 
     /// A function of a provider is called by the name that the module gives that provider.
     pub fn called(&mut self, module: &Module, name: &str, span: Span) {
-        let Some((provider, _)) = name
+        let Some((provider, rest)) = name
             .strip_prefix("provider::")
             .and_then(|rest| rest.split_once("::"))
         else {
             return;
         };
-        if !module
-            .required_providers
-            .get(provider)
-            .is_some_and(|r| r.explicit || !r.versions.is_empty())
-        {
+        let required = module.required_providers.get(provider);
+        if required.is_none_or(|r| r.implied) {
             let detail = format!(
                 "The provider {provider:?} is not among the required_providers of this module, so its functions have no name here."
             );
-            self.say(span, Diagnostic::error("Unknown function provider", detail));
+            return self.say(span, Diagnostic::error("Unknown function provider", detail));
         }
+        let function = rest
+            .rsplit_once("::")
+            .map_or(rest, |(_, function)| function);
+        let address = provider_addr::address_of(module, provider);
+        let known = match self.schemas.get(&address) {
+            _ if *address == *builtin::ADDRESS => {
+                lang::functions::of_builtin_provider(function).is_some()
+            }
+            Some(schema) => schema.functions.contains_key(function),
+            None => true,
+        };
+        if !known {
+            let detail = format!(
+                "The provider {} has no function {function:?}. Functions that a provider offers only once it is configured cannot be called yet.",
+                short_provider(&address)
+            );
+            let missing = Diagnostic::error("Function not found in provider", detail);
+            self.missing.entry(span).or_insert_with(|| missing.at(span));
+        }
+    }
+
+    /// Functions that their providers do not have. While validating nobody knows: a provider may
+    /// have them once it is configured.
+    pub fn missing(&self) -> Diagnostics {
+        Diagnostics(self.missing.values().cloned().collect())
     }
 
     /// A value for a variable of a module that is called.

@@ -119,6 +119,11 @@ impl Nodes {
         self.names.said()
     }
 
+    /// What is to be said of them once it is planned.
+    pub fn missing_functions(&self) -> Diagnostics {
+        self.names.missing()
+    }
+
     fn add(&mut self, node: Node) -> Step {
         if let Some(step) = self.step(&node) {
             return step;

@@ -7,7 +7,7 @@ mod value;
 use super::sights::Sights;
 use super::values::{Repetition, Values};
 use crate::engine::provider::ProviderSchema;
-use crate::engine::provider::functions::Functions;
+use crate::engine::provider::functions::{self, Functions};
 use crate::engine::room;
 use crate::engine::words::UnixMs;
 use crate::engine::workspace::provider_addr;
@@ -176,9 +176,10 @@ impl eval::Scope for ModuleScope<'_> {
         let function = rest
             .rsplit_once("::")
             .map_or(rest, |(_, function)| function);
-        self.around
-            .functions
-            .find(&provider_addr::address_of(self.module, provider), function)
+        let address = provider_addr::address_of(self.module, provider);
+        let found = self.around.functions.find(&address, function);
+        // While validating a provider is not configured, and may have more functions once it is.
+        found.or_else(|| (self.around.phase == Phase::Validate).then(functions::unregistered))
     }
 
     fn base_dir(&self) -> &Path {

@@ -119,7 +119,6 @@ async fn validate(basis: &Basis, prior: &PriorState, at: UnixMs) -> Diagnostics 
     cell.report(names);
     cell.report(walk.cells.gather(walk.nodes.graph.order()).diags);
     cell.report(import::validate(&walk));
-    cell.report(refactor_checks::removed(&basis.root));
     cell.diags
 }
 
@@ -145,6 +144,7 @@ pub async fn stage(basis: Basis) -> (Option<Stage>, Diagnostics) {
     };
     diags.append(validate(&basis, &prior, at).await);
     if !diags.has_errors() {
+        diags.append(refactor_checks::removed(&basis.root));
         diags.append(import::undeclared(&basis.root));
     }
     if !diags.has_errors() {
@@ -158,6 +158,10 @@ pub async fn stage(basis: Basis) -> (Option<Stage>, Diagnostics) {
         return (None, diags);
     }
     let plan = Arc::new(planning(&basis, prior, targets, at, &mut diags));
+    diags.append(plan.walk.nodes.missing_functions());
+    if diags.has_errors() {
+        return (None, diags);
+    }
     let graph = plan.walk.nodes.to_plan();
     worked_out(&plan, &graph, &basis.cancel).await;
     let mut faults = plan.moves_faults();

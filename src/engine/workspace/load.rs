@@ -238,6 +238,7 @@ pub fn pin(root: &Module, found: &HashMap<Arc<str>, Arc<str>>) -> Arc<Module> {
             .or_insert_with(|| RequiredProvider {
                 source: actual.clone(),
                 explicit: false,
+                implied: true,
                 versions: Vec::new(),
                 aliases: Vec::new(),
                 span: span.unwrap_or(Span {

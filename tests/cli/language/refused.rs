@@ -217,3 +217,82 @@ fn a_type_that_a_provider_does_not_have_is_told_where_the_type_is_named() {
         },
     ]);
 }
+
+/// What an import is by is judged with the configuration, as far as it is known.
+#[test]
+fn what_is_imported_is_judged_before_anything_is_planned() {
+    const TYPE: &str = "resource \"terraform_data\" \"a\" {\n  for_each = { k = 1 }\n}\n";
+    let case = |import: &str| format!("{TYPE}{import}");
+    let cases = [
+        (
+            "an id of null",
+            case(
+                "import {\n  for_each = { k = null }\n  to = terraform_data.a[each.key]\n  id = each.value\n}\n",
+            ),
+            7,
+        ),
+        (
+            "a sensitive id",
+            case(
+                "import {\n  for_each = { k = sensitive(\"x\") }\n  to = terraform_data.a[each.key]\n  id = each.value\n}\n",
+            ),
+            7,
+        ),
+        (
+            "sensitive keys",
+            case(
+                "import {\n  for_each = sensitive({ k = \"x\" })\n  to = terraform_data.a[each.key]\n  id = each.value\n}\n",
+            ),
+            5,
+        ),
+        (
+            "a list that is no tuple",
+            case(
+                "import {\n  for_each = tolist([\"k\"])\n  to = terraform_data.a[each.value]\n  id = each.value\n}\n",
+            ),
+            5,
+        ),
+        (
+            "an identity of a type that has none",
+            case("import {\n  to = terraform_data.a[\"k\"]\n  identity = { id = \"x\" }\n}\n"),
+            6,
+        ),
+    ];
+    for (name, text, line) in cases {
+        let w = crate::support::Workspace::new(&[("main.tf", &text)]);
+        let run = w.run(&["validate", "--json"]).expect(1);
+        let all = run.diagnostics();
+        assert_eq!(
+            (all.len(), &all[0]["range"]["start"]["line"]),
+            (1, &serde_json::Value::from(line)),
+            "{name}: {all:?}"
+        );
+    }
+    // What is not known yet may turn out to be right, and what is removed is asked about later.
+    judge(&[
+        Case {
+            name: "an id that depends on a variable",
+            files: &[(
+                "main.tf",
+                "variable \"v\" {}\nresource \"terraform_data\" \"a\" {}\nimport {\n  to = terraform_data.a\n  id = var.v\n}\n",
+            )],
+            verdict: OnlyValid(&[("main.tf", 1)]),
+        },
+        Case {
+            name: "what is removed, and declared",
+            files: &[(
+                "main.tf",
+                "resource \"terraform_data\" \"a\" {}\nremoved {\n  from = terraform_data.a\n  lifecycle {\n    destroy = false\n  }\n}\n",
+            )],
+            verdict: OnlyValid(&[("main.tf", 2)]),
+        },
+        Case {
+            name: "the same instance twice, by keys that are worked out",
+            files: &[(
+                "main.tf",
+                "locals {\n  k = 1\n}\nresource \"terraform_data\" \"a\" {\n  count = 2\n}\nimport {\n  to = terraform_data.a[local.k]\n  id = \"1\"\n}\nimport {\n  to = terraform_data.a[local.k]\n  id = \"1\"\n}\n",
+            )],
+            verdict: OnlyValid(&[("main.tf", 7)]),
+        },
+    ]);
+}

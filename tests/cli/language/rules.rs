@@ -162,3 +162,40 @@ fn functions_of_providers_have_no_name_where_they_are_not_required() {
         },
     ]);
 }
+
+/// While validating nobody knows which functions a provider has once it is configured; with the
+/// plan it is an error that nothing swallows.
+#[test]
+fn a_function_that_a_provider_does_not_have_is_told_with_the_plan_and_past_every_can() {
+    const LAB: &str = "terraform {\n  required_providers {\n    lab   = { source = \"flightdeck.internal/bundled/lab\" }\n    other = {}\n  }\n}\n";
+    let case = |name, text: &'static str, line| (name, format!("{LAB}{text}"), line);
+    let cases = [
+        case(
+            "in an output",
+            "output \"a\" { value = provider::lab::nothing(1) }\n",
+            7,
+        ),
+        case(
+            "where can would swallow it",
+            "output \"a\" { value = can(provider::lab::nothing(1)) }\n",
+            7,
+        ),
+        case(
+            "in a validation",
+            "variable \"v\" {\n  default = \"x\"\n  validation {\n    condition     = can(provider::lab::nothing(var.v))\n    error_message = \"no\"\n  }\n}\n",
+            10,
+        ),
+    ];
+    for (name, text, line) in cases {
+        let w =
+            crate::support::Workspace::new(&[("main.tf", &text.replace("    other = {}\n", "\n"))]);
+        w.run(&["validate"]).expect(0);
+        let run = w.run(&["stage", "--json"]).expect(1);
+        let all = run.diagnostics();
+        assert_eq!(
+            (all.len(), &all[0]["range"]["start"]["line"]),
+            (1, &serde_json::Value::from(line)),
+            "{name}: {all:?}"
+        );
+    }
+}

@@ -29,6 +29,7 @@ pub(super) fn required_providers(body: &Body, diags: &mut Diagnostics) -> Named<
         let mut entry = RequiredProvider {
             source: name.clone(),
             explicit: false,
+            implied: false,
             versions: Vec::new(),
             aliases: Vec::new(),
             span,

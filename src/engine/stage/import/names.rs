@@ -2,11 +2,11 @@
 
 use super::{Wanted, resource_of};
 use crate::engine::provider::IdentitySchema;
-use crate::engine::stage::scope::{ModuleScope, Surroundings};
+use crate::engine::stage::scope::{ModuleScope, Phase, Surroundings};
 use crate::engine::stage::values::Repetition;
 use cty::{Mark, Type, Value};
 use lang::addr::{AbsInstance, ConfigResource, InstanceKey, ModuleInstance, Target};
-use lang::config::Import;
+use lang::config::{Import, repeated_over};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::syntax::ast::{Expr, ExprKind, Step, StepKind, Traversal};
 use std::collections::BTreeMap;
@@ -28,7 +28,11 @@ pub fn resolve(
         let repetitions = match &import.for_each {
             None => vec![Repetition::default()],
             Some(expr) => match for_each(&ModuleScope::new(around, root, &here), expr) {
-                Ok(all) => all,
+                Ok(Some(all)) => all,
+                Ok(None) => {
+                    diags.push(fault(expr, "depends on values that are known only after apply, so it is not known what to import"));
+                    continue;
+                }
                 Err(more) => {
                     diags.append(more);
                     continue;
@@ -48,7 +52,7 @@ pub fn resolve(
                         );
                         diags.push(
                             Diagnostic::error("Duplicate import configuration", detail)
-                                .at(import.span)
+                                .at(known.span)
                                 .about(to.to_string()),
                         );
                         continue;
@@ -61,71 +65,77 @@ pub fn resolve(
     (all, diags)
 }
 
-/// `each` for the elements: a list's elements have their number as key.
-pub(super) fn for_each(
-    scope: &ModuleScope<'_>,
-    expr: &Expr,
-) -> Result<Vec<Repetition>, Diagnostics> {
+/// What the blocks for one resource say that can be judged before anything is planned: what is not
+/// known yet may turn out to be right.
+pub fn validate(
+    around: &Surroundings,
+    import: &Import,
+    identities: Option<&IdentitySchema>,
+) -> Diagnostics {
+    let (root, here) = (&around.root, ModuleInstance::root());
+    let base = ModuleScope::new(around, root, &here);
+    let repetitions = match import.for_each.as_ref().map(|expr| for_each(&base, expr)) {
+        None => vec![Repetition::default()],
+        Some(Ok(all)) => all.unwrap_or_default(),
+        Some(Err(diags)) => return diags,
+    };
+    let mut diags = Diagnostics::new();
+    for repetition in repetitions {
+        let scope = ModuleScope::new(around, root, &here).repeated(repetition);
+        match (&import.id, &import.identity) {
+            (Some(expr), _) => drop(id(&scope, expr, &mut diags)),
+            (None, Some(expr)) if identities.is_none() => {
+                let detail = "Objects of this type have no identities; import them by id.";
+                let summary = "Unable to determine identity schema for import identity";
+                diags.push(Diagnostic::error(summary, detail).at(expr.span));
+            }
+            (None, Some(expr)) => drop(plain(&scope, expr, "identity", &mut diags)),
+            (None, None) => {}
+        }
+    }
+    diags
+}
+
+fn fault(expr: &Expr, what: &str) -> Diagnostic {
+    let detail = format!("The \"for_each\" of an import block {what}.");
+    Diagnostic::error("Invalid for_each argument", detail).at(expr.span)
+}
+
+/// `each` for the elements: those of a tuple have their number as key. `None` where they are not
+/// known.
+fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Result<Option<Vec<Repetition>>, Diagnostics> {
     let (value, diags) = scope.evaluate(expr);
     if diags.has_errors() {
         return Err(diags);
-    }
-    let fault = |detail: &'static str| {
-        Diagnostics::from(Diagnostic::error("Invalid for_each argument", detail).at(expr.span))
-    };
-    if value.contains_mark(&Mark::Sensitive) || value.contains_mark(&Mark::Ephemeral) {
-        return Err(fault(
-            "The \"for_each\" of an import block can be neither sensitive nor ephemeral: its keys become part of addresses.",
-        ));
-    }
-    let (value, _) = value.unmark_deep();
-    if !value.is_known() {
-        return Err(fault(
-            "The \"for_each\" of an import block depends on values that are known only after apply, so it is not known what to import.",
-        ));
-    }
-    if value.is_null() {
-        return Err(fault(
-            "The \"for_each\" of an import block is null; a map, set or list is required.",
-        ));
     }
     let pair = |key: Value, value: Value| Repetition {
         each_key: Some(key),
         each_value: Some(value),
         ..Repetition::default()
     };
-    if let Some(map) = value.as_map() {
-        return Ok(map
-            .iter()
-            .map(|(k, v)| pair(Value::string(k), v.clone()))
-            .collect());
+    if !value.ty().is_tuple() {
+        let items = repeated_over(value, expr.span).map_err(Diagnostics::from)?;
+        return Ok(items.map(|items| {
+            let items = items.into_iter();
+            items.map(|(k, v)| pair(Value::string(&*k), v)).collect()
+        }));
     }
-    let Some(elements) = value.as_slice() else {
-        return Err(fault(
-            "The \"for_each\" of an import block must be a map, a set or a list.",
-        ));
-    };
-    let set = value.ty().is_set();
-    Ok(elements
-        .iter()
-        .enumerate()
-        .map(|(n, v)| {
-            pair(
-                if set {
-                    v.clone()
-                } else {
-                    Value::number(n as u64)
-                },
-                v.clone(),
-            )
-        })
-        .collect())
+    if value.has_mark(&Mark::Sensitive) || value.has_mark(&Mark::Ephemeral) {
+        let what = "can be neither sensitive nor ephemeral: its keys become part of addresses";
+        return Err(fault(expr, what).into());
+    }
+    let (value, _) = value.unmark();
+    if value.is_known() && value.is_null() {
+        return Err(fault(expr, "is null; a map, set of strings or tuple is required").into());
+    }
+    let elements = value.as_slice().map(|all| all.iter().enumerate());
+    Ok(elements.map(|all| {
+        all.map(|(n, v)| pair(Value::number(n as u64), v.clone()))
+            .collect()
+    }))
 }
 
-pub(super) fn one(
-    scope: &ModuleScope<'_>,
-    import: &Import,
-) -> Result<(AbsInstance, Wanted), Diagnostics> {
+fn one(scope: &ModuleScope<'_>, import: &Import) -> Result<(AbsInstance, Wanted), Diagnostics> {
     let mut diags = Diagnostics::new();
     let to = address(scope, &import.to, &mut diags);
     let wanted = match (&import.id, &import.identity) {
@@ -150,11 +160,7 @@ pub(super) fn one(
     }
 }
 
-pub(super) fn address(
-    scope: &ModuleScope<'_>,
-    expr: &Expr,
-    diags: &mut Diagnostics,
-) -> Option<AbsInstance> {
+fn address(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Option<AbsInstance> {
     let traversal = concrete(scope, expr, diags)?;
     match Target::from_traversal(&traversal) {
         Ok(Target::Instance(instance)) => Some(instance),
@@ -237,6 +243,9 @@ fn plain(
         return fault("cannot be ephemeral: it is kept with the stage.");
     }
     let plain = value.unmark_deep().0;
+    if !plain.is_wholly_known() && scope.around.phase == Phase::Validate {
+        return None;
+    }
     if !plain.is_wholly_known() {
         return fault(
             "depends on values that are known only after apply, so it is not known what to import.",
@@ -248,7 +257,7 @@ fn plain(
     Some(plain)
 }
 
-pub(super) fn id(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Option<String> {
+fn id(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Option<String> {
     let plain = plain(scope, expr, "id", diags)?;
     let text = cty::convert::convert(&plain, &Type::String)
         .ok()

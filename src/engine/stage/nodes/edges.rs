@@ -104,6 +104,9 @@ impl Nodes {
             self.need_expr(step, parent, &argument.expr);
         }
         for validation in &variable.validations {
+            for expr in [&validation.condition, &validation.message] {
+                self.name_calls(module, expr);
+            }
             for t in validation
                 .condition
                 .traversals()
@@ -222,6 +225,10 @@ impl Nodes {
         for t in expr.traversals() {
             self.need_ref(step, module, t);
         }
+        self.name_calls(module, expr);
+    }
+
+    fn name_calls(&mut self, module: &Module, expr: &Expr) {
         expr.calls()
             .into_iter()
             .for_each(|call| self.names.called(module, &call.name, call.name_span));

@@ -17,6 +17,8 @@ pub struct RequiredProvider {
     pub source: Arc<str>,
     /// Whether a source was written.
     pub explicit: bool,
+    /// Whether nothing was written at all: the module uses the name, and requires nothing.
+    pub implied: bool,
     /// Version constraints as written.
     pub versions: Vec<(Arc<str>, Span)>,
     /// `configuration_aliases`: the aliases that a caller must pass.
