@@ -120,7 +120,7 @@ impl Kind {
 
 /// Evaluates one condition. A failure is an error (a warning for an assertion) at the condition.
 pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Status, Diagnostics) {
-    let faults = unknown_names(scope, condition);
+    let faults = faults_of(scope, condition);
     if faults.has_errors() {
         return (Status::Error, faults);
     }
@@ -177,7 +177,7 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
 /// What is wrong with a resource's condition whatever it comes to: how it stands is the affair of a
 /// plan, since only a plan knows whether there is anything to hold it against.
 pub fn evaluable(scope: &ModuleScope<'_>, condition: &Condition) -> Diagnostics {
-    let mut diags = unknown_names(scope, condition);
+    let mut diags = faults_of(scope, condition);
     if !diags.has_errors() {
         diags.append(scope.evaluate(&condition.condition).1);
         diags.append(scope.evaluate(&condition.message).1);
@@ -187,7 +187,7 @@ pub fn evaluable(scope: &ModuleScope<'_>, condition: &Condition) -> Diagnostics 
 
 /// What is wrong with an assertion before anything is planned: its names and its message.
 pub fn sayable(scope: &ModuleScope<'_>, assertion: &Condition) -> Diagnostics {
-    let mut diags = unknown_names(scope, assertion);
+    let mut diags = faults_of(scope, assertion);
     if !diags.has_errors() {
         let (message, found) = scope.evaluate(&assertion.message);
         diags.append(found);
@@ -198,10 +198,23 @@ pub fn sayable(scope: &ModuleScope<'_>, assertion: &Condition) -> Diagnostics {
     diags
 }
 
-fn unknown_names(scope: &ModuleScope<'_>, condition: &Condition) -> Diagnostics {
-    let mut refs = condition.condition.traversals();
-    refs.extend(condition.message.traversals());
-    scope.check(&refs)
+/// What is wrong with the names of a condition or its message; the other one of the two is judged
+/// all the same.
+fn faults_of(scope: &ModuleScope<'_>, condition: &Condition) -> Diagnostics {
+    let both = [&condition.condition, &condition.message];
+    let mut diags = Diagnostics::new();
+    let named = both.map(|expr| {
+        let faults = scope.check(&expr.traversals());
+        let fine = !faults.has_errors();
+        diags.append(faults);
+        fine
+    });
+    if diags.has_errors() {
+        for (expr, _) in both.into_iter().zip(named).filter(|(_, fine)| *fine) {
+            diags.append(scope.evaluate(expr).1);
+        }
+    }
+    diags
 }
 
 /// Why a value is no message; one that is not known may become one.

@@ -1,21 +1,23 @@
 //! Cycles of a configuration, in words.
 
 use super::nodes::{Node, Nodes};
+use crate::engine::graph::Step;
 use lang::config::Module;
-use lang::diag::Diagnostic;
+use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
 
-/// The first cycle, in words.
-pub fn cycle(nodes: &Nodes, root: &Module) -> Option<Diagnostic> {
-    let cycles = nodes.graph.cycles();
-    let first = cycles.first()?;
-    let names: Vec<String> = first.iter().map(|s| nodes.nodes[*s].text()).collect();
-    let mut d = Diagnostic::error(
-        format!("Cycle: {}", names.join(", ")),
-        "Each of these needs the next one before it can be worked out. Take one of the references out.",
-    );
-    d.subject = first.iter().find_map(|s| span_of(&nodes.nodes[*s], root));
-    Some(d)
+/// Every cycle, in words.
+pub fn cycles(nodes: &Nodes, root: &Module) -> Diagnostics {
+    let words = |steps: Vec<Step>| {
+        let names: Vec<String> = steps.iter().map(|s| nodes.nodes[*s].text()).collect();
+        let mut d = Diagnostic::error(
+            format!("Cycle: {}", names.join(", ")),
+            "Each of these needs the next one before it can be worked out. Take one of the references out.",
+        );
+        d.subject = steps.iter().find_map(|s| span_of(&nodes.nodes[*s], root));
+        d
+    };
+    Diagnostics(nodes.graph.cycles().into_iter().map(words).collect())
 }
 
 fn span_of(node: &Node, root: &Module) -> Option<Span> {

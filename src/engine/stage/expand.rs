@@ -50,9 +50,15 @@ pub fn expand(scope: &ModuleScope<'_>, meta: Meta<'_>) -> (Option<Expansion>, Di
             }
         }
         Meta {
+            enabled: Some(_), ..
+        } if validating => {
+            // What it comes to is judged with the plan, as with the reference engine.
+            (Some(Expansion::Single), Diagnostics::new())
+        }
+        Meta {
             enabled: Some(expr),
             ..
-        } => enabled(scope, expr, validating),
+        } => enabled(scope, expr),
         Meta { .. } => (Some(Expansion::Single), Diagnostics::new()),
     }
 }
@@ -137,6 +143,13 @@ fn count(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<u64>, Diagnostics) {
 fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<Vec<(Arc<str>, Value)>>, Diagnostics) {
     let (value, mut diags) = scope.evaluate(expr);
     if diags.has_errors() {
+        // What only the value shows is told with the plan, as with the reference engine.
+        let named = scope.check(&expr.traversals());
+        let ty = value.ty();
+        let may_fit = ty.is_dynamic() || ty.is_map() || ty.is_object() || ty.is_set();
+        if scope.around.phase == Phase::Validate && !named.has_errors() && may_fit {
+            return (None, Diagnostics::new());
+        }
         return (None, diags);
     }
     match repeated_over(value, expr.span) {
@@ -148,11 +161,7 @@ fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<Vec<(Arc<str>, Valu
     }
 }
 
-fn enabled(
-    scope: &ModuleScope<'_>,
-    expr: &Expr,
-    validating: bool,
-) -> (Option<Expansion>, Diagnostics) {
+fn enabled(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<Expansion>, Diagnostics) {
     let (value, mut diags) = scope.evaluate(expr);
     if diags.has_errors() {
         return (None, diags);
@@ -176,7 +185,6 @@ fn enabled(
         return (None, diags);
     };
     match result.as_bool() {
-        _ if validating => (Some(Expansion::Single), diags),
         Some(true) => (Some(Expansion::Single), diags),
         Some(false) => (Some(Expansion::Disabled), diags),
         None => {

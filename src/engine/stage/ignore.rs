@@ -64,34 +64,26 @@ fn without_computed_only(block: &Block, prior: &Value) -> Value {
     Value::object(attributes)
 }
 
+/// A key at the end of a path means the map around it, or, where that is no map, all of it.
 fn place(prior: &Value, path: &Path) -> Option<Place> {
-    if let Some((PathStep::Index(key), before)) = path.steps().split_last() {
-        let parent = Path::new(before.to_vec());
-        if let (Ok(map), Some(key)) = (parent.apply(prior), key.as_str())
-            && map.ty().is_map()
-        {
-            return Some(Place {
-                path: parent,
-                key: Some(key.to_owned()),
-                prior: map,
-            });
+    let (path, key) = match path.steps().split_last() {
+        Some((PathStep::Index(key), before)) if key.as_str().is_some() => {
+            (Path::new(before.to_vec()), key.as_str().map(str::to_owned))
         }
-    }
-    let value = path.apply(prior).ok()?;
-    Some(Place {
-        path: path.clone(),
-        key: None,
-        prior: value,
-    })
+        _ => (path.clone(), None),
+    };
+    let prior = path.apply(prior).ok()?;
+    Some(Place { path, key, prior })
 }
 
 /// The value with every ignored place inside it put back to what it was.
 fn rewrite(value: &Value, at: &mut Path, places: &[Place]) -> Value {
     let here: Vec<&Place> = places.iter().filter(|p| p.path == *at).collect();
-    if let Some(whole) = here.iter().find(|p| p.key.is_none()) {
+    let whole = |p: &&&Place| p.key.is_none() || !value.ty().is_map();
+    if let Some(whole) = here.iter().find(whole) {
         return whole.prior.clone();
     }
-    if value.ty().is_map() && !here.is_empty() {
+    if !here.is_empty() {
         return rewrite_keys(value, &here);
     }
     if value.is_null()

@@ -304,9 +304,11 @@ fn planned_values(stage: &Stage, configuration: &Configuration<'_>) -> Json {
             change.provider.address.as_ref().into(),
         );
         one.insert("schema_version".into(), change.schema_version.into());
-        // What is forgotten is there, and nothing is known of it any more.
-        if !change.after.is_null() {
-            one.insert("values".into(), masks::known_json(&change.after));
+        // What is forgotten is there, and nothing is known of it any more. The reference leaves out
+        // what would be empty.
+        let values = masks::known_json(&change.after);
+        if values.as_object().is_some_and(|all| !all.is_empty()) {
+            one.insert("values".into(), values);
         }
         one.insert("sensitive_values".into(), masks::sensitive(&change.after));
         let identity = change.identity_after.as_ref();

@@ -218,7 +218,10 @@ fn resource(address: &AbsInstance, object: &StateObject) -> Json {
         false => 0,
     };
     out.insert("schema_version".into(), version.into());
-    out.insert("values".into(), values);
+    // Left out where it would be empty, as with the reference.
+    if values.as_object().is_none_or(|all| !all.is_empty()) {
+        out.insert("values".into(), values);
+    }
     out.insert("sensitive_values".into(), sensitive);
     if !object.dependencies.is_empty() {
         out.insert("depends_on".into(), json!(object.dependencies));

@@ -6,7 +6,7 @@ use super::change::{Change, Digests, OutputChange, Stage};
 use super::checked::Checked;
 use super::conditions::Statuses;
 use super::create_first::create_first;
-use super::cycle::cycle;
+use super::cycle::cycles;
 use super::ephemeral::Leases;
 use super::narrow::Narrow;
 use super::nodes::{Nodes, Sources};
@@ -98,10 +98,11 @@ impl Basis {
 /// What is wrong with the configuration whatever values its variables have; with warnings.
 async fn validate(basis: &Basis, prior: &PriorState, at: UnixMs) -> Diagnostics {
     let walk = Arc::new(basis.walk(Phase::Validate, prior, at));
-    if let Some(d) = cycle(&walk.nodes, &basis.root) {
-        // References can still be wrong apart from the cycle; the reference engine reports the
-        // cycle alone.
-        return d.into();
+    let cycles = cycles(&walk.nodes, &basis.root);
+    if cycles.has_errors() {
+        // References can still be wrong apart from the cycles; the reference engine reports the
+        // cycles alone.
+        return cycles;
     }
     let names = walk.nodes.said_of_names();
     if names.has_errors() {

@@ -10,6 +10,7 @@ mod dynamic;
 mod edges;
 mod encryption;
 mod instances;
+mod neighbours;
 mod newer;
 mod overrides;
 mod provider_instances;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::forms::{Body, Kind};
 use super::json::deep_properties;
 use super::schema::{BodySchema, Content};
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::source::Span;
 
 impl Body {
@@ -60,8 +60,19 @@ impl Body {
                 // again.
                 diags.append(reported);
             }
-            Kind::Merged { base: a, over: b }
-            | Kind::Joined {
+            // The reference engine passes over what it does not expect where an override file
+            // changes the block, and so does whoever relies on that; it is not passed over in
+            // silence.
+            Kind::Merged { base, over } => {
+                let mut found = Diagnostics::new();
+                base.report_leftovers(schema, content, &mut found);
+                over.report_leftovers(schema, content, &mut found);
+                diags.extend(found.into_iter().map(|mut d| {
+                    d.severity = Severity::Warning;
+                    d
+                }));
+            }
+            Kind::Joined {
                 first: a,
                 second: b,
             } => {

@@ -14,7 +14,11 @@ pub(super) fn source(
     statics: &Statics<'_>,
     diags: &mut Diagnostics,
 ) -> Option<(ModuleSource, Option<VersionConstraint>)> {
-    let attribute = block.source.as_ref()?;
+    let Some(attribute) = block.source.clone() else {
+        // That it is missing has been said; what is there is judged.
+        version(block, statics, diags);
+        return None;
+    };
     let span = attribute.expr.span;
     let value = match statics.value(&attribute.expr, 0) {
         Ok(value) => value,

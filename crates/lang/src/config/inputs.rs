@@ -145,7 +145,15 @@ pub(crate) fn collect(
         }
     }
     for name in automatic(dir) {
-        from_file(&dir.join(&name), &name, root, sources, &mut given, diags);
+        from_file(
+            &dir.join(&name),
+            &name,
+            root,
+            sources,
+            &mut given,
+            inputs.partial,
+            diags,
+        );
     }
     for flag in &inputs.flags {
         match flag {
@@ -155,6 +163,7 @@ pub(crate) fn collect(
                 root,
                 sources,
                 &mut given,
+                inputs.partial,
                 diags,
             ),
             Flag::Var { name, text } => match root.variables.get(name.as_str()) {
@@ -282,6 +291,7 @@ fn from_file(
     root: &Module,
     sources: &SourceMap,
     given: &mut BTreeMap<Arc<str>, Given>,
+    partial: bool,
     diags: &mut Diagnostics,
 ) {
     let private = root.variables.values().any(|v| v.sensitive || v.ephemeral);
@@ -299,7 +309,13 @@ fn from_file(
             );
             continue;
         }
-        if let Some(value) = constant::value(&attribute, diags) {
+        let mut found = Diagnostics::new();
+        let value = constant::value(&attribute, &mut found);
+        // What a value comes to is not asked of a configuration as such.
+        if !partial {
+            diags.append(found);
+        }
+        if let Some(value) = value {
             given.insert(
                 name,
                 Given {

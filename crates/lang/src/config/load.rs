@@ -210,10 +210,16 @@ impl Loader<'_> {
         given: Given<'_>,
         diags: &mut Diagnostics,
     ) {
+        let mut placed = Vec::new();
         for mut block in calls {
-            let statics = Statics::new(parent, given);
-            let source = source(&mut block, &statics, diags);
-            if let Some((source, version)) = source {
+            let source = source(&mut block, &Statics::new(parent, given), diags);
+            placed.push((block, source));
+        }
+        // As the reference engine does: what is wrong with a root is told before anybody looks at
+        // what it calls.
+        let wrong = self.dirs.len() == 1 && diags.has_errors();
+        for (mut block, source) in placed {
+            if let Some((source, version)) = source.filter(|_| !wrong) {
                 let wanted = (&source, version.as_ref());
                 self.child(parent, &mut block, wanted, prefix, given, diags);
             }

@@ -92,6 +92,15 @@ pub(super) fn variable(
             variable.ty.defaults = before.and_then(|ty| ty.defaults);
         }
     }
+    // What an override replaces must have been in order.
+    let replaced = base.map(|base| base.partial_content(&variable_schema()).0);
+    for name in ["sensitive", "ephemeral", "const", "nullable"] {
+        let before = replaced.as_ref().and_then(|b| b.attribute(name));
+        let now = content.attribute(name);
+        if let Some(a) = before.filter(|b| now.is_some_and(|a| a.expr.span != b.expr.span)) {
+            constant::flag(a, diags);
+        }
+    }
     if let Some(a) = content.attribute("sensitive") {
         variable.sensitive = constant::flag(a, diags).unwrap_or(false);
     }

@@ -176,6 +176,7 @@ impl Nodes {
             {
                 for attribute in body.just_attributes().0.values() {
                     self.need_expr(step, module, &attribute.expr);
+                    self.need_siblings(step, resource, &attribute.expr);
                 }
             }
         }
@@ -183,6 +184,17 @@ impl Nodes {
             self.need_whole(step, module, t);
         }
         self.need_for_calls(from, module, step);
+    }
+
+    /// What a provisioner names of its own resource are the other instances.
+    fn need_siblings(&mut self, step: Step, own: &config::Resource, expr: &Expr) {
+        for t in expr.traversals() {
+            if let Ok(Ref::Resource { resource, key, .. }) = refs::parse(t)
+                && resource == own.name
+            {
+                self.siblings.entry(step).or_default().insert(key);
+            }
+        }
     }
 
     /// What a calling module's depends_on names is needed by everything inside.
@@ -256,10 +268,8 @@ impl Nodes {
 
     fn need_one(&mut self, step: Step, needed: Step, key: Option<&InstanceKey>) {
         let own = self.nodes[step].resource().is_some();
-        // A resource's reference to itself is reported where it is evaluated, with a place. A
-        // provisioner's is none: it means the other instances.
+        // A resource's reference to itself is reported where it is evaluated, with a place.
         if needed == step && own {
-            self.siblings.entry(step).or_default().insert(key.cloned());
             return;
         }
         let known = self.graph.has(step, needed);

@@ -42,10 +42,7 @@ impl<'a> ModuleScope<'a> {
                 (self.around.root.workspace_value(), 1)
             }
             Ref::Terraform(_) => {
-                let applying = match self.around.phase {
-                    Phase::Validate => Value::unknown(Type::Bool),
-                    phase => Value::bool(phase == Phase::Apply),
-                };
+                let applying = Value::bool(self.around.phase == Phase::Apply);
                 (applying.mark(cty::Mark::Ephemeral), 1)
             }
             Ref::Resource {

@@ -1,0 +1,167 @@
+//! Rules beside the recorded ones, found by changing recorded configurations at random and asking
+//! the reference engine too.
+
+use super::{Case, Verdict::*, judge};
+use crate::support::Workspace;
+
+#[test]
+fn what_stands_in_a_block_that_is_overridden_and_is_not_expected_is_passed_over_with_a_warning() {
+    const BASE: &str = "resource \"terraform_data\" \"a\" {\n  input = 1\n  nonsense = 1\n}\nmodule \"m\" {\n  source = \"./m\"\n}\n";
+    let w = Workspace::new(&[
+        ("main.tf", BASE),
+        (
+            "override.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = 2\n}\nmodule \"m\" {\n  other = 1\n}\n",
+        ),
+        ("m/main.tf", ""),
+    ]);
+    let run = w.run(&["stage", "--json"]).expect(0);
+    let all = run.diagnostics();
+    let mut places: Vec<_> = all
+        .iter()
+        .map(|d| {
+            assert_eq!(d["severity"], "warning", "{d}");
+            let range = &d["range"];
+            (
+                range["filename"].to_string(),
+                range["start"]["line"].to_string(),
+            )
+        })
+        .collect();
+    places.sort();
+    let place = |file: &str, line: &str| (format!("\"{file}\""), line.to_owned());
+    assert_eq!(places, [place("main.tf", "3"), place("override.tf", "5")]);
+    // Without an override it is an error, as ever.
+    std::fs::remove_file(w.path().join("override.tf")).unwrap();
+    w.run(&["stage"]).expect(1);
+}
+
+#[test]
+fn what_is_overridden_and_what_overrides_must_be_in_order_by_itself() {
+    judge(&[
+        Case {
+            name: "what replaces nothing, and is no list",
+            files: &[
+                ("main.tf", "resource \"terraform_data\" \"a\" {}\n"),
+                (
+                    "override.tf",
+                    "resource \"terraform_data\" \"a\" {\n  lifecycle {\n    replace_triggered_by = local.a\n  }\n}\n",
+                ),
+            ],
+            verdict: Invalid(&[("override.tf", 3)]),
+        },
+        Case {
+            name: "a flag that is replaced",
+            files: &[
+                (
+                    "main.tf",
+                    "variable \"v\" {\n  default   = \"v\"\n  ephemeral = terraform_data.a\n}\n",
+                ),
+                ("override.tf", "variable \"v\" {\n  ephemeral = false\n}\n"),
+            ],
+            verdict: Invalid(&[("main.tf", 3)]),
+        },
+    ]);
+}
+
+#[test]
+fn what_is_wrong_with_the_root_is_told_before_anybody_looks_at_what_it_calls() {
+    judge(&[
+        Case {
+            name: "two of a name in both",
+            files: &[
+                (
+                    "main.tf",
+                    "module \"m\" {\n  source = \"./m\"\n}\noutput \"a\" { value = 1 }\noutput \"a\" { value = 1 }\n",
+                ),
+                (
+                    "m/main.tf",
+                    "output \"x\" { value = 1 }\noutput \"x\" { value = 1 }\n",
+                ),
+            ],
+            verdict: Invalid(&[("main.tf", 5)]),
+        },
+        Case {
+            name: "a version without a source",
+            files: &[("main.tf", "module \"m\" {\n  version = \"newest\"\n}\n")],
+            verdict: Invalid(&[("main.tf", 1), ("main.tf", 2)]),
+        },
+        Case {
+            name: "two circles",
+            files: &[(
+                "main.tf",
+                "locals {\n  a = local.b\n  b = local.a\n}\nresource \"terraform_data\" \"c\" {\n  input = terraform_data.d.id\n}\nresource \"terraform_data\" \"d\" {\n  input = terraform_data.c.id\n}\n",
+            )],
+            verdict: Invalid(&[("main.tf", 2), ("main.tf", 5)]),
+        },
+    ]);
+}
+
+#[test]
+fn a_message_is_judged_beside_a_condition_that_is_wrong() {
+    judge(&[Case {
+        name: "a precondition",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  lifecycle {\n    precondition {\n      condition     = self.id != \"\"\n      error_message = \"x.\" + 1\n    }\n  }\n}\n",
+        )],
+        verdict: Invalid(&[("main.tf", 4), ("main.tf", 5)]),
+    }]);
+}
+
+#[test]
+fn what_only_a_value_shows_is_told_with_the_plan() {
+    judge(&[
+        Case {
+            name: "whether it is there at all",
+            files: &[(
+                "main.tf",
+                "resource \"terraform_data\" \"a\" {\n  lifecycle {\n    enabled = keys(true)\n  }\n}\n",
+            )],
+            verdict: OnlyValid(&[("main.tf", 3)]),
+        },
+        Case {
+            name: "what it is repeated over",
+            files: &[(
+                "main.tf",
+                "resource \"terraform_data\" \"a\" {\n  for_each = sensitive({ a = 1 })[0]\n}\n",
+            )],
+            verdict: OnlyValid(&[("main.tf", 2)]),
+        },
+        Case {
+            name: "what a file says of a variable",
+            files: &[
+                (
+                    "main.tf",
+                    "variable \"a\" {}\noutput \"o\" { value = var.a }\n",
+                ),
+                ("terraform.tfvars", "a = max(1, 2)\n"),
+            ],
+            verdict: OnlyValid(&[("main.tf", 1), ("terraform.tfvars", 1)]),
+        },
+        Case {
+            name: "but no fault of syntax in it",
+            files: &[
+                ("main.tf", "variable \"a\" {}\n"),
+                ("terraform.tfvars", "a = 1\nb = = 1\n"),
+            ],
+            verdict: Invalid(&[("terraform.tfvars", 2)]),
+        },
+    ]);
+}
+
+/// An attribute of any type holds an object where another has a map: its keys are not looked at one
+/// by one.
+#[test]
+fn a_key_that_is_ignored_of_what_is_no_map_ignores_all_of_it() {
+    let text = |input: &str| {
+        format!(
+            "resource \"terraform_data\" \"a\" {{\n  input = {input}\n  lifecycle {{\n    ignore_changes = [input[\"k\"]]\n  }}\n}}\n"
+        )
+    };
+    let w = Workspace::new(&[("main.tf", &text("{ k = 1, l = 1 }"))]);
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    w.write("main.tf", &text("{ k = 2, l = 2 }"));
+    let run = w.run(&["stage"]).expect(0);
+    assert!(run.stdout.contains("no changes"), "{}", run.stdout);
+}
