@@ -5,6 +5,7 @@
 pub mod builtin;
 pub mod dialect;
 pub mod functions;
+mod grpc;
 mod interface;
 mod model;
 mod schemas;
