@@ -3,7 +3,9 @@
 use crate::convert::{json, node};
 use crate::place::{called, next_trouble};
 use crate::world;
-use proto::bluelink::providerserverv1::GetResourceExternalStateRequest;
+use proto::bluelink::providerserverv1::{
+    FetchDataSourceCompleteResponse, FetchDataSourceRequest, GetResourceExternalStateRequest,
+};
 use proto::bluelink::schema::{MappingNode, ScalarValue};
 use proto::bluelink::sharedtypesv1::*;
 use serde_json::{Value, json};
@@ -194,6 +196,31 @@ impl Fake {
             .await?;
         let object = spec["id"].as_str().and_then(world::read);
         Ok(object.map(|spec| node(&spec)).unwrap_or_default())
+    }
+
+    pub async fn fetch(
+        &self,
+        request: FetchDataSourceRequest,
+    ) -> Result<FetchDataSourceCompleteResponse, ErrorResponse> {
+        let question = request.data_source_with_resolved_subs.unwrap_or_default();
+        let filter = question.filter.first().cloned().unwrap_or_default();
+        let search = filter.search.unwrap_or_default().values;
+        let search = search.iter().map(json).collect::<Result<Vec<_>, _>>();
+        let search = search.map_err(unexpected)?;
+        let mut exports: Vec<&String> = question.exports.keys().collect();
+        exports.sort();
+        let what = json!({"operator": filter.operator, "search": search, "exports": exports});
+        self.enter("FetchDataSource", &request.host_id, what)
+            .await?;
+        let found = world::all()
+            .into_iter()
+            .find(|o| search.contains(&o["name"]));
+        let found = found.ok_or_else(|| unexpected("there is no such box"))?;
+        let known = |(name, _): &(&String, &Value)| question.exports.contains_key(*name);
+        let fields = found.as_object().unwrap().iter().filter(known);
+        Ok(FetchDataSourceCompleteResponse {
+            data: fields.map(|(name, v)| (name.clone(), node(v))).collect(),
+        })
     }
 
     pub async fn stable(

@@ -3,12 +3,17 @@
 //! the reply, checks the host's id in every call, cannot tell null from an empty list. Where it is
 //! installed lie its world and what it is to do wrong:
 //!
-//! - `faults`: a line for each launch (`exits`, `late`, `wrong-id`, …; `-` for none),
+//! - `id`: what it calls itself, `faults`: a line for each launch (`exits`, `late`, …; `-` for none),
 //! - `troubles`: what calls do wrong, a line each: METHOD WHAT HOW-OFTEN,
 //! - `retry`: its retry policy; without, it has none, which arrives as zeros,
+//! - `old`: where it is there, it knows nothing of data sources,
 //! - `unix`: where it is there, it listens at a socket beside it,
 //! - `world/`: a file for each object; `calls`: a line of JSON for each call.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "it is a program of its own, which may die in the middle of a call"
+)]
 #![allow(
     clippy::unwrap_used,
     reason = "a plugin for tests ends at its first surprise"
@@ -39,6 +44,9 @@ const PORTS: [&str; 2] = [
     "CELERITY_BUILD_ENGINE_PLUGIN_SERVICE_PORT",
 ];
 
+/// Set for a process that registers in the place of another one, whose number it is.
+const FOREIGNER: &str = "FAKE_REGISTERS_FOR";
+
 /// How long after the reply the host's id is known, as in the official framework (there it is less).
 const KNOWS_ITS_HOST_AFTER: Duration = Duration::from_millis(25);
 
@@ -56,11 +64,20 @@ async fn main() -> ExitCode {
 }
 
 async fn serve() -> ExitCode {
+    if let Ok(whose) = std::env::var(FOREIGNER) {
+        return foreigner(&whose).await;
+    }
     let fault = place::next_fault();
     match fault.as_str() {
         "exits" => {
             eprintln!("[ERROR] no licence was found");
             return ExitCode::from(3);
+        }
+        "foreigner" => {
+            let own = std::env::args_os().next().unwrap();
+            let mut other = tokio::process::Command::new(own);
+            let pid = std::process::id().to_string();
+            other.env(FOREIGNER, pid).status().await.unwrap();
         }
         "late" => tokio::time::sleep(Duration::from_secs(600)).await,
         _ => {}
@@ -103,6 +120,20 @@ async fn serve() -> ExitCode {
     std::future::pending().await
 }
 
+/// Registers as if it were another process.
+async fn foreigner(whose: &str) -> ExitCode {
+    let port = std::env::var(PORTS[0]).unwrap();
+    let service = ServiceClient::connect(format!("http://127.0.0.1:{port}"));
+    let request = host::PluginRegistrationRequest {
+        instance_id: whose.to_owned(),
+        ..registration("", 1, String::new())
+    };
+    let mut service = service.await.unwrap();
+    let reply = service.register(request).await.unwrap().into_inner();
+    eprintln!("the foreigner is answered {}", reply.success);
+    ExitCode::SUCCESS
+}
+
 /// What it says of itself.
 fn registration(fault: &str, port: i32, socket: String) -> host::PluginRegistrationRequest {
     let kind = match fault {
@@ -143,7 +174,7 @@ async fn listen(fault: &str, host: Host) -> (i32, String) {
     let service = ProviderServer::new(Fake { host, namespace });
     let server = Server::builder().add_service(service);
     if file("unix").exists() {
-        let path = std::env::temp_dir().join(format!("fake-{}.sock", std::process::id()));
+        let path = file(&format!("s{}", std::process::id()));
         let listener = UnixListener::bind(&path).unwrap();
         tokio::spawn(server.serve_with_incoming(UnixListenerStream::new(listener)));
         return (0, path.display().to_string());

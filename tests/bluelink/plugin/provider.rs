@@ -74,9 +74,23 @@ impl Provider for Fake {
 
     async fn list_data_source_types(
         &self,
-        _: Request<ProviderRequest>,
+        request: Request<ProviderRequest>,
     ) -> Answer<DataSourceTypesResponse> {
-        Err(Status::unimplemented("it is older than this call"))
+        if file("old").exists() {
+            return Err(Status::unimplemented("it is older than this call"));
+        }
+        let entered = self
+            .enter("ListDataSourceTypes", &request.get_ref().host_id, json!({}))
+            .await;
+        let data_source_types = vec![DataSourceType {
+            r#type: format!("{}/box", self.namespace),
+        }];
+        answer!(
+            DataSourceTypesResponse,
+            data_source_types_response,
+            DataSourceTypes,
+            entered.map(|()| DataSourceTypes { data_source_types })
+        )
     }
 
     async fn get_retry_policy(
@@ -220,22 +234,51 @@ impl Provider for Fake {
 
     async fn get_data_source_spec_definition(
         &self,
-        _: Request<DataSourceRequest>,
+        request: Request<DataSourceRequest>,
     ) -> Answer<DataSourceSpecDefinitionResponse> {
-        Err(Status::unimplemented("it is older than this call"))
+        let entered = self
+            .enter(
+                "GetDataSourceSpecDefinition",
+                &request.get_ref().host_id,
+                json!({}),
+            )
+            .await;
+        answer!(
+            DataSourceSpecDefinitionResponse,
+            data_source_spec_definition_response,
+            SpecDefinition,
+            entered.map(|()| schema::data())
+        )
     }
 
     async fn get_data_source_filter_fields(
         &self,
-        _: Request<DataSourceRequest>,
+        request: Request<DataSourceRequest>,
     ) -> Answer<DataSourceFilterFieldsResponse> {
-        Err(Status::unimplemented("it is older than this call"))
+        let entered = self
+            .enter(
+                "GetDataSourceFilterFields",
+                &request.get_ref().host_id,
+                json!({}),
+            )
+            .await;
+        answer!(
+            DataSourceFilterFieldsResponse,
+            data_source_filter_fields_response,
+            FilterFields,
+            entered.map(|()| schema::filters())
+        )
     }
 
     async fn fetch_data_source(
         &self,
-        _: Request<FetchDataSourceRequest>,
+        request: Request<FetchDataSourceRequest>,
     ) -> Answer<FetchDataSourceResponse> {
-        Err(Status::unimplemented("it is older than this call"))
+        answer!(
+            FetchDataSourceResponse,
+            fetch_data_source_response,
+            CompleteResponse,
+            self.fetch(request.into_inner()).await
+        )
     }
 }

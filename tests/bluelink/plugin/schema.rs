@@ -1,6 +1,10 @@
 //! The types of the fake provider, with one field for each thing that a schema can say of one.
 
 use crate::convert::node;
+use proto::bluelink::providerserverv1::{
+    DataSourceFilterFieldSchema, DataSourceFilterFields, DataSourceSpecDefinition,
+    DataSourceSpecSchema, DataSourceSpecSchemaType as Kind,
+};
 use proto::bluelink::schema::ScalarValue;
 use proto::bluelink::schema::scalar_value::Value as Scalar;
 use proto::bluelink::sharedtypesv1::{
@@ -174,5 +178,37 @@ pub fn config() -> ConfigDefinition {
     ConfigDefinition {
         fields: fields.map(|(name, f)| (name.to_owned(), f)).into(),
         allow_additional_fields: false,
+    }
+}
+
+/// What a data source tells of a box.
+pub fn data() -> DataSourceSpecDefinition {
+    let field = |kind: Kind| DataSourceSpecSchema {
+        r#type: kind.into(),
+        ..DataSourceSpecSchema::default()
+    };
+    let ports = DataSourceSpecSchema {
+        items: Some(Box::new(field(Kind::DataSourceSpecInteger))),
+        ..field(Kind::DataSourceSpecArray)
+    };
+    let fields = [
+        ("id", field(Kind::DataSourceSpecString)),
+        ("size", field(Kind::DataSourceSpecInteger)),
+        ("ports", ports),
+    ];
+    DataSourceSpecDefinition {
+        fields: fields.map(|(name, f)| (name.to_owned(), f)).into(),
+    }
+}
+
+/// By what boxes can be found.
+pub fn filters() -> DataSourceFilterFields {
+    let name = DataSourceFilterFieldSchema {
+        r#type: "string".to_owned(),
+        supported_operators: vec!["=".to_owned(), "in".to_owned()],
+        ..DataSourceFilterFieldSchema::default()
+    };
+    DataSourceFilterFields {
+        filter_fields: [("name".to_owned(), name)].into(),
     }
 }

@@ -21,6 +21,15 @@ pub fn read(id: &str) -> Option<Value> {
     Some(serde_json::from_str(&text).unwrap())
 }
 
+pub fn all() -> Vec<Value> {
+    let files = std::fs::read_dir(file("world"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let texts = files.map(|f| std::fs::read_to_string(f.path()).unwrap());
+    texts.map(|t| serde_json::from_str(&t).unwrap()).collect()
+}
+
 pub fn write(id: &str, spec: &Value) {
     std::fs::create_dir_all(file("world")).unwrap();
     std::fs::write(object(id), spec.to_string()).unwrap();
@@ -37,7 +46,7 @@ pub fn put(kind: &str, before: Option<&Value>, mut spec: Value, region: Option<&
         .and_then(|spec| spec["id"].as_str())
         .map_or_else(|| format!("{name}-{}", number()), str::to_owned);
     let mut set = json!({"spec.id": id});
-    if kind == "fake/box" {
+    if kind.ends_with("/box") {
         set["spec.health"] = "good".into();
         set["spec.lastSeen"] = format!("at {}", number()).into();
         if spec["zone"].is_null() {
