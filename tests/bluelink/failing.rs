@@ -170,3 +170,14 @@ fn a_plugin_that_dies_under_a_call_is_launched_again_and_the_rest_goes_on() {
     );
     assert_eq!(bench.world().len(), 1);
 }
+
+#[test]
+fn what_is_larger_than_plugins_take_is_not_sent() {
+    let bench = bench("resource \"fake_box\" \"a\" {\n  name = \"a\"\n  note = file(\"big\")\n}\n");
+    bench.workspace.write("big", &"x".repeat(5 << 20));
+    let run = bench.run(&["validate"]);
+    assert_ne!(run.code, Some(0));
+    let said = format!("{}{}", run.stdout, run.stderr);
+    assert!(said.contains("and plugins take 4 MiB"), "{said}");
+    assert_eq!(bench.calls("CustomValidateResource").len(), 0);
+}

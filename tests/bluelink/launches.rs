@@ -196,3 +196,29 @@ fn a_plugin_that_deregisters_is_not_called_any_more_and_what_it_deployed_is_kept
     assert_eq!(bench.stored("fake_slow_thing")["attributes"]["name"], "s");
     assert_eq!(bench.stored("fake_slow_thing")["status"], "tainted");
 }
+
+#[test]
+fn a_plugin_does_not_outlive_a_host_that_is_killed() {
+    use std::io::BufRead as _;
+    let bench =
+        Bench::new("resource \"fake_slow_thing\" \"s\" {\n  name  = \"s\"\n  looks = 100000\n}\n");
+    let mut host = bench
+        .command(&["deploy", "--auto-approve", "--json"])
+        .spawn()
+        .unwrap();
+    let lines = std::io::BufReader::new(host.stdout.take().unwrap()).lines();
+    let pid = lines.map_while(Result::ok).find_map(|line| {
+        let event: Value = serde_json::from_str(&line).unwrap();
+        event["attempt"]["pid"].as_u64()
+    });
+    let plugin = std::path::PathBuf::from(format!("/proc/{}", pid.unwrap()));
+    assert!(plugin.exists());
+    host.kill().unwrap();
+    host.wait().unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    // The system ends it; nobody is told when.
+    while plugin.exists() && std::time::Instant::now() < until {
+        std::thread::yield_now();
+    }
+    assert!(!plugin.exists());
+}
