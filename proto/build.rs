@@ -6,6 +6,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "tfplugin6.proto",
         "plugin.proto",
         "health.proto",
+        "bluelink/schema.proto",
+        "bluelink/sharedtypes.proto",
+        "bluelink/pluginservice.proto",
+        "bluelink/provider.proto",
     ];
     for file in files {
         println!("cargo::rerun-if-changed={file}");

@@ -286,9 +286,22 @@ fn who_supervises_processes_knows_no_dialect() {
 
 #[test]
 fn a_dialect_is_named_by_the_list_of_dialects_alone() {
-    let mut found = naming("src", &["tfplugin::", "TfPlugin", "tonic::", "wire::"]);
+    let mut found = naming(
+        "src",
+        &[
+            "tfplugin::",
+            "TfPlugin",
+            "bluelink::",
+            "Bluelink",
+            "tonic::",
+            "wire::",
+        ],
+    );
     found.retain(|place| {
         !place.starts_with("src/engine/provider/tfplugin/")
+            && !place.starts_with("src/engine/provider/bluelink/")
+            // What both speak over.
+            && !place.starts_with("src/engine/provider/grpc.rs:")
             && !place.starts_with("src/engine/provider/dialect.rs:")
     });
     assert_eq!(found, Vec::<String>::new());
@@ -355,6 +368,8 @@ fn only_launches_ends_and_the_wire_below_the_lanes_speak_to_plugins() {
         .collect();
     speakers.sort();
     let known = [
+        "src/engine/provider/bluelink/life/launch.rs",
+        "src/engine/provider/bluelink/wire.rs",
         "src/engine/provider/tfplugin/life/link.rs",
         "src/engine/provider/tfplugin/life/schema.rs",
         "src/engine/provider/tfplugin/life/stdio.rs",
@@ -367,15 +382,19 @@ fn only_launches_ends_and_the_wire_below_the_lanes_speak_to_plugins() {
     let holds = |file: &PathBuf| {
         code(&std::fs::read_to_string(file).unwrap())
             .iter()
-            .any(|(_, line)| line.contains("TfProvider::new"))
+            .any(|(_, line)| line.contains("TfProvider::new") || line.contains("Wire::new(reached"))
     };
-    let holders: Vec<PathBuf> = sources(&root.join("src"))
+    let mut holders: Vec<PathBuf> = sources(&root.join("src"))
         .into_iter()
         .filter(holds)
         .collect();
+    holders.sort();
     assert_eq!(
         holders,
-        [root.join("src/engine/provider/tfplugin/speaking.rs")]
+        [
+            root.join("src/engine/provider/bluelink/speaking.rs"),
+            root.join("src/engine/provider/tfplugin/speaking.rs"),
+        ]
     );
 }
 

@@ -24,9 +24,64 @@ pub mod health {
     tonic::include_proto!("grpc.health.v1");
 }
 
+/// Bluelink's plugins (Celerity's, before): the services of a provider and of its host. The modules
+/// have the names of the packages, which are part of the paths of calls.
+pub mod bluelink {
+    pub mod schema {
+        tonic::include_proto!("schema");
+    }
+
+    pub mod sharedtypesv1 {
+        tonic::include_proto!("sharedtypesv1");
+    }
+
+    pub mod pluginservicev1 {
+        tonic::include_proto!("pluginservicev1");
+    }
+
+    pub mod providerserverv1 {
+        tonic::include_proto!("providerserverv1");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use prost::Message;
+
+    #[test]
+    fn null_an_empty_list_and_an_empty_map_are_the_same_bytes_in_bluelink() {
+        use crate::bluelink::schema::MappingNode;
+        let node = MappingNode {
+            items: Vec::new(),
+            fields: Default::default(),
+            ..Default::default()
+        };
+        assert_eq!(node.encode_to_vec(), Vec::<u8>::new());
+        // Positions (5 and 6) are left out here: skipped, not refused.
+        let placed = MappingNode::decode(&[(5 << 3) | 2, 0][..]).expect("skipped");
+        assert_eq!(placed, node);
+    }
+
+    #[test]
+    fn numbers_of_bluelinks_fields_are_those_of_the_wire() {
+        use crate::bluelink::providerserverv1::GetResourceExternalStateRequest;
+        use crate::bluelink::sharedtypesv1::{ResourceDefinitionsSchema, ResourceState};
+        let asked = GetResourceExternalStateRequest {
+            resource_name: "n".into(),
+            ..Default::default()
+        };
+        assert_eq!(asked.encode_to_vec(), [(9 << 3) | 2, 1, b'n']);
+        let state = ResourceState {
+            spec_data: Some(Default::default()),
+            ..Default::default()
+        };
+        assert_eq!(state.encode_to_vec(), [(11 << 3) | 2, 0]);
+        let schema = ResourceDefinitionsSchema {
+            computed_when_omitted: true,
+            ..Default::default()
+        };
+        assert_eq!(schema.encode_to_vec(), [0xd0, 0x01, 1]);
+    }
 
     #[test]
     fn unknown_fields_and_numbers_are_those_of_the_wire() {

@@ -41,7 +41,7 @@ impl Engine {
     /// # Errors
     /// When the store cannot be opened, or the workspace is no directory.
     pub async fn start(settings: Settings) -> Result<Self, EngineError> {
-        Self::speaking(Dialects::default(), settings).await
+        Self::speaking(Dialects::of_workspace(&settings), settings).await
     }
 
     /// As [`Engine::start`], with dialects that are not all ours.

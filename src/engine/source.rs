@@ -219,6 +219,7 @@ fn wants(
         }
     }
     for address in provider_addr::addresses(root) {
+        let implied = !sources.contains_key(&address);
         let (source, constraints) = sources
             .get(&address)
             .cloned()
@@ -237,6 +238,7 @@ fn wants(
                 address: parsed,
                 constraints,
                 named,
+                implied,
             },
         );
     }
@@ -270,6 +272,7 @@ fn of_state(
                 address: parsed.without_default_host(),
                 constraints: Constraints::any(),
                 named: vec![parsed],
+                implied: false,
             },
         );
     }

@@ -23,6 +23,7 @@ fn add(bench: &Bench, name: &str) -> Plugin {
         .parse()
         .expect("address");
     let want = Want {
+        implied: false,
         address,
         constraints: Constraints::any(),
         named: Vec::new(),

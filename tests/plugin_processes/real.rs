@@ -58,6 +58,7 @@ async fn every_provider_of_a_mirror_is_found_and_comes_up() {
     let mut seen = 0;
     for address in addresses(mirror.as_ref()) {
         let want = Want {
+            implied: false,
             address: address.parse().expect("address"),
             constraints: Constraints::any(),
             named: Vec::new(),

@@ -9,6 +9,7 @@ use crate::cli::session::{Session, settings};
 use crate::cli::suggest::nearest;
 use crate::cli::time::duration;
 use crate::engine::error::EngineError;
+use crate::engine::plugin::find::{Discovered, PluginKind, PluginPath, Surroundings, plugin_roots};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::settings::Access;
 use crate::engine::view::PluginView;
@@ -49,12 +50,14 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     {
         return Err(none_of(part, &known));
     }
+    let path = PluginPath::read(&plugin_roots(&Surroundings::of_process()));
     if out.json {
         let all: Vec<Value> = chosen
             .iter()
             .map(|p| as_json(p, schemas.get(&p.id), name.is_some()))
             .collect();
-        return answer(all, loaded, out);
+        let path = name.is_none().then(|| path_as_json(&path, &chosen));
+        return answer(all, path.flatten(), loaded, out);
     }
     chosen.iter().for_each(|p| {
         show(
@@ -66,6 +69,9 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
             name.is_some(),
         )
     });
+    if name.is_none() {
+        show_path(out, &path, &chosen);
+    }
     if let Err(error) = loaded {
         let text = error.to_string();
         let told = |p: &PluginView| p.state.why().is_some_and(|why| text.contains(why));
@@ -95,8 +101,14 @@ fn none_of(part: &str, known: &[String]) -> CliError {
 }
 
 /// The result that programs read. Those that did come up are told in either case.
-fn answer(all: Vec<Value>, loaded: Result<(), CliError>, out: &mut Output) -> Ended {
+fn answer(
+    all: Vec<Value>,
+    path: Option<Value>,
+    loaded: Result<(), CliError>,
+    out: &mut Output,
+) -> Ended {
     let mut result = fields(json!({ "plugins": all }));
+    result.extend(path.map(|path| ("plugin_path".to_owned(), path)));
     let code = match loaded {
         Ok(()) => OK,
         Err(CliError::Engine(error @ EngineError::Plugin(_))) => {
@@ -123,6 +135,58 @@ fn as_json(plugin: &PluginView, schema: Option<&Arc<ProviderSchema>>, whole: boo
         }
     });
     out
+}
+
+/// What becomes of a plugin on the plugin path.
+fn fate(path: &PluginPath, plugin: &Discovered, used: &[PluginView]) -> String {
+    let executable = plugin.executable.display().to_string();
+    let is_it = |view: &PluginView| {
+        let found = view.found.as_ref();
+        found.and_then(|f| f.executable.as_deref()) == Some(&executable)
+    };
+    if used.iter().any(is_it) {
+        return "used".to_owned();
+    }
+    if plugin.kind == PluginKind::Transformer {
+        return "a configuration cannot use transformers".to_owned();
+    }
+    match path.shadowing(plugin) {
+        Some(other) => format!("shadowed by {} in {}", other.version, other.root.display()),
+        None => "not used by this workspace".to_owned(),
+    }
+}
+
+/// All that lies on the plugin path, with what becomes of it; `None` where nothing does.
+fn path_as_json(path: &PluginPath, used: &[PluginView]) -> Option<Value> {
+    let one = |plugin: &Discovered| {
+        let mut out = json!(plugin);
+        out["fate"] = fate(path, plugin, used).into();
+        out
+    };
+    let plugins: Vec<Value> = path.plugins.iter().map(one).collect();
+    let rejected = path.rejected.iter();
+    let rejected: Vec<Value> = rejected
+        .map(|(file, why)| json!({"path": file, "why": why}))
+        .collect();
+    let something = !plugins.is_empty() || !rejected.is_empty();
+    something.then(|| json!({"plugins": plugins, "rejected": rejected}))
+}
+
+fn show_path(out: &mut Output, path: &PluginPath, used: &[PluginView]) {
+    if path.plugins.is_empty() && path.rejected.is_empty() {
+        return;
+    }
+    out.line("on the plugin path");
+    for plugin in &path.plugins {
+        let fate = fate(path, plugin, used);
+        let (kind, id, version) = (plugin.kind.word(), &plugin.id, &plugin.version);
+        let line = format!("{kind} {id} {version}: {fate}");
+        out.line(&format!("    {}", safe(&line)));
+    }
+    for (file, why) in &path.rejected {
+        let line = format!("not taken: {}: {why}", file.display());
+        out.line(&format!("    {}", safe(&line)));
+    }
 }
 
 /// One plugin with its schema, or why it has none.

@@ -1,7 +1,7 @@
 //! What of an answer is the same whatever was asked: what the provider has to say about it.
 
 use crate::engine::secrets::Secrets;
-use crate::engine::words::Severity;
+use crate::engine::words::{FailureClass, Severity};
 use cty::Path;
 
 /// An error or warning that a provider answered.
@@ -12,6 +12,8 @@ pub struct ProviderDiagnostic {
     pub detail: String,
     /// Where in the value that was sent; `None` for the whole.
     pub path: Option<Path>,
+    /// Of what kind it is, where the dialect has the provider say so; else its words tell.
+    pub class: Option<FailureClass>,
 }
 
 impl ProviderDiagnostic {
@@ -22,7 +24,13 @@ impl ProviderDiagnostic {
             summary: summary.into(),
             detail: detail.into(),
             path: None,
+            class: None,
         }
+    }
+
+    /// The same, of a kind that the provider has said.
+    pub fn of_class(self, class: Option<FailureClass>) -> Self {
+        Self { class, ..self }
     }
 
     /// Takes out of its texts what must not be shown.

@@ -33,9 +33,13 @@ fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a test compiles every pattern")
 }
 
-/// The class of what a provider said; of several errors that of the first that has one.
+/// The class of what a provider said: as it says itself, or by its words; of several errors that of
+/// the first that has one.
 pub fn class_of(said: &[ProviderDiagnostic]) -> FailureClass {
     let errors = || said.iter().filter(|d| d.severity == Severity::Error);
+    if let Some(said) = errors().find_map(|d| d.class) {
+        return said;
+    }
     let by_words = errors()
         .map(|d| class_of_text(&format!("{}\n{}", d.summary, d.detail)))
         .find(|c| *c != FailureClass::Unexpected);

@@ -45,6 +45,19 @@ pub(super) async fn providers(
         );
         warnings.push(plain(Severity::Warning, "Development overrides", detail));
     }
+    let found = |address: &ProviderAddress| {
+        places.plugin_path.provides(address) && !locks.contains_key(address)
+    };
+    let (there, needs): (Needs, Needs) = needs.into_iter().partition(|(a, _)| found(a));
+    if !there.is_empty() {
+        let names: Vec<String> = there.keys().map(ProviderAddress::short).collect();
+        let detail = format!(
+            "They are taken from where they lie, and nothing is installed for them: {}.",
+            names.join(", ")
+        );
+        let summary = "Providers are on the plugin path";
+        warnings.push(plain(Severity::Warning, summary, detail));
+    }
     let shared = Arc::new(Shared {
         upgrade: request.upgrade,
         ..Shared::new(places, around, Arc::new(services), tell.clone())

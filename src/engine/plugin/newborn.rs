@@ -7,7 +7,7 @@ use super::launch::{LaunchContext, SETTLE};
 use super::logs::{LineAssembler, Logs};
 use super::settings::PluginSettings;
 use super::spawn::Process;
-use crate::engine::words::{LogStream, PhaseName};
+use crate::engine::words::{LogStream, PhaseName, PluginFound};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
@@ -48,6 +48,11 @@ impl Newborn<'_> {
     /// Its process; `None` for one of somebody else.
     pub fn pid(&self) -> Option<u32> {
         self.child.as_ref().map(|child| child.process.pid)
+    }
+
+    /// What it was found as.
+    pub fn found(&self) -> PluginFound {
+        self.context.board.found.borrow().clone()
     }
 
     /// Its log.

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Hosts that are left out of the names of plugins.
-const USUAL_HOSTS: [&str; 4] = [
+const USUAL_HOSTS: [&str; 5] = [
+    crate::engine::plugin::find::PLUGIN_HOST,
     "registry.terraform.io",
     "registry.opentofu.org",
     "flightdeck.internal",

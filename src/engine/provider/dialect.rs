@@ -1,10 +1,11 @@
 //! What makes a dialect: how its processes live, and the adapter over one that came up. All of them
 //! are listed here; what is above asks the list. Owns no state.
 
-use super::{Provider, ProviderSchema, tfplugin};
+use super::{Provider, ProviderSchema, bluelink, tfplugin};
 use crate::engine::calls::{CallContext, Checked, Lane, Method, ProviderError};
 use crate::engine::plugin::Connection;
 use crate::engine::plugin::life::Life;
+use crate::engine::settings::Settings;
 use crate::engine::words::{PluginFound, PluginId};
 use async_trait::async_trait;
 use std::fmt;
@@ -167,19 +168,32 @@ pub struct Dialects {
 }
 
 impl Default for Dialects {
-    /// All of ours, as the environment has them.
+    /// All of ours, for no workspace in particular.
     fn default() -> Self {
-        let usual = tfplugin::TfPlugin {
-            life: tfplugin::TfLife::of_environment(),
-        };
-        Self {
-            special: Vec::new(),
-            usual: Arc::new(usual),
-        }
+        Self::with_bluelink(bluelink::BluelinkSettings::default())
     }
 }
 
 impl Dialects {
+    /// All of ours for a workspace, as the environment has them.
+    #[must_use]
+    pub fn of_workspace(settings: &Settings) -> Self {
+        Self::with_bluelink(bluelink::BluelinkSettings::of(
+            &settings.workspace,
+            &settings.named,
+        ))
+    }
+
+    fn with_bluelink(settings: bluelink::BluelinkSettings) -> Self {
+        let usual = tfplugin::TfPlugin {
+            life: tfplugin::TfLife::of_environment(),
+        };
+        Self {
+            special: vec![Arc::new(bluelink::Bluelink::new(settings))],
+            usual: Arc::new(usual),
+        }
+    }
+
     /// With one more, which is asked before the others.
     #[must_use]
     pub fn with(mut self, dialect: Arc<dyn Dialect>) -> Self {

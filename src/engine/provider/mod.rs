@@ -2,9 +2,11 @@
 //! schema, plan and diagnostics. A dialect is a folder in here, with a line in [`dialect`]; above
 //! there is only the trait. Owns no state itself.
 
+pub mod bluelink;
 pub mod builtin;
 pub mod dialect;
 pub mod functions;
+mod grpc;
 mod interface;
 mod model;
 mod schemas;

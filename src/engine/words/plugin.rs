@@ -12,11 +12,13 @@ pub struct PluginFound {
     pub address: String,
     /// Version of the package, where the layout tells it.
     pub version: Option<String>,
-    /// With its version: `tfplugin5`, `tfplugin6`; known only once the process has said it.
+    /// With its version: `tfplugin5`, `tfplugin6`, `bluelink1.0`; known only once the process has said
+    /// it, but for the name alone where the place tells that.
     pub dialect: Option<String>,
     /// The executable that is launched; `None` for the builtin provider and for reattached ones.
     pub executable: Option<String>,
     /// Where it was found, in words: `filesystem mirror /opt/tf-plugins`, `dev_overrides`,
+    /// `plugin path /opt/plugins`,
     /// `TF_REATTACH_PROVIDERS`, `bundled`, `builtin`.
     pub source: String,
     /// Why this one was taken: `newest of 3 versions that ~> 5.0 allows`.
@@ -165,7 +167,8 @@ pub struct Verdict {
     /// A stable word for programs: `ready`, `running` (not ended yet), `not_found`,
     /// `not_executable`, `wrong_architecture`, `not_approved`, `timed_out`, `exited`, `connect`,
     /// `schema`, `stopped`; and those of the plugin's dialect: `unrecognised_line`, `core_version`,
-    /// `protocol_version`, `net_rpc`, `certificate`, `tls`.
+    /// `protocol_version`, `net_rpc`, `certificate`, `tls`; `registered_as_another`, `plugin_type`,
+    /// `foreign`, `no_address`, `no_port`, `namespace`, `attached`.
     pub kind: String,
     /// For people: what failed, why, what to do.
     pub text: String,

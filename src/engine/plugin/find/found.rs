@@ -19,6 +19,8 @@ pub struct Want {
     /// Complete addresses that the state has for this provider; they say which host is meant where
     /// none is written.
     pub named: Vec<ProviderAddress>,
+    /// Nobody has said which one is meant: the address is that of the usual provider of this name.
+    pub implied: bool,
 }
 
 /// The kind of place where a provider was found.
@@ -30,6 +32,8 @@ pub enum Origin {
     Workspace(PathBuf),
     /// A mirror or cache.
     Mirror(MirrorKind, PathBuf),
+    /// A directory of plugins of the deploy engine's kind.
+    PluginPath(PathBuf),
     Bundled,
     /// Part of the engine: nothing is launched.
     Builtin,
@@ -42,9 +46,17 @@ impl fmt::Display for Origin {
             Self::DevOverride(path) => write!(f, "dev_overrides {}", path.display()),
             Self::Workspace(path) => write!(f, "workspace {}", path.display()),
             Self::Mirror(kind, path) => write!(f, "{} {}", kind.word(), path.display()),
+            Self::PluginPath(path) => write!(f, "plugin path {}", path.display()),
             Self::Bundled => f.write_str("bundled"),
             Self::Builtin => f.write_str("builtin"),
         }
+    }
+}
+
+impl Origin {
+    /// What is spoken with all that is found there, where the place tells: the name of a dialect.
+    fn dialect(&self) -> Option<String> {
+        matches!(self, Self::PluginPath(_)).then(|| "bluelink".to_owned())
     }
 }
 
@@ -85,7 +97,7 @@ impl Found {
         PluginFound {
             address: self.address.to_string(),
             version: self.version.as_ref().map(Version::to_string),
-            dialect: None,
+            dialect: self.origin.dialect(),
             executable: self.executable().map(|p| p.display().to_string()),
             source: self.origin.to_string(),
             why: self.why.clone(),

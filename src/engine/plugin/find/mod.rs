@@ -11,7 +11,9 @@ mod hash;
 mod layout;
 mod lock;
 mod methods;
+mod on_plugin_path;
 mod places;
+mod plugin_path;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -26,6 +28,7 @@ pub use layout::{Package, Seen, platform, scan, scan_for};
 pub use lock::{LockEntry, LockError, LockFile};
 pub use methods::{Method, MethodKind, Registries};
 pub use places::{Mirror, MirrorKind, Pattern, Places, PlacesError, Surroundings};
+pub use plugin_path::{Discovered, PLUGIN_HOST, PluginKind, PluginPath, plugin_roots};
 pub use search::find;
 pub use tree::TreeError;
 pub use version::{ConstraintError, Constraints};

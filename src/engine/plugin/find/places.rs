@@ -4,6 +4,7 @@
 use super::address::{DEFAULT_HOSTS, ProviderAddress};
 use super::cli_config::{self, CliConfig};
 use super::methods::{Method, Registries};
+use super::plugin_path::{PluginPath, plugin_roots};
 use super::tree::TreeError;
 use crate::engine::plugin::settings::{Address, Reattach};
 use std::collections::{BTreeMap, HashMap};
@@ -40,7 +41,7 @@ impl Surroundings {
     }
 
     /// `$NAME` and `${NAME}` replaced, `~/` at the beginning too.
-    fn expand(&self, text: &str) -> PathBuf {
+    pub(super) fn expand(&self, text: &str) -> PathBuf {
         let mut out = String::new();
         let mut rest = text;
         if let (Some(tail), Some(home)) = (text.strip_prefix("~/"), self.path("HOME")) {
@@ -202,6 +203,8 @@ pub struct Places {
     pub workspace: PathBuf,
     /// In the order of looking.
     pub mirrors: Vec<Mirror>,
+    /// Plugins of the deploy engine's kind, by the directories that the environment names.
+    pub plugin_path: PluginPath,
     /// How providers are installed, in the order of asking; `None` where nothing is said.
     pub methods: Option<Vec<Method>>,
     /// The plugin cache.
@@ -229,6 +232,7 @@ impl Places {
         let mut places = Self {
             workspace: data.join("providers"),
             executable: around.executable.clone(),
+            plugin_path: PluginPath::read(&plugin_roots(around)),
             ..Self::default()
         };
         if let Some(text) = around.variables.get(REATTACH).filter(|t| !t.is_empty()) {

@@ -45,7 +45,7 @@ pub fn find(
 pub(super) struct Search<'a> {
     pub(super) want: &'a Want,
     pub(super) lock: &'a LockFile,
-    places: &'a Places,
+    pub(super) places: &'a Places,
     pub(super) cache: &'a HashCache,
     pub(super) looked: Vec<(String, String)>,
 }
@@ -74,6 +74,9 @@ impl Search<'_> {
         }
         let meanings = self.meanings();
         if let Some(found) = self.installed(&meanings) {
+            return Some(found);
+        }
+        if let Some(found) = self.on_plugin_path() {
             return Some(found);
         }
         // What the state or the lock file names may have been installed from the other default

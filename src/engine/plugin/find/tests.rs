@@ -73,6 +73,7 @@ impl Scene {
         let want = Want {
             address: address.parse().expect("address"),
             constraints: Constraints::parse(constraints).expect("constraints"),
+            implied: false,
             named: named.iter().map(|a| a.parse().expect("address")).collect(),
         };
         find(

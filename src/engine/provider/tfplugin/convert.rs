@@ -155,6 +155,7 @@ pub(super) fn diagnostic(
         severity,
         summary: cut(summary, SUMMARY),
         detail: cut(detail, DETAIL),
+        class: None,
         path,
     }
 }

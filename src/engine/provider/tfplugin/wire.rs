@@ -1,17 +1,15 @@
 //! One gRPC client for both protocols: all messages but schemas are the same bytes in 5 and 6, only
 //! the paths differ. Turns what the transport says into words. Owns a clone of the connection.
 
-use super::life::{MESSAGE_LIMIT, SchemaReply, too_large};
+use super::life::{MESSAGE_LIMIT, SchemaReply};
 use crate::engine::calls::{Method, ProviderError};
-use crate::engine::provider::dialect::{self, Obituary};
+use crate::engine::provider::dialect::Obituary;
+use crate::engine::provider::grpc;
 use crate::engine::words::PluginId;
 use proto::{tfplugin5, tfplugin6};
 use std::sync::Arc;
 use tonic::client::Grpc;
-use tonic::codegen::http::uri::PathAndQuery;
 use tonic::transport::Channel;
-use tonic::{Code, Request, Status};
-use tonic_prost::ProstCodec;
 
 /// A major version of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -113,30 +111,13 @@ impl Wire {
                 method,
             });
         };
-        match self.send(path, request).await {
+        match grpc::send(&self.grpc, path, request).await {
             Ok(answer) => Ok(answer),
-            Err(status) => Err(self.explain(method, &status).await),
+            Err(status) => {
+                let plugin = self.plugin.clone();
+                Err(grpc::explain(plugin, method, &status, MESSAGE_LIMIT, &self.obituary).await)
+            }
         }
-    }
-
-    async fn send<Q, A>(&self, path: &'static str, request: Q) -> Result<A, Status>
-    where
-        Q: prost::Message + 'static,
-        A: prost::Message + Default + 'static,
-    {
-        let mut grpc = self.grpc.clone();
-        grpc.ready()
-            .await
-            .map_err(|e| Status::from_error(e.into()))?;
-        let codec = ProstCodec::<Q, A>::default();
-        Ok(grpc
-            .unary(
-                Request::new(request),
-                PathAndQuery::from_static(path),
-                codec,
-            )
-            .await?
-            .into_inner())
     }
 
     /// Asks for all schemas.
@@ -152,64 +133,6 @@ impl Wire {
             )),
         })
     }
-
-    async fn explain(&self, method: Method, status: &Status) -> ProviderError {
-        let plugin = self.plugin.clone();
-        if lost(status) {
-            return dialect::lost(&*self.obituary, plugin, method, words(status)).await;
-        }
-        if let Some(what) = too_large(status) {
-            return ProviderError::Undecodable {
-                plugin,
-                method,
-                what,
-            };
-        }
-        match status.code() {
-            Code::Unimplemented => ProviderError::Unsupported { plugin, method },
-            Code::Internal if status.message().contains("failed to decode") => {
-                ProviderError::Undecodable {
-                    plugin,
-                    method,
-                    what: status.message().to_owned(),
-                }
-            }
-            code => ProviderError::Refused {
-                plugin,
-                method,
-                code: format!("{code:?}"),
-                message: status.message().to_owned(),
-            },
-        }
-    }
-}
-
-/// Whether no answer came: the status was made on our side, from a broken connection. A provider
-/// may say the same words of what it has behind it, and live.
-fn lost(status: &Status) -> bool {
-    let broken = matches!(
-        status.code(),
-        Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled
-    );
-    broken && std::error::Error::source(status).is_some()
-}
-
-/// A status with all of its causes.
-fn words(status: &Status) -> String {
-    let mut text = status.message().to_owned();
-    let mut next = std::error::Error::source(status);
-    while let Some(cause) = next {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = if text.is_empty() {
-                cause_text
-            } else {
-                format!("{text}: {cause_text}")
-            };
-        }
-        next = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]

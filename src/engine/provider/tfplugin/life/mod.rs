@@ -14,4 +14,3 @@ pub use launch::TfLife;
 pub use link::TfLink;
 pub use schema::SchemaReply;
 pub use transport::MESSAGE_LIMIT;
-pub(super) use transport::too_large;

@@ -1,8 +1,9 @@
 //! The last phase of a launch: the plugin's schema, raw, as it came. Until it has answered this
 //! once, nothing says that the plugin works; older ones want to be asked it before anything else.
 
-use super::transport::{MESSAGE_LIMIT, is_transport, refusal, status_text, too_large};
+use super::transport::{MESSAGE_LIMIT, refusal};
 use crate::engine::plugin::{ITS_ERROR, PluginSettings, StartFailure};
+use crate::engine::provider::grpc::{is_transport, status_text, too_large};
 use crate::engine::provider::tfplugin::wire::Protocol;
 use crate::engine::words::seconds;
 use proto::{tfplugin5, tfplugin6};
@@ -45,7 +46,7 @@ pub(super) async fn fetch_schema(
 }
 
 async fn ask_schema(channel: Channel, protocol: Protocol) -> Result<SchemaReply, String> {
-    let failed = |status: Status| match too_large(&status) {
+    let failed = |status: Status| match too_large(&status, MESSAGE_LIMIT) {
         Some(why) => why,
         None if is_transport(&status) => status_text(&status),
         None => refusal(&status),

@@ -1,0 +1,84 @@
+//! A provider among the plugins of the deploy engine's kind: by its id, or by its name alone where
+//! nobody has said which one is meant and no other provider has it.
+
+use super::found::{Found, Origin};
+use super::plugin_path::{Discovered, PLUGIN_HOST, PluginKind};
+use super::search::Search;
+use crate::engine::plugin::settings::{SpawnSpec, Start};
+
+impl Search<'_> {
+    /// The newest one whose version may be taken.
+    pub(super) fn on_plugin_path(&mut self) -> Option<Found> {
+        let path = &self.places.plugin_path;
+        let found = path.of(PluginKind::Provider, |d| self.is_meant(d));
+        let ids: Vec<&str> = found.iter().map(|d| d.id.as_str()).collect();
+        if let Some(other) = ids.iter().find(|id| **id != ids[0]) {
+            let what = format!(
+                "{} and {other} could be meant; say which one in required_providers",
+                ids[0]
+            );
+            self.saw("the plugin path", what);
+            return None;
+        }
+        let (may, not): (Vec<&Discovered>, _) =
+            found.into_iter().partition(|d| self.version_fits(d));
+        let Some(newest) = may.first() else {
+            let what = match not.is_empty() {
+                true => "nothing for this provider".to_owned(),
+                false => self.not_allowed(&not),
+            };
+            self.saw("the plugin path", what);
+            return None;
+        };
+        let others: Vec<String> = may[1..]
+            .iter()
+            .map(|d| format!("{} ({})", d.version, d.executable.display()))
+            .collect();
+        let why = match others.is_empty() {
+            true => "the only version there".to_owned(),
+            false => format!(
+                "newest of {} versions, before {}",
+                may.len(),
+                others.join(", ")
+            ),
+        };
+        Some(Found {
+            address: newest.address()?,
+            version: newest.semver(),
+            start: Some(Start::Spawn(SpawnSpec {
+                executable: newest.executable.clone(),
+                ..SpawnSpec::default()
+            })),
+            package: None,
+            origin: Origin::PluginPath(newest.root.clone()),
+            why,
+        })
+    }
+
+    fn is_meant(&self, plugin: &Discovered) -> bool {
+        let Some(address) = plugin.address() else {
+            return false;
+        };
+        let want = &self.want.address;
+        if self.want.implied {
+            return address.name == want.name;
+        }
+        let host = want.host.as_deref().unwrap_or(PLUGIN_HOST);
+        want.on(host) == address
+    }
+
+    /// What is no version that can be compared is allowed by nothing but silence.
+    fn version_fits(&self, plugin: &Discovered) -> bool {
+        let constraints = &self.want.constraints;
+        constraints.is_empty() || plugin.semver().is_some_and(|v| constraints.allow(&v))
+    }
+
+    fn not_allowed(&self, plugins: &[&Discovered]) -> String {
+        let versions: Vec<&str> = plugins.iter().map(|d| d.version.as_str()).collect();
+        format!(
+            "{}, which {} does not allow",
+            versions.join(", "),
+            self.want.constraints
+        )
+    }
+}

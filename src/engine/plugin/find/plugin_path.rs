@@ -1,0 +1,333 @@
+//! Plugins of the deploy engine's kind (Bluelink, Celerity before): which directories are searched,
+//! what lies there, and why a file is none of them. Reads directories, starts nothing, owns nothing.
+//!
+//! Layout: `ROOT/{providers|transformers}/[HOST/]NAMESPACE/NAME/VERSION/plugin`. What Bluelink's own
+//! tool installs lies without the first directory, and a `manifest.json` beside the root says what
+//! it is.
+
+use super::address::ProviderAddress;
+use super::places::Surroundings;
+use semver::Version;
+use serde::Serialize;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fs::DirEntry;
+use std::path::{Path, PathBuf};
+
+/// Variables with the directories, the newer name first.
+const VARIABLES: [&str; 2] = [
+    "BLUELINK_DEPLOY_ENGINE_PLUGIN_PATH",
+    "CELERITY_DEPLOY_ENGINE_PLUGIN_PATH",
+];
+/// Where nothing is set, below the home directory.
+const USUAL: [&str; 2] = [
+    ".bluelink/engine/plugins/bin",
+    ".celerity/deploy-engine/plugins/bin",
+];
+/// The host of ids without one.
+pub const PLUGIN_HOST: &str = "registry.bluelink.dev";
+/// What the file is called, whatever it is.
+const FILE: &str = "plugin";
+/// Directories below a root that are looked into.
+const DEPTH: usize = 5;
+/// Entries of all directories of a root that are looked at.
+const ENTRIES: usize = 20_000;
+
+/// The directories that are searched, from left to right.
+#[must_use]
+pub fn plugin_roots(around: &Surroundings) -> Vec<PathBuf> {
+    let said = VARIABLES.iter().filter_map(|name| around.path(name));
+    let mut roots: Vec<PathBuf> = said
+        .flat_map(|list| {
+            let list = around.expand(&list.to_string_lossy());
+            std::env::split_paths(&list).collect::<Vec<_>>()
+        })
+        .filter(|root| !root.as_os_str().is_empty())
+        .collect();
+    if VARIABLES.iter().all(|name| around.path(name).is_none()) {
+        let home = around.path("HOME");
+        roots = home
+            .iter()
+            .flat_map(|home| USUAL.map(|usual| home.join(usual)))
+            .collect();
+    }
+    let mut seen = Vec::new();
+    roots.retain(|root| !seen.contains(root) && (seen.push(root.clone()), true).1);
+    roots
+}
+
+/// What a plugin is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PluginKind {
+    Provider,
+    Transformer,
+}
+
+impl PluginKind {
+    /// As it is shown.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Provider => "provider",
+            Self::Transformer => "transformer",
+        }
+    }
+}
+
+/// A file that lies where a plugin lies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Discovered {
+    pub kind: PluginKind,
+    /// `bluelink/aws`, `registry.example.com/acme/azure`.
+    pub id: String,
+    /// As the directory is called.
+    pub version: String,
+    pub executable: PathBuf,
+    /// The directory of the search that it was found below.
+    pub root: PathBuf,
+}
+
+/// All that lies below the directories of the search.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct PluginPath {
+    /// In the order of the search.
+    pub plugins: Vec<Discovered>,
+    /// What was not taken, and why.
+    pub rejected: Vec<(PathBuf, String)>,
+}
+
+impl Discovered {
+    /// The version, where it is one that can be compared.
+    #[must_use]
+    pub fn semver(&self) -> Option<Version> {
+        let text = self.version.strip_prefix('v').unwrap_or(&self.version);
+        Version::parse(text).ok()
+    }
+
+    /// The address of a provider with this id; `None` where it is no name of one.
+    #[must_use]
+    pub fn address(&self) -> Option<ProviderAddress> {
+        let address: ProviderAddress = self.id.parse().ok()?;
+        match address.host {
+            Some(_) => Some(address),
+            None => Some(address.on(PLUGIN_HOST)),
+        }
+    }
+
+    /// Newer ones first; what has no version to compare comes last.
+    fn before(&self, other: &Self) -> Ordering {
+        match (self.semver(), other.semver()) {
+            (Some(a), Some(b)) => b.cmp(&a),
+            (a, b) => b
+                .is_some()
+                .cmp(&a.is_some())
+                .then(other.version.cmp(&self.version)),
+        }
+    }
+}
+
+impl PluginPath {
+    /// Looks at all of these directories. One that is not there has nothing in it.
+    #[must_use]
+    pub fn read(roots: &[PathBuf]) -> Self {
+        let mut all = Self::default();
+        for root in roots {
+            let mut left = ENTRIES;
+            let manifest = Manifest::beside(root);
+            all.walk((root, &manifest), root, &mut Vec::new(), &mut left);
+        }
+        all
+    }
+
+    /// The plugins with this id, the newest first; of equal versions the one that was found first.
+    #[must_use]
+    pub fn of(&self, kind: PluginKind, id: impl Fn(&Discovered) -> bool) -> Vec<&Discovered> {
+        let fits = |d: &&Discovered| d.kind == kind && id(d);
+        let mut found: Vec<&Discovered> = self.plugins.iter().filter(fits).collect();
+        found.sort_by(|a, b| a.before(b));
+        found
+    }
+
+    /// Whether a (complete) address is that of a provider that lies here. One without a host in its
+    /// id is meant by one on a default host, too.
+    #[must_use]
+    pub fn provides(&self, address: &ProviderAddress) -> bool {
+        let usual = address.without_default_host();
+        let meant = match usual.host {
+            Some(_) => usual,
+            None => usual.on(PLUGIN_HOST),
+        };
+        let is_it = |d: &Discovered| d.address().as_ref() == Some(&meant);
+        !self.of(PluginKind::Provider, is_it).is_empty()
+    }
+
+    /// The plugin that is taken in the place of this one, of those with its id.
+    #[must_use]
+    pub fn shadowing(&self, plugin: &Discovered) -> Option<&Discovered> {
+        let first = *self.of(plugin.kind, |d| d.id == plugin.id).first()?;
+        (first != plugin).then_some(first)
+    }
+
+    fn reject(&mut self, path: PathBuf, why: impl Into<String>) {
+        self.rejected.push((path, why.into()));
+    }
+
+    fn walk(
+        &mut self,
+        of: (&Path, &Manifest),
+        folder: &Path,
+        names: &mut Vec<String>,
+        left: &mut usize,
+    ) {
+        let entries = match entries(folder) {
+            Ok(entries) => entries,
+            Err(e) if names.is_empty() && e.kind() == std::io::ErrorKind::NotFound => return,
+            Err(e) => return self.reject(folder.to_owned(), format!("it cannot be read: {e}")),
+        };
+        for entry in entries {
+            let Some(rest) = left.checked_sub(1) else {
+                let why = format!(
+                    "only the first {ENTRIES} entries below {} are looked at",
+                    of.0.display()
+                );
+                return self.reject(folder.to_owned(), why);
+            };
+            *left = rest;
+            let path = entry.path();
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_link = entry.file_type().is_ok_and(|t| t.is_symlink());
+            if path.is_dir() {
+                if is_link {
+                    self.reject(path, "a link to a directory, which is not followed");
+                } else if names.len() < DEPTH {
+                    names.push(name);
+                    self.walk(of, &path, names, left);
+                    names.pop();
+                } else {
+                    self.reject(
+                        path,
+                        format!("deeper than {DEPTH} directories, where no plugin lies"),
+                    );
+                }
+            } else {
+                self.file(of, path, &name, names);
+            }
+        }
+    }
+
+    fn file(
+        &mut self,
+        (root, manifest): (&Path, &Manifest),
+        path: PathBuf,
+        name: &str,
+        names: &[String],
+    ) {
+        let at_version = (4..=DEPTH).contains(&names.len()) || names.len() == 3;
+        if name != FILE {
+            if at_version && is_executable(&path) {
+                self.reject(
+                    path,
+                    format!("a plugin's file is called `{FILE}`, without anything after it"),
+                );
+            }
+            return;
+        }
+        match place(names, manifest) {
+            Ok((kind, id)) => self.plugins.push(Discovered {
+                kind,
+                id,
+                version: names.last().cloned().unwrap_or_default(),
+                executable: path,
+                root: root.to_owned(),
+            }),
+            Err(why) => self.reject(path, why),
+        }
+    }
+}
+
+/// What a file is by the directories that it lies in.
+fn place(names: &[String], manifest: &Manifest) -> Result<(PluginKind, String), String> {
+    let kind = match names.first().map(String::as_str) {
+        Some("providers") => PluginKind::Provider,
+        Some("transformers") => PluginKind::Transformer,
+        _ if names.len() == 3 => {
+            let id = names[..2].join("/");
+            let none = || {
+                format!(
+                    "it lies as the deploy engine's own tool installs, and no manifest.json beside the directory says what {id} is"
+                )
+            };
+            return manifest
+                .kind(&id)
+                .map(|kind| (kind, id.clone()))
+                .ok_or_else(none);
+        }
+        _ => {
+            return Err("it lies in neither `providers` nor `transformers` of the directory that is searched".to_owned());
+        }
+    };
+    if !(4..=DEPTH).contains(&names.len()) {
+        return Err(format!(
+            "it lies {} directories deep; a plugin lies in {}s/[HOST/]NAMESPACE/NAME/VERSION",
+            names.len(),
+            kind.word()
+        ));
+    }
+    let id = names[1..names.len() - 1].join("/");
+    match id.parse::<ProviderAddress>() {
+        Ok(_) => Ok((kind, id)),
+        Err(why) => Err(format!("{id} is no id of a plugin: {why}")),
+    }
+}
+
+/// The entries of a directory, by name.
+fn entries(folder: &Path) -> std::io::Result<Vec<DirEntry>> {
+    let mut all = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    all.sort_by_key(DirEntry::file_name);
+    Ok(all)
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}
+
+/// What Bluelink's own tool has installed: `{"plugins": {"ID": {"type": "provider", …}}}`.
+#[derive(Debug, Default, serde::Deserialize)]
+struct Manifest {
+    #[serde(default)]
+    plugins: BTreeMap<String, Installed>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+struct Installed {
+    #[serde(default)]
+    id: String,
+    #[serde(default, rename = "type")]
+    kind: String,
+}
+
+impl Manifest {
+    /// One that is not there, or is none, says nothing.
+    fn beside(root: &Path) -> Self {
+        let file = root.parent().map(|folder| folder.join("manifest.json"));
+        let text = file.and_then(|file| lang::functions::read_regular(&file).ok());
+        text.and_then(|text| serde_json::from_slice(&text).ok())
+            .unwrap_or_default()
+    }
+
+    fn kind(&self, id: &str) -> Option<PluginKind> {
+        let ends = |full: &str| full == id || full.ends_with(&format!("/{id}"));
+        let mut all = self.plugins.iter();
+        let (_, installed) = all.find(|(key, it)| ends(key) || ends(&it.id))?;
+        match installed.kind.as_str() {
+            "provider" => Some(PluginKind::Provider),
+            "transformer" => Some(PluginKind::Transformer),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

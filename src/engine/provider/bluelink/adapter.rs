@@ -1,0 +1,391 @@
+//! The adapter of one process: its schemas as they were asked for when it came up, and each question
+//! of the engine as calls of the plugin, or as none.
+
+use super::check::check;
+use super::context::Caller;
+use super::convert::{Unknown, decode, encode};
+use super::data::DataDefinition;
+use super::deploy::spec_of;
+use super::drift::observed;
+use super::plan::plan;
+use super::retry::Policy;
+use super::schema::{Definition, ty};
+use super::settings::BluelinkSettings;
+use super::state::{Kept, fit};
+use super::wire::{Fault, Wire};
+use crate::engine::calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
+use crate::engine::provider::*;
+use crate::engine::words::Severity;
+use async_trait::async_trait;
+use cty::Value;
+use proto::bluelink::providerserverv1::{
+    CustomValidateResourceRequest, CustomValidateResourceResponse, FetchDataSourceRequest,
+    FetchDataSourceResponse, GetResourceExternalStateRequest, GetResourceExternalStateResponse,
+};
+use proto::bluelink::schema::Resource;
+use proto::bluelink::sharedtypesv1::{Diagnostic, DiagnosticLevel, ResourceType};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A Bluelink provider's process.
+pub(super) struct BluelinkProvider {
+    pub(super) info: ProviderInfo,
+    pub(super) wire: Wire,
+    pub(super) schema: Arc<ProviderSchema>,
+    /// By the names that configurations have for them.
+    pub(super) definitions: BTreeMap<String, Definition>,
+    pub(super) data: BTreeMap<String, DataDefinition>,
+    pub(super) policy: Policy,
+    pub(super) caller: Caller,
+    pub(super) settings: Arc<BluelinkSettings>,
+}
+
+impl BluelinkProvider {
+    fn definition(&self, type_name: &str) -> Result<&Definition, ProviderError> {
+        self.definitions
+            .get(type_name)
+            .ok_or_else(|| ProviderError::NoSuchType {
+                plugin: self.info.plugin.clone(),
+                kind: "resource type",
+                name: type_name.to_owned(),
+            })
+    }
+
+    fn data_definition(&self, type_name: &str) -> Result<&DataDefinition, ProviderError> {
+        self.data
+            .get(type_name)
+            .ok_or_else(|| ProviderError::NoSuchType {
+                plugin: self.info.plugin.clone(),
+                kind: "data source",
+                name: type_name.to_owned(),
+            })
+    }
+
+    /// Makes one of the calls that are made again where the plugin says that it would help.
+    pub(super) async fn keep_asking<T, F>(
+        &self,
+        method: Method,
+        ctx: &CallContext,
+        call: impl FnMut() -> F,
+    ) -> Result<T, Fault>
+    where
+        F: Future<Output = Result<T, Fault>>,
+    {
+        let whom = (&self.info.plugin, method);
+        self.policy.keep_asking(whom, ctx, call).await
+    }
+
+    /// What the plugin says of a configuration; nothing where it is older than the call.
+    async fn validated(
+        &self,
+        of: &Definition,
+        config: &Value,
+        ctx: &CallContext,
+    ) -> Result<Vec<ProviderDiagnostic>, ProviderError> {
+        let method = Method::ValidateResource;
+        let request = CustomValidateResourceRequest {
+            resource_type: Some(ResourceType {
+                r#type: of.wire.clone(),
+            }),
+            host_id: self.wire.host_id.clone(),
+            schema_resource: Some(Resource {
+                r#type: of.wire.clone(),
+                spec: encode(config, Some(&of.node), Unknown::Unresolved),
+                ..Resource::default()
+            }),
+            context: Some(self.caller.context(ctx)),
+        };
+        let path = "/providerserverv1.Provider/CustomValidateResource";
+        let asked = self
+            .wire
+            .ask::<CustomValidateResourceResponse>(method, path, request);
+        match asked.await {
+            Ok(complete) => Ok(complete.diagnostics.iter().filter_map(told).collect()),
+            Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(Vec::new()),
+            Err(Fault::Call(error)) => Err(error),
+            Err(Fault::Said(said)) => Ok(vec![said.diagnostic("could not check it")]),
+        }
+    }
+
+    /// The object as it is in the world; null where it is gone.
+    async fn seen(
+        &self,
+        of: &Definition,
+        current: &Value,
+        private: &Bytes,
+        ctx: &CallContext,
+    ) -> Result<Value, Fault> {
+        let named = self.named(of, private, ctx);
+        let request = GetResourceExternalStateRequest {
+            resource_type: named.kind,
+            host_id: self.wire.host_id.clone(),
+            instance_id: self.settings.instance_id.clone(),
+            instance_name: self.settings.instance_name.clone(),
+            resource_id: named.resource_id,
+            current_resource_spec: Some(spec_of(of, current)),
+            current_resource_metadata: None,
+            context: Some(self.caller.context(ctx)),
+            resource_name: named.resource_name,
+        };
+        let path = "/providerserverv1.Provider/GetResourceExternalState";
+        let method = Method::Read;
+        let asked = || {
+            self.wire
+                .ask::<GetResourceExternalStateResponse>(method, path, request.clone())
+        };
+        let node = self.keep_asking(method, ctx, asked).await?;
+        // By convention what is not there is nothing.
+        decode(Some(&node), &of.node, current, super::paths::ROOT)
+            .map_err(|what| Fault::Call(self.wire.undecodable(method, what)))
+    }
+}
+
+/// A diagnostic of the plugin; what only informs is none.
+fn told(said: &Diagnostic) -> Option<ProviderDiagnostic> {
+    let severity = match said.level() {
+        DiagnosticLevel::Error => Severity::Error,
+        DiagnosticLevel::Warning => Severity::Warning,
+        DiagnosticLevel::Info | DiagnosticLevel::None => return None,
+    };
+    let mut actions = said.context.clone().unwrap_or_default().suggested_actions;
+    actions.sort_by_key(|action| action.priority);
+    let words = |text: &str, more: &str| match more.is_empty() {
+        true => text.to_owned(),
+        false => format!("{text}: {more}"),
+    };
+    let actions = actions.iter().map(|a| words(&a.title, &a.description));
+    let detail: Vec<String> = actions.collect();
+    Some(ProviderDiagnostic {
+        severity,
+        ..ProviderDiagnostic::error(said.message.clone(), detail.join("\n"))
+    })
+}
+
+#[async_trait]
+impl Provider for BluelinkProvider {
+    fn info(&self) -> &ProviderInfo {
+        &self.info
+    }
+
+    fn known_schema(&self) -> Option<Arc<ProviderSchema>> {
+        Some(self.schema.clone())
+    }
+
+    async fn schema(&self, _: &CallContext) -> Result<Arc<ProviderSchema>, ProviderError> {
+        Ok(self.schema.clone())
+    }
+
+    async fn validate_provider(
+        &self,
+        config: Value,
+        _: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        Ok(Checked {
+            diagnostics: self.caller.check(&config),
+        })
+    }
+
+    async fn configure(&self, _: Value, _: &CallContext) -> Result<Checked, ProviderError> {
+        // It goes with each call.
+        Ok(Checked::default())
+    }
+
+    async fn validate_resource(
+        &self,
+        type_name: &str,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        let of = self.definition(type_name)?;
+        let mut diagnostics = check(&of.node, &config);
+        if diagnostics.is_empty() {
+            diagnostics = self.validated(of, &config, ctx).await?;
+        }
+        Ok(Checked { diagnostics })
+    }
+
+    async fn upgrade(
+        &self,
+        request: UpgradeRequest,
+        _: &CallContext,
+    ) -> Result<UpgradeResponse, ProviderError> {
+        let of = self.definition(&request.type_name)?;
+        let wanted = ty(&of.node);
+        let read = || -> Result<Value, String> {
+            let stored = serde_json::from_slice(&request.raw_json).map_err(|e| e.to_string())?;
+            cty::json::decode_value(&fit(stored, &wanted), &wanted).map_err(|e| e.to_string())
+        };
+        let (state, diagnostics) = match read() {
+            Ok(state) => (state, Vec::new()),
+            Err(why) => {
+                let detail = format!(
+                    "Bluelink's plugins cannot upgrade a state, and its values do not fit the schema of this version: {why}. Use the version that it was made with, or import the object again."
+                );
+                let wrong = ProviderDiagnostic::error("The state does not fit the plugin", detail);
+                (Value::null(wanted), vec![wrong])
+            }
+        };
+        Ok(UpgradeResponse { state, diagnostics })
+    }
+
+    async fn read(
+        &self,
+        request: ReadRequest,
+        ctx: &CallContext,
+    ) -> Result<ReadResponse, ProviderError> {
+        let of = self.definition(&request.type_name)?;
+        let answer = |state, diagnostics| ReadResponse {
+            state,
+            private: Kept::of(&request.private).bytes(),
+            identity: None,
+            diagnostics,
+        };
+        Ok(
+            match self.seen(of, &request.current, &request.private, ctx).await {
+                Ok(seen) if seen.is_null() => answer(seen, Vec::new()),
+                Ok(seen) => answer(observed(&of.node, &request.current, &seen), Vec::new()),
+                Err(Fault::Call(error)) => return Err(error),
+                Err(Fault::Said(said)) => {
+                    let mut said = said.diagnostic("could not read it");
+                    said.detail +=
+                        ". Whether it is there is not known: some plugins say so of what is gone.";
+                    answer(request.current, vec![said])
+                }
+            },
+        )
+    }
+
+    /// There is no such call: it is worked out here.
+    async fn plan(
+        &self,
+        request: PlanRequest,
+        _: &CallContext,
+    ) -> Result<PlanResponse, ProviderError> {
+        let of = self.definition(&request.type_name)?;
+        let private = Kept::of(&request.prior_private).bytes();
+        let answer = |planned, requires_replace| PlanResponse {
+            planned,
+            requires_replace,
+            private,
+            identity: None,
+            legacy: false,
+            diagnostics: Vec::new(),
+        };
+        if request.config.is_null() && request.proposed.is_null() {
+            return Ok(answer(request.proposed, Vec::new()));
+        }
+        let planned = plan(of, &request.prior, &request.config)
+            .map_err(|what| self.wire.undecodable(Method::Plan, what))?;
+        Ok(answer(planned.value, planned.requires_replace))
+    }
+
+    async fn apply(
+        &self,
+        request: ApplyRequest,
+        ctx: &CallContext,
+    ) -> Result<ApplyResponse, ProviderError> {
+        let of = self.definition(&request.type_name)?;
+        match request.planned.is_null() {
+            true => self.destroy(of, request, ctx).await,
+            false => self.deploy(of, request, ctx).await,
+        }
+    }
+
+    /// There is no such call; what is known by its id alone can be looked at.
+    async fn import(
+        &self,
+        request: ImportRequest,
+        ctx: &CallContext,
+    ) -> Result<ImportResponse, ProviderError> {
+        let of = self.definition(&request.type_name)?;
+        let null = Value::null(ty(&of.node));
+        let members = of.node.attributes.iter().map(|(name, node)| {
+            let is_id = *name == of.id_field && ty(node) == cty::Type::String;
+            let value = if is_id {
+                Value::string(&request.id)
+            } else {
+                Value::null(ty(node))
+            };
+            (name.clone(), value)
+        });
+        let asked = Value::object(members);
+        let private = Kept::of(&Bytes::new()).bytes();
+        let mut diagnostics = Vec::new();
+        let seen = match self.seen(of, &asked, &private, ctx).await {
+            Ok(seen) => seen,
+            Err(Fault::Call(error)) => return Err(error),
+            Err(Fault::Said(said)) => {
+                diagnostics.push(said.diagnostic("could not read it"));
+                null
+            }
+        };
+        let imported = Imported {
+            type_name: request.type_name,
+            state: seen,
+            private,
+            identity: None,
+        };
+        let found = !imported.state.is_null();
+        if !found && diagnostics.is_empty() {
+            let detail = format!(
+                "The plugin knows no {} with the {} {:?}.",
+                of.wire, of.id_field, request.id
+            );
+            diagnostics.push(ProviderDiagnostic::error("There is no such object", detail));
+        }
+        Ok(ImportResponse {
+            imported: found.then_some(imported).into_iter().collect(),
+            diagnostics,
+        })
+    }
+
+    async fn validate_data(
+        &self,
+        type_name: &str,
+        config: Value,
+        _: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        Ok(Checked {
+            diagnostics: self.data_definition(type_name)?.check(&config),
+        })
+    }
+
+    async fn read_data(
+        &self,
+        type_name: &str,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<DataResponse, ProviderError> {
+        let of = self.data_definition(type_name)?;
+        let question = of.question(&config);
+        let request = FetchDataSourceRequest {
+            data_source_type: question.r#type.clone(),
+            data_source_with_resolved_subs: Some(question),
+            host_id: self.wire.host_id.clone(),
+            context: Some(self.caller.context(ctx)),
+        };
+        let (method, path) = (
+            Method::ReadData,
+            "/providerserverv1.Provider/FetchDataSource",
+        );
+        let asked = || {
+            self.wire
+                .ask::<FetchDataSourceResponse>(method, path, request.clone())
+        };
+        let (state, diagnostics) = match self.keep_asking(method, ctx, asked).await {
+            Ok(complete) => {
+                let object = of.object(&config, &complete.data);
+                let object = object.map_err(|what| self.wire.undecodable(method, what))?;
+                (object, Vec::new())
+            }
+            Err(Fault::Call(error)) => return Err(error),
+            Err(Fault::Said(said)) => (config, vec![said.diagnostic("could not read it")]),
+        };
+        Ok(DataResponse { state, diagnostics })
+    }
+
+    async fn stop(&self, _: &CallContext) -> Result<(), ProviderError> {
+        // There is no such call: what waits between calls ends by the context that it has.
+        Ok(())
+    }
+}

@@ -1,0 +1,122 @@
+//! Whether a configuration is as its schema has it, beyond its types: bounds, lengths, patterns, the
+//! values that are allowed. What is not known yet is not judged. Pure.
+
+use super::convert::{Unknown, decode_scalar, encode, like_element, like_member};
+use crate::engine::calls::ProviderDiagnostic;
+use cty::{Number, Path, Value};
+use proto::bluelink::schema::ScalarValue;
+use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
+use std::cmp::Ordering;
+
+/// What is wrong with a configuration.
+pub(super) fn check(node: &Node, config: &Value) -> Vec<ProviderDiagnostic> {
+    let mut wrong = Vec::new();
+    walk(node, config, &Path::root(), false, &mut wrong);
+    wrong
+}
+
+fn walk(node: &Node, config: &Value, at: &Path, hidden: bool, wrong: &mut Vec<ProviderDiagnostic>) {
+    if node.computed && !(config.is_known() && config.is_null()) {
+        let why = "the plugin sets it; take it out of the configuration";
+        let problem = ProviderDiagnostic::error("A field that cannot be set", why);
+        return wrong.push(problem.at(at.clone()));
+    }
+    if !config.is_known() || config.is_null() {
+        return;
+    }
+    let hidden = hidden || node.sensitive;
+    for why in [
+        allowed(node, config, hidden),
+        bounds(node, config),
+        length(node, config),
+        pattern(node, config),
+    ] {
+        let problem = why.map(|why| ProviderDiagnostic::error("Invalid value for a field", why));
+        wrong.extend(problem.map(|p| p.at(at.clone())));
+    }
+    let members = config
+        .as_map()
+        .map(|all| all.keys().cloned().collect::<Vec<_>>());
+    for name in members.unwrap_or_default() {
+        let value = like_member(config, &name);
+        match (node.attributes.get(&*name), node.map_values.as_deref()) {
+            (Some(of), _) => walk(of, &value, &at.attr(name), hidden, wrong),
+            (None, Some(of)) => walk(of, &value, &at.index_str(&name), hidden, wrong),
+            (None, None) => {}
+        }
+    }
+    if let Some(of) = node.items.as_deref() {
+        for index in 0..config.as_slice().map_or(0, <[Value]>::len) {
+            walk(
+                of,
+                &like_element(config, index),
+                &at.index_int(index),
+                hidden,
+                wrong,
+            );
+        }
+    }
+}
+
+fn allowed(node: &Node, config: &Value, hidden: bool) -> Option<String> {
+    if node.allowed_values.is_empty() {
+        return None;
+    }
+    let said = encode(config, Some(node), Unknown::Omitted)?;
+    if node.allowed_values.contains(&said) {
+        return None;
+    }
+    let all = node.allowed_values.iter().filter_map(|n| n.scalar.as_ref());
+    let all: Vec<String> = all.map(|s| shown(&decode_scalar(s))).collect();
+    let what = match hidden {
+        true => "it".to_owned(),
+        false => shown(config),
+    };
+    Some(format!(
+        "{what} is none of the values that are allowed: {}",
+        all.join(", ")
+    ))
+}
+
+fn shown(value: &Value) -> String {
+    let json = cty::json::to_json_value(value);
+    json.map_or_else(|_| "it".to_owned(), |json| json.to_string())
+}
+
+fn bounds(node: &Node, config: &Value) -> Option<String> {
+    let number = config.as_number()?;
+    let bound = |scalar: &Option<ScalarValue>| -> Option<Number> {
+        decode_scalar(scalar.as_ref()?).as_number().cloned()
+    };
+    if let Some(least) = bound(&node.minimum).filter(|b| number.compare(b) == Ordering::Less) {
+        return Some(format!("it must be at least {}", least.to_text()));
+    }
+    if let Some(most) = bound(&node.maximum).filter(|b| number.compare(b) == Ordering::Greater) {
+        return Some(format!("it must be at most {}", most.to_text()));
+    }
+    (node.r#type == "integer" && !number.is_integer())
+        .then(|| "it must be a whole number".to_owned())
+}
+
+fn length(node: &Node, config: &Value) -> Option<String> {
+    let (length, of) = match (config.as_str(), config.len()) {
+        (Some(text), _) => (text.chars().count(), "characters"),
+        (None, Some(count)) if node.r#type == "array" || node.r#type == "map" => {
+            (count, "elements")
+        }
+        _ => return None,
+    };
+    let limit = |limit: i32| usize::try_from(limit).ok().filter(|limit| *limit > 0);
+    if let Some(least) = limit(node.min_length).filter(|least| length < *least) {
+        return Some(format!("it must have at least {least} {of}"));
+    }
+    let most = limit(node.max_length).filter(|most| length > *most)?;
+    Some(format!("it must have at most {most} {of}"))
+}
+
+/// A pattern that cannot be understood says nothing.
+fn pattern(node: &Node, config: &Value) -> Option<String> {
+    let text = config.as_str().filter(|_| !node.pattern.is_empty())?;
+    let pattern = regex::Regex::new(&node.pattern).ok()?;
+    (!pattern.is_match(text)).then(|| format!("it must match the pattern {}", node.pattern))
+}

@@ -1,0 +1,203 @@
+//! What goes with every call: the provider's configuration, what host asks, how objects are tagged.
+//! Pure.
+
+use super::schema::VARIABLES;
+use crate::engine::calls::{CallContext, ProviderDiagnostic};
+use cty::{Path, Value};
+use proto::bluelink::schema::ScalarValue;
+use proto::bluelink::schema::scalar_value::Value as Scalar;
+use proto::bluelink::sharedtypesv1::{
+    ConfigDefinition, ConfigFieldDefinition, ProviderContext, ScalarType, TaggingConfig,
+};
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeMap, HashMap};
+
+/// What tags of ours begin with, on objects of providers that tag.
+const TAGS: &str = "flightdeck:";
+
+/// Whom all calls of one process are made for.
+#[derive(Debug, Clone)]
+pub(super) struct Caller {
+    pub(super) config: ConfigDefinition,
+    pub(super) plugin_id: String,
+    pub(super) plugin_version: String,
+    /// Of this process. Plugins keep clients by it, so another configuration has another one.
+    pub(super) session: uuid::Uuid,
+}
+
+impl Caller {
+    /// The context of a call.
+    pub(super) fn context(&self, ctx: &CallContext) -> ProviderContext {
+        let config = ctx.configuration.as_deref();
+        let variables = self.variables(config);
+        let session = uuid::Uuid::new_v5(&self.session, &digest(&variables));
+        let version = env!("CARGO_PKG_VERSION");
+        let said = [
+            ("hostApp", "flightdeck".to_owned()),
+            ("engineVersion", version.to_owned()),
+            ("providerPluginProtocolVersion", "1.0".to_owned()),
+            ("bluelink.sessionId", session.to_string()),
+        ];
+        let text = |text: String| ScalarValue {
+            value: Some(Scalar::StringValue(text)),
+        };
+        ProviderContext {
+            provider_config_variables: variables,
+            context_variables: said
+                .map(|(name, value)| (name.to_owned(), text(value)))
+                .into(),
+            tagging_config: Some(TaggingConfig {
+                prefix: TAGS.to_owned(),
+                deploy_engine_version: version.to_owned(),
+                provider_plugin_id: self.plugin_id.clone(),
+                provider_plugin_version: self.plugin_version.clone(),
+                enabled: true,
+            }),
+        }
+    }
+
+    fn variables(&self, config: Option<&Value>) -> HashMap<String, ScalarValue> {
+        let mut all = HashMap::new();
+        for (name, field) in &self.config.fields {
+            let said = config.and_then(|config| given(config, name));
+            let said = said.and_then(|value| scalar(&value, field.r#type()));
+            if let Some(value) = said.or_else(|| field.default_value.clone()) {
+                all.insert(name.clone(), value);
+            }
+        }
+        for (name, value) in config.into_iter().flat_map(others) {
+            let kind = self
+                .template(&name)
+                .map_or(ScalarType::String, |f| f.r#type());
+            if let Some(value) = scalar(&value, kind) {
+                all.insert(name, value);
+            }
+        }
+        all
+    }
+
+    /// The definition of a value with a name of its own, as `<service>Endpoint` has many.
+    fn template(&self, name: &str) -> Option<&ConfigFieldDefinition> {
+        let known = self.config.fields.get(name);
+        known.or_else(|| {
+            let mut templates = self.config.fields.iter();
+            let (_, field) = templates.find(|(template, _)| fits(template, name))?;
+            Some(field)
+        })
+    }
+
+    /// What is wrong with a configuration, beside what its schema says.
+    pub(super) fn check(&self, config: &Value) -> Vec<ProviderDiagnostic> {
+        let mut wrong = Vec::new();
+        for (name, field) in self.config.fields.iter().collect::<BTreeMap<_, _>>() {
+            let Some(said) = given(config, name).and_then(|v| scalar(&v, field.r#type())) else {
+                continue;
+            };
+            if !field.allowed_values.is_empty() && !field.allowed_values.contains(&said) {
+                let text = format!(
+                    "{name} must be one of the {} values that the plugin allows",
+                    field.allowed_values.len()
+                );
+                let at = Path::root().attr(name.as_str());
+                wrong
+                    .push(ProviderDiagnostic::error("Invalid provider configuration", text).at(at));
+            }
+        }
+        let known =
+            |name: &String| self.config.allow_additional_fields || self.template(name).is_some();
+        for (name, _) in others(config).into_iter().filter(|(name, _)| !known(name)) {
+            let text = format!("the plugin has no value named {name}");
+            let at = Path::root().attr(VARIABLES);
+            wrong.push(ProviderDiagnostic::error("Invalid provider configuration", text).at(at));
+        }
+        wrong
+    }
+}
+
+fn given(config: &Value, name: &str) -> Option<Value> {
+    let known = config.is_known() && !config.is_null();
+    let value = known.then(|| config.get_attr(name)).flatten()?;
+    (value.is_known() && !value.is_null()).then_some(value)
+}
+
+/// The values that have no attribute of their own.
+fn others(config: &Value) -> Vec<(String, Value)> {
+    let Some(all) = given(config, VARIABLES) else {
+        return Vec::new();
+    };
+    let members = all.as_map().into_iter().flat_map(|members| members.iter());
+    let known = members.filter(|(_, value)| value.is_known() && !value.is_null());
+    known
+        .map(|(name, value)| (name.to_string(), value.clone()))
+        .collect()
+}
+
+/// Whether a name is one that a template stands for.
+fn fits(template: &str, name: &str) -> bool {
+    let Some((begin, rest)) = template.split_once('<') else {
+        return false;
+    };
+    let end = rest.split_once('>').map_or("", |(_, end)| end);
+    let long = name.len() > begin.len() + end.split('<').next().unwrap_or_default().len();
+    long && name.starts_with(begin) && (end.contains('<') || name.ends_with(end))
+}
+
+fn scalar(value: &Value, kind: ScalarType) -> Option<ScalarValue> {
+    let value = cty::convert(value, &super::schema::scalar(kind)).ok()?;
+    let scalar = match kind {
+        ScalarType::String => Scalar::StringValue(value.as_str()?.to_owned()),
+        ScalarType::Integer => Scalar::IntValue(value.as_number()?.to_i64()?),
+        ScalarType::Float => Scalar::FloatValue(value.as_number()?.to_f64().0),
+        ScalarType::Boolean => Scalar::BoolValue(value.as_bool()?),
+    };
+    Some(ScalarValue {
+        value: Some(scalar),
+    })
+}
+
+/// Equal for equal variables; nobody can tell them from it.
+fn digest(variables: &HashMap<String, ScalarValue>) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    for (name, value) in variables.iter().collect::<BTreeMap<_, _>>() {
+        digest.update(format!("{name}={value:?}\n"));
+    }
+    digest.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_stands_for_names_with_something_in_its_place() {
+        assert!(
+            fits("endpoints.<service>", "endpoints.s3") && fits("<service>Endpoint", "s3Endpoint")
+        );
+        assert!(!fits("endpoints.<service>", "endpoints.") && !fits("region", "region"));
+    }
+
+    #[test]
+    fn another_configuration_is_another_session() {
+        let caller = Caller {
+            config: ConfigDefinition {
+                fields: [("region".to_owned(), ConfigFieldDefinition::default())].into(),
+                allow_additional_fields: false,
+            },
+            plugin_id: "bluelink/fake".into(),
+            plugin_version: "1.0.0".into(),
+            session: uuid::Uuid::nil(),
+        };
+        let session = |region: &str| {
+            let config = Value::object([("region", Value::string(region))]);
+            let ctx = CallContext {
+                configuration: Some(config.into()),
+                ..CallContext::default()
+            };
+            let context = caller.context(&ctx);
+            assert!(context.provider_config_variables.contains_key("region"));
+            context.context_variables["bluelink.sessionId"].clone()
+        };
+        assert_eq!(session("north"), session("north"));
+        assert_ne!(session("north"), session("south"));
+    }
+}

@@ -1,0 +1,245 @@
+//! Values between the one model and the wire. On the wire null, an empty list and an empty map are
+//! the same node, so what an empty one means is read from the schema and from what was there. Pure.
+
+use super::schema::ty;
+use cty::{Number, Type, Value};
+use proto::bluelink::schema::scalar_value::Value as Scalar;
+use proto::bluelink::schema::string_or_substitution::Value as Part;
+use proto::bluelink::schema::substitution::Sub;
+use proto::bluelink::schema::{
+    MappingNode, ScalarValue, StringOrSubstitution, StringOrSubstitutions, Substitution,
+    SubstitutionValue,
+};
+use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
+
+/// Whether there is nothing: null, or an empty collection, which is the same to plugins.
+pub(super) fn is_nothing(value: &Value) -> bool {
+    value.is_null() || (value.is_known() && collection(value) && value.len() == Some(0))
+}
+
+fn collection(value: &Value) -> bool {
+    value.ty().is_collection() || value.ty().is_tuple()
+}
+
+/// What becomes of values that are not known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// They are left out.
+    Omitted,
+    /// They are references that are not resolved yet.
+    Unresolved,
+}
+
+/// A value for the wire; `None` for null. `node` is its schema, where it has one.
+pub(super) fn encode(value: &Value, node: Option<&Node>, unknown: Unknown) -> Option<MappingNode> {
+    if !value.is_known() {
+        return (unknown == Unknown::Unresolved).then(unresolved);
+    }
+    if value.is_null() {
+        return None;
+    }
+    let kind = node.map(|n| n.r#type.as_str());
+    if let Some(text) = value.as_str() {
+        return Some(scalar(Scalar::StringValue(text.to_owned())));
+    }
+    if let Some(bool) = value.as_bool() {
+        return Some(scalar(Scalar::BoolValue(bool)));
+    }
+    if let Some(number) = value.as_number() {
+        return Some(scalar(encode_number(number, kind)));
+    }
+    let mut out = MappingNode::default();
+    if let Some(items) = value.as_slice() {
+        let of = node.and_then(|n| n.items.as_deref());
+        let item = |v| encode(v, of, unknown).unwrap_or_default();
+        out.items = items.iter().map(item).collect();
+    } else if let Some(members) = value.as_map() {
+        for (name, value) in members.iter() {
+            let attribute = node.and_then(|n| n.attributes.get(&**name));
+            let of = attribute.or_else(|| node.and_then(|n| n.map_values.as_deref()));
+            if let Some(value) = encode(value, of, unknown) {
+                out.fields.insert(name.to_string(), value);
+            }
+        }
+    }
+    Some(out)
+}
+
+fn encode_number(number: &Number, kind: Option<&str>) -> Scalar {
+    match number.to_i64() {
+        Some(whole) if kind != Some("float") => Scalar::IntValue(whole),
+        _ => Scalar::FloatValue(number.to_f64().0),
+    }
+}
+
+pub(super) fn scalar(value: Scalar) -> MappingNode {
+    MappingNode {
+        scalar: Some(ScalarValue { value: Some(value) }),
+        ..MappingNode::default()
+    }
+}
+
+/// What a configuration says that is not known yet.
+fn unresolved() -> MappingNode {
+    let value = SubstitutionValue {
+        value_name: "known_after_apply".to_owned(),
+    };
+    let sub = Substitution {
+        sub: Some(Sub::Value(value)),
+    };
+    let part = StringOrSubstitution {
+        value: Some(Part::SubstitutionValue(sub)),
+    };
+    MappingNode {
+        string_with_substitutions: Some(StringOrSubstitutions { values: vec![part] }),
+        ..MappingNode::default()
+    }
+}
+
+/// A scalar of the wire; null where it says nothing.
+pub(super) fn decode_scalar(scalar: &ScalarValue) -> Value {
+    match &scalar.value {
+        Some(Scalar::IntValue(n)) => Value::int(*n),
+        Some(Scalar::BoolValue(b)) => Value::bool(*b),
+        Some(Scalar::FloatValue(f)) => {
+            Number::from_f64(*f).map_or_else(|_| Value::null(Type::Number), Value::number)
+        }
+        Some(Scalar::StringValue(s)) => Value::string(s),
+        Some(Scalar::BytesValue(_) | Scalar::NoneValue(_)) | None => Value::null(Type::Dynamic),
+    }
+}
+
+fn is_empty(node: &MappingNode) -> bool {
+    node.scalar.is_none() && node.fields.is_empty() && node.items.is_empty()
+}
+
+/// A value of the wire, of the type of its schema. `like` is what it was or was to be: where both
+/// are nothing, it is as that is. What the schema does not have is left out.
+///
+/// # Errors
+/// Where in it something is of another kind.
+pub(super) fn decode(
+    node: Option<&MappingNode>,
+    schema: &Node,
+    like: &Value,
+    at: &str,
+) -> Result<Value, String> {
+    let wanted = ty(schema);
+    let Some(node) = node.filter(|node| !is_empty(node)) else {
+        let empty = like.is_known() && !like.is_null() && is_nothing(like);
+        return Ok(match empty && *like.ty() == wanted {
+            true => like.clone(),
+            false => Value::null(wanted),
+        });
+    };
+    match (schema.r#type.as_str(), &wanted) {
+        (_, Type::Dynamic) => Ok(decode_any(node)),
+        ("object", _) => decode_object(node, schema, like, at),
+        ("map", Type::Map(of)) => {
+            let element = schema.map_values.as_deref().unwrap_or(schema);
+            kind(node.scalar.is_none() && node.items.is_empty(), at, "a map")?;
+            let one = |(name, value): (&String, &MappingNode)| {
+                let at = super::paths::member(at, name);
+                let value = decode(Some(value), element, &like_member(like, name), &at)?;
+                Ok((name.clone(), value))
+            };
+            let all = node
+                .fields
+                .iter()
+                .map(one)
+                .collect::<Result<Vec<_>, String>>()?;
+            Ok(Value::map((**of).clone(), all))
+        }
+        ("array", Type::List(of)) => {
+            let element = schema.items.as_deref().unwrap_or(schema);
+            kind(
+                node.scalar.is_none() && node.fields.is_empty(),
+                at,
+                "a list",
+            )?;
+            let one = |(index, value): (usize, &MappingNode)| {
+                let at = super::paths::element(at, index);
+                decode(Some(value), element, &like_element(like, index), &at)
+            };
+            let all = node.items.iter().enumerate().map(one);
+            Ok(Value::list(
+                (**of).clone(),
+                all.collect::<Result<_, String>>()?,
+            ))
+        }
+        _ => decode_plain(node, schema, &wanted, at),
+    }
+}
+
+fn decode_object(
+    node: &MappingNode,
+    schema: &Node,
+    like: &Value,
+    at: &str,
+) -> Result<Value, String> {
+    kind(
+        node.scalar.is_none() && node.items.is_empty(),
+        at,
+        "an object",
+    )?;
+    let attribute = |(name, of): (&String, &Node)| {
+        let at = super::paths::member(at, name);
+        let value = decode(node.fields.get(name), of, &like_member(like, name), &at)?;
+        Ok((name.clone(), value))
+    };
+    let all = schema.attributes.iter().map(attribute);
+    Ok(Value::object(all.collect::<Result<Vec<_>, String>>()?))
+}
+
+fn decode_plain(
+    node: &MappingNode,
+    schema: &Node,
+    wanted: &Type,
+    at: &str,
+) -> Result<Value, String> {
+    let value = node.scalar.as_ref().map(decode_scalar);
+    let value = value.unwrap_or_else(|| decode_any(node));
+    if value.is_null() {
+        return Ok(Value::null(wanted.clone()));
+    }
+    let wrong = |e| format!("{at} is no {}: {e}", schema.r#type);
+    cty::convert(&value, wanted).map_err(wrong)
+}
+
+fn kind(fits: bool, at: &str, what: &str) -> Result<(), String> {
+    match fits {
+        true => Ok(()),
+        false => Err(format!("{at} is not {what}, which its schema has there")),
+    }
+}
+
+/// What was at a member.
+pub(super) fn like_member(like: &Value, name: &str) -> Value {
+    let member = || like.as_map()?.get(name).cloned();
+    let known = like.is_known() && !like.is_null();
+    let found = known.then(member).flatten();
+    found.unwrap_or_else(|| Value::null(Type::Dynamic))
+}
+
+/// What was at an element.
+pub(super) fn like_element(like: &Value, index: usize) -> Value {
+    let known = like.is_known() && !like.is_null();
+    let found = known
+        .then(|| like.as_slice()?.get(index).cloned())
+        .flatten();
+    found.unwrap_or_else(|| Value::null(Type::Dynamic))
+}
+
+/// A value whose type nobody knows beforehand.
+fn decode_any(node: &MappingNode) -> Value {
+    if let Some(scalar) = &node.scalar {
+        return decode_scalar(scalar);
+    }
+    if !node.fields.is_empty() {
+        return Value::object(node.fields.iter().map(|(k, v)| (k, decode_any(v))));
+    }
+    if !node.items.is_empty() {
+        return Value::tuple(node.items.iter().map(decode_any).collect());
+    }
+    Value::null(Type::Dynamic)
+}

@@ -1,0 +1,233 @@
+//! Data sources: a filter in, fields out. In a configuration the filter is a list of objects, and the
+//! fields are what the plugin sets. Knows no connection.
+
+use super::convert::{decode, scalar as node_of};
+use super::schema::{ty, type_name};
+use crate::engine::calls::ProviderDiagnostic;
+use cty::schema::{Attribute, Block, NestedObject, Nesting, Schema};
+use cty::{Path, Type, Value};
+use proto::bluelink::providerserverv1::*;
+use proto::bluelink::schema::scalar_value::Value as Scalar;
+use proto::bluelink::schema::{MappingNode, ScalarValue};
+use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
+use std::collections::{BTreeMap, HashMap};
+
+/// What a filter is called in a configuration. A field of that name cannot be had.
+const FILTER: &str = "filter";
+
+/// One type of data source.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct DataDefinition {
+    /// As the plugin calls it.
+    pub(super) wire: String,
+    fields: BTreeMap<String, DataSourceSpecSchema>,
+    filters: BTreeMap<String, DataSourceFilterFieldSchema>,
+}
+
+impl DataDefinition {
+    pub(super) fn of(
+        wire: String,
+        said: DataSourceSpecDefinition,
+        filters: DataSourceFilterFields,
+    ) -> Self {
+        let mut fields: BTreeMap<_, _> = said.fields.into_iter().collect();
+        fields.remove(FILTER);
+        Self {
+            wire,
+            fields,
+            filters: filters.filter_fields.into_iter().collect(),
+        }
+    }
+
+    pub(super) fn name(&self) -> String {
+        type_name(&self.wire)
+    }
+
+    pub(super) fn schema(&self) -> Schema {
+        let names: Vec<&str> = self.filters.keys().map(String::as_str).collect();
+        let filter = Attribute {
+            nested: Some(NestedObject {
+                attributes: [
+                    (
+                        "field",
+                        Attribute::required(Type::String).describe(&names.join(", ")),
+                    ),
+                    ("operator", Attribute::required(Type::String)),
+                    ("search", Attribute::required(Type::list(Type::String))),
+                ]
+                .map(|(name, attribute)| (name.to_owned(), attribute))
+                .into(),
+                nesting: Nesting::List,
+            }),
+            ..Attribute::required(Type::Dynamic)
+        };
+        let field = |(name, field): (&String, &DataSourceSpecSchema)| {
+            let attribute = Attribute {
+                sensitive: field.sensitive,
+                description: field.description.clone(),
+                ..Attribute::computed(ty(&node(field)))
+            };
+            (name.clone(), attribute)
+        };
+        let mut attributes: BTreeMap<String, Attribute> = self.fields.iter().map(field).collect();
+        attributes.insert(FILTER.to_owned(), filter);
+        Schema::new(
+            0,
+            Block {
+                attributes,
+                ..Block::default()
+            },
+        )
+    }
+
+    /// What is wrong with a filter. What is not known yet is not judged.
+    pub(super) fn check(&self, config: &Value) -> Vec<ProviderDiagnostic> {
+        let mut wrong = Vec::new();
+        let mut fields: Vec<(usize, String)> = Vec::new();
+        for (index, filter) in filters(config).into_iter().enumerate() {
+            let at = Path::root().attr(FILTER).index_int(index);
+            let Some(field) = text(&filter, "field") else {
+                continue;
+            };
+            let Some(known) = self.filters.get(&field) else {
+                let names: Vec<&str> = self.filters.keys().map(String::as_str).collect();
+                let detail = format!(
+                    "{field:?} is no field to filter by; there are {}.",
+                    names.join(", ")
+                );
+                wrong.push(problem(detail, at.attr("field")));
+                continue;
+            };
+            let operators = &known.supported_operators;
+            if let Some(operator) = text(&filter, "operator").filter(|o| !operators.contains(o)) {
+                let detail = format!(
+                    "{field} cannot be compared by {operator:?}, but by {}.",
+                    operators.join(", ")
+                );
+                wrong.push(problem(detail, at.attr("operator")));
+            }
+            let other = fields
+                .iter()
+                .find(|(_, other)| known.conflicts_with.contains(other));
+            if let Some((_, other)) = other {
+                let detail = format!("{field} and {other} cannot be filtered by at once.");
+                wrong.push(problem(detail, at.clone()));
+            }
+            fields.push((index, field));
+        }
+        wrong
+    }
+
+    /// The question for all of its fields.
+    pub(super) fn question(&self, config: &Value) -> ResolvedDataSource {
+        let kind = |field: &DataSourceSpecSchema| node(field).r#type;
+        let export = |(name, field): (&String, &DataSourceSpecSchema)| {
+            let export = ResolvedDataSourceFieldExport {
+                r#type: kind(field),
+                alias_for: None,
+            };
+            (name.clone(), export)
+        };
+        let filter = filters(config).into_iter().map(|filter| {
+            let field = text(&filter, "field").unwrap_or_default();
+            let search = filter
+                .get_attr("search")
+                .filter(|v| v.is_known() && !v.is_null());
+            let values = search
+                .as_ref()
+                .and_then(Value::as_slice)
+                .unwrap_or_default();
+            let values = values
+                .iter()
+                .filter_map(|v| Some(self.search(&field, v.as_str()?)));
+            ResolvedDataSourceFilter {
+                field: Some(ScalarValue {
+                    value: Some(Scalar::StringValue(field.clone())),
+                }),
+                operator: text(&filter, "operator").unwrap_or_default(),
+                search: Some(ResolvedDataSourceFilterSearch {
+                    values: values.collect(),
+                }),
+            }
+        });
+        ResolvedDataSource {
+            r#type: Some(DataSourceType {
+                r#type: self.wire.clone(),
+            }),
+            filter: filter.collect(),
+            exports: self.fields.iter().map(export).collect(),
+        }
+    }
+
+    /// What is searched for, of the kind that the field has.
+    fn search(&self, field: &str, text: &str) -> MappingNode {
+        let kind = self.filters.get(field).map(|f| f.r#type.as_str());
+        let scalar = match kind {
+            Some("integer") => text.parse().ok().map(Scalar::IntValue),
+            Some("float") => text.parse().ok().map(Scalar::FloatValue),
+            Some("boolean") => text.parse().ok().map(Scalar::BoolValue),
+            _ => None,
+        };
+        node_of(scalar.unwrap_or_else(|| Scalar::StringValue(text.to_owned())))
+    }
+
+    /// What was answered, with the filter that was asked by.
+    ///
+    /// # Errors
+    /// A field is of another kind than the schema has it.
+    pub(super) fn object(
+        &self,
+        config: &Value,
+        data: &HashMap<String, MappingNode>,
+    ) -> Result<Value, String> {
+        let field = |(name, field): (&String, &DataSourceSpecSchema)| {
+            let node = node(field);
+            let like = Value::null(ty(&node));
+            Ok((name.clone(), decode(data.get(name), &node, &like, name)?))
+        };
+        let all = self.fields.iter().map(field);
+        let mut all = all.collect::<Result<Vec<_>, String>>()?;
+        let filter = config.get_attr(FILTER);
+        all.extend(filter.map(|filter| (FILTER.to_owned(), filter)));
+        Ok(Value::object(all))
+    }
+}
+
+/// A field of a data source as one of a resource.
+fn node(field: &DataSourceSpecSchema) -> Node {
+    use DataSourceSpecSchemaType as Kind;
+    let kind = match field.r#type() {
+        Kind::DataSourceSpecString => "string",
+        Kind::DataSourceSpecInteger => "integer",
+        Kind::DataSourceSpecFloat => "float",
+        Kind::DataSourceSpecBoolean => "boolean",
+        Kind::DataSourceSpecArray => "array",
+    };
+    Node {
+        r#type: kind.to_owned(),
+        items: field.items.as_deref().map(|items| Box::new(node(items))),
+        ..Node::default()
+    }
+}
+
+fn filters(config: &Value) -> Vec<Value> {
+    let known = config.is_known() && !config.is_null();
+    let all = known.then(|| config.get_attr(FILTER)).flatten();
+    let all = all.filter(|all| all.is_known() && !all.is_null());
+    let all = all.as_ref().and_then(Value::as_slice).unwrap_or_default();
+    all.iter()
+        .filter(|f| f.is_known() && !f.is_null())
+        .cloned()
+        .collect()
+}
+
+fn text(filter: &Value, name: &str) -> Option<String> {
+    let value = filter
+        .get_attr(name)
+        .filter(|v| v.is_known() && !v.is_null())?;
+    value.as_str().map(str::to_owned)
+}
+
+fn problem(detail: String, at: Path) -> ProviderDiagnostic {
+    ProviderDiagnostic::error("Invalid filter", detail).at(at)
+}

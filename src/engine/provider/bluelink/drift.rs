@@ -1,0 +1,70 @@
+//! What of an object in the world counts for the state: what the provider sets counts only where its
+//! schema has it so, and what is to be ignored does not. Pure.
+
+use super::convert::{is_nothing, like_element, like_member};
+use super::schema::ty;
+use cty::Value;
+use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
+use std::sync::Arc;
+
+/// The state as it is after a look at the object: `stored` is what it was, `seen` what is there.
+pub(super) fn observed(node: &Node, stored: &Value, seen: &Value) -> Value {
+    if node.ignore_drift {
+        return stored.clone();
+    }
+    // What the provider sets is learnt where it is not known yet.
+    if stored.is_null() {
+        return seen.clone();
+    }
+    if node.computed && !node.track_drift {
+        return stored.clone();
+    }
+    // To plugins they are the same.
+    if is_nothing(stored) && is_nothing(seen) {
+        return stored.clone();
+    }
+    if seen.is_null() {
+        return seen.clone();
+    }
+    match node.r#type.as_str() {
+        "object" if seen.as_map().is_some() => {
+            let one = |(name, of): (&String, &Node)| {
+                let value = observed(of, &like_member(stored, name), &like_member(seen, name));
+                (name.clone(), value)
+            };
+            Value::object(node.attributes.iter().map(one))
+        }
+        "map" if ty(node).is_map() => match (node.map_values.as_deref(), seen.as_map()) {
+            (Some(of), Some(members)) => {
+                let one = |(name, seen): (&Arc<str>, &Value)| {
+                    (name.clone(), observed(of, &like_member(stored, name), seen))
+                };
+                Value::map(ty(of), members.iter().map(one))
+            }
+            _ => seen.clone(),
+        },
+        "array" if ty(node).is_list() => list(node, stored, seen),
+        _ => seen.clone(),
+    }
+}
+
+/// Of a list whose order means nothing, what was there is where it was.
+fn list(node: &Node, stored: &Value, seen: &Value) -> Value {
+    let (Some(of), Some(items)) = (node.items.as_deref(), seen.as_slice()) else {
+        return seen.clone();
+    };
+    let by = node.sort_array_by_field.as_str();
+    let mut items = items.to_vec();
+    if !by.is_empty() {
+        let stored = stored.as_slice().unwrap_or_default();
+        let place = |item: &Value| {
+            let key = like_member(item, by);
+            let same = |s: &Value| like_member(s, by).raw_equals(&key);
+            stored.iter().position(same).unwrap_or(usize::MAX)
+        };
+        items.sort_by_key(place);
+    }
+    let one = |(index, seen): (usize, &Value)| observed(of, &like_element(stored, index), seen);
+    let all: Vec<Value> = items.iter().enumerate().map(one).collect();
+    Value::list(ty(of), all)
+}

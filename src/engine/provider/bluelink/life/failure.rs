@@ -1,0 +1,89 @@
+//! What can be wrong with a process that is to become a Bluelink plugin, in words for an operator:
+//! what happened, and what to do.
+
+use crate::engine::plugin::{ITS_ERROR, StartFailure, Suspicion, Unfit};
+use crate::engine::words::seconds;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Why a process that runs cannot be spoken to.
+#[derive(Debug, Clone, Error)]
+pub(super) enum BluelinkFailure {
+    #[error("no port of this machine can be listened at for its registration: {0}")]
+    NoPort(String),
+    #[error(
+        "installed as {installed}, it calls itself {calls}; put it into the folder of that name, or install the plugin that belongs there"
+    )]
+    OtherId { installed: String, calls: String },
+    #[error(
+        "it registered as a {0}, and it is installed among the providers; put it where it belongs"
+    )]
+    OtherKind(&'static str),
+    #[error(
+        "it speaks version {offered} of the protocol, and 1.0 is spoken here; take another release of it"
+    )]
+    Protocol { offered: String },
+    #[error(
+        "it says that its process is {said}, and {launched} was launched; it must register itself, not by another process"
+    )]
+    OtherPid { said: String, launched: u32 },
+    #[error("it registered without a port or a socket that could be called; {ITS_ERROR}")]
+    NoAddress,
+    #[error("it did not say what it is called within {}: {last}; raise FLIGHTDECK_CONNECT_DEADLINE_MS if it needs longer", seconds(*.after))]
+    Unready { after: Duration, last: String },
+    #[error("asked for its namespace, it refused: {0}; {ITS_ERROR}")]
+    NoNamespace(String),
+    #[error(
+        "its namespace is {says}, and that of {id} is {expected}: its types could not be told from another's; {ITS_ERROR}"
+    )]
+    OtherNamespace {
+        id: String,
+        expected: String,
+        says: String,
+    },
+    #[error(
+        "a plugin that runs already cannot be taken over: it registers once, where it is told to"
+    )]
+    Attached,
+}
+
+impl BluelinkFailure {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::NoPort(_) => "no_port",
+            Self::OtherId { .. } => "registered_as_another",
+            Self::OtherKind(_) => "plugin_type",
+            Self::Protocol { .. } => "protocol_version",
+            Self::OtherPid { .. } => "foreign",
+            Self::NoAddress => "no_address",
+            Self::Unready { .. } | Self::NoNamespace(_) | Self::OtherNamespace { .. } => {
+                "namespace"
+            }
+            Self::Attached => "attached",
+        }
+    }
+
+    /// Whether another launch of the same file could go better.
+    fn passes(&self) -> bool {
+        matches!(
+            self,
+            Self::NoPort(_) | Self::Unready { .. } | Self::NoNamespace(_) | Self::NoAddress
+        )
+    }
+}
+
+impl From<BluelinkFailure> for StartFailure {
+    fn from(failure: BluelinkFailure) -> Self {
+        // One that is refused says so on its own output, and ends.
+        let suspicion = match failure {
+            BluelinkFailure::Unready { .. } => Suspicion::Dies,
+            _ => Suspicion::Stranger,
+        };
+        Self::Dialect(Unfit {
+            kind: failure.kind(),
+            retryable: failure.passes(),
+            suspicion,
+            source: Box::new(failure),
+        })
+    }
+}

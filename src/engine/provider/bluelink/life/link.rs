@@ -1,0 +1,28 @@
+//! The way to a Bluelink plugin: its connection, and by what it knows that it is we who call.
+
+use crate::engine::plugin::life::{Farewell, Link};
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Channel;
+
+/// The way to a plugin's process.
+#[derive(Debug)]
+pub(in super::super) struct BluelinkLink {
+    pub(in super::super) channel: Channel,
+    /// What it was told when it registered; it answers nobody else.
+    pub(in super::super) host_id: String,
+    /// `bluelink/aws`.
+    pub(in super::super) id: String,
+    /// As it says when it registers.
+    pub(in super::super) version: String,
+    pub(super) lost: CancellationToken,
+}
+
+impl Link for BluelinkLink {
+    fn lost(&self) -> CancellationToken {
+        self.lost.clone()
+    }
+
+    fn farewell(&self) -> Farewell {
+        Farewell::Terminate
+    }
+}

@@ -1,0 +1,321 @@
+//! The service that plugins reach at their host: one for each launch, at a port of its own, so that
+//! who calls there is the plugin that was told of it. Lives as long as the connection to the plugin.
+
+use super::failure::BluelinkFailure;
+use super::peer;
+use crate::engine::plugin::Feed;
+use crate::engine::words::LogStream;
+use proto::bluelink::pluginservicev1::service_server::{Service, ServiceServer};
+use proto::bluelink::pluginservicev1::*;
+use proto::bluelink::sharedtypesv1::{self as shared, ErrorCode, ErrorResponse};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::TcpListenerStream;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Server;
+use tonic::{Request, Response, Status};
+
+/// What plugins of this major version, and at most this minor one, are spoken with.
+const VERSION: (u32, u32) = (1, 0);
+
+/// What a plugin said of itself.
+#[derive(Debug)]
+pub(super) struct Registered {
+    pub(super) address: CallBack,
+    pub(super) version: String,
+}
+
+/// Where it wants to be called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum CallBack {
+    Port(u16),
+    Socket(String),
+}
+
+/// The service for one launch.
+pub(super) struct Door {
+    /// What the plugin must call itself: either of these.
+    pub(super) ids: Vec<String>,
+    /// The process that was launched.
+    pub(super) pid: u32,
+    /// Where this service listens.
+    pub(super) ours: SocketAddr,
+    pub(super) host_id: String,
+    pub(super) log: Feed,
+    /// The first registration that counts; none after it does.
+    pub(super) arrival: mpsc::Sender<Result<Registered, BluelinkFailure>>,
+    pub(super) arrived: AtomicBool,
+    /// Cancelled when the plugin says that it is not to be called any more.
+    pub(super) lost: CancellationToken,
+}
+
+/// Serves until the connection to the plugin is over, or it has said that it is gone.
+pub(super) async fn serve(listener: TcpListener, door: Door) {
+    let (gone, log) = (door.lost.clone(), door.log.clone());
+    let served = Server::builder()
+        .add_service(ServiceServer::new(door))
+        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), gone.cancelled())
+        .await;
+    if let Err(error) = served {
+        let line = format!("the service that it registers at has failed: {error}");
+        log.line(LogStream::Engine, line.as_bytes());
+    }
+}
+
+/// Why a registration is refused.
+enum Refusal {
+    /// The launch has failed with it.
+    Fails(BluelinkFailure),
+    /// It is not what is waited for.
+    Aside(String),
+}
+
+impl Door {
+    async fn judge(
+        &self,
+        said: &PluginRegistrationRequest,
+        peer: Option<SocketAddr>,
+    ) -> Result<Registered, Refusal> {
+        let (pid, ours) = (self.pid, self.ours);
+        let whose = match peer {
+            // Reads files of the kernel: quick, and not for a thread that others wait for.
+            Some(peer) => {
+                let asked = move || peer::has_socket(pid, peer, ours);
+                tokio::task::spawn_blocking(asked).await.unwrap_or(None)
+            }
+            None => None,
+        };
+        let claims = said.instance_id == pid.to_string();
+        match (whose, claims) {
+            (Some(false), _) | (None, false) => {
+                return Err(Refusal::Aside(format!(
+                    "a registration of {} as process {} is refused: it does not come from process {pid}, which was launched",
+                    said.plugin_id, said.instance_id
+                )));
+            }
+            (Some(true), false) => {
+                let said = said.instance_id.clone();
+                let failure = BluelinkFailure::OtherPid {
+                    said,
+                    launched: pid,
+                };
+                return Err(Refusal::Fails(failure));
+            }
+            (Some(true) | None, true) => {}
+        }
+        if self.arrived.load(Ordering::Acquire) {
+            return Err(Refusal::Aside(format!(
+                "a second registration of {} is refused: it has registered already",
+                said.plugin_id
+            )));
+        }
+        self.fits(said).map_err(Refusal::Fails)
+    }
+
+    fn fits(&self, said: &PluginRegistrationRequest) -> Result<Registered, BluelinkFailure> {
+        if !self.ids.contains(&said.plugin_id) {
+            return Err(BluelinkFailure::OtherId {
+                installed: self.ids[0].clone(),
+                calls: said.plugin_id.clone(),
+            });
+        }
+        match said.plugin_type() {
+            PluginType::Provider => {}
+            PluginType::Transformer => return Err(BluelinkFailure::OtherKind("transformer")),
+            PluginType::None => return Err(BluelinkFailure::OtherKind("plugin of no kind")),
+        }
+        if !is_spoken(&said.protocol_versions) {
+            let offered = match said.protocol_versions.is_empty() {
+                true => "none".to_owned(),
+                false => said.protocol_versions.join(", "),
+            };
+            return Err(BluelinkFailure::Protocol { offered });
+        }
+        let address = match (u16::try_from(said.port), said.unix_socket.as_str()) {
+            (Ok(port @ 1..), _) => CallBack::Port(port),
+            (_, socket) if !socket.is_empty() => CallBack::Socket(socket.to_owned()),
+            _ => return Err(BluelinkFailure::NoAddress),
+        };
+        let metadata = said.metadata.clone().unwrap_or_default();
+        Ok(Registered {
+            address,
+            version: metadata.plugin_version,
+        })
+    }
+
+    fn note(&self, text: &str) {
+        self.log.line(LogStream::Engine, text.as_bytes());
+    }
+}
+
+/// Whether one of the versions is of our major one and not past our minor one. A list with
+/// something in it that is no version says nothing.
+fn is_spoken(versions: &[String]) -> bool {
+    let parse = |text: &String| {
+        let (major, minor) = text.split_once('.')?;
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+    };
+    let all: Option<Vec<_>> = versions.iter().map(parse).collect();
+    let spoken = |(major, minor): (u32, u32)| major == VERSION.0 && minor <= VERSION.1;
+    all.is_some_and(|all| all.into_iter().any(spoken))
+}
+
+/// What plugins ask of their host for others: answered in the way of the protocol, so that it is
+/// read where the plugin tells it.
+fn not_here(what: &str) -> ErrorResponse {
+    ErrorResponse {
+        code: ErrorCode::Unexpected.into(),
+        message: format!("flightdeck does not {what} for plugins"),
+        details: None,
+    }
+}
+
+type Answer<T> = Result<Response<T>, Status>;
+
+#[tonic::async_trait]
+impl Service for Door {
+    async fn register(
+        &self,
+        request: Request<PluginRegistrationRequest>,
+    ) -> Answer<PluginRegistrationResponse> {
+        let peer = request.remote_addr();
+        let said = request.into_inner();
+        let refused = match self.judge(&said, peer).await {
+            Ok(registered) => {
+                // Of two at once one is the second.
+                if !self.arrived.swap(true, Ordering::AcqRel) {
+                    // Somebody waits, or the launch is over.
+                    self.arrival.try_send(Ok(registered)).ok();
+                }
+                return Ok(Response::new(PluginRegistrationResponse {
+                    success: true,
+                    message: "registered".to_owned(),
+                    host_id: self.host_id.clone(),
+                }));
+            }
+            Err(Refusal::Fails(failure)) => {
+                let text = failure.to_string();
+                self.arrival.try_send(Err(failure)).ok();
+                text
+            }
+            Err(Refusal::Aside(text)) => {
+                self.note(&text);
+                text
+            }
+        };
+        Ok(Response::new(PluginRegistrationResponse {
+            success: false,
+            message: refused,
+            host_id: String::new(),
+        }))
+    }
+
+    async fn deregister(
+        &self,
+        request: Request<PluginDeregistrationRequest>,
+    ) -> Answer<PluginDeregistrationResponse> {
+        let said = request.into_inner();
+        let known = said.host_id == self.host_id && said.instance_id == self.pid.to_string();
+        let message = if known {
+            self.note("it has deregistered: it is not called any more");
+            self.lost.cancel();
+            "deregistered".to_owned()
+        } else {
+            format!(
+                "process {} is not registered at this host",
+                said.instance_id
+            )
+        };
+        Ok(Response::new(PluginDeregistrationResponse {
+            success: known,
+            message,
+        }))
+    }
+
+    async fn call_function(
+        &self,
+        _: Request<shared::FunctionCallRequest>,
+    ) -> Answer<shared::FunctionCallResponse> {
+        use shared::function_call_response::Response as R;
+        let response = Some(R::ErrorResponse(not_here("call functions")));
+        Ok(Response::new(shared::FunctionCallResponse { response }))
+    }
+
+    async fn get_function_definition(
+        &self,
+        _: Request<shared::FunctionDefinitionRequest>,
+    ) -> Answer<shared::FunctionDefinitionResponse> {
+        use shared::function_definition_response::Response as R;
+        let response = Some(R::ErrorResponse(not_here("look up functions")));
+        Ok(Response::new(shared::FunctionDefinitionResponse {
+            response,
+        }))
+    }
+
+    async fn has_function(&self, _: Request<HasFunctionRequest>) -> Answer<HasFunctionResponse> {
+        use has_function_response::Response as R;
+        let no = FunctionCheckResult {
+            has_function: false,
+        };
+        let response = Some(R::FunctionCheckResult(no));
+        Ok(Response::new(HasFunctionResponse { response }))
+    }
+
+    async fn list_functions(&self, _: Request<()>) -> Answer<ListFunctionsResponse> {
+        use list_functions_response::Response as R;
+        let response = Some(R::FunctionList(FunctionList::default()));
+        Ok(Response::new(ListFunctionsResponse { response }))
+    }
+
+    async fn deploy_resource(
+        &self,
+        _: Request<DeployResourceServiceRequest>,
+    ) -> Answer<shared::DeployResourceResponse> {
+        use shared::deploy_resource_response::Response as R;
+        let response = Some(R::ErrorResponse(not_here("deploy resources")));
+        Ok(Response::new(shared::DeployResourceResponse { response }))
+    }
+
+    async fn destroy_resource(
+        &self,
+        _: Request<shared::DestroyResourceRequest>,
+    ) -> Answer<shared::DestroyResourceResponse> {
+        use shared::destroy_resource_response::Response as R;
+        let response = Some(R::ErrorResponse(not_here("destroy resources")));
+        Ok(Response::new(shared::DestroyResourceResponse { response }))
+    }
+
+    async fn lookup_resource_in_state(
+        &self,
+        _: Request<LookupResourceInStateRequest>,
+    ) -> Answer<LookupResourceInStateResponse> {
+        use lookup_resource_in_state_response::Response as R;
+        let response = Some(R::ErrorResponse(not_here("look up resources")));
+        Ok(Response::new(LookupResourceInStateResponse { response }))
+    }
+
+    async fn acquire_resource_lock(
+        &self,
+        _: Request<AcquireResourceLockRequest>,
+    ) -> Answer<AcquireResourceLockResponse> {
+        use acquire_resource_lock_response::Response as R;
+        let response = Some(R::ErrorResponse(not_here("lock resources")));
+        Ok(Response::new(AcquireResourceLockResponse { response }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_spoken_where_it_is_of_the_major_one_and_not_newer() {
+        let spoken =
+            |all: &[&str]| is_spoken(&all.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert!(spoken(&["1.0"]) && spoken(&["2.3", "1.0"]));
+        assert!(!spoken(&["1.1"]) && !spoken(&["2.0"]) && !spoken(&[]));
+        assert!(!spoken(&["1.0", "new"]), "what is no version is an error");
+    }
+}

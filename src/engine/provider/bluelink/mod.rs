@@ -1,0 +1,28 @@
+//! The dialect of Bluelink's (before: Celerity's) plugins: a process registers itself at a service of
+//! ours, and is called back where it says. There is no call for a plan, so what changes is worked
+//! out here; so are defaults, the merging of what the plugin sets, and other attempts.
+
+mod adapter;
+mod changes;
+mod check;
+mod context;
+mod convert;
+mod data;
+mod deploy;
+mod drift;
+mod life;
+mod merge;
+mod paths;
+mod plan;
+mod replies;
+mod retry;
+mod schema;
+mod settings;
+mod speaking;
+mod state;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use settings::BluelinkSettings;
+pub use speaking::Bluelink;

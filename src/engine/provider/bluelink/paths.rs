@@ -1,0 +1,138 @@
+//! Paths of fields as plugins write them: `spec.a.b`, `spec.list[0].x`, `spec["odd.name"]`. Pure.
+
+use proto::bluelink::schema::MappingNode;
+use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
+
+/// One step of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    Name(String),
+    Index(usize),
+}
+
+/// What paths of a spec begin with.
+pub(super) const ROOT: &str = "spec";
+/// The longest list that a path makes where there is none so far: no answer is trusted with more.
+const LONGEST: usize = 10_000;
+
+/// Whether a name can be written without quotes.
+pub(super) fn is_identifier(name: &str) -> bool {
+    let mut chars = name.chars();
+    let begins = chars
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    begins && chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+/// The path of a member.
+pub(super) fn member(path: &str, name: &str) -> String {
+    match is_identifier(name) {
+        true => format!("{path}.{name}"),
+        false => format!("{path}[{}]", serde_json::Value::from(name)),
+    }
+}
+
+/// The path of an element.
+pub(super) fn element(path: &str, index: usize) -> String {
+    format!("{path}[{index}]")
+}
+
+/// The steps below the spec; `None` for what is no path of a spec.
+pub(super) fn parse(path: &str) -> Option<Vec<Step>> {
+    let mut rest = path.strip_prefix(ROOT)?;
+    let mut steps = Vec::new();
+    while !rest.is_empty() {
+        if let Some(after) = rest.strip_prefix("[\"") {
+            let end = quoted(after)?;
+            let name = serde_json::from_str(&rest[1..end + 3]).ok()?;
+            steps.push(Step::Name(name));
+            rest = after[end + 1..].strip_prefix(']')?;
+        } else if let Some(after) = rest.strip_prefix('[') {
+            let (index, after) = after.split_once(']')?;
+            steps.push(Step::Index(index.parse().ok()?));
+            rest = after;
+        } else {
+            let after = rest.strip_prefix('.')?;
+            let end = after.find(['.', '[']).unwrap_or(after.len());
+            steps.push(Step::Name(after[..end].to_owned()));
+            rest = &after[end..];
+        }
+    }
+    Some(steps)
+}
+
+/// Where the quote ends that is open.
+fn quoted(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.char_indices().find_map(|(at, c)| {
+        let ends = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends.then_some(at)
+    })
+}
+
+/// Whether the schema has it that the provider sets what is at these steps; `None` where it has no
+/// such field.
+pub(super) fn is_computed(node: &Node, steps: &[Step]) -> Option<bool> {
+    if node.computed || node.computed_when_omitted {
+        return Some(true);
+    }
+    let Some((step, rest)) = steps.split_first() else {
+        return Some(false);
+    };
+    let next = match (node.r#type.as_str(), step) {
+        ("object", Step::Name(name)) => node.attributes.get(name)?,
+        ("map", Step::Name(_)) => node.map_values.as_deref()?,
+        ("array", Step::Index(_)) => node.items.as_deref()?,
+        ("union", _) => return Some(true),
+        _ => return None,
+    };
+    is_computed(next, rest)
+}
+
+/// Puts a value where the steps lead; what is on the way is made.
+pub(super) fn put(node: &mut MappingNode, steps: &[Step], value: MappingNode) {
+    let Some((step, rest)) = steps.split_first() else {
+        *node = value;
+        return;
+    };
+    node.scalar = None;
+    match step {
+        Step::Name(name) => put(node.fields.entry(name.clone()).or_default(), rest, value),
+        Step::Index(index) if *index < LONGEST => {
+            if node.items.len() <= *index {
+                node.items.resize(index + 1, MappingNode::default());
+            }
+            put(&mut node.items[*index], rest, value);
+        }
+        Step::Index(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_written_as_they_are_read() {
+        let path = element(
+            &member(&member(&member(ROOT, "a"), "odd.\"name\""), "list"),
+            3,
+        );
+        assert_eq!(path, r#"spec.a["odd.\"name\""].list[3]"#);
+        let names = ["a", "odd.\"name\"", "list"].map(|n| Step::Name(n.to_owned()));
+        let mut steps = names.to_vec();
+        steps.push(Step::Index(3));
+        assert_eq!(parse(&path), Some(steps));
+        assert_eq!(parse("spec"), Some(Vec::new()));
+        for wrong in [
+            "metadata.labels",
+            "spec[",
+            "spec[x]",
+            "spec[\"a",
+            "specimen",
+        ] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What a deploy would lead to. There is no call for it: it follows from the schema, from what the
+//! configuration says and from what there is. Pure.
+
+use super::convert::{decode, like_element, like_member};
+use super::schema::{Definition, is_filled, ty};
+use cty::{Path, Value};
+use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What is to be there, and which parts of it another object is needed for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Planned {
+    pub(super) value: Value,
+    pub(super) requires_replace: Vec<Path>,
+}
+
+/// Plans what is there to become what is configured. `prior` is null where there is nothing.
+///
+/// # Errors
+/// A default of the schema is not of the kind that the schema has there.
+pub(super) fn plan(of: &Definition, prior: &Value, config: &Value) -> Result<Planned, String> {
+    let node = &of.node;
+    let creates = prior.is_null();
+    // As if nothing that the provider sets would change: then nothing does, unless something else.
+    let settled = Settle { fresh: creates }.value(node, config, prior)?;
+    if creates {
+        return Ok(Planned {
+            value: settled,
+            requires_replace: Vec::new(),
+        });
+    }
+    if settled.raw_equals(prior) {
+        return Ok(Planned {
+            value: settled,
+            requires_replace: Vec::new(),
+        });
+    }
+    let value = Settle { fresh: true }.value(node, config, prior)?;
+    let value = keep_id(of, prior, value);
+    let mut requires_replace = Vec::new();
+    replaced(
+        node,
+        prior,
+        &value,
+        false,
+        &Path::root(),
+        &mut requires_replace,
+    );
+    Ok(Planned {
+        value,
+        requires_replace,
+    })
+}
+
+/// What an object is known by does not change with what it is.
+fn keep_id(of: &Definition, prior: &Value, value: Value) -> Value {
+    let id = like_member(prior, &of.id_field);
+    let is_set = of
+        .node
+        .attributes
+        .get(&of.id_field)
+        .is_some_and(|n| n.computed);
+    let Some(members) = value.as_map().filter(|_| is_set && !id.is_null()) else {
+        return value;
+    };
+    let mut members = members.to_map();
+    members.insert(of.id_field.as_str().into(), id);
+    Value::object_from_map(members)
+}
+
+/// How values come about that the configuration does not give.
+struct Settle {
+    /// Whether what the provider sets is set anew.
+    fresh: bool,
+}
+
+impl Settle {
+    fn value(&self, node: &Node, config: &Value, prior: &Value) -> Result<Value, String> {
+        let wanted = ty(node);
+        if !config.is_known() {
+            return Ok(Value::unknown(wanted));
+        }
+        if config.is_null() {
+            return self.omitted(node, prior);
+        }
+        match node.r#type.as_str() {
+            "object" if wanted.is_object() => {
+                let one = |(name, of): (&String, &Node)| {
+                    let config = like_member(config, name);
+                    let value = self.value(of, &config, &like_member(prior, name))?;
+                    Ok((name.clone(), value))
+                };
+                let all = node.attributes.iter().map(one);
+                Ok(Value::object(all.collect::<Result<Vec<_>, String>>()?))
+            }
+            "map" if wanted.is_map() => {
+                let (Some(of), Some(members)) = (node.map_values.as_deref(), config.as_map())
+                else {
+                    return Ok(config.clone());
+                };
+                let one = |(name, config): (&Arc<str>, &Value)| {
+                    let value = self.value(of, config, &like_member(prior, name))?;
+                    Ok((name.clone(), value))
+                };
+                let all = members
+                    .iter()
+                    .map(one)
+                    .collect::<Result<Vec<_>, String>>()?;
+                Ok(Value::map(ty(of), all))
+            }
+            "array" if wanted.is_list() => self.list(node, config, prior),
+            _ => Ok(config.clone()),
+        }
+    }
+
+    fn omitted(&self, node: &Node, prior: &Value) -> Result<Value, String> {
+        let wanted = ty(node);
+        if let Some(default) = node.default_value.as_ref().filter(|_| !node.computed) {
+            let like = Value::null(wanted);
+            return decode(Some(default), node, &like, "a default value");
+        }
+        if !node.computed && !is_filled(node) {
+            return Ok(Value::null(wanted));
+        }
+        // Without something else to do nobody sets it.
+        Ok(match self.fresh {
+            true => Value::unknown(wanted),
+            false if prior.is_null() => Value::null(wanted),
+            false => prior.clone(),
+        })
+    }
+
+    /// A list whose order means nothing is as it was where it has the same in it.
+    fn list(&self, node: &Node, config: &Value, prior: &Value) -> Result<Value, String> {
+        let (Some(of), Some(items)) = (node.items.as_deref(), config.as_slice()) else {
+            return Ok(config.clone());
+        };
+        let by = node.sort_array_by_field.as_str();
+        let before = keyed(prior, by);
+        let one = |(index, config): (usize, &Value)| {
+            let same = key(config, by).and_then(|key| before.get(&key).cloned());
+            let prior = same.unwrap_or_else(|| like_element(prior, index));
+            self.value(of, config, &prior)
+        };
+        let all = items.iter().enumerate().map(one);
+        let all = all.collect::<Result<Vec<_>, String>>()?;
+        let value = Value::list(ty(of), all);
+        let sorted = |value: &Value| keyed(value, by).into_values().collect::<Vec<_>>();
+        let (new, old) = (sorted(&value), sorted(prior));
+        let whole = value.len() == prior.len() && Some(new.len()) == value.len();
+        let same = new.iter().zip(&old).all(|(a, b)| a.raw_equals(b));
+        match !by.is_empty() && whole && same {
+            true => Ok(prior.clone()),
+            false => Ok(value),
+        }
+    }
+}
+
+/// By what an element of a list without order is known.
+fn key(element: &Value, by: &str) -> Option<String> {
+    if by.is_empty() {
+        return None;
+    }
+    let key = like_member(element, by);
+    let key = key.is_known().then_some(key)?;
+    cty::json::to_json_value(&key)
+        .ok()
+        .map(|json| json.to_string())
+}
+
+fn keyed(list: &Value, by: &str) -> BTreeMap<String, Value> {
+    let known = list.is_known() && !list.is_null();
+    let items = if known {
+        list.as_slice().unwrap_or_default()
+    } else {
+        &[]
+    };
+    let all = items
+        .iter()
+        .filter_map(|item| Some((key(item, by)?, item.clone())));
+    all.collect()
+}
+
+/// Finds what another object is needed for: what was something and is to be something else. What is
+/// new or goes away is not meant.
+fn replaced(
+    node: &Node,
+    prior: &Value,
+    planned: &Value,
+    inherited: bool,
+    at: &Path,
+    found: &mut Vec<Path>,
+) {
+    let must = inherited || node.must_recreate;
+    if node.computed || prior.is_null() || planned.raw_equals(prior) {
+        return;
+    }
+    if planned.is_known() && planned.is_null() {
+        return;
+    }
+    if !planned.is_known() {
+        if must && !is_filled(node) {
+            found.push(at.clone());
+        }
+        return;
+    }
+    match node.r#type.as_str() {
+        "object" if prior.as_map().is_some() => {
+            for (name, of) in &node.attributes {
+                let (prior, planned) = (like_member(prior, name), like_member(planned, name));
+                replaced(of, &prior, &planned, must, &at.attr(name.as_str()), found);
+            }
+        }
+        "array" if node.items.is_some() && prior.as_slice().is_some() => {
+            let of = node.items.as_deref().unwrap_or(node);
+            for index in 0..prior.len().min(planned.len()).unwrap_or(0) {
+                let (prior, planned) = (like_element(prior, index), like_element(planned, index));
+                replaced(of, &prior, &planned, must, &at.index_int(index), found);
+            }
+        }
+        "map" if node.map_values.is_some() && prior.as_map().is_some() => {
+            let of = node.map_values.as_deref().unwrap_or(node);
+            for name in prior.as_map().into_iter().flat_map(|all| all.keys()) {
+                let (prior, planned) = (like_member(prior, name), like_member(planned, name));
+                replaced(of, &prior, &planned, must, &at.index_str(name), found);
+            }
+        }
+        _ if must => found.push(at.clone()),
+        _ => {}
+    }
+}

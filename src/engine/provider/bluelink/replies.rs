@@ -1,0 +1,44 @@
+//! What every answer of a plugin is: what was asked for, or an error in the same message. Plain
+//! data.
+
+use proto::bluelink::providerserverv1 as pb;
+use proto::bluelink::sharedtypesv1::{self as shared, ErrorResponse};
+
+/// An answer that is one of the two.
+pub(super) trait Reply: prost::Message + Default + 'static {
+    type Good;
+
+    /// `None` where it is neither.
+    fn split(self) -> Option<Result<Self::Good, ErrorResponse>>;
+}
+
+macro_rules! replies {
+    ($($home:ident :: $answer:ident, $module:ident, $good:ident -> $kind:ty;)*) => {$(
+        impl Reply for $home::$answer {
+            type Good = $kind;
+
+            fn split(self) -> Option<Result<$kind, ErrorResponse>> {
+                use $home::$module::Response;
+                Some(match self.response? {
+                    Response::$good(good) => Ok(good),
+                    Response::ErrorResponse(error) => Err(error),
+                })
+            }
+        }
+    )*};
+}
+replies! {
+    shared::ConfigDefinitionResponse, config_definition_response, ConfigDefinition -> shared::ConfigDefinition;
+    shared::DeployResourceResponse, deploy_resource_response, CompleteResponse -> shared::DeployResourceCompleteResponse;
+    shared::DestroyResourceResponse, destroy_resource_response, Result -> shared::DestroyResourceResult;
+    shared::ResourceHasStabilisedResponse, resource_has_stabilised_response, ResourceStabilisationInfo -> shared::ResourceStabilisationInfo;
+    pb::ResourceTypesResponse, resource_types_response, ResourceTypes -> pb::ResourceTypes;
+    pb::ResourceSpecDefinitionResponse, resource_spec_definition_response, SpecDefinition -> shared::ResourceSpecDefinition;
+    pb::RetryPolicyResponse, retry_policy_response, RetryPolicy -> pb::RetryPolicy;
+    pb::CustomValidateResourceResponse, custom_validate_resource_response, CompleteResponse -> pb::CustomValidateResourceCompleteResponse;
+    pb::DataSourceTypesResponse, data_source_types_response, DataSourceTypes -> pb::DataSourceTypes;
+    pb::DataSourceSpecDefinitionResponse, data_source_spec_definition_response, SpecDefinition -> pb::DataSourceSpecDefinition;
+    pb::DataSourceFilterFieldsResponse, data_source_filter_fields_response, FilterFields -> pb::DataSourceFilterFields;
+    pb::FetchDataSourceResponse, fetch_data_source_response, CompleteResponse -> pb::FetchDataSourceCompleteResponse;
+    pb::GetResourceExternalStateResponse, get_resource_external_state_response, ResourceSpecState -> proto::bluelink::schema::MappingNode;
+}

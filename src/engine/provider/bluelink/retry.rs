@@ -1,0 +1,216 @@
+//! How often and when a call is made again that the plugin says would go better another time: by the
+//! provider's own policy. Pure but for the waiting.
+
+use super::wire::Fault;
+use crate::engine::calls::{CallContext, Method, ProviderError};
+use crate::engine::words::{PluginId, Retry};
+use proto::bluelink::providerserverv1::RetryPolicy;
+use std::time::Duration;
+
+/// A provider's policy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Policy {
+    /// Beside the first attempt.
+    retries: u32,
+    /// Seconds.
+    first: f64,
+    /// Seconds; `None` for without a limit.
+    most: Option<f64>,
+    factor: f64,
+    jitter: bool,
+}
+
+/// What holds where a provider has none of its own.
+const USUAL: Policy = Policy {
+    retries: 5,
+    first: 2.0,
+    most: Some(300.0),
+    factor: 2.0,
+    jitter: true,
+};
+
+/// Most attempts whatever a provider says: each is a call and a pause.
+const MOST_RETRIES: u32 = 100;
+/// The longest pause, in seconds, where a provider sets no limit.
+const LONGEST: f64 = 3600.0;
+
+impl Policy {
+    /// As the provider says. One without a policy says all zeros, which is not the same as "never".
+    pub(super) fn of(said: &RetryPolicy) -> Self {
+        if *said == RetryPolicy::default() {
+            return USUAL;
+        }
+        Self {
+            retries: u32::try_from(said.max_retries)
+                .unwrap_or(0)
+                .min(MOST_RETRIES),
+            first: said.first_retry_delay.max(0.0),
+            most: (said.max_delay >= 0.0).then_some(said.max_delay),
+            factor: said.backoff_factor.max(0.0),
+            jitter: said.jitter,
+        }
+    }
+
+    /// The pause after so many attempts; `chance` in [0, 1).
+    fn pause(&self, made: u32, chance: f64) -> Duration {
+        let power = i32::try_from(made.saturating_sub(1)).unwrap_or(i32::MAX);
+        let whole = self.first * self.factor.powi(power);
+        let whole = whole.min(self.most.unwrap_or(LONGEST)).min(LONGEST);
+        let whole = if self.jitter { whole * chance } else { whole };
+        Duration::from_millis((whole * 1000.0) as u64)
+    }
+
+    /// Makes a call, and makes it again where it failed for a moment. Nothing but what the plugin
+    /// itself says is transient is worth that: what became of a call without an answer is not
+    /// known.
+    pub(super) async fn keep_asking<T, F>(
+        &self,
+        (plugin, method): (&PluginId, Method),
+        ctx: &CallContext,
+        mut call: impl FnMut() -> F,
+    ) -> Result<T, Fault>
+    where
+        F: Future<Output = Result<T, Fault>>,
+    {
+        let tell = |retry: Option<Retry>| {
+            if let Some(told) = &ctx.retrying.told {
+                told(retry);
+            }
+        };
+        let mut made = 0;
+        // Bounded by the policy.
+        loop {
+            made += 1;
+            let mut said = match call().await {
+                Err(Fault::Said(said)) if said.is_transient() => said,
+                other => {
+                    if made > 1 {
+                        tell(None);
+                    }
+                    return other;
+                }
+            };
+            said.attempts = made;
+            if made > self.retries {
+                if made > 1 {
+                    tell(None);
+                }
+                return Err(Fault::Said(said));
+            }
+            let pause = self.pause(made, chance());
+            tell(Some(Retry::after(made, self.retries + 1, pause)));
+            if !waited(ctx, pause).await {
+                tell(None);
+                return Err(match method {
+                    // It has answered: what there is, is known.
+                    Method::Apply => Fault::Said(said),
+                    method => Fault::Call(ProviderError::Cancelled {
+                        plugin: plugin.clone(),
+                        method,
+                        sent: false,
+                    }),
+                });
+            }
+        }
+    }
+}
+
+/// Whether a pause came to its end.
+pub(super) async fn waited(ctx: &CallContext, pause: Duration) -> bool {
+    tokio::select! { biased; // an end that is asked for goes before what it makes useless
+        () = ctx.cancel.cancelled() => false,
+        () = ctx.retrying.until.cancelled() => false,
+        () = tokio::time::sleep(pause) => true,
+    }
+}
+
+/// A number in [0, 1) that nobody foresees.
+fn chance() -> f64 {
+    let bits = uuid::Uuid::new_v4().as_u128() as u32;
+    f64::from(bits) / (f64::from(u32::MAX) + 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::provider::bluelink::wire::Said;
+    use proto::bluelink::sharedtypesv1::{ErrorCode, ErrorResponse};
+    use std::cell::Cell;
+
+    const QUICK: RetryPolicy = RetryPolicy {
+        max_retries: 3,
+        first_retry_delay: 0.25,
+        max_delay: 0.6,
+        backoff_factor: 2.0,
+        jitter: false,
+    };
+
+    #[test]
+    fn s2_14_all_zeros_is_the_usual_policy_and_not_never() {
+        assert_eq!(Policy::of(&RetryPolicy::default()), USUAL);
+        let never = RetryPolicy {
+            first_retry_delay: 1.0,
+            ..RetryPolicy::default()
+        };
+        assert_eq!(Policy::of(&never).retries, 0);
+    }
+
+    #[test]
+    fn pauses_grow_to_their_limit_and_jitter_takes_any_part_of_them() {
+        let policy = Policy::of(&QUICK);
+        let pauses = [1, 2, 3].map(|made| policy.pause(made, 0.5).as_millis());
+        assert_eq!(pauses, [250, 500, 600]);
+        let all = [1, 2, 3, 4, 5, 9].map(|made| USUAL.pause(made, 0.5).as_secs());
+        assert_eq!(all, [1, 2, 4, 8, 16, 150]);
+        let unlimited = Policy::of(&RetryPolicy {
+            max_delay: -1.0,
+            ..QUICK
+        });
+        assert_eq!(unlimited.pause(5, 0.0).as_millis(), 4000);
+        assert!((0..1000).all(|_| (0.0..1.0).contains(&chance())));
+    }
+
+    async fn attempts(code: ErrorCode, fails: u32) -> (u32, Result<(), Fault>) {
+        let made = Cell::new(0);
+        let ctx = CallContext::default();
+        let plugin = PluginId("bluelink/fake".into());
+        let call = || {
+            made.set(made.get() + 1);
+            let failed = made.get() <= fails;
+            async move {
+                let error = ErrorResponse {
+                    code: code.into(),
+                    ..ErrorResponse::default()
+                };
+                if failed {
+                    Err(Fault::Said(Said::of(error)))
+                } else {
+                    Ok(())
+                }
+            }
+        };
+        let policy = Policy::of(&QUICK);
+        let result = policy
+            .keep_asking((&plugin, Method::Apply), &ctx, call)
+            .await;
+        (made.get(), result)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn s2_12_only_what_is_transient_is_asked_again_and_an_end_of_it_is_a_failure() {
+        assert!(matches!(
+            attempts(ErrorCode::Transient, 2).await,
+            (3, Ok(()))
+        ));
+        let (made, failed) = attempts(ErrorCode::Transient, 99).await;
+        assert!(made == 4 && matches!(failed, Err(Fault::Said(said)) if said.attempts == 4));
+        assert!(matches!(
+            attempts(ErrorCode::BadInput, 99).await,
+            (1, Err(_))
+        ));
+        assert!(matches!(
+            attempts(ErrorCode::Unexpected, 99).await,
+            (1, Err(_))
+        ));
+    }
+}

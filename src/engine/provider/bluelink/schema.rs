@@ -1,0 +1,166 @@
+//! A provider's schemas in the one model: what a type is called, which values it has, what may be
+//! set. Pure.
+
+use super::paths::is_identifier;
+use cty::Type;
+use cty::schema::{Attribute, Block, NestedObject, Nesting, Schema};
+use proto::bluelink::sharedtypesv1::{
+    ConfigDefinition, ResourceDefinitionsSchema as Node, ResourceSpecDefinition, ScalarType,
+};
+use std::collections::BTreeMap;
+
+/// Where the values of a configuration go that has no name of its own there.
+pub(super) const VARIABLES: &str = "variables";
+
+/// One resource type.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Definition {
+    /// As the plugin calls it: `aws/lambda/function`.
+    pub(super) wire: String,
+    pub(super) node: Node,
+    /// The field with the name that the world has for an object.
+    pub(super) id_field: String,
+}
+
+impl Definition {
+    pub(super) fn of(wire: String, said: ResourceSpecDefinition) -> Self {
+        Self {
+            wire,
+            node: said.schema.unwrap_or_default(),
+            id_field: said.id_field,
+        }
+    }
+
+    pub(super) fn schema(&self) -> Schema {
+        Schema::new(
+            0,
+            Block {
+                attributes: attributes(&self.node),
+                description: self.node.description.clone(),
+                ..Block::default()
+            },
+        )
+    }
+}
+
+/// `aws/lambda/function` is `aws_lambda_function`.
+pub(super) fn type_name(wire: &str) -> String {
+    wire.replace(['/', '-'], "_")
+}
+
+fn attributes(node: &Node) -> BTreeMap<String, Attribute> {
+    let all = node.attributes.iter();
+    all.map(|(name, child)| (name.clone(), attribute(child, node.required.contains(name))))
+        .collect()
+}
+
+/// Whether a value that the configuration does not give is set all the same.
+pub(super) fn is_filled(node: &Node) -> bool {
+    node.computed_when_omitted || node.default_value.is_some()
+}
+
+fn attribute(node: &Node, required: bool) -> Attribute {
+    let filled = is_filled(node);
+    let settable = !node.computed;
+    let text = [&node.description, &node.label];
+    Attribute {
+        ty: ty(node),
+        nested: settable.then(|| nested(node)).flatten(),
+        required: settable && required && !filled,
+        optional: settable && (filled || !required),
+        computed: node.computed || filled,
+        sensitive: node.sensitive || (node.computed && any(node, &|n| n.sensitive)),
+        description: text
+            .into_iter()
+            .find(|t| !t.is_empty())
+            .cloned()
+            .unwrap_or_default(),
+        ..Attribute::default()
+    }
+}
+
+/// The objects of a field, whose attributes have schemas of their own.
+fn nested(node: &Node) -> Option<NestedObject> {
+    let (of, nesting) = match node.r#type.as_str() {
+        "object" => (node, Nesting::Single),
+        "array" => (node.items.as_deref()?, Nesting::List),
+        "map" => (node.map_values.as_deref()?, Nesting::Map),
+        _ => return None,
+    };
+    let uniform = nesting == Nesting::Single || !ty(of).has_dynamic();
+    (of.r#type == "object" && uniform).then(|| NestedObject {
+        attributes: attributes(of),
+        nesting,
+    })
+}
+
+/// Whether a field, or one in it, is of this kind.
+fn any(node: &Node, is: &dyn Fn(&Node) -> bool) -> bool {
+    let mut children = node.attributes.values();
+    let inner = [&node.items, &node.map_values];
+    is(node)
+        || children.any(|child| any(child, is))
+        || inner.into_iter().flatten().any(|child| any(child, is))
+}
+
+/// The type of a field's values. What may be one of several kinds is any; a collection of such
+/// things is, too.
+pub(super) fn ty(node: &Node) -> Type {
+    let of = |inner: &Option<Box<Node>>, make: fn(Type) -> Type| match inner.as_deref().map(ty) {
+        Some(inner) if !inner.has_dynamic() => make(inner),
+        _ => Type::Dynamic,
+    };
+    match node.r#type.as_str() {
+        "string" => Type::String,
+        "integer" | "float" => Type::Number,
+        "boolean" => Type::Bool,
+        "object" => Type::object(node.attributes.iter().map(|(name, n)| (name, ty(n)))),
+        "array" => of(&node.items, Type::list),
+        "map" => of(&node.map_values, Type::map),
+        _ => Type::Dynamic,
+    }
+}
+
+/// The configuration of a provider: what has a name that can be written is an attribute, the rest
+/// goes into one map.
+pub(super) fn provider(said: &ConfigDefinition) -> Schema {
+    let mut attributes = BTreeMap::new();
+    let mut others = Vec::new();
+    for (name, field) in &said.fields {
+        if !is_identifier(name) {
+            others.push(name.as_str());
+            continue;
+        }
+        let attribute = Attribute {
+            ty: scalar(field.r#type()),
+            required: field.required && field.default_value.is_none(),
+            optional: !(field.required && field.default_value.is_none()),
+            sensitive: field.secret,
+            description: field.description.clone(),
+            ..Attribute::default()
+        };
+        attributes.insert(name.clone(), attribute);
+    }
+    if !others.is_empty() || said.allow_additional_fields {
+        others.sort_unstable();
+        let mut more = Attribute::optional(Type::map(Type::String));
+        more.sensitive = said.fields.values().any(|f| f.secret);
+        more.description = format!("further values by name: {}", others.join(", "));
+        attributes.entry(VARIABLES.to_owned()).or_insert(more);
+    }
+    Schema::new(
+        0,
+        Block {
+            attributes,
+            ..Block::default()
+        },
+    )
+}
+
+pub(super) fn scalar(kind: ScalarType) -> Type {
+    match kind {
+        ScalarType::String => Type::String,
+        ScalarType::Integer | ScalarType::Float => Type::Number,
+        ScalarType::Boolean => Type::Bool,
+    }
+}

@@ -1,0 +1,64 @@
+//! What can be set about Bluelink's plugins beside what holds for all: by the variables that its own
+//! engine reads. Plain data.
+
+use std::time::Duration;
+
+/// What of the deploy engine's settings holds here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BluelinkSettings {
+    /// Between two looks whether what was deployed is stable.
+    pub look_every: Duration,
+    /// How long it may take to become stable.
+    pub stable_within: Duration,
+    /// The host's name of what it deploys to: a UUID that is the same in every run.
+    pub instance_id: String,
+    /// The same for people.
+    pub instance_name: String,
+}
+
+/// Families of names, the newer first.
+const PREFIXES: [&str; 2] = ["BLUELINK", "CELERITY"];
+
+impl Default for BluelinkSettings {
+    fn default() -> Self {
+        Self {
+            look_every: Duration::from_secs(5),
+            stable_within: Duration::from_secs(3600),
+            instance_id: uuid::Uuid::nil().to_string(),
+            instance_name: "workspace".to_owned(),
+        }
+    }
+}
+
+impl BluelinkSettings {
+    /// For one workspace and one of its named states, as the environment has it.
+    #[must_use]
+    pub fn of(workspace: &std::path::Path, named: &str) -> Self {
+        let usual = Self::default();
+        let place = workspace.canonicalize();
+        let place = place.unwrap_or_else(|_| workspace.to_owned());
+        let folder = place.file_name().map(|name| name.to_string_lossy());
+        let folder = folder.unwrap_or_default();
+        let whole = format!("{} {named}", place.display());
+        let id = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, whole.as_bytes());
+        Self {
+            look_every: millis("RESOURCE_STABILISATION_POLLING_INTERVAL_MS", "BLUEPRINTS")
+                .unwrap_or(usual.look_every),
+            stable_within: millis("RESOURCE_STABILISATION_POLLING_TIMEOUT_MS", "PLUGINS_V1")
+                .unwrap_or(usual.stable_within),
+            instance_id: id.to_string(),
+            instance_name: match named {
+                "" | "default" => folder.into_owned(),
+                named => format!("{folder}-{named}"),
+            },
+        }
+    }
+}
+
+/// A time of the environment, under either family of names. What is no number is as if it were not
+/// there.
+fn millis(name: &str, section: &str) -> Option<Duration> {
+    let of = |prefix: &&str| std::env::var(format!("{prefix}_DEPLOY_ENGINE_{section}_{name}")).ok();
+    let said = PREFIXES.iter().find_map(of)?;
+    said.trim().parse().ok().map(Duration::from_millis)
+}

@@ -1,0 +1,239 @@
+//! The dialect as the list of dialects knows it: which plugins are its own, and how a process that
+//! came up gets its adapter, with all that it says of itself. Owns the settings and our name as a
+//! host.
+
+use super::adapter::BluelinkProvider;
+use super::context::Caller;
+use super::data::DataDefinition;
+use super::life::{BluelinkLife, BluelinkLink};
+use super::replies::Reply;
+use super::retry::Policy;
+use super::schema::{self, Definition, type_name};
+use super::settings::BluelinkSettings;
+use super::wire::{Fault, Wire};
+use crate::engine::calls::{Method, ProviderDiagnostic, ProviderError};
+use crate::engine::plugin::life::Life;
+use crate::engine::provider::dialect::{Configuration, Dialect, Reached};
+use crate::engine::provider::*;
+use crate::engine::words::{PluginFound, Severity};
+use async_trait::async_trait;
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use proto::bluelink::providerserverv1::*;
+use proto::bluelink::sharedtypesv1::{ConfigDefinitionResponse, ResourceType};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+/// Types that are asked about at a time.
+const AT_A_TIME: usize = 16;
+
+/// The protocol of Bluelink's plugins.
+#[derive(Debug)]
+pub struct Bluelink {
+    life: BluelinkLife,
+    settings: Arc<BluelinkSettings>,
+}
+
+impl Bluelink {
+    /// With a name of its own as a host.
+    #[must_use]
+    pub fn new(settings: BluelinkSettings) -> Self {
+        let host_id = uuid::Uuid::new_v4().to_string();
+        Self {
+            life: BluelinkLife { host_id },
+            settings: Arc::new(settings),
+        }
+    }
+}
+
+#[async_trait]
+impl Dialect for Bluelink {
+    fn name(&self) -> &'static str {
+        "bluelink"
+    }
+
+    fn claims(&self, found: &PluginFound) -> bool {
+        found.dialect.as_deref() == Some(self.name())
+    }
+
+    fn life(&self) -> Arc<dyn Life> {
+        Arc::new(self.life.clone())
+    }
+
+    fn configuration(&self) -> Configuration {
+        Configuration::OfCall
+    }
+
+    async fn adapter(&self, reached: Reached) -> Result<Arc<dyn Provider>, ProviderError> {
+        let Some(link) = reached.connection.link::<BluelinkLink>() else {
+            return Err(reached.foreign());
+        };
+        let wire = Wire::new(reached.plugin.clone(), link, reached.obituary.clone());
+        let said = reached.asking.ask(Method::Schema, said(&wire)).await?;
+        let schema = Arc::new(provider_schema(&said));
+        let caller = Caller {
+            config: said.config,
+            plugin_id: link.id.clone(),
+            plugin_version: link.version.clone(),
+            session: uuid::Uuid::new_v4(),
+        };
+        let info = ProviderInfo {
+            plugin: reached.plugin,
+            address: reached.address,
+            dialect: "bluelink1.0",
+        };
+        Ok(Arc::new(BluelinkProvider {
+            info,
+            wire,
+            schema,
+            definitions: said.definitions,
+            data: said.data,
+            policy: Policy::of(&said.policy),
+            caller,
+            settings: self.settings.clone(),
+        }))
+    }
+}
+
+/// All that a provider says of itself.
+struct Said {
+    config: proto::bluelink::sharedtypesv1::ConfigDefinition,
+    policy: RetryPolicy,
+    definitions: BTreeMap<String, Definition>,
+    data: BTreeMap<String, DataDefinition>,
+    /// Types that have the name of another one in a configuration.
+    doubles: Vec<String>,
+}
+
+async fn said(wire: &Wire) -> Result<Said, ProviderError> {
+    let config = optional::<ConfigDefinitionResponse>(
+        wire,
+        "/providerserverv1.Provider/GetConfigDefinition",
+    );
+    let policy = optional::<RetryPolicyResponse>(wire, "/providerserverv1.Provider/GetRetryPolicy");
+    let types = wire.ask::<ResourceTypesResponse>(
+        Method::Schema,
+        "/providerserverv1.Provider/ListResourceTypes",
+        request(wire),
+    );
+    let (config, policy) = (config.await?, policy.await?);
+    let types = types
+        .await
+        .map_err(|fault| wire.refused(Method::Schema, fault))?;
+    let mut types: Vec<String> = types.resource_types.into_iter().map(|t| t.r#type).collect();
+    // They come in any order.
+    types.sort();
+    let all = stream::iter(types.into_iter().map(|kind| definition(wire, kind)));
+    let all: Vec<Definition> = all.buffered(AT_A_TIME).try_collect().await?;
+    let (mut definitions, mut doubles) = (BTreeMap::new(), Vec::new());
+    for of in all {
+        match definitions.entry(type_name(&of.wire)) {
+            Entry::Vacant(free) => drop(free.insert(of)),
+            Entry::Occupied(_) => doubles.push(of.wire),
+        }
+    }
+    Ok(Said {
+        config,
+        policy,
+        definitions,
+        data: data(wire).await?,
+        doubles,
+    })
+}
+
+fn request(wire: &Wire) -> ProviderRequest {
+    ProviderRequest {
+        host_id: wire.host_id.clone(),
+    }
+}
+
+/// What a plugin that is older than the call has none of.
+async fn optional<A: Reply>(wire: &Wire, path: &'static str) -> Result<A::Good, ProviderError>
+where
+    A::Good: Default,
+{
+    match wire.ask::<A>(Method::Schema, path, request(wire)).await {
+        Ok(good) => Ok(good),
+        Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(A::Good::default()),
+        Err(fault) => Err(wire.refused(Method::Schema, fault)),
+    }
+}
+
+/// The data sources; none where the plugin is older than they are.
+async fn data(wire: &Wire) -> Result<BTreeMap<String, DataDefinition>, ProviderError> {
+    let path = "/providerserverv1.Provider/ListDataSourceTypes";
+    let types = optional::<DataSourceTypesResponse>(wire, path)
+        .await?
+        .data_source_types;
+    let mut types: Vec<String> = types.into_iter().map(|t| t.r#type).collect();
+    types.sort();
+    let all = stream::iter(types.into_iter().map(|kind| data_definition(wire, kind)));
+    let all: Vec<DataDefinition> = all.buffered(AT_A_TIME).try_collect().await?;
+    Ok(all.into_iter().map(|of| (of.name(), of)).collect())
+}
+
+async fn data_definition(wire: &Wire, kind: String) -> Result<DataDefinition, ProviderError> {
+    let request = DataSourceRequest {
+        data_source_type: Some(DataSourceType {
+            r#type: kind.clone(),
+        }),
+        host_id: wire.host_id.clone(),
+        context: Some(Default::default()),
+    };
+    let method = Method::Schema;
+    let refused = |fault| wire.refused(method, fault);
+    let path = "/providerserverv1.Provider/GetDataSourceSpecDefinition";
+    let asked = wire.ask::<DataSourceSpecDefinitionResponse>(method, path, request.clone());
+    let spec = asked.await.map_err(refused)?;
+    let path = "/providerserverv1.Provider/GetDataSourceFilterFields";
+    let asked = wire.ask::<DataSourceFilterFieldsResponse>(method, path, request);
+    Ok(DataDefinition::of(
+        kind,
+        spec,
+        asked.await.map_err(refused)?,
+    ))
+}
+
+async fn definition(wire: &Wire, kind: String) -> Result<Definition, ProviderError> {
+    let request = ResourceRequest {
+        resource_type: Some(ResourceType {
+            r#type: kind.clone(),
+        }),
+        host_id: wire.host_id.clone(),
+        context: Some(Default::default()),
+    };
+    let path = "/providerserverv1.Provider/GetResourceSpecDefinition";
+    let asked = wire.ask::<ResourceSpecDefinitionResponse>(Method::Schema, path, request);
+    match asked.await {
+        Ok(said) => Ok(Definition::of(kind, said)),
+        Err(fault) => Err(wire.refused(Method::Schema, fault)),
+    }
+}
+
+fn provider_schema(said: &Said) -> ProviderSchema {
+    let doubles = said.doubles.iter().map(|kind| {
+        let summary = format!("The type {kind} cannot be used");
+        let detail = format!(
+            "In a configuration it would be {}, which is another type's name.",
+            type_name(kind)
+        );
+        ProviderDiagnostic {
+            severity: Severity::Warning,
+            ..ProviderDiagnostic::error(summary, detail)
+        }
+    });
+    let resources = said.definitions.iter();
+    ProviderSchema {
+        provider: schema::provider(&said.config),
+        resources: resources
+            .map(|(name, of)| (name.clone(), of.schema()))
+            .collect(),
+        data_sources: said
+            .data
+            .iter()
+            .map(|(n, of)| (n.clone(), of.schema()))
+            .collect(),
+        diagnostics: doubles.collect(),
+        ..ProviderSchema::default()
+    }
+}

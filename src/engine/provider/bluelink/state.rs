@@ -1,0 +1,49 @@
+//! What is kept of an object beside its values, and older values made fit for the schema as it is.
+//! Pure.
+
+use crate::engine::provider::Bytes;
+use cty::Type;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+/// What is kept of an object beside its values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    /// The host's name for it, under which the plugin knows it.
+    pub(super) resource_id: String,
+}
+
+impl Kept {
+    /// As it was kept; of an object that is new, or was not ours, a new one.
+    pub(super) fn of(private: &Bytes) -> Self {
+        serde_json::from_slice(private).unwrap_or_else(|_| Self {
+            resource_id: uuid::Uuid::new_v4().to_string(),
+        })
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        serde_json::to_vec(self).unwrap_or_default().into()
+    }
+}
+
+/// Stored values as they would be stored for this type: what it does not have is left out, and what
+/// it has and they do not is null.
+pub(super) fn fit(stored: Json, ty: &Type) -> Json {
+    let each = |all: Vec<Json>, of: &Type| all.into_iter().map(|v| fit(v, of)).collect();
+    match (stored, ty) {
+        (Json::Object(mut members), Type::Object(_)) => {
+            let names = ty.as_object().into_iter().flat_map(|o| o.attributes.iter());
+            let one = |(name, of): (&std::sync::Arc<str>, &Type)| {
+                let value = members.remove(&**name).unwrap_or(Json::Null);
+                (name.to_string(), fit(value, of))
+            };
+            Json::Object(names.map(one).collect::<Map<_, _>>())
+        }
+        (Json::Object(members), Type::Map(of)) => {
+            let one = |(name, value)| (name, fit(value, of));
+            Json::Object(members.into_iter().map(one).collect())
+        }
+        (Json::Array(all), Type::List(of)) => Json::Array(each(all, of)),
+        (stored, _) => stored,
+    }
+}

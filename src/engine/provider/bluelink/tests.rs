@@ -1,0 +1,288 @@
+//! What the adapter works out by itself, by example: values of the wire, plans, changes, merges. The
+//! traps of the protocol among them.
+
+use super::changes::changes;
+use super::convert::{Unknown, decode, encode, scalar};
+use super::drift::observed;
+use super::merge::Spec;
+use super::plan::plan;
+use super::schema::{Definition, ty, type_name};
+use super::state::{Kept, fit};
+use crate::engine::provider::Bytes;
+use crate::engine::words::Severity;
+use cty::{Type, Value};
+use proto::bluelink::schema::MappingNode;
+use proto::bluelink::schema::scalar_value::Value as Scalar;
+use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
+
+fn of(kind: &str) -> Node {
+    Node {
+        r#type: kind.to_owned(),
+        ..Node::default()
+    }
+}
+
+fn list(items: Node) -> Node {
+    Node {
+        items: Some(Box::new(items)),
+        ..of("array")
+    }
+}
+
+fn object(attributes: &[(&str, Node)]) -> Node {
+    let all = attributes.iter().cloned();
+    Node {
+        attributes: all.map(|(name, node)| (name.to_owned(), node)).collect(),
+        ..of("object")
+    }
+}
+
+/// A name that cannot be changed in place, an id, a size with a default, endpoints with an address
+/// that the provider sets, and labels.
+fn definition() -> Definition {
+    let computed = Node {
+        computed: true,
+        ..of("string")
+    };
+    let name = Node {
+        must_recreate: true,
+        ..of("string")
+    };
+    let size = Node {
+        default_value: Some(scalar(Scalar::IntValue(3))),
+        ..of("integer")
+    };
+    let endpoint = object(&[("port", of("integer")), ("address", computed.clone())]);
+    let labels = Node {
+        map_values: Some(Box::new(of("string"))),
+        ..of("map")
+    };
+    Definition {
+        wire: "fake/box".to_owned(),
+        node: object(&[
+            ("id", computed.clone()),
+            ("seen", computed),
+            ("name", name),
+            ("size", size),
+            ("endpoints", list(endpoint)),
+            ("labels", labels),
+        ]),
+        id_field: "id".to_owned(),
+    }
+}
+
+/// A value of the definition's type, as its JSON.
+fn value(json: &str) -> Value {
+    let wanted = ty(&definition().node);
+    let json = fit(serde_json::from_str(json).expect("JSON"), &wanted);
+    cty::json::decode_value(&json, &wanted).expect("a value")
+}
+
+fn null() -> Value {
+    Value::null(ty(&definition().node))
+}
+
+#[test]
+fn types_are_called_as_configurations_can_call_them() {
+    assert_eq!(type_name("aws/lambda/function"), "aws_lambda_function");
+    let union = Node {
+        one_of: vec![of("string"), of("integer")],
+        ..of("union")
+    };
+    assert_eq!(ty(&union), Type::Dynamic);
+    assert_eq!(
+        ty(&list(union)),
+        Type::Dynamic,
+        "a list of such things is none that has one type"
+    );
+    assert_eq!(ty(&list(of("float"))), Type::list(Type::Number));
+}
+
+#[test]
+fn an_empty_node_is_what_was_there_where_that_is_nothing_and_else_null() {
+    let numbers = list(of("integer"));
+    let wanted = Type::list(Type::Number);
+    let empty = Value::list(Type::Number, Vec::new());
+    let some = Value::list(Type::Number, vec![Value::int(1)]);
+    let null = Value::null(wanted);
+    let node = MappingNode::default();
+    for (like, expected) in [(&empty, &empty), (&null, &null), (&some, &null)] {
+        let present = decode(Some(&node), &numbers, like, "spec").expect("decoded");
+        let absent = decode(None, &numbers, like, "spec").expect("decoded");
+        assert!(
+            present.raw_equals(expected) && absent.raw_equals(expected),
+            "{like:?}"
+        );
+    }
+}
+
+#[test]
+fn integers_and_floats_are_told_apart_on_the_way_out_and_not_on_the_way_in() {
+    let three = Value::int(3);
+    let sent = |kind: &str| encode(&three, Some(&of(kind)), Unknown::Omitted).expect("a node");
+    assert_eq!(sent("integer"), scalar(Scalar::IntValue(3)));
+    assert_eq!(sent("float"), scalar(Scalar::FloatValue(3.0)));
+    for node in [Scalar::IntValue(3), Scalar::FloatValue(3.0)].map(scalar) {
+        let back = decode(Some(&node), &of("integer"), &three, "spec").expect("decoded");
+        assert!(back.raw_equals(&three));
+    }
+    let wrong = decode(
+        Some(&scalar(Scalar::StringValue("x".into()))),
+        &of("integer"),
+        &three,
+        "spec.size",
+    );
+    assert!(
+        wrong
+            .expect_err("no number")
+            .starts_with("spec.size is no integer")
+    );
+}
+
+#[test]
+fn null_members_are_left_out_and_no_scalar_is_sent_without_a_value() {
+    let all = value(r#"{"name": "a", "labels": {"x": "1"}}"#);
+    let node = encode(&all, Some(&definition().node), Unknown::Omitted).expect("a node");
+    let mut names: Vec<&String> = node.fields.keys().collect();
+    names.sort();
+    assert_eq!(names, ["labels", "name"]);
+}
+
+#[test]
+fn a_plan_fills_defaults_and_leaves_open_what_the_provider_sets() {
+    let planned = plan(
+        &definition(),
+        &null(),
+        &value(r#"{"name": "a", "endpoints": [{"port": 1}]}"#),
+    );
+    let planned = planned.expect("a plan").value;
+    let at = |name: &str| planned.get_attr(name).expect("an attribute");
+    assert!(!at("id").is_known() && !at("seen").is_known());
+    assert!(at("size").raw_equals(&Value::int(3)));
+    let endpoint = at("endpoints").as_slice().expect("a list")[0].clone();
+    assert!(!endpoint.get_attr("address").expect("one").is_known());
+}
+
+const THERE: &str = r#"{"id": "i", "seen": "s", "name": "a", "size": 3, "endpoints": [{"port": 1, "address": "x"}]}"#;
+
+#[test]
+fn without_a_change_nothing_is_open_and_with_one_all_but_the_id_is() {
+    let there = value(THERE);
+    let same = plan(
+        &definition(),
+        &there,
+        &value(r#"{"name": "a", "endpoints": [{"port": 1}]}"#),
+    );
+    assert!(same.expect("a plan").value.raw_equals(&there));
+    let other = plan(
+        &definition(),
+        &there,
+        &value(r#"{"name": "a", "size": 4, "endpoints": [{"port": 1}]}"#),
+    );
+    let other = other.expect("a plan");
+    assert!(other.requires_replace.is_empty());
+    let at = |name: &str| other.value.get_attr(name).expect("an attribute");
+    assert!(at("id").raw_equals(&Value::string("i")) && !at("seen").is_known());
+}
+
+#[test]
+fn another_object_is_needed_where_something_changes_and_not_where_it_is_new_or_goes() {
+    let replaced = |prior: &str, config: &str| {
+        let planned = plan(&definition(), &value(prior), &value(config)).expect("a plan");
+        planned.requires_replace.len()
+    };
+    assert_eq!(replaced(THERE, r#"{"name": "b"}"#), 1);
+    assert_eq!(
+        replaced(r#"{"id": "i"}"#, r#"{"name": "b"}"#),
+        0,
+        "it is new"
+    );
+    assert_eq!(replaced(THERE, r#"{"size": 4}"#), 0, "it goes away");
+}
+
+#[test]
+fn changes_name_what_the_provider_sets_wherever_it_may_be() {
+    let definition = definition();
+    let config = value(r#"{"name": "a", "labels": {"odd.name": "1"}, "endpoints": [{"port": 2}]}"#);
+    let there = value(
+        r#"{"id": "i", "seen": "s", "name": "a", "size": 3, "labels": {"x": "1"}, "endpoints": [{"port": 1, "address": "x"}]}"#,
+    );
+    let planned = plan(&definition, &there, &config).expect("a plan").value;
+    let all = changes(&definition, &there, &planned);
+    assert_eq!(
+        all.computed_fields,
+        ["spec.endpoints[0].address", "spec.id", "spec.seen"]
+    );
+    let paths = |all: &[proto::bluelink::sharedtypesv1::FieldChange]| {
+        all.iter().map(|c| c.field_path.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(paths(&all.modified_fields), ["spec.endpoints[0].port"]);
+    assert_eq!(paths(&all.new_fields), [r#"spec.labels["odd.name"]"#]);
+    assert_eq!(all.removed_fields, ["spec.labels.x"]);
+    assert_eq!(all.unchanged_fields, ["spec.name", "spec.size"]);
+}
+
+#[test]
+fn only_what_the_schema_has_the_provider_set_is_merged_and_the_rest_is_told() {
+    let definition = definition();
+    let planned = plan(
+        &definition,
+        &null(),
+        &value(r#"{"name": "a", "endpoints": [{"port": 1}]}"#),
+    );
+    let planned = planned.expect("a plan").value;
+    let mut spec =
+        Spec::new(encode(&planned, Some(&definition.node), Unknown::Omitted).expect("a node"));
+    let text = |text: &str| scalar(Scalar::StringValue(text.into()));
+    let set = [
+        ("spec.id", "i"),
+        ("spec.endpoints[0].address", "x"),
+        ("spec.name", "somebody"),
+        ("spec.nothing", "x"),
+    ];
+    let set = set.map(|(path, value)| (path.to_owned(), text(value)));
+    spec.merge(&definition, set.into());
+    let object = spec.object(&definition, &planned).expect("an object");
+    let expected =
+        value(r#"{"id": "i", "name": "a", "size": 3, "endpoints": [{"port": 1, "address": "x"}]}"#);
+    assert!(object.raw_equals(&expected), "{object:?}");
+    let told: Vec<&str> = spec.warnings.iter().map(|w| w.summary.as_str()).collect();
+    assert_eq!(
+        told,
+        [
+            "The plugin set spec.name, which its schema leaves to the configuration",
+            "The plugin set spec.nothing, which its schema does not have"
+        ]
+    );
+    assert!(
+        spec.warnings
+            .iter()
+            .all(|w| w.severity == Severity::Warning)
+    );
+}
+
+#[test]
+fn what_the_provider_sets_is_learnt_where_it_is_not_known_yet() {
+    let node = definition().node;
+    let seen = value(r#"{"id": "i", "seen": "now", "name": "a"}"#);
+    let before = value(r#"{"id": "i", "seen": "then", "name": "a"}"#);
+    assert!(observed(&node, &before, &seen).raw_equals(&before));
+    let unknown = value(r#"{"id": "i", "name": "a"}"#);
+    assert!(observed(&node, &unknown, &seen).raw_equals(&seen));
+}
+
+#[test]
+fn stored_values_are_made_fit_and_the_hosts_name_of_an_object_is_kept() {
+    let fitted = fit(
+        serde_json::json!({"name": "a", "gone": 1}),
+        &ty(&definition().node),
+    );
+    assert_eq!(
+        (&fitted["name"], &fitted["gone"]),
+        (&"a".into(), &serde_json::Value::Null)
+    );
+    assert_eq!(fitted["endpoints"], serde_json::Value::Null);
+    let first = Kept::of(&Bytes::new());
+    assert_eq!(Kept::of(&first.bytes()), first);
+    assert_ne!(Kept::of(&Bytes::new()), first);
+}

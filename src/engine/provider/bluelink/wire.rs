@@ -1,0 +1,196 @@
+//! Calls to a plugin: the transport's failures in the engine's words, and what the plugin itself says
+//! is wrong, with its reasons. Owns a clone of the connection.
+
+use super::life::{BluelinkLink, MESSAGE_LIMIT, REQUEST_LIMIT};
+use super::replies::Reply;
+use crate::engine::calls::{Method, ProviderDiagnostic, ProviderError};
+use crate::engine::provider::dialect::Obituary;
+use crate::engine::provider::grpc;
+use crate::engine::words::{FailureClass, PluginId};
+use prost::Message as _;
+use proto::bluelink::sharedtypesv1::{ErrorCode, ErrorResponse};
+use std::sync::Arc;
+use tonic::client::Grpc;
+use tonic::transport::Channel;
+
+/// The client of one process.
+pub(super) struct Wire {
+    pub(super) plugin: PluginId,
+    pub(super) host_id: String,
+    grpc: Grpc<Channel>,
+    obituary: Arc<dyn Obituary>,
+}
+
+/// A call without the answer that was asked for.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// Nobody answered, or not in a way that can be read.
+    Call(ProviderError),
+    /// The plugin says that something is wrong.
+    Said(Said),
+}
+
+/// What a plugin says is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) code: ErrorCode,
+    message: String,
+    /// Its `failureReasons`, where it gives any: then they are the reasons, and not the message.
+    reasons: Vec<String>,
+    /// How often it was asked.
+    pub(super) attempts: u32,
+}
+
+impl Said {
+    pub(super) fn of(error: ErrorResponse) -> Self {
+        Self {
+            code: error.code(),
+            reasons: reasons(&error).unwrap_or_default(),
+            message: error.message,
+            attempts: 1,
+        }
+    }
+
+    /// Whether another attempt may go better.
+    pub(super) fn is_transient(&self) -> bool {
+        self.code == ErrorCode::Transient
+    }
+
+    /// Its words, with what its code means.
+    pub(super) fn diagnostic(&self, doing: &str) -> ProviderDiagnostic {
+        let summary = match self.reasons.is_empty() {
+            true => self.message.clone(),
+            false => self.reasons.join("; "),
+        };
+        let code = match self.code {
+            ErrorCode::Unexpected => "unexpected".to_owned(),
+            ErrorCode::BadInput => "bad input".to_owned(),
+            ErrorCode::Transient => format!("transient, after {} attempts", self.attempts),
+        };
+        let said = match self.reasons.is_empty() {
+            true => String::new(),
+            false => format!(": {}", self.message),
+        };
+        let class = match self.code {
+            // It says this of whatever it does not know better: its words may.
+            ErrorCode::Unexpected => None,
+            ErrorCode::BadInput => Some(FailureClass::BadInput),
+            ErrorCode::Transient => Some(FailureClass::Transient),
+        };
+        let detail = format!("The plugin {doing} ({code}){said}");
+        ProviderDiagnostic::error(summary, detail).of_class(class)
+    }
+}
+
+/// The reasons in the details, which are JSON in bytes in a message of any kind. `None` where there
+/// are none.
+fn reasons(error: &ErrorResponse) -> Option<Vec<String>> {
+    let bytes = Vec::<u8>::decode(&*error.details.as_ref()?.value).ok()?;
+    let json: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    let all = json.get("failureReasons")?.as_array()?.iter();
+    let text = |reason: &serde_json::Value| match reason.as_str() {
+        Some(text) => text.to_owned(),
+        None => reason.to_string(),
+    };
+    Some(all.map(text).collect())
+}
+
+impl Wire {
+    pub(super) fn new(plugin: PluginId, link: &BluelinkLink, obituary: Arc<dyn Obituary>) -> Self {
+        Self {
+            plugin,
+            host_id: link.host_id.clone(),
+            grpc: Grpc::new(link.channel.clone())
+                .max_decoding_message_size(MESSAGE_LIMIT)
+                .max_encoding_message_size(REQUEST_LIMIT),
+            obituary,
+        }
+    }
+
+    /// Makes one call. `method` is what the engine calls what it is for.
+    pub(super) async fn ask<A: Reply>(
+        &self,
+        method: Method,
+        path: &'static str,
+        request: impl prost::Message + 'static,
+    ) -> Result<A::Good, Fault> {
+        let size = request.encoded_len();
+        if size > REQUEST_LIMIT {
+            let what = format!(
+                "the request has {size} bytes, and plugins take {} MiB",
+                REQUEST_LIMIT >> 20
+            );
+            return Err(Fault::Call(ProviderError::Unencodable {
+                plugin: self.plugin.clone(),
+                method,
+                what,
+            }));
+        }
+        let answer: A = match grpc::send(&self.grpc, path, request).await {
+            Ok(answer) => answer,
+            Err(status) => {
+                let plugin = self.plugin.clone();
+                let error =
+                    grpc::explain(plugin, method, &status, MESSAGE_LIMIT, &self.obituary).await;
+                return Err(Fault::Call(error));
+            }
+        };
+        match answer.split() {
+            Some(Ok(good)) => Ok(good),
+            Some(Err(error)) => Err(Fault::Said(Said::of(error))),
+            None => {
+                let what = "the answer is neither a result nor an error".to_owned();
+                Err(Fault::Call(self.undecodable(method, what)))
+            }
+        }
+    }
+
+    pub(super) fn undecodable(&self, method: Method, what: String) -> ProviderError {
+        ProviderError::Undecodable {
+            plugin: self.plugin.clone(),
+            method,
+            what,
+        }
+    }
+
+    /// What a plugin says is wrong where there is no place for it in an answer.
+    pub(super) fn refused(&self, method: Method, fault: Fault) -> ProviderError {
+        match fault {
+            Fault::Call(error) => error,
+            Fault::Said(said) => ProviderError::Refused {
+                plugin: self.plugin.clone(),
+                method,
+                code: format!("{:?}", said.code),
+                message: said.diagnostic("refused").summary,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s2_15_failure_reasons_are_the_reasons_and_else_the_message_is() {
+        let json = br#"{"failureReasons": ["the box is too red", {"code": 7}]}"#;
+        let details = prost_types::Any {
+            type_url: "type.googleapis.com/google.protobuf.BytesValue".into(),
+            value: json.to_vec().encode_to_vec(),
+        };
+        let mut error = ErrorResponse {
+            code: ErrorCode::BadInput.into(),
+            message: "bad input provided with 2 input errors".into(),
+            details: Some(details),
+        };
+        let said = Said::of(error.clone()).diagnostic("could not deploy it");
+        assert_eq!(said.summary, "the box is too red; {\"code\":7}");
+        assert_eq!(
+            said.detail,
+            "The plugin could not deploy it (bad input): bad input provided with 2 input errors"
+        );
+        error.details = None;
+        let said = Said::of(error).diagnostic("could not deploy it");
+        assert_eq!(said.summary, "bad input provided with 2 input errors");
+    }
+}

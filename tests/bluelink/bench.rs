@@ -1,0 +1,164 @@
+//! A workspace and a plugin path beside it, with the fake plugin installed there.
+
+use crate::support::{Run, Workspace};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Where the plugin is installed unless a test says otherwise.
+pub(crate) const USUAL: &str = "providers/bluelink/fake/1.0.0";
+
+/// What every configuration begins with.
+pub(crate) const HEAD: &str = r#"
+terraform {
+  required_providers {
+    fake = { source = "bluelink/fake" }
+  }
+}
+"#;
+
+pub(crate) struct Bench {
+    pub(crate) workspace: Workspace,
+    root: tempfile::TempDir,
+    variables: Vec<(String, String)>,
+}
+
+impl Bench {
+    /// With this configuration after [`HEAD`], and the plugin at its usual place.
+    pub(crate) fn new(main: &str) -> Self {
+        let bench = Self::empty(&format!("{HEAD}{main}"));
+        bench.install(USUAL);
+        bench
+    }
+
+    /// With this whole configuration and no plugin.
+    pub(crate) fn empty(main: &str) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let mut bench = Self {
+            workspace: Workspace::new(&[("main.tf", main)]),
+            root,
+            variables: Vec::new(),
+        };
+        let path = bench.root.path().display().to_string();
+        bench.set("BLUELINK_DEPLOY_ENGINE_PLUGIN_PATH", &path);
+        bench.set("FLIGHTDECK_LAUNCH_BACKOFF_MS", "5");
+        let looks = "BLUELINK_DEPLOY_ENGINE_BLUEPRINTS_RESOURCE_STABILISATION_POLLING_INTERVAL_MS";
+        bench.set(looks, "50");
+        bench
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        self.variables.retain(|(known, _)| known != name);
+        self.variables.push((name.to_owned(), value.to_owned()));
+    }
+
+    pub(crate) fn unset(&mut self, name: &str) {
+        self.variables.retain(|(known, _)| known != name);
+    }
+
+    /// The plugin path.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.root.path().to_owned()
+    }
+
+    /// Puts the plugin there.
+    pub(crate) fn install(&self, place: &str) {
+        let folder = self.root.path().join(place);
+        std::fs::create_dir_all(&folder).unwrap();
+        let plugin = env!("CARGO_BIN_EXE_bluelink-plugin");
+        std::os::unix::fs::symlink(plugin, folder.join("plugin")).unwrap();
+    }
+
+    /// A file beside the plugin.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.root.path().join(USUAL).join(name)
+    }
+
+    pub(crate) fn tell(&self, name: &str, text: &str) {
+        std::fs::write(self.file(name), text).unwrap();
+    }
+
+    pub(crate) fn main(&self, text: &str) {
+        self.workspace.write("main.tf", &format!("{HEAD}{text}"));
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.workspace.command(args);
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy().into_owned();
+            if name.starts_with("BLUELINK_") || name.starts_with("CELERITY_") {
+                command.env_remove(name);
+            }
+        }
+        command.envs(self.variables.iter().map(|(k, v)| (k, v)));
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
+        Run::of(&mut self.command(args))
+    }
+
+    pub(crate) fn deploy(&self) -> Run {
+        self.run(&["deploy", "--auto-approve", "--json"])
+    }
+
+    pub(crate) fn stage(&self) -> Run {
+        self.run(&["stage", "--json"])
+    }
+
+    /// The calls of a method so far.
+    pub(crate) fn calls(&self, method: &str) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.file("calls")).unwrap_or_default();
+        let all = text
+            .lines()
+            .map(|l| serde_json::from_str::<Value>(l).unwrap());
+        all.filter(|call| call["method"] == method).collect()
+    }
+
+    /// The objects in the plugin's world, by their ids.
+    pub(crate) fn world(&self) -> Vec<Value> {
+        let files = std::fs::read_dir(self.file("world"));
+        let files = files.into_iter().flatten().flatten();
+        let one = |f: std::fs::DirEntry| {
+            let text = std::fs::read_to_string(f.path()).unwrap();
+            serde_json::from_str::<Value>(&text).unwrap()
+        };
+        let mut all: Vec<Value> = files.map(one).collect();
+        all.sort_by_key(|object| object["id"].to_string());
+        all
+    }
+
+    /// Changes the one object in the world.
+    pub(crate) fn meddle(&self, change: impl Fn(&mut Value)) {
+        let mut object = self.world().remove(0);
+        change(&mut object);
+        let file = format!("world/{}.json", object["id"].as_str().unwrap());
+        self.tell(&file, &object.to_string());
+    }
+
+    /// The one plugin, as `plugins --json` tells it.
+    pub(crate) fn plugin(&self) -> (Run, Value) {
+        let run = self.run(&["plugins", "--json"]);
+        let all = run.result()["plugins"].as_array().unwrap().clone();
+        let is_it = |p: &&Value| p["found"]["address"].as_str().unwrap().contains("fake");
+        let plugin = all.iter().find(is_it).cloned().unwrap_or_default();
+        (run, plugin)
+    }
+
+    /// The attributes of a resource in the state.
+    pub(crate) fn stored(&self, kind: &str) -> Value {
+        let state: Value = serde_json::from_str(&self.workspace.read("terraform.tfstate")).unwrap();
+        let all = state["resources"].as_array().unwrap();
+        let found = all.iter().find(|r| r["type"] == kind);
+        found.map_or(Value::Null, |r| r["instances"][0].clone())
+    }
+}
+
+/// What a stage would do: `create 1, update 2`; empty where there is nothing to do.
+pub(crate) fn counts(run: &Run) -> String {
+    let result = run.result();
+    let all = result["changes"].as_object().unwrap().iter();
+    let some = all.filter(|(action, n)| *action != "no_op" && n.as_u64() != Some(0));
+    let some: Vec<String> = some.map(|(action, n)| format!("{action} {n}")).collect();
+    some.join(", ")
+}

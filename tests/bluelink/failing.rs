@@ -1,0 +1,183 @@
+//! What plugins say is wrong, what is asked again, and what is not known.
+
+use crate::bench::Bench;
+use crate::support::Run;
+
+const MAIN: &str = "resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n";
+
+fn summaries(run: &Run) -> Vec<String> {
+    let all = run.diagnostics().into_iter();
+    all.map(|d| d["summary"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// With a policy of three further attempts, a few milliseconds apart.
+fn bench(main: &str) -> Bench {
+    let bench = Bench::new(main);
+    bench.tell("retry", "3 0.01 0.05 2");
+    bench
+}
+
+#[test]
+fn s2_13_transient_errors_are_asked_again_by_the_providers_policy_in_calls_that_change_or_look() {
+    let bench = bench("resource \"fake_slow_thing\" \"s\" {\n  name = \"s\"\n}\n");
+    bench.tell(
+        "troubles",
+        "DeployResource transient 3\nResourceHasStabilised transient 2\n",
+    );
+    bench.deploy().expect(0);
+    assert_eq!(bench.calls("DeployResource").len(), 4);
+    assert_eq!(bench.calls("ResourceHasStabilised").len(), 3);
+    bench.tell("troubles", "GetResourceExternalState transient 3\n");
+    bench.stage().expect(0);
+    bench.tell("troubles", "DestroyResource transient 1\n");
+    bench.run(&["destroy", "--auto-approve"]).expect(0);
+    assert_eq!(bench.calls("DestroyResource").len(), 2);
+}
+
+#[test]
+fn s2_13_other_calls_are_never_asked_again() {
+    let bench = bench(MAIN);
+    bench.tell("troubles", "CustomValidateResource transient 1\n");
+    let run = bench.run(&["validate"]);
+    assert_ne!(run.code, Some(0));
+    assert_eq!(bench.calls("CustomValidateResource").len(), 1);
+}
+
+#[test]
+fn s2_12_an_end_of_the_attempts_is_a_failure_of_its_class() {
+    let bench = bench(MAIN);
+    bench.tell("troubles", "DeployResource transient 99\n");
+    let run = bench.run(&["deploy", "--auto-approve"]).expect(5);
+    assert!(
+        run.stdout
+            .contains("failed: retryable error: throttled by the cloud (transient)"),
+        "{run:#?}"
+    );
+    assert!(
+        run.stderr.contains("transient, after 4 attempts"),
+        "{run:#?}"
+    );
+    assert_eq!(bench.calls("DeployResource").len(), 4);
+}
+
+#[test]
+fn s2_12_s2_15_bad_input_and_the_unexpected_are_told_with_their_reasons_at_once() {
+    for (trouble, shown) in [
+        (
+            "bad-input",
+            "failed: the box is too red; the lid is loose (bad input)",
+        ),
+        ("unexpected", "failed: the cloud is on fire (unexpected)"),
+    ] {
+        let bench = bench(MAIN);
+        bench.tell("troubles", &format!("DeployResource {trouble} 1\n"));
+        let run = bench.run(&["deploy", "--auto-approve"]).expect(5);
+        assert!(run.stdout.contains(shown), "{run:#?}");
+        assert_eq!(bench.calls("DeployResource").len(), 1);
+        // A create that failed has left nothing that is known: the next one creates again, and
+        // sends no state, which would be one without a spec.
+        bench.deploy().expect(0);
+        assert_eq!(bench.calls("DeployResource")[1]["state"], false);
+    }
+}
+
+#[test]
+fn a_call_that_ends_without_an_answer_has_an_unknown_outcome() {
+    let bench = bench(MAIN);
+    bench.tell("troubles", "Deployed crash 1\n");
+    let run = bench.run(&["deploy", "--auto-approve"]).expect(5);
+    assert!(
+        run.stdout.contains("fake_box.a: the outcome is unknown"),
+        "{run:#?}"
+    );
+    assert_eq!(
+        bench.calls("DeployResource").len(),
+        1,
+        "it is not made again"
+    );
+    assert_eq!(bench.world().len(), 1, "it was carried out");
+    let next = bench.run(&["stage"]);
+    assert!(next.stderr.contains("Unknown outcome"), "{next:#?}");
+}
+
+#[test]
+fn a_destroy_that_the_plugin_did_not_carry_out_has_failed() {
+    let bench = bench(MAIN);
+    bench.deploy().expect(0);
+    bench.tell("troubles", "Destroyed not 1\n");
+    let run = bench.run(&["destroy", "--auto-approve"]).expect(5);
+    assert!(run.stdout.contains("it was not destroyed"), "{run:#?}");
+    assert_eq!(bench.stored("fake_box")["attributes"]["id"], "a-1");
+}
+
+#[test]
+fn what_the_schema_does_not_allow_is_refused_before_anything_is_asked() {
+    let table = [
+        ("name = \"Bad!\"", "it must match the pattern ^[a-z0-9-]+$"),
+        ("name = \"a\"\n  size = 0", "it must be at least 1"),
+        ("name = \"a\"\n  size = 101", "it must be at most 100"),
+        ("name = \"a\"\n  size = 1.5", "it must be a whole number"),
+        (
+            "name = \"a\"\n  colour = \"blue\"",
+            "\"blue\" is none of the values that are allowed: \"red\", \"green\"",
+        ),
+        ("name = \"\"", "it must have at least 1 characters"),
+        (
+            "name = \"a\"\n  id = \"b\"",
+            "the plugin sets it; take it out of the configuration",
+        ),
+        ("size = 3", "name"),
+        ("name = \"a\"\n  lid = 1", "lid"),
+    ];
+    for (body, words) in table {
+        let bench = bench(&format!("resource \"fake_box\" \"a\" {{\n  {body}\n}}\n"));
+        let run = bench.run(&["validate"]);
+        assert_ne!(run.code, Some(0), "{body}");
+        let said = format!("{}{}", run.stdout, run.stderr);
+        assert!(said.contains(words), "{body}: {said}");
+        assert_eq!(bench.calls("CustomValidateResource").len(), 0, "{body}");
+    }
+}
+
+#[test]
+fn what_the_plugin_does_not_allow_is_told_with_what_to_do() {
+    let bench = bench("resource \"fake_box\" \"a\" {\n  name = \"forbidden\"\n}\n");
+    let run = bench.run(&["validate", "--json"]);
+    assert_ne!(run.code, Some(0));
+    let said = format!("{run:#?}");
+    assert!(
+        said.contains("a box must not be called forbidden"),
+        "{said}"
+    );
+    assert!(said.contains("call it something else"), "{said}");
+}
+
+#[test]
+fn a_plugin_that_dies_under_a_call_is_launched_again_and_the_rest_goes_on() {
+    let bench = bench(&format!(
+        "{MAIN}resource \"fake_box\" \"b\" {{\n  name = \"b\"\n}}\n"
+    ));
+    bench.tell("troubles", "DeployResource crash 1\n");
+    let deploy = ["deploy", "--auto-approve", "--json", "--parallelism", "1"];
+    let run = bench.run(&deploy).expect(5);
+    let dead = |s: &String| s.contains("panic: a nil map was written to");
+    assert!(summaries(&run).iter().any(dead), "{run:#?}");
+    let operations = &run.result()["operations"];
+    assert_eq!(
+        (&operations["done"], &operations["unknown"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(bench.world().len(), 1);
+}
+
+#[test]
+fn what_is_larger_than_plugins_take_is_not_sent() {
+    let bench = bench("resource \"fake_box\" \"a\" {\n  name = \"a\"\n  note = file(\"big\")\n}\n");
+    bench.workspace.write("big", &"x".repeat(5 << 20));
+    let run = bench.run(&["validate"]);
+    assert_ne!(run.code, Some(0));
+    let said = format!("{}{}", run.stdout, run.stderr);
+    assert!(said.contains("and plugins take 4 MiB"), "{said}");
+    assert_eq!(bench.calls("CustomValidateResource").len(), 0);
+}

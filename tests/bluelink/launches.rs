@@ -1,0 +1,224 @@
+//! From exec to a namespace that was answered, and every way in which that does not happen.
+
+use crate::bench::Bench;
+use crate::support::Run;
+use serde_json::Value;
+
+fn phases(attempt: &Value) -> Vec<&str> {
+    let all = attempt["phases"].as_array().unwrap().iter();
+    // Its output is beside the others: it may be heard at any moment of them.
+    let names = all.map(|p| p["name"].as_str().unwrap());
+    names.filter(|name| *name != "first_output").collect()
+}
+
+fn attempts(plugin: &Value) -> &Vec<Value> {
+    plugin["attempts"].as_array().unwrap()
+}
+
+fn logs(bench: &Bench) -> String {
+    let Run { stdout, .. } = bench.run(&["logs"]).expect(0);
+    stdout
+}
+
+#[test]
+fn s2_06_s2_07_a_plugin_registers_answers_and_is_asked_to_end() {
+    let bench = Bench::new("resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n");
+    let (run, plugin) = bench.plugin();
+    run.expect(0);
+    assert_eq!(plugin["found"]["dialect"], "bluelink1.0");
+    assert_eq!(attempts(&plugin).len(), 1);
+    let attempt = &attempts(&plugin)[0];
+    assert_eq!(
+        phases(attempt),
+        ["exec", "registered", "namespace_answered"]
+    );
+    assert_eq!(attempt["verdict"]["kind"], "ready");
+    assert_eq!(plugin["schema"]["resources"], 2);
+    assert!(
+        logs(&bench).contains("ended when it was asked to"),
+        "SIGTERM before SIGKILL"
+    );
+    let pid = attempt["pid"].as_u64().unwrap();
+    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+    // Which it was not at first: it knows its host a moment after the reply.
+    assert_eq!(bench.calls("GetNamespace").len(), 1);
+}
+
+#[test]
+fn a_plugin_may_listen_at_a_socket() {
+    let bench = Bench::new("");
+    bench.workspace.write(
+        "main.tf",
+        "resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n",
+    );
+    bench.tell("unix", "");
+    bench.deploy().expect(0);
+    assert_eq!(bench.world().len(), 1);
+}
+
+#[test]
+fn what_is_wrong_with_a_registration_is_said_and_told_to_the_plugin_too() {
+    let table = [
+        (
+            "wrong-id",
+            "registered_as_another",
+            "installed as bluelink/fake, it calls itself somebody/else",
+        ),
+        (
+            "wrong-protocol",
+            "protocol_version",
+            "it speaks version 2.0, 1.7 of the protocol, and 1.0 is spoken here",
+        ),
+        ("wrong-pid", "foreign", "it says that its process is 1, and"),
+        (
+            "transformer",
+            "plugin_type",
+            "it registered as a transformer",
+        ),
+        (
+            "wrong-namespace",
+            "namespace",
+            "its namespace is other, and that of bluelink/fake is fake",
+        ),
+    ];
+    for (fault, kind, words) in table {
+        let bench = Bench::new("provider \"fake\" {}\n");
+        bench.tell("faults", &format!("{fault}\n"));
+        let (run, plugin) = bench.plugin();
+        run.expect(3);
+        assert_eq!(plugin["state"]["state"], "incompatible", "{fault}");
+        assert_eq!(
+            attempts(&plugin).len(),
+            1,
+            "{fault}: another launch cannot change it"
+        );
+        let attempt = &attempts(&plugin)[0];
+        assert_eq!(attempt["verdict"]["kind"], kind);
+        let text = attempt["verdict"]["text"].as_str().unwrap();
+        assert!(text.starts_with(words), "{fault}: {text}");
+        let registered = fault == "wrong-namespace";
+        assert_eq!(phases(attempt).len(), if registered { 2 } else { 1 });
+        let lines = attempt["last_lines"].to_string();
+        assert_eq!(
+            lines.contains("failed to register"),
+            !registered,
+            "{fault}: {lines}"
+        );
+    }
+}
+
+#[test]
+fn s2_08_there_are_five_launches_in_all_and_as_many_as_either_variable_says() {
+    let mut bench = Bench::new("provider \"fake\" {}\n");
+    bench.tell("faults", &"exits\n".repeat(9));
+    let launches = |bench: &Bench| {
+        let (run, plugin) = bench.plugin();
+        run.expect(3);
+        assert_eq!(plugin["state"]["state"], "gave_up");
+        let verdict = attempts(&plugin)[0]["verdict"]["text"].to_string();
+        assert!(verdict.contains("the process ended before its registration: exit code 3; its last words: no licence was found"), "{verdict}");
+        attempts(&plugin).len()
+    };
+    assert_eq!(launches(&bench), 5);
+    for family in ["BLUELINK", "CELERITY"] {
+        let name = format!("{family}_DEPLOY_ENGINE_PLUGIN_LAUNCH_ATTEMPT_LIMIT");
+        bench.set(&name, "2");
+        assert_eq!(launches(&bench), 2, "{family}");
+        bench.unset(&name);
+    }
+}
+
+#[test]
+fn s2_08_one_that_registers_too_late_or_cannot_be_called_is_launched_again() {
+    let mut bench = Bench::new("provider \"fake\" {}\n");
+    bench.set("FLIGHTDECK_LAUNCH_DEADLINE_MS", "1500");
+    bench.tell("faults", "late\ndeaf\n-\n");
+    let (run, plugin) = bench.plugin();
+    run.expect(0);
+    let [late, deaf, good] = &attempts(&plugin)[..] else {
+        panic!("{plugin:#}")
+    };
+    assert_eq!(late["verdict"]["kind"], "timed_out");
+    assert!(
+        late["verdict"]["text"]
+            .as_str()
+            .unwrap()
+            .starts_with("no registration within 1.5 s")
+    );
+    assert_eq!(
+        (deaf["verdict"]["kind"].as_str(), phases(deaf)),
+        (Some("connect"), vec!["exec", "registered"])
+    );
+    assert_eq!(good["verdict"]["kind"], "ready");
+}
+
+#[test]
+fn what_registers_twice_or_in_the_place_of_another_is_refused_and_the_launch_goes_on() {
+    let bench = Bench::new("provider \"fake\" {}\n");
+    bench.tell("faults", "twice\nforeigner\n");
+    bench.plugin().0.expect(0);
+    let said = logs(&bench);
+    assert!(
+        said.contains(
+            "a second registration of bluelink/fake is refused: it has registered already"
+        ),
+        "{said}"
+    );
+    let (run, plugin) = bench.plugin();
+    run.expect(0);
+    assert_eq!(attempts(&plugin).len(), 1);
+    let said = logs(&bench);
+    let refused = format!(
+        "is refused: it does not come from process {}, which was launched",
+        attempts(&plugin)[0]["pid"]
+    );
+    assert!(
+        said.contains(&refused) && said.contains("the foreigner is answered false"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_plugin_that_deregisters_is_not_called_any_more_and_what_it_deployed_is_kept() {
+    let mut bench =
+        Bench::new("resource \"fake_slow_thing\" \"s\" {\n  name  = \"s\"\n  looks = 1000\n}\n");
+    bench.set("FLIGHTDECK_LAUNCH_ATTEMPTS", "1");
+    bench.tell("faults", "deregisters\n");
+    let run = bench.deploy();
+    assert_eq!(run.code, Some(5), "{run:#?}");
+    assert!(logs(&bench).contains("it has deregistered: it is not called any more"));
+    let told = run.diagnostics();
+    assert!(
+        told.iter()
+            .any(|d| d["summary"] == "deployed, and whether it is stable is not known"),
+        "{told:#?}"
+    );
+    assert_eq!(bench.stored("fake_slow_thing")["attributes"]["name"], "s");
+    assert_eq!(bench.stored("fake_slow_thing")["status"], "tainted");
+}
+
+#[test]
+fn a_plugin_does_not_outlive_a_host_that_is_killed() {
+    use std::io::BufRead as _;
+    let bench =
+        Bench::new("resource \"fake_slow_thing\" \"s\" {\n  name  = \"s\"\n  looks = 100000\n}\n");
+    let mut host = bench
+        .command(&["deploy", "--auto-approve", "--json"])
+        .spawn()
+        .unwrap();
+    let lines = std::io::BufReader::new(host.stdout.take().unwrap()).lines();
+    let pid = lines.map_while(Result::ok).find_map(|line| {
+        let event: Value = serde_json::from_str(&line).unwrap();
+        event["attempt"]["pid"].as_u64()
+    });
+    let plugin = std::path::PathBuf::from(format!("/proc/{}", pid.unwrap()));
+    assert!(plugin.exists());
+    host.kill().unwrap();
+    host.wait().unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    // The system ends it; nobody is told when.
+    while plugin.exists() && std::time::Instant::now() < until {
+        std::thread::yield_now();
+    }
+    assert!(!plugin.exists());
+}

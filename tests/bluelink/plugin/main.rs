@@ -1,0 +1,186 @@
+//! A Bluelink plugin on the wire, with the habits of those that are built with the official
+//! framework: it registers once and ends where nobody listens, knows its host only a moment after
+//! the reply, checks the host's id in every call, cannot tell null from an empty list. Where it is
+//! installed lie its world and what it is to do wrong:
+//!
+//! - `id`: what it calls itself, `faults`: a line for each launch (`exits`, `late`, …; `-` for none),
+//! - `troubles`: what calls do wrong, a line each: METHOD WHAT HOW-OFTEN,
+//! - `retry`: its retry policy; without, it has none, which arrives as zeros,
+//! - `old`: where it is there, it knows nothing of data sources,
+//! - `unix`: where it is there, it listens at a socket beside it,
+//! - `world/`: a file for each object; `calls`: a line of JSON for each call.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "it is a program of its own, which may die in the middle of a call"
+)]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a plugin for tests ends at its first surprise"
+)]
+
+mod convert;
+mod doing;
+mod place;
+mod provider;
+mod schema;
+mod world;
+
+use doing::{Fake, Host};
+use place::file;
+use proto::bluelink::pluginservicev1 as host;
+use proto::bluelink::pluginservicev1::service_client::ServiceClient;
+use proto::bluelink::providerserverv1::provider_server::ProviderServer;
+use std::process::ExitCode;
+use std::time::Duration;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_stream::wrappers::{TcpListenerStream, UnixListenerStream};
+use tonic::transport::Server;
+
+/// Under which the host says at which port it listens, both names of it.
+const PORTS: [&str; 2] = [
+    "BLUELINK_BUILD_ENGINE_PLUGIN_SERVICE_PORT",
+    "CELERITY_BUILD_ENGINE_PLUGIN_SERVICE_PORT",
+];
+
+/// Set for a process that registers in the place of another one, whose number it is.
+const FOREIGNER: &str = "FAKE_REGISTERS_FOR";
+
+/// How long after the reply the host's id is known, as in the official framework (there it is less).
+const KNOWS_ITS_HOST_AFTER: Duration = Duration::from_millis(25);
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let mut terminate = signal(SignalKind::terminate()).unwrap();
+    println!("Starting plugin server...");
+    tokio::select! {
+        code = serve() => code,
+        _ = terminate.recv() => {
+            println!("ended when it was asked to");
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+async fn serve() -> ExitCode {
+    if let Ok(whose) = std::env::var(FOREIGNER) {
+        return foreigner(&whose).await;
+    }
+    let fault = place::next_fault();
+    match fault.as_str() {
+        "exits" => {
+            eprintln!("[ERROR] no licence was found");
+            return ExitCode::from(3);
+        }
+        "foreigner" => {
+            let own = std::env::args_os().next().unwrap();
+            let mut other = tokio::process::Command::new(own);
+            let pid = std::process::id().to_string();
+            other.env(FOREIGNER, pid).status().await.unwrap();
+        }
+        "late" => tokio::time::sleep(Duration::from_secs(600)).await,
+        _ => {}
+    }
+    let knows = Host::default();
+    let (port, socket) = listen(&fault, knows.clone()).await;
+    let ports = PORTS.map(|name| std::env::var(name).unwrap_or_default());
+    assert_eq!(ports[0], ports[1], "an old plugin reads the other name");
+    let address = format!("http://127.0.0.1:{}", ports[0]);
+    let Ok(mut service) = ServiceClient::connect(address).await else {
+        eprintln!("[ERROR] the host cannot be reached");
+        return ExitCode::FAILURE;
+    };
+    let request = registration(&fault, port, socket);
+    let reply = service
+        .register(request.clone())
+        .await
+        .unwrap()
+        .into_inner();
+    if !reply.success {
+        eprintln!("[ERROR] failed to register: {}", reply.message);
+        return ExitCode::FAILURE;
+    }
+    if fault == "twice" {
+        let again = service.register(request).await.unwrap().into_inner();
+        eprintln!("registered again: {} {}", again.success, again.message);
+    }
+    tokio::time::sleep(KNOWS_ITS_HOST_AFTER).await;
+    knows.learn(&reply.host_id);
+    if fault == "deregisters" {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let request = host::PluginDeregistrationRequest {
+            plugin_type: host::PluginType::Provider.into(),
+            instance_id: std::process::id().to_string(),
+            host_id: reply.host_id,
+        };
+        let answer = service.deregister(request).await.unwrap().into_inner();
+        println!("deregistered: {}", answer.success);
+    }
+    std::future::pending().await
+}
+
+/// Registers as if it were another process.
+async fn foreigner(whose: &str) -> ExitCode {
+    let port = std::env::var(PORTS[0]).unwrap();
+    let service = ServiceClient::connect(format!("http://127.0.0.1:{port}"));
+    let request = host::PluginRegistrationRequest {
+        instance_id: whose.to_owned(),
+        ..registration("", 1, String::new())
+    };
+    let mut service = service.await.unwrap();
+    let reply = service.register(request).await.unwrap().into_inner();
+    eprintln!("the foreigner is answered {}", reply.success);
+    ExitCode::SUCCESS
+}
+
+/// What it says of itself.
+fn registration(fault: &str, port: i32, socket: String) -> host::PluginRegistrationRequest {
+    let kind = match fault {
+        "transformer" => host::PluginType::Transformer,
+        _ => host::PluginType::Provider,
+    };
+    let pid = match fault {
+        "wrong-pid" => 1,
+        _ => std::process::id(),
+    };
+    host::PluginRegistrationRequest {
+        plugin_type: kind.into(),
+        plugin_id: match fault {
+            "wrong-id" => "somebody/else".to_owned(),
+            _ => place::id(),
+        },
+        instance_id: pid.to_string(),
+        protocol_versions: match fault {
+            "wrong-protocol" => vec!["2.0".to_owned(), "1.7".to_owned()],
+            _ => vec!["1.0".to_owned()],
+        },
+        metadata: Some(host::PluginMetadata {
+            plugin_version: "1.0.0".to_owned(),
+            display_name: "Fake".to_owned(),
+            ..host::PluginMetadata::default()
+        }),
+        port: if fault == "deaf" { 1 } else { port },
+        unix_socket: socket,
+    }
+}
+
+/// Serves, and says where.
+async fn listen(fault: &str, host: Host) -> (i32, String) {
+    let namespace = match fault {
+        "wrong-namespace" => "other".to_owned(),
+        _ => place::id().rsplit('/').next().unwrap().to_owned(),
+    };
+    let service = ProviderServer::new(Fake { host, namespace });
+    let server = Server::builder().add_service(service);
+    if file("unix").exists() {
+        let path = file(&format!("s{}", std::process::id()));
+        let listener = UnixListener::bind(&path).unwrap();
+        tokio::spawn(server.serve_with_incoming(UnixListenerStream::new(listener)));
+        return (0, path.display().to_string());
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+    (port.into(), String::new())
+}

@@ -1,0 +1,284 @@
+//! The calls of a provider.
+
+use crate::convert::json;
+use crate::doing::{Fake, nodes, text, unexpected};
+use crate::place::file;
+use crate::schema;
+use proto::bluelink::providerserverv1::provider_server::Provider;
+use proto::bluelink::providerserverv1::*;
+use proto::bluelink::sharedtypesv1::*;
+use serde_json::{Value, json};
+use tonic::{Request, Response, Status};
+
+type Answer<T> = Result<Response<T>, Status>;
+
+macro_rules! answer {
+    ($kind:ident, $module:ident, $good:ident, $result:expr) => {
+        Ok(Response::new($kind {
+            response: Some(match $result {
+                Ok(good) => $module::Response::$good(good),
+                Err(error) => $module::Response::ErrorResponse(error),
+            }),
+        }))
+    };
+}
+
+#[tonic::async_trait]
+impl Provider for Fake {
+    async fn get_namespace(&self, request: Request<ProviderRequest>) -> Answer<NamespaceResponse> {
+        let entered = self
+            .enter("GetNamespace", &request.get_ref().host_id, json!({}))
+            .await;
+        let namespace = self.namespace.clone();
+        answer!(
+            NamespaceResponse,
+            namespace_response,
+            Namespace,
+            entered.map(|()| Namespace { namespace })
+        )
+    }
+
+    async fn get_config_definition(
+        &self,
+        request: Request<ProviderRequest>,
+    ) -> Answer<ConfigDefinitionResponse> {
+        let entered = self
+            .enter("GetConfigDefinition", &request.get_ref().host_id, json!({}))
+            .await;
+        answer!(
+            ConfigDefinitionResponse,
+            config_definition_response,
+            ConfigDefinition,
+            entered.map(|()| schema::config())
+        )
+    }
+
+    async fn list_resource_types(
+        &self,
+        request: Request<ProviderRequest>,
+    ) -> Answer<ResourceTypesResponse> {
+        let entered = self
+            .enter("ListResourceTypes", &request.get_ref().host_id, json!({}))
+            .await;
+        let one = |t: &str| ResourceType {
+            r#type: t.replacen("fake/", &format!("{}/", self.namespace), 1),
+        };
+        let resource_types = schema::TYPES.map(one).to_vec();
+        answer!(
+            ResourceTypesResponse,
+            resource_types_response,
+            ResourceTypes,
+            entered.map(|()| ResourceTypes { resource_types })
+        )
+    }
+
+    async fn list_data_source_types(
+        &self,
+        request: Request<ProviderRequest>,
+    ) -> Answer<DataSourceTypesResponse> {
+        if file("old").exists() {
+            return Err(Status::unimplemented("it is older than this call"));
+        }
+        let entered = self
+            .enter("ListDataSourceTypes", &request.get_ref().host_id, json!({}))
+            .await;
+        let data_source_types = vec![DataSourceType {
+            r#type: format!("{}/box", self.namespace),
+        }];
+        answer!(
+            DataSourceTypesResponse,
+            data_source_types_response,
+            DataSourceTypes,
+            entered.map(|()| DataSourceTypes { data_source_types })
+        )
+    }
+
+    async fn get_retry_policy(
+        &self,
+        request: Request<ProviderRequest>,
+    ) -> Answer<RetryPolicyResponse> {
+        let entered = self
+            .enter("GetRetryPolicy", &request.get_ref().host_id, json!({}))
+            .await;
+        let said = std::fs::read_to_string(file("retry")).unwrap_or_default();
+        let said: Vec<f64> = said
+            .split_whitespace()
+            .map(|n| n.parse().unwrap())
+            .collect();
+        let policy = match said[..] {
+            [retries, first, most, factor] => RetryPolicy {
+                max_retries: retries as i32,
+                first_retry_delay: first,
+                max_delay: most,
+                backoff_factor: factor,
+                jitter: false,
+            },
+            _ => RetryPolicy::default(),
+        };
+        answer!(
+            RetryPolicyResponse,
+            retry_policy_response,
+            RetryPolicy,
+            entered.map(|()| policy)
+        )
+    }
+
+    async fn custom_validate_resource(
+        &self,
+        request: Request<CustomValidateResourceRequest>,
+    ) -> Answer<CustomValidateResourceResponse> {
+        let request = request.into_inner();
+        let spec = request.schema_resource.and_then(|r| r.spec);
+        let checked = async {
+            let spec = json(&spec.unwrap_or_default()).map_err(unexpected)?;
+            let what = json!({"spec": spec});
+            self.enter("CustomValidateResource", &request.host_id, what)
+                .await?;
+            let forbidden = spec["name"] == "forbidden";
+            let diagnostics = forbidden.then(|| Diagnostic {
+                level: DiagnosticLevel::Error.into(),
+                message: "a box must not be called forbidden".to_owned(),
+                context: Some(DiagnosticContext {
+                    suggested_actions: vec![DiagnosticSuggestedAction {
+                        title: "call it something else".to_owned(),
+                        ..DiagnosticSuggestedAction::default()
+                    }],
+                    ..DiagnosticContext::default()
+                }),
+            });
+            Ok(CustomValidateResourceCompleteResponse {
+                diagnostics: diagnostics.into_iter().collect(),
+            })
+        };
+        answer!(
+            CustomValidateResourceResponse,
+            custom_validate_resource_response,
+            CompleteResponse,
+            checked.await
+        )
+    }
+
+    async fn get_resource_spec_definition(
+        &self,
+        request: Request<ResourceRequest>,
+    ) -> Answer<ResourceSpecDefinitionResponse> {
+        let request = request.into_inner();
+        let kind = text(request.resource_type);
+        let defined = async {
+            self.enter("GetResourceSpecDefinition", &request.host_id, json!({}))
+                .await?;
+            let kind = kind.replacen(&format!("{}/", self.namespace), "fake/", 1);
+            schema::definition(&kind)
+                .ok_or_else(|| unexpected(format!("resource type {kind:?} is not implemented")))
+        };
+        answer!(
+            ResourceSpecDefinitionResponse,
+            resource_spec_definition_response,
+            SpecDefinition,
+            defined.await
+        )
+    }
+
+    async fn deploy_resource(
+        &self,
+        request: Request<DeployResourceRequest>,
+    ) -> Answer<DeployResourceResponse> {
+        let set = self.deploy(request.into_inner()).await;
+        let complete = |set: Value| DeployResourceCompleteResponse {
+            computed_field_values: nodes(&set),
+        };
+        answer!(
+            DeployResourceResponse,
+            deploy_resource_response,
+            CompleteResponse,
+            set.map(complete)
+        )
+    }
+
+    async fn resource_has_stabilised(
+        &self,
+        request: Request<ResourceHasStabilisedRequest>,
+    ) -> Answer<ResourceHasStabilisedResponse> {
+        answer!(
+            ResourceHasStabilisedResponse,
+            resource_has_stabilised_response,
+            ResourceStabilisationInfo,
+            self.stable(request.into_inner()).await
+        )
+    }
+
+    async fn get_resource_external_state(
+        &self,
+        request: Request<GetResourceExternalStateRequest>,
+    ) -> Answer<GetResourceExternalStateResponse> {
+        answer!(
+            GetResourceExternalStateResponse,
+            get_resource_external_state_response,
+            ResourceSpecState,
+            self.look(request.into_inner()).await
+        )
+    }
+
+    async fn destroy_resource(
+        &self,
+        request: Request<DestroyResourceRequest>,
+    ) -> Answer<DestroyResourceResponse> {
+        let destroyed = self.destroy(request.into_inner()).await;
+        answer!(
+            DestroyResourceResponse,
+            destroy_resource_response,
+            Result,
+            destroyed.map(|destroyed| DestroyResourceResult { destroyed })
+        )
+    }
+
+    async fn get_data_source_spec_definition(
+        &self,
+        request: Request<DataSourceRequest>,
+    ) -> Answer<DataSourceSpecDefinitionResponse> {
+        let entered = self
+            .enter(
+                "GetDataSourceSpecDefinition",
+                &request.get_ref().host_id,
+                json!({}),
+            )
+            .await;
+        answer!(
+            DataSourceSpecDefinitionResponse,
+            data_source_spec_definition_response,
+            SpecDefinition,
+            entered.map(|()| schema::data())
+        )
+    }
+
+    async fn get_data_source_filter_fields(
+        &self,
+        request: Request<DataSourceRequest>,
+    ) -> Answer<DataSourceFilterFieldsResponse> {
+        let entered = self
+            .enter(
+                "GetDataSourceFilterFields",
+                &request.get_ref().host_id,
+                json!({}),
+            )
+            .await;
+        answer!(
+            DataSourceFilterFieldsResponse,
+            data_source_filter_fields_response,
+            FilterFields,
+            entered.map(|()| schema::filters())
+        )
+    }
+
+    async fn fetch_data_source(
+        &self,
+        request: Request<FetchDataSourceRequest>,
+    ) -> Answer<FetchDataSourceResponse> {
+        answer!(
+            FetchDataSourceResponse,
+            fetch_data_source_response,
+            CompleteResponse,
+            self.fetch(request.into_inner()).await
+        )
+    }
+}
