@@ -20,6 +20,7 @@ mod instances;
 mod kept;
 mod lab;
 mod language;
+mod lines;
 mod looks;
 mod lost_store;
 mod modules;

@@ -21,12 +21,21 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
         .chain([what.command.clone()])
         .collect();
     if !what.quiet {
-        let words = if what.secret {
-            "a command with sensitive values".to_owned()
+        let (words, spaced) = if what.secret {
+            let hidden = "a command with sensitive values".to_owned();
+            (hidden.clone(), hidden)
         } else {
-            format!("{words:?}")
+            let each: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+            (format!("{words:?}"), format!("[{}]", each.join(" ")))
         };
-        doing.say(&format!("executing: {words}"));
+        let (log, told) = (
+            format!("executing: {words}"),
+            format!("Executing: {spaced}"),
+        );
+        doing.recorder.say(&doing.name, &log);
+        if !what.secret {
+            doing.tell(&told);
+        }
     }
     if what.secret {
         doing.say(HIDDEN);

@@ -13,7 +13,7 @@ use crate::engine::stage::change::Change;
 use crate::engine::stage::provision::{Unread, What, connection, read};
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::store::StoreError;
-use crate::engine::words::{FailureClass, OperationStep};
+use crate::engine::words::{FailureClass, ObjectPhase, OperationStep};
 use cty::{Type, Value};
 use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
@@ -90,6 +90,7 @@ pub async fn run(
         base: &scope.around.dir,
         cancel,
     };
+    doing.follow(ObjectPhase::Begun);
     let done = match (&what, connection) {
         (_, Some(Err(Unread::Faulty(diags) | Unread::Wrong(diags)))) => Err(Fault {
             diags,
@@ -105,6 +106,10 @@ pub async fn run(
         (What::Local(what), _) => local::run(what, &doing).await,
         (What::Remote(_) | What::File(_), None) => Ok(()),
     };
+    doing.follow(match &done {
+        Ok(()) => ObjectPhase::Ended,
+        Err(_) => ObjectPhase::Failed,
+    });
     let go_on = done.is_err() && provisioner.go_on_after_failure && !cancel.is_cancelled();
     // What may still go on over there has no outcome.
     if go_on || done.as_ref().err().is_none_or(|fault| !fault.unknown) {
@@ -134,6 +139,17 @@ pub async fn run(
 impl Doing<'_> {
     fn say(&self, text: &str) {
         self.recorder.say(&self.name, text);
+        self.tell(text);
+    }
+
+    /// For those alone who follow each step.
+    fn tell(&self, text: &str) {
+        self.follow(ObjectPhase::Said(text.to_owned()));
+    }
+
+    fn follow(&self, phase: ObjectPhase) {
+        let kind = &self.provisioner.kind;
+        self.recorder.follow(&self.name, kind, || phase);
     }
 
     fn fault(&self, detail: String) -> Fault {

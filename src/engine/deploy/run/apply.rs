@@ -107,7 +107,17 @@ impl Deploying {
                 identity: known_by,
                 step: Some(OperationStep::Update),
             };
-            return self.keep(change, subject.schema, kept).await;
+            // Nor is it an update where nothing of it is left.
+            let told = |phase, value| {
+                if planned.action == Action::Update {
+                    let work = ObjectWork::Apply(Action::Update);
+                    self.walk.follow(&change.address, work, phase, Some(value));
+                }
+            };
+            told(ObjectPhase::Begun, &planned.before);
+            self.keep(change, subject.schema, kept).await?;
+            told(ObjectPhase::Ended, &planned.after);
+            return Ok(());
         }
         if change.action == Action::ReplaceCreateFirst && object.is_some() {
             self.depose(i, change).await?;
@@ -121,6 +131,9 @@ impl Deploying {
             .intend(change, "", doing.clone(), known)
             .await
             .map_err(|e| self.store_trouble(e))?;
+        let before = prior.as_ref().map(|prior| &prior.value);
+        self.walk
+            .follow(&change.address, acts(&doing), ObjectPhase::Begun, before);
         let request = request(&subject, prior.as_ref(), &planned, plain);
         let applied = instance::apply(subject.provider.as_ref(), request, &ctx).await;
         // What provisioners do belongs to the operation, and so does the other half of a
@@ -197,6 +210,14 @@ impl Deploying {
             }
         }
     }
+}
+
+/// What those are told who follow each object.
+pub(super) fn acts(doing: &OperationStep) -> ObjectWork {
+    ObjectWork::Apply(match doing {
+        OperationStep::Update => Action::Update,
+        _ => Action::Create,
+    })
 }
 
 /// What is sent: the object of now, and what was planned of it.

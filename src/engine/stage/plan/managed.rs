@@ -195,6 +195,7 @@ impl PlanWalk {
         };
         let Some(by) = wanted.by() else { return Ok(()) };
         match import::fetch(
+            &self.walk,
             declared.provider.as_ref(),
             declared.schema,
             address,
