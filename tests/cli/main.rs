@@ -18,6 +18,7 @@ mod import_by_hand;
 mod install;
 mod instances;
 mod kept;
+mod kept_checks;
 mod lab;
 mod language;
 mod lines;
