@@ -21,21 +21,7 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
         .chain([what.command.clone()])
         .collect();
     if !what.quiet {
-        let (words, spaced) = if what.secret {
-            let hidden = "a command with sensitive values".to_owned();
-            (hidden.clone(), hidden)
-        } else {
-            let each: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
-            (format!("{words:?}"), format!("[{}]", each.join(" ")))
-        };
-        let (log, told) = (
-            format!("executing: {words}"),
-            format!("Executing: {spaced}"),
-        );
-        doing.recorder.say(&doing.name, &log);
-        if !what.secret {
-            doing.tell(&told);
-        }
+        announce(what, &words, doing);
     }
     if what.secret {
         doing.say(HIDDEN);
@@ -77,4 +63,17 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
             )))
         }
     }
+}
+
+/// Says what is run: in the log, and to those who follow each step in the words that they know.
+fn announce(what: &LocalExec, words: &[String], doing: &Doing<'_>) {
+    if what.secret {
+        let log = "executing: a command with sensitive values";
+        doing.recorder.say(&doing.name, log);
+        return;
+    }
+    let each: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+    let log = format!("executing: {words:?}");
+    doing.recorder.say(&doing.name, &log);
+    doing.tell(&format!("Executing: [{}]", each.join(" ")));
 }

@@ -106,10 +106,7 @@ pub async fn run(
         (What::Local(what), _) => local::run(what, &doing).await,
         (What::Remote(_) | What::File(_), None) => Ok(()),
     };
-    doing.follow(match &done {
-        Ok(()) => ObjectPhase::Ended,
-        Err(_) => ObjectPhase::Failed,
-    });
+    doing.follow(ended(&done));
     let go_on = done.is_err() && provisioner.go_on_after_failure && !cancel.is_cancelled();
     // What may still go on over there has no outcome.
     if go_on || done.as_ref().err().is_none_or(|fault| !fault.unknown) {
@@ -133,6 +130,14 @@ pub async fn run(
         }
         done => done
             .map_err(|fault| Failed::Trouble(Trouble::of(fault.diags, fault.class, fault.unknown))),
+    }
+}
+
+/// What those are told who follow each step.
+fn ended(done: &Result<(), Fault>) -> ObjectPhase {
+    match done {
+        Ok(()) => ObjectPhase::Ended,
+        Err(_) => ObjectPhase::Failed,
     }
 }
 

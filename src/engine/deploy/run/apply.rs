@@ -99,25 +99,7 @@ impl Deploying {
         if planned.action == Action::NoOp
             || after.raw_equals(&planned.before.clone().unmark_deep().0)
         {
-            // Nothing is left to do but to keep what is sensitive now.
-            let known_by = change.identity_before.as_ref();
-            let kept = Kept {
-                value: &planned.after,
-                private: &planned.private,
-                identity: known_by,
-                step: Some(OperationStep::Update),
-            };
-            // Nor is it an update where nothing of it is left.
-            let told = |phase, value| {
-                if planned.action == Action::Update {
-                    let work = ObjectWork::Apply(Action::Update);
-                    self.walk.follow(&change.address, work, phase, Some(value));
-                }
-            };
-            told(ObjectPhase::Begun, &planned.before);
-            self.keep(change, subject.schema, kept).await?;
-            told(ObjectPhase::Ended, &planned.after);
-            return Ok(());
+            return self.nothing_left(&subject, &planned).await;
         }
         if change.action == Action::ReplaceCreateFirst && object.is_some() {
             self.depose(i, change).await?;
@@ -142,6 +124,32 @@ impl Deploying {
             drop(turn.take());
         }
         self.applied(i, &subject, doing, applied, &marks).await
+    }
+
+    /// Nothing is left to do but to keep what is sensitive now.
+    async fn nothing_left(
+        &self,
+        subject: &Subject<'_>,
+        planned: &managed::Planned,
+    ) -> Result<(), Box<Trouble>> {
+        let change = subject.change;
+        let kept = Kept {
+            value: &planned.after,
+            private: &planned.private,
+            identity: change.identity_before.as_ref(),
+            step: Some(OperationStep::Update),
+        };
+        // Nor is it an update where nothing of it is left.
+        let told = |phase, value| {
+            if planned.action == Action::Update {
+                let work = ObjectWork::Apply(Action::Update);
+                self.walk.follow(&change.address, work, phase, Some(value));
+            }
+        };
+        told(ObjectPhase::Begun, &planned.before);
+        self.keep(change, subject.schema, kept).await?;
+        told(ObjectPhase::Ended, &planned.after);
+        Ok(())
     }
 
     /// Staging has had the provider look at the configuration; where it is another one now, the
