@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use super::exit::CliError;
 use super::options::{
     DeployArgs, DestroyArgs, FmtArgs, ImportArgs, InitArgs, PlanArgs, PluginSubcommand,
     RefreshArgs, StageArgs, TaintArgs, ValidateArgs, WorkspaceCommand,
@@ -208,28 +209,42 @@ impl Command {
             | Self::Logs { json, .. }
             | Self::Doctor { json, .. } => *json,
             Self::State(command) => command.wants_json(),
-            Self::Plan(args) => args.json,
-            Self::Refresh(args) => args.json,
+            Self::Plan(args) => args.programs.json,
+            Self::Refresh(args) => args.programs.json,
             Self::Import(args) => args.json,
             Self::Taint(args) | Self::Untaint(args) => args.json,
             Self::Init(args) => args.json,
             Self::Get(args) => args.json,
             Self::Providers(args) => args.wants_json(),
-            Self::Validate(args) => args.json,
+            Self::Validate(args) => args.programs.json,
             Self::Fmt(args) => args.json,
-            Self::Stage(args) => args.json,
-            Self::Deploy(args) => args.json,
-            Self::Destroy(args) => args.json,
+            Self::Stage(args) => args.programs.json,
+            Self::Deploy(args) => args.programs.json,
+            Self::Destroy(args) => args.programs.json,
             _ => false,
         }
     }
 
-    /// In which form a program reads it, where that is not ours.
-    pub(super) fn form(&self) -> Option<Form> {
-        match self {
-            Self::Validate(args) => args.format.map(|Format::Tofu| Form::document()),
-            _ => None,
+    /// In which form a program reads it, where that is not ours; what the environment says of it is
+    /// heeded by commands that take `--format`.
+    pub(super) fn form(&self) -> Result<Option<Form>, CliError> {
+        let (programs, form): (_, fn() -> Form) = match self {
+            Self::Validate(args) => (&args.programs, Form::document),
+            Self::Stage(args) => (&args.programs, Form::lines),
+            Self::Plan(args) => (&args.programs, Form::lines),
+            Self::Deploy(args) => (&args.programs, Form::lines),
+            Self::Destroy(args) => (&args.programs, Form::lines),
+            Self::Refresh(args) => (&args.programs, Form::lines),
+            _ => return Ok(None),
+        };
+        if !programs.json {
+            return Ok(None);
         }
+        let format = match programs.format {
+            None => Format::of_environment()?,
+            said => said,
+        };
+        Ok(format.map(|Format::Tofu| form()))
     }
 
     /// The name that a result carries.

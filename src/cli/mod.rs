@@ -49,7 +49,10 @@ pub fn main() -> ExitCode {
         args.command.as_ref().is_some_and(args::Command::wants_json),
     );
     out.log_level = args.log_level;
-    out.form = args.command.as_ref().and_then(args::Command::form);
+    match args.command.as_ref().map(args::Command::form).transpose() {
+        Ok(form) => out.form = form.flatten(),
+        Err(error) => return ExitCode::from(exit::report(Err(error), "flightdeck", &mut out)),
+    }
     match &args.command {
         // The terminal is the console's own: its log is a screen.
         None | Some(args::Command::Demo) => {

@@ -99,10 +99,17 @@ pub(super) struct Values {
 pub(super) struct ValidateArgs {
     #[command(flatten)]
     pub(super) variables: Variables,
+    #[command(flatten)]
+    pub(super) programs: Programs,
+}
+
+/// What programs read.
+#[derive(Debug, Default, ClapArgs)]
+pub(super) struct Programs {
     /// One JSON object a line
     #[arg(long)]
     pub(super) json: bool,
-    /// In which form, if not in flightdeck's own
+    /// In which form, if not in flightdeck's own; FLIGHTDECK_FORMAT does the same
     #[arg(long, value_enum, value_name = "FORM", requires = "json")]
     pub(super) format: Option<Format>,
 }
@@ -179,9 +186,8 @@ pub(super) struct StageArgs {
     /// Name of the stage
     #[arg(long, value_name = "NAME", value_parser = stage_name)]
     pub(super) out: Option<String>,
-    /// One JSON object a line
-    #[arg(long)]
-    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) programs: Programs,
     /// Write Terraform's plan representation, with mode 0600
     #[arg(long, value_name = "FILE")]
     pub(super) plan_json: Option<PathBuf>,
@@ -197,9 +203,8 @@ pub(super) struct PlanArgs {
     /// Write the stage into a file, with mode 0600
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
-    /// One JSON object a line
-    #[arg(long)]
-    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) programs: Programs,
     /// End with 2 where there are changes
     #[arg(long)]
     pub(super) detailed_exitcode: bool,
@@ -219,9 +224,8 @@ pub(super) struct RefreshArgs {
     pub(super) files: AddressFiles,
     #[command(flatten)]
     pub(super) values: Values,
-    /// One JSON object a line
-    #[arg(long)]
-    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) programs: Programs,
     #[command(flatten)]
     pub(super) unasked: Unasked,
 }
@@ -243,9 +247,8 @@ pub(super) struct DeployArgs {
     /// Do not ask
     #[arg(long)]
     pub(super) auto_approve: bool,
-    /// One JSON object a line
-    #[arg(long)]
-    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) programs: Programs,
     #[command(flatten)]
     pub(super) unasked: Unasked,
 }
@@ -279,9 +282,8 @@ pub(super) struct DestroyArgs {
     /// Do not ask
     #[arg(long)]
     pub(super) auto_approve: bool,
-    /// One JSON object a line
-    #[arg(long)]
-    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) programs: Programs,
     #[command(flatten)]
     pub(super) unasked: Unasked,
 }

@@ -2,7 +2,7 @@
 //! each. Owns stdout.
 
 use super::diagnostics;
-use super::tofu::Form;
+use super::tofu::{Form, Lines};
 use super::values::Level;
 use crate::engine::words::{Diagnostic, Event, EventKind, PluginEvent};
 use serde_json::{Map, Value, json};
@@ -137,9 +137,29 @@ impl Output {
         }
     }
 
-    /// A text of JSON and a line's end, as another tool writes it.
-    fn raw(&mut self, json: &str) {
-        self.write(format!("{json}\n").as_bytes());
+    /// What another tool's form has to say, where one was asked for.
+    fn formed(&mut self, say: impl FnOnce(&mut Form) -> Vec<String>) {
+        let Some(form) = &mut self.form else { return };
+        for text in say(form) {
+            match &self.form {
+                // One document, on lines of its own.
+                Some(Form::Document(_)) => self.write(format!("{text}\n").as_bytes()),
+                _ => self.line(&text),
+            }
+        }
+    }
+
+    /// Whether another tool's lines were asked for.
+    pub(super) fn has_lines(&self) -> bool {
+        matches!(self.form, Some(Form::Lines(_)))
+    }
+
+    /// What another tool's lines say, where they were asked for.
+    pub(super) fn in_lines(&mut self, say: impl FnOnce(&mut Lines) -> Vec<String>) {
+        self.formed(|form| match form {
+            Form::Lines(lines) => say(lines),
+            Form::Document(_) => Vec::new(),
+        });
     }
 
     /// What stdout did not take, in words; asked for once.
@@ -174,9 +194,9 @@ impl Output {
     pub(super) fn event(&mut self, event: &Event) {
         match &event.kind {
             EventKind::Diagnostic(d) => self.diagnostic(d),
+            _ if self.form.is_some() => self.formed(|form| form.event(event)),
             EventKind::Plugin(PluginEvent::Log { line })
                 if !self.log_level.unwrap_or(Level::Warn).shows(line.level) => {}
-            _ if self.form.is_some() => {}
             _ if self.json => match serde_json::to_string(event) {
                 Ok(text) => self.line(&text),
                 Err(e) => tracing::warn!(error = %e, "an event could not be written"),
@@ -226,9 +246,8 @@ impl Output {
     /// Says what was kept back.
     pub(super) fn flush_diagnostics(&mut self) {
         for diagnostic in std::mem::take(&mut self.waiting) {
-            if let Some(form) = &mut self.form {
-                let text = form.diagnostic(&diagnostic);
-                text.iter().for_each(|text| self.raw(text));
+            if self.form.is_some() {
+                self.formed(|form| form.diagnostic(&diagnostic));
             } else if self.json {
                 self.line(&diagnostics::json(&diagnostic).to_string());
             } else {
@@ -239,10 +258,8 @@ impl Output {
 
     /// The last line: the result.
     pub(super) fn result(&mut self, command: &str, fields: Map<String, Value>) {
-        if let Some(form) = &mut self.form {
-            let text = form.result();
-            text.iter().for_each(|text| self.raw(text));
-            return;
+        if self.form.is_some() {
+            return self.formed(Form::result);
         }
         let mut line =
             json!({ "type": "result", "format_version": FORMAT_VERSION, "command": command });

@@ -202,7 +202,10 @@ impl Session {
                         self.engine.cancel(CancelRung::AskPlugins);
                     }
                 }
-                _ = ticks.tick(), if out.live => progress.tick(),
+                _ = ticks.tick(), if out.live || out.has_lines() => {
+                    progress.tick();
+                    out.in_lines(|lines| lines.tick(std::time::Instant::now()));
+                }
             }
         };
         // Unconstrained: tokio's budget must not make a full channel look empty.

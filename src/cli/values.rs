@@ -1,6 +1,7 @@
 //! Values of flags: parsed here, so that a wrong one is refused with its words before anything
 //! starts.
 
+use super::exit::CliError;
 use crate::engine::words::{BadStageName, LogLevel};
 
 /// `--log-level` and `--level`.
@@ -19,6 +20,27 @@ pub(super) enum Level {
 pub(super) enum Format {
     /// As `tofu -json` writes it
     Tofu,
+}
+
+impl Format {
+    /// What the environment says, for pipelines of which no call is to change.
+    ///
+    /// # Errors
+    /// Where that is no form that there is.
+    pub(super) fn of_environment() -> Result<Option<Self>, CliError> {
+        const VARIABLE: &str = "FLIGHTDECK_FORMAT";
+        let Some(text) = std::env::var_os(VARIABLE).filter(|text| !text.is_empty()) else {
+            return Ok(None);
+        };
+        match text.to_str() {
+            Some("tofu") => Ok(Some(Self::Tofu)),
+            // Our own lines, spelled out.
+            Some("flightdeck") => Ok(None),
+            _ => Err(CliError::Refused(format!(
+                "the environment variable {VARIABLE} names no form that there is: {text:?}; set it to `tofu`, or to `flightdeck` for flightdeck's own lines"
+            ))),
+        }
+    }
 }
 
 impl Level {

@@ -4,7 +4,7 @@
 
 use super::secrets::Secrets;
 use super::view::View;
-use super::words::{Event, EventKind, now_ms};
+use super::words::{Event, EventKind, ObjectStep, now_ms};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -23,6 +23,18 @@ pub trait EventSink: Send + Sync + 'static {
 
     /// What must not be in a fact. Every sink says so itself: who forgot would hide nothing.
     fn secrets(&self) -> Secrets;
+
+    /// Whether each step of what is done with an object is wanted.
+    fn is_followed(&self) -> bool {
+        false
+    }
+}
+
+/// Says a step of what is done with an object, where that is wanted.
+pub fn follow(sink: &dyn EventSink, step: impl FnOnce() -> ObjectStep) {
+    if sink.is_followed() {
+        sink.emit(EventKind::Object(step()));
+    }
 }
 
 impl EventSink for Bus {
@@ -33,6 +45,10 @@ impl EventSink for Bus {
     fn secrets(&self) -> Secrets {
         self.secrets.clone()
     }
+
+    fn is_followed(&self) -> bool {
+        self.followed
+    }
 }
 
 /// Where events go. Cheap to clone.
@@ -40,6 +56,7 @@ impl EventSink for Bus {
 pub struct Bus {
     inner: Arc<Mutex<Inner>>,
     secrets: Secrets,
+    followed: bool,
 }
 
 #[derive(Default)]
@@ -55,6 +72,14 @@ struct Subscriber {
 }
 
 impl Bus {
+    /// One on which each step of what is done with an object is said, or not.
+    pub fn followed(followed: bool) -> Self {
+        Self {
+            followed,
+            ..Self::default()
+        }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
         // The fold has no invariant that a panic in it could break for others: go on with what is
         // there.

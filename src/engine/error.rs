@@ -71,6 +71,11 @@ pub enum EngineError {
     /// The request cannot be carried out as it stands.
     #[error("{0}")]
     Refused(String),
+    /// There are states to bring to another place, and nobody has said yes.
+    #[error(
+        "there is a state in {from}, and the backend is {to} now; -migrate-state with -force-copy brings it there, -reconfigure leaves it"
+    )]
+    StatesToBring { from: String, to: String },
     /// An operator asked for the end of it.
     #[error("cancelled")]
     Cancelled,

@@ -56,7 +56,7 @@ impl Engine {
             )));
         }
         super::room::watch(settings.memory);
-        let (bus, tasks) = (Bus::default(), TaskTracker::new());
+        let (bus, tasks) = (Bus::followed(settings.follow), TaskTracker::new());
         let found = home::of(
             &settings.workspace,
             &settings.named,

@@ -100,6 +100,8 @@ pub struct Settings {
     /// Where it is remembered which plugins that come with workspaces are trusted; never in a
     /// workspace.
     pub trusted_plugins: Option<PathBuf>,
+    /// Whether each step of what is done with an object is said, for programs that follow them.
+    pub follow: bool,
     /// Why the lock is held, for those who meet it: `console`, `deploy`.
     pub reason: String,
 }
@@ -121,6 +123,7 @@ impl Settings {
             bundled_environment: Vec::new(),
             memory: None,
             trusted_plugins: None,
+            follow: false,
             reason: "command".to_owned(),
         }
     }

@@ -312,6 +312,10 @@ impl Providers for Pooled {
     fn secrets(&self) -> &super::secrets::Secrets {
         self.pool.secrets()
     }
+
+    fn sink(&self) -> &dyn super::bus::EventSink {
+        self.pool.sink()
+    }
 }
 
 /// The schemas of these providers, fetched side by side; or why each is missing.

@@ -100,6 +100,8 @@ impl View {
                 self.unknown.clone_from(outcomes);
             }
             EventKind::UntrustedPlugins { plugins } => self.untrusted.clone_from(plugins),
+            // For those who follow each alone: operations and calls say the same.
+            EventKind::Object(_) => {}
             EventKind::Notice { text } => push(&mut self.notices, (event.at, text.clone())),
         }
     }

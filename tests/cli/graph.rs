@@ -105,11 +105,7 @@ fn a_deploys_graph_is_drawn_of_the_file_that_a_plan_wrote() {
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
-    for wrong in [
-        vec!["-type=apply"],
-        vec!["-type=plan", "-plan=p"],
-        vec!["-plan=none"],
-    ] {
+    for wrong in [vec!["-type=plan", "-plan=p"], vec!["-plan=none"]] {
         let run = w.run(&[vec!["graph"], wrong].concat()).expect(1);
         assert!(run.stderr.contains("plan --out"), "{run:?}");
     }
@@ -129,10 +125,25 @@ fn graphs_are_those_that_tofu_draws() {
     };
     both(&["graph"]);
     both(&["graph", "-type=plan-destroy"]);
+    both(&["graph", "-type=apply"]);
     ours.run(&["apply", "-auto-approve"]).expect(0);
     run_tofu(&tofu, &theirs, None, &["apply", "-auto-approve"]).expect(0);
     both(&["graph", "-type=plan-destroy"]);
+    both(&["graph", "-type=apply"]);
     change(&ours);
     change(&theirs);
     both(&["graph"]);
+}
+
+#[test]
+fn a_deploys_graph_without_a_plan_is_of_one_that_changes_nothing() {
+    let w = workspace();
+    let text = w.run(&["graph", "-type=apply"]).expect(0).stdout;
+    // The check refers to it; nobody but a root output to the module's.
+    assert!(
+        text.contains("\"[root] terraform_data.a (expand)\" [label"),
+        "{text}"
+    );
+    assert!(!text.contains("data.terraform_remote_state.r"), "{text}");
+    assert!(!text.contains("(report)"), "{text}");
 }

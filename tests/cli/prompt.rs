@@ -8,6 +8,11 @@ use std::time::Duration;
 /// Runs the binary in a pseudo-terminal, answers its question with `answer`; its exit code and what
 /// it showed.
 fn answered(w: &Workspace, args: &[&str], answer: &str) -> (u32, String) {
+    answered_to("taken for a yes", w, args, answer)
+}
+
+/// The same for the question that ends so.
+fn answered_to(question: &str, w: &Workspace, args: &[&str], answer: &str) -> (u32, String) {
     let pty = native_pty_system()
         .openpty(PtySize {
             rows: 40,
@@ -41,7 +46,7 @@ fn answered(w: &Workspace, args: &[&str], answer: &str) -> (u32, String) {
         }
     });
     let mut shown = String::new();
-    while !shown.contains("taken for a yes") {
+    while !shown.contains(question) {
         match heard.recv_timeout(Duration::from_secs(300)) {
             Ok(text) => shown.push_str(&text),
             Err(e) => panic!("no question came ({e}): {shown}"),
@@ -127,4 +132,54 @@ fn the_question_names_the_commands_that_a_yes_runs() {
         question.find("and 2 more") < question.find("taken for a yes"),
         "{question}"
     );
+}
+
+#[test]
+fn init_asks_whether_a_state_is_to_be_brought_to_its_new_backend() {
+    let backend = |path: &str| {
+        let text = "resource \"terraform_data\" \"a\" {\n}\n";
+        format!("{text}terraform {{\n  backend \"local\" {{\n    path = {path:?}\n  }}\n}}\n")
+    };
+    let moving = || {
+        let w = Workspace::new(&[("main.tf", backend("one.tfstate").as_str())]);
+        w.run(&["init"]).expect(0);
+        w.run(&["apply", "-auto-approve"]).expect(0);
+        w.write("main.tf", &backend("two.tfstate"));
+        w
+    };
+    let ask = |w: &Workspace, answer: &str| {
+        answered_to(
+            "goes on with what is there",
+            w,
+            &["init", "-migrate-state"],
+            answer,
+        )
+    };
+    let w = moving();
+    let (code, shown) = ask(&w, "perhaps\nyes\n");
+    assert_eq!(code, 0, "{shown}");
+    assert_eq!(shown.matches("Copy it there?").count(), 2, "{shown}");
+    assert!(w.read("two.tfstate").contains("terraform_data"));
+    assert_eq!(
+        w.run(&["state", "list"]).expect(0).stdout,
+        "terraform_data.a\n"
+    );
+    // A no goes on with what is at the new place, which is nothing.
+    let w = moving();
+    let (code, shown) = ask(&w, "no\n");
+    assert_eq!(code, 0, "{shown}");
+    assert!(!w.path().join("two.tfstate").exists());
+    assert!(w.read("one.tfstate").contains("terraform_data"));
+    // What is neither is a no to all of it.
+    let w = moving();
+    let (code, shown) = ask(&w, "a\nb\nc\n");
+    assert_eq!(code, 1, "{shown}");
+    // Where nobody can be asked, and where nobody is to be asked, it is refused as before.
+    for words in [
+        &["init", "-migrate-state"] as &[&str],
+        &["init", "-migrate-state", "-input=false"],
+    ] {
+        let run = w.run(words).expect(1);
+        assert!(run.stderr.contains("-force-copy"), "{run:?}");
+    }
 }

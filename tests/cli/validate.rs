@@ -101,6 +101,24 @@ fn tofus_form_is_one_document_with_what_is_wrong_and_the_lines_that_it_is_about(
 }
 
 #[test]
+fn a_directory_without_any_configuration_is_valid_and_needs_no_providers() {
+    let w = Workspace::new(&[]);
+    assert_eq!(
+        w.run(&["validate"]).expect(0).stdout,
+        "The configuration is valid.\n"
+    );
+    let valid = document(&w.run(&["validate", "-json", "-format=tofu"]).expect(0));
+    assert_eq!(valid["valid"], true);
+    w.run(&["providers", "lock"]).expect(0);
+    assert!(!w.path().join(".terraform.lock.hcl").exists());
+    // What works on something says that there is nothing.
+    for words in [["providers"], ["plan"]] {
+        let run = w.run(&words).expect(1);
+        assert!(run.stderr.contains("No configuration files"), "{run:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_begun_is_in_tofus_document_too() {
     let w = Workspace::new(&[("main.tf", NEEDS)]);
     let mut command = w.command(&["validate", "-json", "-format=tofu"]);

@@ -62,6 +62,11 @@ pub enum FetchError {
     /// A helper program that has credentials.
     #[error("the credentials helper {name} failed: {why}")]
     Helper { name: String, why: String },
+    /// The file that says who one is at which host.
+    #[error(
+        "who one is at {host} cannot be told by the netrc file {why}; mend it, or name another one in NETRC"
+    )]
+    Logins { host: String, why: String },
     /// It was given up from here.
     #[error("it was given up")]
     Cancelled,

@@ -2,9 +2,11 @@
 //! Every wait has a limit.
 
 use crate::error::{FetchError, root_cause};
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, IF_RANGE, RANGE};
+use crate::netrc::Netrc;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, HeaderMap, IF_RANGE, RANGE};
 use reqwest::{Response, StatusCode, Url};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
@@ -46,10 +48,14 @@ impl Default for Limits {
 /// Makes requests.
 #[derive(Debug, Clone)]
 pub struct Http {
-    client: reqwest::Client,
+    pub(crate) client: reqwest::Client,
     pub(crate) limits: Limits,
     /// What registries are told of the language that is spoken here.
-    language: String,
+    pub(crate) language: String,
+    /// Who one is at which host, or why that cannot be told.
+    pub(crate) logins: Arc<Result<Netrc, String>>,
+    /// Whether hosts are told.
+    pub(crate) logs_in: bool,
 }
 
 /// An answer that was read whole.
@@ -119,6 +125,8 @@ impl Http {
             client,
             limits,
             language: language.to_owned(),
+            logins: Arc::new(Ok(Netrc::default())),
+            logs_in: false,
         })
     }
 
@@ -136,7 +144,7 @@ impl Http {
             });
             let again = match &answer {
                 Ok(answer) => in_trouble(answer.status),
-                Err(FetchError::Answer { .. }) => false,
+                Err(FetchError::Answer { .. } | FetchError::Logins { .. }) => false,
                 Err(_) => true,
             };
             if !again || attempt == self.limits.retries {
@@ -157,14 +165,10 @@ impl Http {
     }
 
     async fn once(&self, url: &Url, token: Option<&str>) -> Result<Answer, FetchError> {
-        let mut request = self
-            .client
-            .get(url.clone())
+        let request = self
+            .asking(url, token)?
             .header(ACCEPT, "application/json, text/html;q=0.9, */*;q=0.8")
             .header("X-Terraform-Version", &self.language);
-        if let Some(token) = token {
-            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
-        }
         let mut response = request.send().await.map_err(|e| unreachable(url, &e))?;
         let (status, headers, url) = (
             response.status(),
@@ -234,10 +238,7 @@ impl Http {
         part: &mut Part,
         on_bytes: OnBytes<'_>,
     ) -> Result<(), FetchError> {
-        let mut request = self.client.get(url.clone());
-        if let Some(token) = token {
-            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
-        }
+        let mut request = self.asking(url, token)?;
         if let (Some(tag), true) = (&part.tag, part.got > 0) {
             request = request
                 .header(RANGE, format!("bytes={}-", part.got))

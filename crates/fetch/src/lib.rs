@@ -10,7 +10,9 @@ mod git;
 mod hash;
 mod http;
 mod lock;
+mod logins;
 mod module_registry;
+mod netrc;
 mod package;
 mod provider_package;
 mod provider_registry;
@@ -25,6 +27,7 @@ pub use hash::{file_digest, files, h1, zh};
 pub use http::{Http, Limits, OnBytes};
 pub use lock::{Locked, constraints, lock_text};
 pub use module_registry::Location;
+pub use netrc::Netrc;
 pub use package::{Packages, expand};
 pub use provider_package::{
     Checks, Location as PackageLocation, Obtained, Policy, ProviderPackage, Reported,

@@ -36,7 +36,7 @@ pub(in crate::cli) enum GraphKind {
     PlanRefreshOnly,
     /// What a destruction takes
     PlanDestroy,
-    /// What a deploy does; needs --plan
+    /// What a deploy does: of the file that --plan names; without one, of one that changes nothing
     Apply,
 }
 

@@ -1,7 +1,7 @@
 //! `flightdeck deploy` and `flightdeck destroy`: apply a stage, or stage anew and apply after a
 //! yes.
 
-use super::stage::{has_changes, request};
+use super::stage::{has_changes, planned, request};
 use crate::cli::exit::{CANCELLED, CliError, Ended, FAILURES, OK, fields, plain};
 use crate::cli::options::{Choice, DeployArgs, DestroyArgs, RefreshArgs};
 use crate::cli::output::Output;
@@ -101,6 +101,7 @@ async fn run(task: Task, out: &mut Output) -> Ended {
         task.choice.values.parallelism,
     )?;
     settings.lock_timeout = task.choice.values.lock_timeout.unwrap_or_default();
+    settings.follow = out.has_lines();
     let mut session = Session::start(settings).await?;
     let applied = apply(&mut session, &task, must_ask, out).await;
     let summary = match applied {
@@ -111,6 +112,9 @@ async fn run(task: Task, out: &mut Output) -> Ended {
         }
     };
     failures(&session, &summary, out).await;
+    if summary.outcome == DeployOutcome::Succeeded && out.has_lines() {
+        ended(&session, &task, &summary, out).await?;
+    }
     let interrupted = session.interrupted();
     session.end(out).await;
     out.flush_diagnostics();
@@ -133,6 +137,24 @@ async fn run(task: Task, out: &mut Output) -> Ended {
         DeployOutcome::Failed => FAILURES,
         DeployOutcome::Succeeded | DeployOutcome::Running => OK,
     })
+}
+
+/// What another tool's lines say of a deploy that went well.
+async fn ended(
+    session: &Session,
+    task: &Task,
+    summary: &DeploySummary,
+    out: &mut Output,
+) -> Result<(), CliError> {
+    if task.command != "refresh" {
+        let destroys = task.command == "destroy";
+        out.in_lines(|lines| lines.applied(&summary.counts, destroys));
+    }
+    if task.command != "destroy" {
+        let outputs = session.engine.outputs().await?;
+        out.in_lines(|lines| lines.outputs(&outputs));
+    }
+    Ok(())
 }
 
 /// Stages where need be, asks where need be, deploys.
@@ -164,6 +186,11 @@ async fn apply(
                 .await?
         }
     };
+    // A refresh tells no plan, and of one that was worked out before its changes alone.
+    if task.command != "refresh" {
+        let whole = task.stage.is_none();
+        planned(session, &mut progress, summary.stage, whole, out).await?;
+    }
     if session.interrupted() {
         return Err(CliError::Cancelled);
     }

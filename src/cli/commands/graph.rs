@@ -17,11 +17,7 @@ pub(super) async fn run(args: GraphArgs, out: &mut Output) -> Ended {
     };
     let what = match (kind, args.plan) {
         (GraphKind::Apply, Some(file)) => DrawnGraph::Deploy(super::show::read(&file)?),
-        (GraphKind::Apply, None) => {
-            return Err(CliError::Refused(
-                "what a deploy does is known of a stage alone; name the file that `flightdeck plan --out` wrote with --plan".to_owned(),
-            ));
-        }
+        (GraphKind::Apply, None) => DrawnGraph::NoChanges,
         (_, Some(_)) => {
             return Err(CliError::Refused(
                 "of a file that `plan --out` wrote the graph of the deploy is drawn; take --type=apply, or none".to_owned(),

@@ -8,7 +8,7 @@ use crate::cli::progress::Progress;
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
 use crate::engine::settings::Access;
-use crate::engine::words::{Action, StageMode, StageRequest, StageSummary};
+use crate::engine::words::{Action, StageId, StageMode, StageRequest, StageSummary};
 use lang::addr::Target;
 use serde_json::json;
 use std::path::PathBuf;
@@ -116,6 +116,7 @@ pub(super) async fn work_out(wanted: Wanted, out: &mut Output) -> Ended {
     let parallelism = wanted.choice.values.parallelism;
     let mut settings = settings(wanted.command, Access::ReadWrite, parallelism)?;
     settings.lock_timeout = wanted.choice.values.lock_timeout.unwrap_or_default();
+    settings.follow = out.has_lines();
     let mut session = Session::start(settings).await?;
     let staged = staged(&mut session, &wanted, out).await;
     session.end(out).await;
@@ -157,6 +158,22 @@ fn result(summary: &StageSummary) -> serde_json::Map<String, serde_json::Value> 
     said
 }
 
+/// What another tool's lines say of a plan, where they were asked for.
+pub(super) async fn planned(
+    session: &mut Session,
+    progress: &mut Progress,
+    stage: StageId,
+    whole: bool,
+    out: &mut Output,
+) -> Result<(), CliError> {
+    if out.has_lines() {
+        let engine = session.engine.clone();
+        let plan = session.wait(out, progress, engine.plan_json(stage)).await?;
+        out.in_lines(|lines| lines.plan(&plan, whole));
+    }
+    Ok(())
+}
+
 async fn staged(
     session: &mut Session,
     wanted: &Wanted,
@@ -168,6 +185,7 @@ async fn staged(
     let summary = session
         .wait(out, &mut progress, engine.stage(request))
         .await?;
+    planned(session, &mut progress, summary.stage, true, out).await?;
     if let Some(file) = &wanted.plan_json {
         let plan = session
             .wait(out, &mut progress, engine.plan_json(summary.stage))

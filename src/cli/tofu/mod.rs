@@ -1,9 +1,13 @@
 //! The forms in which OpenTofu tells programs what it does, for scripts that were written for it.
 //! Translates at the output what the engine says; knows nothing that is not in our own lines.
 
+mod address;
 mod diagnostic;
+mod lines;
+mod plan;
 
-use crate::engine::words::{Diagnostic, Severity};
+use crate::engine::words::{Diagnostic, Event, Severity};
+pub(super) use lines::Lines;
 use serde_json::{Value, json};
 
 /// Version of the document of `validate`.
@@ -14,6 +18,8 @@ const DOCUMENT: &str = "1.0";
 pub(super) enum Form {
     /// One document at the end, of diagnostics alone.
     Document(Vec<Diagnostic>),
+    /// A line for each step.
+    Lines(Box<Lines>),
 }
 
 impl Form {
@@ -22,20 +28,35 @@ impl Form {
         Self::Document(Vec::new())
     }
 
+    /// A line for each step, as of `plan` and its kin.
+    pub(super) fn lines() -> Self {
+        Self::Lines(Box::default())
+    }
+
+    /// Takes in an event; the answer is what is written now.
+    pub(super) fn event(&mut self, event: &Event) -> Vec<String> {
+        match self {
+            Self::Document(_) => Vec::new(),
+            Self::Lines(lines) => lines.event(event),
+        }
+    }
+
     /// Takes in a diagnostic; the answer is what is written now.
-    pub(super) fn diagnostic(&mut self, d: &Diagnostic) -> Option<String> {
+    pub(super) fn diagnostic(&mut self, d: &Diagnostic) -> Vec<String> {
         match self {
             Self::Document(all) => {
                 all.push(d.clone());
-                None
+                Vec::new()
             }
+            Self::Lines(lines) => lines.diagnostic(d),
         }
     }
 
     /// What is written at the end.
-    pub(super) fn result(&mut self) -> Option<String> {
+    pub(super) fn result(&mut self) -> Vec<String> {
         match self {
-            Self::Document(all) => Some(document(all)),
+            Self::Document(all) => vec![document(all)],
+            Self::Lines(lines) => lines.written(Vec::new()),
         }
     }
 }

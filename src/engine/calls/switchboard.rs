@@ -86,6 +86,11 @@ impl Calls {
         &self.shared.secrets
     }
 
+    /// Where it is said what goes on.
+    pub fn sink(&self) -> &dyn EventSink {
+        self.shared.sink.as_ref()
+    }
+
     /// How long such calls to a plugin usually take, over this run and earlier ones.
     pub fn usual(&self, plugin: &PluginId, kind: &Kind) -> Option<Latency> {
         if let Some(lane) = lock(&self.lanes).get(plugin).cloned() {

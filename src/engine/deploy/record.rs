@@ -61,6 +61,23 @@ impl DeployRecord {
         self.pool.secrets()
     }
 
+    /// A step of a provisioner, for those who follow each.
+    pub fn follow(&self, address: &str, kind: &str, phase: impl FnOnce() -> ObjectPhase) {
+        crate::engine::bus::follow(&self.bus, || ObjectStep {
+            address: address.to_owned(),
+            work: ObjectWork::Provision(kind.to_owned()),
+            phase: match phase() {
+                ObjectPhase::Said(text) => ObjectPhase::Said(
+                    self.secrets()
+                        .hide(&crate::engine::visible::uncoloured(&text))
+                        .into_owned(),
+                ),
+                phase => phase,
+            },
+            known_by: None,
+        });
+    }
+
     /// What a provisioner or the like says of an operation.
     pub fn say(&self, address: &str, text: &str) {
         let plugin = PluginId(format!("provisioner {address}"));

@@ -59,7 +59,7 @@ impl Job {
         let to = folder.join(archive(&self.address.name, version, platform));
         let on_bytes = self.on_bytes();
         let obtained = package
-            .obtain_archive(services.http(), &to, self.policy(), &on_bytes)
+            .obtain_archive(&services.http().logging_in(), &to, self.policy(), &on_bytes)
             .await
             .map_err(|e| failed(e.to_string()))?;
         (self.shared.tell)(Step::ProviderMirrored {

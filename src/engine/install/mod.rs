@@ -22,7 +22,7 @@ use super::told;
 use super::words::{Diagnostic, Severity, StageRequest};
 use super::workspace::initialize::{InitBackend, InitError, init_backend};
 use super::workspace::{home, load};
-use fetch::{Credentials, FetchError, Helper, Http, Limits, Services};
+use fetch::{Credentials, FetchError, Helper, Http, Limits, Netrc, Services};
 use lang::config::{self, Module};
 use lang::diag::Diagnostics;
 use lang::source::SourceMap;
@@ -157,6 +157,7 @@ pub fn unprepared(error: InitError) -> EngineError {
     match error {
         InitError::Configuration(why) => EngineError::Diagnostics(all(&why.diags, &why.sources)),
         InitError::Home(error) => error.into(),
+        InitError::Ask { from, to } => EngineError::StatesToBring { from, to },
         other => EngineError::Refused(other.to_string()),
     }
 }
@@ -268,7 +269,9 @@ fn services(places: &Places, around: &Surroundings) -> Result<Services, FetchErr
     if let Some(seconds) = number("FLIGHTDECK_DOWNLOAD_STALL_S") {
         limits.stall = Duration::from_secs(u64::from(seconds.max(1)));
     }
-    let http = Http::new(AGENT, config::LANGUAGE_VERSION, limits)?;
+    let path = |name: &str| around.variables.get(name).filter(|v| !v.is_empty());
+    let logins = Netrc::of_user(path("NETRC").map(Into::into), path("HOME").map(Into::into));
+    let http = Http::new(AGENT, config::LANGUAGE_VERSION, limits)?.knowing(logins);
     let helper = said.helper.as_ref().map(|(name, args)| Helper {
         name: name.clone(),
         program: helper(places, name),

@@ -218,7 +218,8 @@ impl<'a> Installer<'a> {
                 total,
             });
         };
-        let fetcher = Fetcher::new(self.services.http());
+        let http = self.services.http().logging_in();
+        let fetcher = Fetcher::new(&http);
         let fetching = fetcher.fetch(address, package.token.as_deref(), to, &on_bytes);
         match self.wait(fetching) {
             Ok(()) => {

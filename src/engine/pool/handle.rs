@@ -71,6 +71,11 @@ impl Pool {
         self.shared.calls.secrets()
     }
 
+    /// Where it is said what goes on.
+    pub fn sink(&self) -> &dyn crate::engine::bus::EventSink {
+        self.shared.calls.sink()
+    }
+
     /// How long such calls to a plugin usually take.
     pub fn usual(&self, plugin: &PluginId, kind: &Kind) -> Option<Latency> {
         self.shared.calls.usual(plugin, kind)

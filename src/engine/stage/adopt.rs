@@ -92,7 +92,7 @@ async fn adopted(
         span: resource.span,
     };
     let ctx = walk.context_of(&key.address, address, cell)?;
-    let found = match import::fetch(provider.as_ref(), schema, address, &wanted, &ctx).await {
+    let found = match import::fetch(walk, provider.as_ref(), schema, address, &wanted, &ctx).await {
         Err(diags) => {
             cell.report(diags);
             return None;

@@ -136,6 +136,7 @@ pub struct Gathered {
     pub edits: Vec<StateEdit>,
     pub statuses: Statuses,
     pub checked: Checked,
+    pub expansions: BTreeMap<AbsResource, BTreeSet<InstanceKey>>,
     pub diags: Diagnostics,
 }
 
@@ -203,6 +204,7 @@ impl Cells {
                     .into_iter()
                     .for_each(|(object, status)| all.statuses.note(&object, status));
                 all.checked.append(cell.checked);
+                all.expansions.extend(cell.expansions);
                 say(&mut all.diags, cell.diags);
             }
             say(&mut all.diags, beside.remove(&step).unwrap_or_default());

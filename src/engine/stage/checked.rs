@@ -1,5 +1,6 @@
 //! How each instance of a checked object stands, beside how the object stands as a whole.
 
+use super::checks_json::apart;
 use super::conditions::{HIDDEN_MESSAGE, Status, declared};
 use super::nodes::Node;
 use super::plan::PlanWalk;
@@ -8,7 +9,7 @@ use lang::addr::{AbsResource, InstanceKey, ModuleInstance};
 use lang::diag::{Diagnostic, Diagnostics};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a condition was looked at.
 #[derive(Debug, Clone)]
@@ -67,10 +68,10 @@ pub struct Instance {
     module: String,
     #[serde(default, skip_serializing_if = "Json::is_null")]
     key: Json,
-    status: Status,
+    pub(super) status: Status,
     /// What was said of conditions that are not met.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    problems: Vec<String>,
+    pub(super) problems: Vec<String>,
 }
 
 /// Instances by address, of checked objects by theirs.
@@ -108,16 +109,20 @@ impl Checked {
 
     /// Adds the instances of what is declared with conditions and was worked out of which nothing
     /// was said.
-    pub(super) fn complete(&mut self, plan: &PlanWalk) {
+    pub(super) fn complete(
+        &mut self,
+        plan: &PlanWalk,
+        expansions: &BTreeMap<AbsResource, BTreeSet<InstanceKey>>,
+    ) {
         let walk = &plan.walk;
         let worked_out = |node: &Node| {
             let step = walk.nodes.step(node);
             step.filter(|step| plan.wishes.works_out(*step))
         };
         for node in declared(&walk.around.root) {
-            let Some(step) = worked_out(&node) else {
+            if worked_out(&node).is_none() {
                 continue;
-            };
+            }
             let (path, rest) = match &node {
                 Node::Variable(path, name) => (path, format!("var.{name}")),
                 Node::Output(path, name) => (path, format!("output.{name}")),
@@ -125,7 +130,6 @@ impl Checked {
                 Node::Resource(resource) => (&resource.module, resource.resource.to_string()),
                 _ => continue,
             };
-            let cell = walk.cells.of(step);
             for module in walk.around.values.instances(path).iter() {
                 let mut at = At::module(module);
                 let Node::Resource(resource) = &node else {
@@ -136,9 +140,7 @@ impl Checked {
                     module: module.clone(),
                     resource: resource.resource.clone(),
                 };
-                let keys = cell
-                    .as_ref()
-                    .and_then(|cell| cell.expansions.get(&resource));
+                let keys = expansions.get(&resource);
                 for key in keys.into_iter().flatten() {
                     at.key = key.clone();
                     self.there(&at, &rest);
@@ -162,6 +164,51 @@ impl Checked {
                 }
             }
         }
+    }
+
+    /// Puts what was noted later into the place of what is known of the same instances. Of others
+    /// nothing is noted: whoever was not there when it was staged is not there.
+    pub fn settle(&mut self, later: Self) {
+        for (object, instances) in later.0 {
+            let Some(known) = self.0.get_mut(&object) else {
+                continue;
+            };
+            for (address, instance) in instances {
+                if let Some(one) = known.get_mut(&address) {
+                    *one = instance;
+                }
+            }
+        }
+    }
+
+    /// Says of the data sources among them that nothing is known: as the reference engine keeps it of
+    /// those that it has read while planning.
+    pub fn forget_data(&mut self) {
+        let data = |object: &str| apart(object).1.starts_with("data.");
+        let instances = self.0.iter_mut().filter(|(object, _)| data(object));
+        for one in instances.flat_map(|(_, all)| all.values_mut()) {
+            (one.status, one.problems) = (Status::Unknown, Vec::new());
+        }
+    }
+
+    /// How an instance stands, where it is there.
+    pub fn status(&self, at: &At, rest: &str) -> Option<Status> {
+        let instance = self.0.get(&at.object(rest))?.get(&at.address(rest))?;
+        Some(instance.status)
+    }
+
+    /// What was not known of an instance is from now on.
+    pub fn known(&mut self, at: &At, rest: &str) {
+        let instances = self.0.get_mut(&at.object(rest));
+        let instance = instances.and_then(|all| all.get_mut(&at.address(rest)));
+        if let Some(one) = instance.filter(|one| one.status == Status::Unknown) {
+            one.status = Status::Pass;
+        }
+    }
+
+    /// The instances of an object, by address.
+    pub(super) fn of(&self, object: &str) -> Vec<(&String, &Instance)> {
+        self.0.get(object).into_iter().flatten().collect()
     }
 
     /// The instances of an object, as the plan representation has them.

@@ -40,7 +40,7 @@ pub(super) fn check(address: &str, status: &str, instances: Vec<Json>) -> Json {
 }
 
 /// A module and what is in it; modules may have keys.
-fn apart(address: &str) -> (&str, &str) {
+pub(super) fn apart(address: &str) -> (&str, &str) {
     let mut rest = address;
     while let Some(after) = rest.strip_prefix("module.") {
         let mut quoted = false;

@@ -2,6 +2,8 @@
 //! plan works out, what a deploy of one does, what a destruction takes. Each node is drawn with what it
 //! needs and does not need by another way already. Pure.
 
+mod idle;
+
 use super::change::Change;
 use super::nodes::{Node, Nodes};
 use super::prior::PriorState;
@@ -43,20 +45,31 @@ struct Drawn {
 impl Drawing {
     /// What a plan works out.
     pub fn of_plan(nodes: &Nodes) -> Self {
+        Self::of_nodes(nodes, &(0..nodes.nodes.len()).collect(), true)
+    }
+
+    /// Those of the nodes; of a plan, or else of a deploy.
+    fn of_nodes(nodes: &Nodes, some: &BTreeSet<Step>, plans: bool) -> Self {
         let mut out = Self::default();
-        let drawn: Vec<Drawn> = nodes.nodes.iter().map(|n| out.node(n, true)).collect();
-        for (step, of) in drawn.iter().enumerate() {
-            for needed in nodes.graph.needs(step) {
-                out.need(of.first, drawn[needed].whole);
-            }
+        let mut drawn: BTreeMap<Step, Drawn> = BTreeMap::new();
+        for step in some {
+            let node = &nodes.nodes[*step];
+            let of = match plans {
+                true => out.node(node, true),
+                false => out.idle(nodes, some, *step),
+            };
+            drawn.insert(*step, of);
         }
         let mut users: BTreeMap<Step, Vec<Step>> = BTreeMap::new();
-        for (step, node) in nodes.nodes.iter().enumerate() {
-            let needed = nodes.graph.needs(step);
-            let is_provider = |s: &Step| matches!(nodes.nodes[*s], Node::Provider(_));
-            for provider in needed.filter(is_provider) {
-                if node.resource().is_some() {
-                    users.entry(provider).or_default().push(drawn[step].whole);
+        for (step, of) in &drawn {
+            for needed in nodes.graph.needs(*step) {
+                let Some(need) = drawn.get(&needed) else {
+                    continue;
+                };
+                out.need(of.first, need.whole);
+                let is_provider = matches!(nodes.nodes[needed], Node::Provider(_));
+                if is_provider && nodes.nodes[*step].resource().is_some() {
+                    users.entry(needed).or_default().push(of.whole);
                 }
             }
         }
@@ -65,6 +78,7 @@ impl Drawing {
             let close = out.close(name);
             users.into_iter().for_each(|user| out.need(close, user));
         }
+        out.modules_of(nodes);
         out.modules_and_root();
         out
     }
@@ -226,8 +240,8 @@ impl Drawing {
                 let input = (format!("{text} (expand, input)"), false);
                 self.two(format!("{text} (expand, reference)"), input, module)
             }
-            // A deploy's report is no node of its own.
-            Node::Check(module, _) if !opened => self.one(Some(expand), None, module.clone()),
+            // A deploy's report is no node of its own, and its module is closed without it.
+            Node::Check(..) if !opened => self.one(Some(expand), None, ModulePath::root()),
             Node::Check(module, _) => {
                 let drawn = self.two(expand, (format!("{text} (report)"), false), module);
                 Drawn {

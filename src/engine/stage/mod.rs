@@ -4,6 +4,7 @@
 pub mod adopt;
 pub mod cell;
 pub mod change;
+pub mod check_results;
 pub mod checked;
 mod checks_json;
 mod choose;

@@ -59,7 +59,7 @@ pub fn after_edits(state: &State, edits: &[StateEdit]) -> State {
             {
                 rekey(&mut objects, address, key, "");
             }
-            StateEdit::Restore { .. } => {}
+            StateEdit::Restore { .. } | StateEdit::Checks(_) => {}
         }
     }
     for object in objects.values_mut() {
@@ -245,7 +245,7 @@ fn resource(address: &AbsInstance, object: &StateObject) -> Json {
 /// The values as they are, without the types that are kept beside them, and the mask of what is
 /// sensitive.
 fn value_and_mask(at: &Place<'_>) -> (Json, Json) {
-    let hidden = at.hidden() && !at.value.is_null();
+    let hidden = at.hidden();
     let (value, mask) = match at.value {
         Json::Object(_) => {
             let all: Vec<(&str, (Json, Json))> = at

@@ -309,7 +309,7 @@ fn put_together(
                 .step(node)
                 .is_some_and(|step| wishes.works_out(step))
         });
-        checked.complete(plan);
+        checked.complete(plan, &found.expansions);
     }
     let relevant = relevant::of_plan(plan, &changes, &outputs);
     Ok(Stage {

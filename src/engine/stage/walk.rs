@@ -3,6 +3,7 @@
 //! and cells of one walk; a node is worked out to a [`Cell`], and reads what it needs of others
 //! from those that are there.
 
+mod follow;
 mod said;
 mod variables;
 
@@ -14,6 +15,7 @@ use super::expand::{self, Meta};
 use super::nodes::{Node, Nodes};
 use super::scope::{ModuleScope, Phase, Surroundings};
 use super::values::Worked;
+use crate::engine::bus::EventSink;
 use crate::engine::calls::{CallContext, ProviderError};
 use crate::engine::graph::Step;
 use crate::engine::provider::Provider;
@@ -56,6 +58,9 @@ pub trait Providers: Send + Sync {
 
     /// What must not be shown; whatever a walk evaluates that is sensitive is told to it.
     fn secrets(&self) -> &Secrets;
+
+    /// Where it is said what is done with objects.
+    fn sink(&self) -> &dyn EventSink;
 }
 
 /// One walk over the nodes.

@@ -119,6 +119,8 @@ pub enum StateEdit {
         address: String,
         key: String,
     },
+    /// What conditions came to, as JSON; nothing where there are none.
+    Checks(Option<String>),
 }
 
 /// A stage as it is kept. `detail` belongs to the engine's stage room; the store does not look into

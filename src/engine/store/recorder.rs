@@ -179,11 +179,13 @@ impl Batch {
             }
             _ => {}
         }
-        // Lines are kept in the log, and usage is of its moment alone.
+        // Lines are kept in the log, and usage is of its moment alone; what is done with an object
+        // is told by its operation and its calls.
         if let Some(id) = *deploy
             && !matches!(
                 event.kind,
-                EventKind::Plugin(PluginEvent::Log { .. } | PluginEvent::Usage { .. })
+                EventKind::Object(_)
+                    | EventKind::Plugin(PluginEvent::Log { .. } | PluginEvent::Usage { .. })
             )
         {
             self.events.entry(id).or_default().push(kept(event));

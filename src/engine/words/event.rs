@@ -2,8 +2,8 @@
 
 use super::{
     CallFinished, CallQueued, CallStarted, CancelRung, DeployStarted, DeploySummary, Diagnostic,
-    LockHolder, Operation, PluginEvent, StageId, StageStarted, StageSummary, StateChange, UnixMs,
-    Unknown, WorkspacePlugin,
+    LockHolder, ObjectStep, Operation, PluginEvent, StageId, StageStarted, StageSummary,
+    StateChange, UnixMs, Unknown, WorkspacePlugin,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -47,6 +47,8 @@ pub enum EventKind {
     DeployStarted(DeployStarted),
     Operation(Operation),
     DeployFinished(DeploySummary),
+    /// What is done with one object, where somebody follows that.
+    Object(ObjectStep),
     Cancel {
         rung: CancelRung,
         text: String,

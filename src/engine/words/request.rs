@@ -45,6 +45,8 @@ pub enum DrawnGraph {
     Plan,
     /// What a destruction of everything takes.
     Destruction,
+    /// What a deploy works out that has nothing to change.
+    NoChanges,
     /// What the deploy of a stage does, which is in the text of a file.
     Deploy(String),
 }

@@ -4,6 +4,7 @@ use super::reading::nodes;
 use super::verb::Work;
 use crate::engine::error::EngineError;
 use crate::engine::stage::drawing::Drawing;
+use crate::engine::stage::nodes::Nodes;
 use crate::engine::stage::prior::PriorState;
 use crate::engine::stage::steps;
 use crate::engine::told::tell_all;
@@ -20,7 +21,14 @@ impl Work {
         let _turn = self.turn.lock().await;
         let switches = self.begin();
         let drawn = match what {
-            DrawnGraph::Plan => self.draw_plan(&request).await,
+            DrawnGraph::Plan => {
+                let nodes = self.nodes_of(&request).await;
+                nodes.map(|nodes| Drawing::of_plan(&nodes))
+            }
+            DrawnGraph::NoChanges => {
+                let nodes = self.nodes_of(&request).await;
+                nodes.map(|nodes| Drawing::of_no_changes(&nodes))
+            }
             DrawnGraph::Destruction => self.draw_destruction(&request).await,
             DrawnGraph::Deploy(text) => self.draw_deploy(text).await,
         };
@@ -31,13 +39,13 @@ impl Work {
         Ok(drawn?.text())
     }
 
-    async fn draw_plan(&self, request: &StageRequest) -> Result<Drawing, EngineError> {
+    async fn nodes_of(&self, request: &StageRequest) -> Result<Nodes, EngineError> {
         let loaded = self.read_with(request, true).await?;
         let state = self.memory.state().read().await?;
         let (root, schemas, sought) = self.providers(&loaded, &state, &self.current()).await?;
         let mut prior = PriorState::new(&state);
         prior.translate(&sought.found);
-        Ok(Drawing::of_plan(&nodes(&root, &schemas, &prior)))
+        Ok(nodes(&root, &schemas, &prior))
     }
 
     async fn draw_destruction(&self, request: &StageRequest) -> Result<Drawing, EngineError> {

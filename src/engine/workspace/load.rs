@@ -50,8 +50,20 @@ impl Loaded {
     }
 }
 
-/// Reads a workspace; where `partial`, to be validated alone: variables need no values, and where
-/// the state lies does not matter.
+const NO_FILES: &str = "No configuration files";
+
+/// What is said where there is nothing to work on: what it is in the first line.
+pub fn unconfigured(dir: &Path) -> Option<String> {
+    (!config::is_config_dir(dir)).then(|| {
+        format!(
+            "{NO_FILES}\nThe directory {} contains no configuration files (.tf, .tf.json). Go to the directory that has them, or name it with -C.",
+            dir.display()
+        )
+    })
+}
+
+/// Reads a workspace; where `partial`, to be validated alone: variables need no values, where the
+/// state lies does not matter, and nothing at all is valid.
 ///
 /// # Errors
 /// Everything that is wrong with the configuration; the sources come along so that it can be shown.
@@ -68,15 +80,13 @@ pub fn load(
     };
     // What is all to be destroyed needs none; there the state says what that is.
     let destroys = request.mode == StageMode::Destroy && !partial;
-    if !destroys && !config::is_config_dir(dir) {
-        let detail = format!(
-            "The directory {} contains no configuration files (.tf, .tf.json). Go to the directory that has them, or name it with -C.",
-            dir.display()
-        );
-        return Err((
-            sources,
-            Diagnostic::error("No configuration files", detail).into(),
-        ));
+    if !destroys
+        && !partial
+        && let Some(why) = unconfigured(dir)
+    {
+        let detail = why.split_once('\n').map_or("", |(_, detail)| detail);
+        let detail = detail.to_owned();
+        return Err((sources, Diagnostic::error(NO_FILES, detail).into()));
     }
     let (loaded, mut diags) = config::load_root(dir, &sources, &inputs);
     if !partial {

@@ -3,6 +3,7 @@
 
 mod elsewhere;
 mod get;
+mod logins;
 mod modules;
 mod packed;
 mod providers;

@@ -6,7 +6,7 @@ use super::{git, run, run_tofu, run_with, tofu};
 use crate::support::Workspace;
 use serde_json::{Value, json};
 
-const LEAF: &str = "output \"at\" {\n  value = path.module\n}\n";
+pub(super) const LEAF: &str = "output \"at\" {\n  value = path.module\n}\n";
 const TEXT: &str = "text/plain";
 
 /// A registry with one module in three versions, which lie in an archive each.

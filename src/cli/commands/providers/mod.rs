@@ -5,7 +5,7 @@ mod packages;
 mod schema;
 
 use crate::cli::args::{ProvidersArgs, ProvidersCommand};
-use crate::cli::exit::{Ended, OK};
+use crate::cli::exit::{CliError, Ended, OK};
 use crate::cli::options::Variables;
 use crate::cli::output::Output;
 use crate::cli::safe::safe;
@@ -39,6 +39,9 @@ pub(super) async fn run(args: ProvidersArgs, out: &mut Output) -> Ended {
 
 async fn needed(variables: Variables, out: &mut Output) -> Ended {
     let settings = settings("providers", Access::ReadOnly, None)?;
+    if let Some(why) = crate::engine::workspace::load::unconfigured(&settings.workspace) {
+        return Err(CliError::Refused(why));
+    }
     let question = |engine: crate::engine::handle::Engine| async move {
         engine.required_providers(variables.request()).await
     };

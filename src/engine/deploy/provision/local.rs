@@ -21,12 +21,7 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
         .chain([what.command.clone()])
         .collect();
     if !what.quiet {
-        let words = if what.secret {
-            "a command with sensitive values".to_owned()
-        } else {
-            format!("{words:?}")
-        };
-        doing.say(&format!("executing: {words}"));
+        announce(what, &words, doing);
     }
     if what.secret {
         doing.say(HIDDEN);
@@ -68,4 +63,17 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
             )))
         }
     }
+}
+
+/// Says what is run: in the log, and to those who follow each step in the words that they know.
+fn announce(what: &LocalExec, words: &[String], doing: &Doing<'_>) {
+    if what.secret {
+        let log = "executing: a command with sensitive values";
+        doing.recorder.say(&doing.name, log);
+        return;
+    }
+    let each: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+    let log = format!("executing: {words:?}");
+    doing.recorder.say(&doing.name, &log);
+    doing.tell(&format!("Executing: [{}]", each.join(" ")));
 }

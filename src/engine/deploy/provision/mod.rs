@@ -10,10 +10,10 @@ use super::record::DeployRecord;
 use super::run::Trouble;
 use crate::engine::shell::ssh::{Remote, SshError, Target};
 use crate::engine::stage::change::Change;
-use crate::engine::stage::provision::{Unread, What, connection, read};
+use crate::engine::stage::provision::{Connection, Unread, What, connection, read};
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::store::StoreError;
-use crate::engine::words::{FailureClass, OperationStep};
+use crate::engine::words::{FailureClass, ObjectPhase, OperationStep};
 use cty::{Type, Value};
 use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
@@ -90,21 +90,7 @@ pub async fn run(
         base: &scope.around.dir,
         cancel,
     };
-    let done = match (&what, connection) {
-        (_, Some(Err(Unread::Faulty(diags) | Unread::Wrong(diags)))) => Err(Fault {
-            diags,
-            class: None,
-            unknown: false,
-        }),
-        (What::Remote(what), Some(Ok(connection))) => {
-            Box::pin(remote::run(what, &connection, &doing)).await
-        }
-        (What::File(what), Some(Ok(connection))) => {
-            Box::pin(file::run(what, &connection, &doing)).await
-        }
-        (What::Local(what), _) => local::run(what, &doing).await,
-        (What::Remote(_) | What::File(_), None) => Ok(()),
-    };
+    let done = doing.carried_out(&what, connection).await;
     let go_on = done.is_err() && provisioner.go_on_after_failure && !cancel.is_cancelled();
     // What may still go on over there has no outcome.
     if go_on || done.as_ref().err().is_none_or(|fault| !fault.unknown) {
@@ -131,9 +117,54 @@ pub async fn run(
     }
 }
 
+/// What those are told who follow each step.
+fn ended(done: &Result<(), Fault>) -> ObjectPhase {
+    match done {
+        Ok(()) => ObjectPhase::Ended,
+        Err(_) => ObjectPhase::Failed,
+    }
+}
+
 impl Doing<'_> {
+    /// Runs or copies it, and says so to those who follow each step.
+    async fn carried_out(
+        &self,
+        what: &What,
+        connection: Option<Result<Connection, Unread>>,
+    ) -> Result<(), Fault> {
+        self.follow(ObjectPhase::Begun);
+        let done = match (what, connection) {
+            (_, Some(Err(Unread::Faulty(diags) | Unread::Wrong(diags)))) => Err(Fault {
+                diags,
+                class: None,
+                unknown: false,
+            }),
+            (What::Remote(what), Some(Ok(connection))) => {
+                Box::pin(remote::run(what, &connection, self)).await
+            }
+            (What::File(what), Some(Ok(connection))) => {
+                Box::pin(file::run(what, &connection, self)).await
+            }
+            (What::Local(what), _) => local::run(what, self).await,
+            (What::Remote(_) | What::File(_), None) => Ok(()),
+        };
+        self.follow(ended(&done));
+        done
+    }
+
     fn say(&self, text: &str) {
         self.recorder.say(&self.name, text);
+        self.tell(text);
+    }
+
+    /// For those alone who follow each step.
+    fn tell(&self, text: &str) {
+        self.follow(ObjectPhase::Said(text.to_owned()));
+    }
+
+    fn follow(&self, phase: ObjectPhase) {
+        let kind = &self.provisioner.kind;
+        self.recorder.follow(&self.name, kind, || phase);
     }
 
     fn fault(&self, detail: String) -> Fault {

@@ -99,15 +99,7 @@ impl Deploying {
         if planned.action == Action::NoOp
             || after.raw_equals(&planned.before.clone().unmark_deep().0)
         {
-            // Nothing is left to do but to keep what is sensitive now.
-            let known_by = change.identity_before.as_ref();
-            let kept = Kept {
-                value: &planned.after,
-                private: &planned.private,
-                identity: known_by,
-                step: Some(OperationStep::Update),
-            };
-            return self.keep(change, subject.schema, kept).await;
+            return self.nothing_left(&subject, &planned).await;
         }
         if change.action == Action::ReplaceCreateFirst && object.is_some() {
             self.depose(i, change).await?;
@@ -121,6 +113,9 @@ impl Deploying {
             .intend(change, "", doing.clone(), known)
             .await
             .map_err(|e| self.store_trouble(e))?;
+        let before = prior.as_ref().map(|prior| &prior.value);
+        self.walk
+            .follow(&change.address, acts(&doing), ObjectPhase::Begun, before);
         let request = request(&subject, prior.as_ref(), &planned, plain);
         let applied = instance::apply(subject.provider.as_ref(), request, &ctx).await;
         // What provisioners do belongs to the operation, and so does the other half of a
@@ -129,6 +124,32 @@ impl Deploying {
             drop(turn.take());
         }
         self.applied(i, &subject, doing, applied, &marks).await
+    }
+
+    /// Nothing is left to do but to keep what is sensitive now.
+    async fn nothing_left(
+        &self,
+        subject: &Subject<'_>,
+        planned: &managed::Planned,
+    ) -> Result<(), Box<Trouble>> {
+        let change = subject.change;
+        let kept = Kept {
+            value: &planned.after,
+            private: &planned.private,
+            identity: change.identity_before.as_ref(),
+            step: Some(OperationStep::Update),
+        };
+        // Nor is it an update where nothing of it is left.
+        let told = |phase, value| {
+            if planned.action == Action::Update {
+                let work = ObjectWork::Apply(Action::Update);
+                self.walk.follow(&change.address, work, phase, Some(value));
+            }
+        };
+        told(ObjectPhase::Begun, &planned.before);
+        self.keep(change, subject.schema, kept).await?;
+        told(ObjectPhase::Ended, &planned.after);
+        Ok(())
     }
 
     /// Staging has had the provider look at the configuration; where it is another one now, the
@@ -197,6 +218,14 @@ impl Deploying {
             }
         }
     }
+}
+
+/// What those are told who follow each object.
+pub(super) fn acts(doing: &OperationStep) -> ObjectWork {
+    ObjectWork::Apply(match doing {
+        OperationStep::Update => Action::Update,
+        _ => Action::Create,
+    })
 }
 
 /// What is sent: the object of now, and what was planned of it.

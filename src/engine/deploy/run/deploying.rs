@@ -4,6 +4,7 @@ use super::turns::{Turn, Turns};
 use crate::engine::deploy::record::DeployRecord;
 use crate::engine::graph::{Starts, Step, Urgency};
 use crate::engine::stage::change::{Change, Stage};
+use crate::engine::stage::checked::Checked;
 use crate::engine::stage::steps::{self};
 use crate::engine::stage::values::{Expansion, Repetition};
 use crate::engine::stage::walk::Walk;
@@ -52,6 +53,8 @@ pub struct Deploying {
     /// Keys of objects that were set aside to be destroyed later, by change.
     pub(super) deposed: Mutex<HashMap<usize, String>>,
     pub(super) store_failed: AtomicBool,
+    /// How conditions of resources were found.
+    pub(super) checked: Mutex<Checked>,
 }
 
 /// What ends a deploy early, each a step further.
@@ -110,13 +113,15 @@ impl Deploying {
             values: Mutex::default(),
             deposed: Mutex::default(),
             store_failed: AtomicBool::new(false),
+            checked: Mutex::default(),
         }
     }
 
     /// Runs all steps.
     pub async fn run(self: Arc<Self>) -> Went {
         let outputs = self.outputs_to_keep();
-        let ends = steps::ends(&self.walk.nodes, &self.stage.request, &outputs);
+        let mut ends = steps::ends(&self.walk.nodes, &self.stage.request, &outputs);
+        ends.extend(self.to_look_at());
         match steps::build(&self.walk.nodes, &self.stage.changes, &self.taken, &ends) {
             Err(cycle) => {
                 self.walk.cells.beside(AT_THE_END, cycle);
@@ -147,8 +152,11 @@ impl Deploying {
         let cancelled = self.stops.starting.is_cancelled();
         self.recorder.rest_not_attempted().await;
         self.left_behind(cancelled);
+        let gathered = self.walk.cells.gather(self.walk.nodes.graph.order());
+        let mut diagnostics = gathered.diags;
+        diagnostics.extend(self.keep_checks(gathered.checked).await);
         Went {
-            diagnostics: self.walk.cells.gather(self.walk.nodes.graph.order()).diags,
+            diagnostics,
             cancelled,
             store_failed: self.store_failed.load(Ordering::Relaxed),
         }

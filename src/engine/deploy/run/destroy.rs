@@ -6,6 +6,7 @@ use super::turns::Turn;
 use crate::engine::deploy::instance::{self, Applied, Applying};
 use crate::engine::deploy::provision;
 use crate::engine::mutex::lock;
+use crate::engine::provider::Provider;
 use crate::engine::stage::change::Change;
 use crate::engine::stage::managed::{self};
 use crate::engine::stage::objects::{self, Around};
@@ -79,6 +80,30 @@ impl Deploying {
                 "its provider does not know the resource type any more",
             ));
         };
+        let follow = |phase, value| {
+            let work = ObjectWork::Apply(Action::Destroy);
+            self.walk.follow(&change.address, work, phase, value);
+        };
+        follow(ObjectPhase::Begun, Some(&change.before));
+        let destroyed = self
+            .destroy_by(provider.as_ref(), change, &deposed, schema, turn)
+            .await;
+        let phase = match &destroyed {
+            Ok(()) => ObjectPhase::Ended,
+            Err(_) => ObjectPhase::Failed,
+        };
+        follow(phase, None);
+        destroyed
+    }
+
+    async fn destroy_by(
+        &self,
+        provider: &dyn Provider,
+        change: &Change,
+        deposed: &str,
+        schema: &Schema,
+        turn: &mut Option<Turn>,
+    ) -> Result<(), Box<Trouble>> {
         let ctx = self.context(change);
         // An object that was not finished, or is only what a replacement has left, was never in
         // use: as the reference engine has it.
@@ -89,16 +114,16 @@ impl Deploying {
             self.destroy_provisioners(change).await?;
         }
         self.recorder
-            .intend(change, &deposed, OperationStep::Destroy, &change.before)
+            .intend(change, deposed, OperationStep::Destroy, &change.before)
             .await
             .map_err(|e| self.store_trouble(e))?;
         let request = destruction(change, schema);
-        let applied = instance::apply(provider.as_ref(), request, &ctx).await;
+        let applied = instance::apply(provider, request, &ctx).await;
         // The second half of a replacement goes on with the turn of the first.
         if change.action != Action::Replace {
             drop(turn.take());
         }
-        self.destroyed(change, &deposed, schema, applied).await
+        self.destroyed(change, deposed, schema, applied).await
     }
 
     /// Takes an object out of the state and leaves it where it is.

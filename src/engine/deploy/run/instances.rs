@@ -9,7 +9,7 @@ use crate::engine::mutex::lock;
 use crate::engine::provider::Provider;
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::change::Change;
-use crate::engine::stage::conditions::{self, Kind};
+use crate::engine::stage::conditions::Kind;
 use crate::engine::stage::expand::{self, Meta};
 use crate::engine::stage::managed::{self};
 use crate::engine::stage::nodes::Node;
@@ -21,7 +21,7 @@ use crate::engine::workspace::provider_addr;
 use cty::Value;
 use cty::schema::Schema;
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
-use lang::config::{Condition, Module, Resource};
+use lang::config::{Module, Resource};
 use lang::diag::Diagnostics;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -75,8 +75,11 @@ impl Deploying {
             module, resource, ..
         } = subject;
         let scope = self.scope(module, resource, &subject.change.address);
+        let address = &subject.change.address;
+        self.outstanding(address, resource);
         self.conditions(
             &scope,
+            address,
             &resource.lifecycle.preconditions,
             Kind::Precondition,
         )?;
@@ -104,7 +107,9 @@ impl Deploying {
             ..self.scope(module, resource, &subject.change.address)
         };
         let all = &resource.lifecycle.postconditions;
-        Ok(self.conditions(&scope, all, Kind::Postcondition)?)
+        let address = &subject.change.address;
+        self.settled(address);
+        Ok(self.conditions(&scope, address, all, Kind::Postcondition)?)
     }
     pub(super) fn declared(&self, address: &ConfigResource) -> Option<(&Module, &Resource)> {
         let module = self.walk.module(&address.module)?;
@@ -232,24 +237,6 @@ impl Deploying {
             ..ModuleScope::new(&self.walk.around, module, &address.module)
         }
         .repeated(repetition)
-    }
-
-    pub(super) fn conditions(
-        &self,
-        scope: &ModuleScope<'_>,
-        all: &[Condition],
-        kind: Kind,
-    ) -> Result<(), Diagnostics> {
-        let mut failed = Diagnostics::new();
-        for condition in all {
-            let (_, diags) = conditions::check(scope, condition, kind);
-            failed.append(diags);
-        }
-        if failed.has_errors() {
-            Err(failed)
-        } else {
-            Ok(())
-        }
     }
 
     pub(super) fn context(&self, change: &Change) -> CallContext {

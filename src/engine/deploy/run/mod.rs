@@ -5,6 +5,7 @@
 mod apply;
 mod approved;
 mod aside;
+mod checked;
 mod deploying;
 mod destroy;
 mod instances;

@@ -1,6 +1,7 @@
 //! What came of an apply: how it is written down, the provisioners of what was created, the
 //! postconditions.
 
+use super::apply::acts;
 use super::deploying::Deploying;
 use super::instances::Subject;
 use super::trouble::Trouble;
@@ -36,6 +37,29 @@ impl Deploying {
         applied: Applied,
         marks: &[(Path, Marks)],
     ) -> Result<(), Box<Trouble>> {
+        let work = acts(&doing);
+        let made = self.made(i, subject, doing, applied, marks).await;
+        let (phase, value) = match &made {
+            Ok(value) => (ObjectPhase::Ended, value.as_ref()),
+            Err(_) => (ObjectPhase::Failed, None),
+        };
+        self.walk
+            .follow(&subject.change.address, work, phase, value);
+        match made? {
+            Some(value) => self.postconditions(subject, value),
+            None => Ok(()),
+        }
+    }
+
+    /// The object that an apply has left, written down, its provisioners run.
+    async fn made(
+        &self,
+        i: usize,
+        subject: &Subject<'_>,
+        doing: OperationStep,
+        applied: Applied,
+        marks: &[(Path, Marks)],
+    ) -> Result<Option<Value>, Box<Trouble>> {
         let Subject {
             change,
             resource,
@@ -77,7 +101,9 @@ impl Deploying {
         if let Some(failed) = failed {
             return Err(Trouble::applied(failed));
         }
-        let Some(value) = value else { return Ok(()) };
+        let Some(value) = value else {
+            return Ok(None);
+        };
         if !provisioners.is_empty() {
             self.provisioned(subject, provisioners, &value).await?;
             let kept = Kept {
@@ -88,7 +114,7 @@ impl Deploying {
             };
             self.keep(change, schema, kept).await?;
         }
-        self.postconditions(subject, value)
+        Ok(Some(value))
     }
 
     /// The object that an apply has left, for the state and for all that refers to it.

@@ -26,18 +26,27 @@ impl Deploying {
             ));
         }
         let ctx = self.context(change);
-        let state = match &subject.resource.check {
+        let work = ObjectWork::Apply(Action::Read);
+        let follow = |phase, value| {
+            self.walk
+                .follow(&change.address, work.clone(), phase, value)
+        };
+        follow(ObjectPhase::Begun, None);
+        let (state, was_read) = match &subject.resource.check {
             None => {
                 let answer = subject
                     .provider
                     .read_data(&change.address.resource.kind, plain, &ctx)
                     .await?;
                 self.said(&answer.diagnostics, change, subject.resource)?;
-                answer.state
+                (answer.state, true)
             }
             Some(check) => self.read_for_check(&subject, check, plain, &ctx).await,
         };
         let value = managed::mark(subject.schema, state, &marks);
+        if was_read {
+            follow(ObjectPhase::Ended, Some(&value));
+        }
         // Nothing is destroyed in an order with it, so that the state keeps no order for it.
         let none = Change {
             dependencies: Arc::default(),
@@ -55,14 +64,14 @@ impl Deploying {
     }
 
     /// What goes wrong with a data source of a check is what the check has to say, and no fault of
-    /// the deploy.
+    /// the deploy. Whether it was read comes with its value.
     async fn read_for_check(
         &self,
         subject: &Subject<'_>,
         check: &str,
         plain: Value,
         ctx: &CallContext,
-    ) -> Value {
+    ) -> (Value, bool) {
         let Subject {
             change, resource, ..
         } = *subject;
@@ -85,6 +94,8 @@ impl Deploying {
             .report_of_check(check, &change.address, said, &mut cell);
         self.of_operation(change, cell);
         // What was not read is kept as what was asked for.
-        state.filter(|_| good).unwrap_or(plain)
+        let read = state.filter(|_| good);
+        let was_read = read.is_some();
+        (read.unwrap_or(plain), was_read)
     }
 }

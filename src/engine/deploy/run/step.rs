@@ -55,7 +55,7 @@ impl Deploying {
             }
             Task::Part(node) => self.walk.nodes.nodes[*node]
                 .resource()
-                .is_none_or(|address| self.close(address)),
+                .is_none_or(|address| self.close(address) && self.of_unchanged(*node, address)),
             Task::Open(node) => self.open(*node),
             Task::Gate => true,
             task @ (Task::Apply(i) | Task::Destroy(i)) => {
@@ -105,8 +105,8 @@ impl Deploying {
 
     /// `within`: the step of the deploy, for as long as which something may be open; outside of one
     /// nothing is opened.
-    pub(super) async fn node(&self, node: Step, within: Option<Step>) -> Cell {
-        let node = &self.walk.nodes.nodes[node];
+    pub(super) async fn node(&self, place: Step, within: Option<Step>) -> Cell {
+        let node = &self.walk.nodes.nodes[place];
         if let Some(cell) = self.walk.common(node).await {
             return cell;
         }
@@ -115,7 +115,10 @@ impl Deploying {
                 Some(step) => self.walk.open(step, address, &|_| When::Now).await,
                 None => self.walk.leave_shut(address),
             },
-            Node::Resource(address) => Cell::default().ended(self.close(address)),
+            Node::Resource(address) => {
+                let good = self.close(address) && self.of_unchanged(place, address);
+                Cell::default().ended(good)
+            }
             _ => Cell::default(),
         }
     }

@@ -7,7 +7,7 @@ use crate::engine::graph::{Graph, Releases, Step};
 use crate::engine::mutex::lock;
 use crate::engine::provider::{Provider, RenewResponse};
 use crate::engine::stage::walk::Walk;
-use crate::engine::words::Severity;
+use crate::engine::words::{ObjectPhase, ObjectWork, Severity};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use lang::addr::AbsInstance;
 use lang::diag::Diagnostic;
@@ -182,10 +182,13 @@ impl Leases {
 
     async fn renew(&self, walk: &Walk, step: Step, lease: &mut Lease) {
         let ctx = CallContext::of(lease.address.to_string(), &self.kill);
+        let follow = |phase| walk.follow(&lease.address, ObjectWork::Renew, phase, None);
+        follow(ObjectPhase::Begun);
         let answer = lease
             .provider
             .renew_ephemeral(&lease.address.resource.kind, lease.private.clone(), &ctx)
             .await;
+        follow(ObjectPhase::Ended);
         let trouble = trouble(&answer);
         if let Ok(RenewResponse {
             private, renew_at, ..
@@ -210,10 +213,14 @@ impl Leases {
             vec![(true, "its plugin was killed".to_owned())]
         } else {
             let ctx = CallContext::of(lease.address.to_string(), &self.kill);
+            let private = lease.private.take();
+            let follow = |phase| walk.follow(&lease.address, ObjectWork::Close, phase, None);
+            follow(ObjectPhase::Begun);
             let answer = lease
                 .provider
-                .close_ephemeral(&lease.address.resource.kind, lease.private.take(), &ctx)
+                .close_ephemeral(&lease.address.resource.kind, private, &ctx)
                 .await;
+            follow(ObjectPhase::Ended);
             trouble::<Checked>(&answer)
         };
         let after = "It may be open still, until whoever issued it ends it.";

@@ -15,6 +15,7 @@ use crate::engine::stage::plan::{about, assemble, unknown_object};
 use crate::engine::stage::scope::{ModuleScope, Phase};
 use crate::engine::stage::values::{Repetition, Worked};
 use crate::engine::stage::walk::Walk;
+use crate::engine::words::{ObjectPhase, ObjectWork};
 use crate::engine::workspace::provider_addr::{self, Route};
 use cty::schema::Schema;
 use cty::{Mark, Value};
@@ -274,10 +275,12 @@ impl Walk {
         }
         let resource = declared.resource;
         let (text, span) = (address.to_string(), Some(resource.span));
-        let answer = match provider
+        self.follow(address, ObjectWork::Open, ObjectPhase::Begun, None);
+        let opened = provider
             .open_ephemeral(&resource.name.kind, config, ctx)
-            .await
-        {
+            .await;
+        self.follow(address, ObjectWork::Open, ObjectPhase::Ended, None);
+        let answer = match opened {
             Err(error) => {
                 cell.report_call(&error, &text, span);
                 return Err(());

@@ -5,7 +5,8 @@ use super::names::identity;
 use crate::engine::calls::CallContext;
 use crate::engine::provider::{ImportRequest, Imported, Provider, ReadRequest};
 use crate::engine::stage::managed::{self, Prior};
-use crate::engine::stage::walk::placed;
+use crate::engine::stage::walk::{Walk, placed};
+use crate::engine::words::{ObjectPhase, ObjectWork};
 use cty::Value;
 use cty::schema::Schema;
 use lang::addr::AbsInstance;
@@ -13,6 +14,7 @@ use lang::diag::{Diagnostic, Diagnostics};
 
 /// What the provider has under an id, read as it is now.
 pub async fn fetch(
+    walk: &Walk,
     provider: &dyn Provider,
     schema: &Schema,
     address: &AbsInstance,
@@ -47,6 +49,9 @@ pub async fn fetch(
         private: found.private.clone(),
         identity: found.identity.clone(),
     };
+    let imported = managed::mark(schema, found.state.clone(), &[]);
+    let refresh = |phase, value| walk.follow(address, ObjectWork::Refresh, phase, Some(value));
+    refresh(ObjectPhase::Begun, &imported);
     let read = provider.read(request, ctx).await.map_err(call)?;
     said.append(placed(&read.diagnostics, &text, None, Some(wanted.span)));
     if said.has_errors() {
@@ -61,6 +66,7 @@ pub async fn fetch(
         return Err(missing.at(wanted.span).about(text.as_str()).into());
     }
     let value = managed::as_read(schema, &read.state, &[]);
+    refresh(ObjectPhase::Ended, &value);
     let identity = read.identity.or_else(|| found.identity.clone());
     Ok((
         Prior {

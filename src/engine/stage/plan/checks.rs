@@ -9,9 +9,11 @@ use crate::engine::stage::checked::At;
 use crate::engine::stage::conditions::{self, Kind, Status};
 use crate::engine::stage::scope::{ModuleScope, Phase};
 use crate::engine::stage::validate::ephemeral_faults;
+use crate::engine::stage::values::Repetition;
 use crate::engine::words::StageMode;
 use cty::Value;
 use lang::addr::{AbsInstance, Mode};
+use lang::diag::Severity;
 
 impl PlanWalk {
     /// An instance's configuration, worked out, once its preconditions hold and neither we nor its
@@ -53,6 +55,40 @@ impl PlanWalk {
         };
         let all = &declared.resource.lifecycle.postconditions;
         self.conditions(declared, &scope, all, Kind::Postcondition, cell)
+    }
+
+    /// How the conditions of what was only refreshed stand: what does not hold is warned of, since
+    /// nothing is going to be done about it.
+    pub(super) fn refreshed(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        repetition: Repetition,
+        value: Value,
+        cell: &mut Cell,
+    ) {
+        let scope = ModuleScope {
+            own: Some(&declared.resource.name),
+            ..ModuleScope::new(&self.walk.around, declared.module, &address.module)
+        }
+        .repeated(repetition);
+        let mut part = Cell::default();
+        let preconditions = &declared.resource.lifecycle.preconditions;
+        let before = self.conditions(
+            declared,
+            &scope,
+            preconditions,
+            Kind::Precondition,
+            &mut part,
+        );
+        let after = before.and_then(|()| self.postconditions(declared, scope, value, &mut part));
+        if after.is_err() {
+            for d in &mut part.diags.0 {
+                d.severity = Severity::Warning;
+                d.address.get_or_insert_with(|| address.to_string());
+            }
+        }
+        cell.append(part);
     }
 
     pub(super) fn nothing_ephemeral(

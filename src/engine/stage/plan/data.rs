@@ -16,7 +16,7 @@ use crate::engine::stage::scope::ModuleScope;
 use crate::engine::stage::values::Repetition;
 use crate::engine::stage::walk::{call_failed, placed};
 use crate::engine::store::model::StateEdit;
-use crate::engine::words::{Action, StageMode};
+use crate::engine::words::{Action, ObjectPhase, ObjectWork, StageMode};
 use cty::Value;
 use lang::addr::{AbsInstance, Mode};
 use lang::config::{Module, Resource};
@@ -65,12 +65,18 @@ impl PlanWalk {
                     .await?
             }
         };
+        let was_read = read.is_some();
         let unread = || cty::plan::proposed_new(block, &unknown_object(block), &plain);
         let value = read.unwrap_or_else(unread);
         // A check asks again when everything is done.
         let nested = declared.resource.check.is_some() && self.wishes.mode == StageMode::Normal;
         let later = later.or_else(|| nested.then_some(Reason::ReadBecauseCheckNested));
         let value = managed::mark(declared.schema, value, &marks);
+        if was_read {
+            let work = ObjectWork::Apply(Action::Read);
+            self.walk
+                .follow(address, work, ObjectPhase::Ended, Some(&value));
+        }
         self.needing().pass_data(address);
         match later {
             // Nothing is read for its own sake any more, and nothing of it stays.
@@ -99,6 +105,8 @@ impl PlanWalk {
         ctx: &CallContext,
         cell: &mut Cell,
     ) -> Result<Option<Value>, ()> {
+        let work = ObjectWork::Apply(Action::Read);
+        self.walk.follow(address, work, ObjectPhase::Begun, None);
         let read = self.read_data(declared, address, config, ctx, cell).await;
         match (read, &declared.resource.check) {
             (Ok(value), _) => Ok(Some(value)),

@@ -13,7 +13,7 @@ use crate::engine::stage::needs::Needs;
 use crate::engine::stage::objects::{self, Around, Unusable};
 use crate::engine::stage::prior::Objects;
 use crate::engine::store::model::{StateEdit, StateObject};
-use crate::engine::words::{Action, ConfigKey, StageMode};
+use crate::engine::words::{Action, ConfigKey, ObjectPhase, ObjectWork, StageMode};
 use cty::Value;
 use cty::schema::Schema;
 use lang::addr::AbsInstance;
@@ -60,7 +60,13 @@ impl PlanWalk {
                 ..Looked::default()
             });
         }
+        let refresh = |phase, known: Option<&Prior>| {
+            let value = known.map(|known| &known.value);
+            self.walk.follow(address, ObjectWork::Refresh, phase, value);
+        };
+        refresh(ObjectPhase::Begun, Some(&stored));
         let now = self.read(gone, address, object, &stored, ctx, cell).await?;
+        refresh(ObjectPhase::Ended, now.as_ref());
         let drifted = now.as_ref().is_none_or(|now| {
             let plain = |prior: &Prior| prior.value.clone().unmark_deep().0;
             !plain(now).raw_equals(&plain(&stored))

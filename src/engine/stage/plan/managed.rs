@@ -53,6 +53,9 @@ impl PlanWalk {
             });
             let merged = merged.as_ref().map(|(all, needs)| (all, needs));
             self.keep_refreshed(declared, address, &looked, merged, cell);
+            if let (StageMode::RefreshOnly, Some(now)) = (self.wishes.mode, &looked.now) {
+                self.refreshed(declared, address, repetition, now.value.clone(), cell);
+            }
             // One that is not there is not known either, as nothing is planned for it.
             let ty = declared.schema.implied_type();
             return Ok(looked
@@ -195,6 +198,7 @@ impl PlanWalk {
         };
         let Some(by) = wanted.by() else { return Ok(()) };
         match import::fetch(
+            &self.walk,
             declared.provider.as_ref(),
             declared.schema,
             address,

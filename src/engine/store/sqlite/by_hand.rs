@@ -24,7 +24,7 @@ impl Edits for Sqlite {
     ) -> Result<Vec<StateChange>, StoreError> {
         let how = how.to_owned();
         self.write("the state", move |conn| {
-            let serial = super::state::apply(conn, &edits)?;
+            let serial = super::state::edit(conn, &edits)?;
             settle_intents(conn, &settled, &how)?;
             let changes: Vec<StateChange> = changes
                 .into_iter()

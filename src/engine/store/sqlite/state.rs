@@ -23,7 +23,7 @@ impl States for Sqlite {
     async fn edit_state(&self, edits: Vec<StateEdit>) -> Result<i64, StoreError> {
         let shadow = self.shadow();
         self.write("the state", move |conn| {
-            let serial = apply(conn, &edits);
+            let serial = edit(conn, &edits);
             if let Some(shadow) = &mut *lock(&shadow) {
                 shadow.edit(edits);
             }
@@ -197,19 +197,49 @@ fn with_dependencies(
     Ok(object)
 }
 
-/// Applies a batch within the caller's transaction.
+/// Applies what a step of a deploy led to, within the caller's transaction: what conditions came to
+/// was so of the state before, until the deploy has looked at all of them again.
 pub(super) fn apply(conn: &Connection, edits: &[StateEdit]) -> Job<i64> {
+    if !edits.is_empty() {
+        set_meta(conn, CHECK_RESULTS, "")?;
+    }
+    edit(conn, edits)
+}
+
+/// Applies a batch within the caller's transaction; results of conditions stay, unless they are in
+/// it.
+pub(super) fn edit(conn: &Connection, edits: &[StateEdit]) -> Job<i64> {
     let before = serial(conn)?;
     if edits.is_empty() {
+        return Ok(before);
+    }
+    // What conditions came to has no order.
+    if let [StateEdit::Checks(text)] = edits
+        && same_checks(&meta(conn, CHECK_RESULTS)?.unwrap_or_default(), text)
+    {
         return Ok(before);
     }
     for edit in edits {
         apply_one(conn, edit)?;
     }
-    // What conditions came to was so of the state before.
-    set_meta(conn, CHECK_RESULTS, "")?;
     set_meta(conn, "serial", &(before + 1).to_string())?;
     Ok(before + 1)
+}
+
+/// Whether two texts of results say the same.
+fn same_checks(old: &str, new: &Option<String>) -> bool {
+    type Results = Vec<serde_json::Value>;
+    let sorted = |text: &str| {
+        let mut all: Results = serde_json::from_str(text).unwrap_or_default();
+        for one in &mut all {
+            if let Some(objects) = one["objects"].as_array_mut() {
+                objects.sort_by_cached_key(|o| o["object_addr"].to_string());
+            }
+        }
+        all.sort_by_cached_key(|one| format!("{} {}", one["object_kind"], one["config_addr"]));
+        all
+    };
+    sorted(old) == sorted(new.as_deref().unwrap_or_default())
 }
 
 fn apply_one(conn: &Connection, edit: &StateEdit) -> Job<()> {
@@ -238,6 +268,9 @@ fn apply_one(conn: &Connection, edit: &StateEdit) -> Job<()> {
                  AND NOT EXISTS (SELECT 1 FROM state_resource WHERE address = ?1 AND deposed = '')",
             )?
             .execute([address, key])?;
+        }
+        StateEdit::Checks(text) => {
+            set_meta(conn, CHECK_RESULTS, text.as_deref().unwrap_or_default())?
         }
     }
     Ok(())

@@ -87,6 +87,8 @@ impl Model {
                 drop(self.outputs.insert(output.name.clone(), output.clone()))
             }
             StateEdit::RemoveOutput { name } => drop(self.outputs.remove(name)),
+            // It is nothing of objects and outputs.
+            StateEdit::Checks(_) => {}
             StateEdit::Depose { address, key } => return self.shift(address, "", key),
             StateEdit::Restore { address, key } => {
                 if !self.objects.contains_key(&(address.clone(), String::new())) {
@@ -153,4 +155,27 @@ fn any_edits_leave_what_they_say() {
         prop_assert_eq!(instances, state.objects.len());
         prop_assert_eq!(file["outputs"].as_object().unwrap().len(), state.outputs.len());
     });
+}
+
+#[tokio::test]
+async fn results_of_conditions_are_kept_and_their_order_raises_no_serial() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let one = |name: &str, status: &str| {
+        format!(
+            "{{\"object_kind\":\"check\",\"config_addr\":\"check.{name}\",\"status\":{status:?},\"objects\":[{{\"object_addr\":\"check.{name}\",\"status\":{status:?}}}]}}"
+        )
+    };
+    let keep = async |texts: &[String]| {
+        let text = format!("[{}]", texts.join(","));
+        let edit = StateEdit::Checks(Some(text).filter(|_| !texts.is_empty()));
+        store.edit_state(vec![edit]).await.unwrap()
+    };
+    let (a, b) = (one("a", "pass"), one("b", "fail"));
+    assert_eq!(keep(&[a.clone(), b.clone()]).await, 1);
+    assert_eq!(keep(&[b.clone(), a]).await, 1);
+    assert_eq!(keep(&[one("a", "fail"), b]).await, 2);
+    assert!(store.state().await.unwrap().check_results.is_some());
+    assert_eq!(keep(&[]).await, 3);
+    assert_eq!(store.state().await.unwrap().check_results, None);
 }

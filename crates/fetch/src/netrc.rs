@@ -1,0 +1,175 @@
+//! The file in which programs keep who one is at which host (`.netrc`), as curl and the `git` program
+//! read it: `machine`, `default`, `login`, `password`, `account`, `macdef`, comments.
+
+use std::path::{Path, PathBuf};
+
+/// Who one is, by host.
+#[derive(Clone, Default)]
+pub struct Netrc {
+    machines: Vec<Machine>,
+    /// Where nothing is said of a host.
+    default: Option<Machine>,
+}
+
+#[derive(Clone, Default)]
+struct Machine {
+    host: String,
+    login: String,
+    password: String,
+}
+
+impl std::fmt::Debug for Netrc {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Nothing of it is for a log.
+        write!(f, "Netrc({} machines)", self.machines.len())
+    }
+}
+
+impl Netrc {
+    /// The one of this user: where `NETRC` says, else in the home directory; empty where there is
+    /// none.
+    ///
+    /// # Errors
+    /// It cannot be read, or has what no such file has; the answer names the file.
+    pub fn of_user(named: Option<PathBuf>, home: Option<PathBuf>) -> Result<Self, String> {
+        let Some(path) = named.or_else(|| Some(home?.join(".netrc"))) else {
+            return Ok(Self::default());
+        };
+        if !path.is_file() {
+            return Ok(Self::default());
+        }
+        let wrong = |why: String| format!("{}: {why}", path.display());
+        let text = std::fs::read_to_string(Path::new(&path)).map_err(|e| wrong(e.to_string()))?;
+        Self::parse(&text).map_err(wrong)
+    }
+
+    /// Reads the text of such a file.
+    ///
+    /// # Errors
+    /// A word stands where none is known, with its line.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut out = Self::default();
+        let mut words = Words { text, line: 1 };
+        let mut at: Option<Machine> = None;
+        let mut is_default = false;
+        while let Some((word, line)) = words.next(true) {
+            match word {
+                "machine" | "default" => {
+                    if is_default {
+                        return Err(format!("line {line}: `default` must be the last"));
+                    }
+                    out.machines.extend(at.take());
+                    is_default = word == "default";
+                    let host = match is_default {
+                        true => String::new(),
+                        false => words.value(),
+                    };
+                    at = Some(Machine {
+                        host,
+                        ..Machine::default()
+                    });
+                }
+                "login" | "password" | "account" => {
+                    let Some(machine) = &mut at else {
+                        return Err(format!("line {line}: {word:?} belongs to no machine"));
+                    };
+                    let value = words.value();
+                    match word {
+                        "login" => machine.login = value,
+                        "password" => machine.password = value,
+                        _ => {}
+                    }
+                }
+                "macdef" => words.skip_macro(),
+                // What it is may be a secret, and is not said.
+                _ => {
+                    return Err(format!(
+                        "line {line}: no keyword stands where one should be"
+                    ));
+                }
+            }
+        }
+        match is_default {
+            true => out.default = at,
+            false => out.machines.extend(at),
+        }
+        Ok(out)
+    }
+
+    /// Name and password at a host, which has its port where one is written.
+    pub(crate) fn find(&self, host: &str) -> Option<(&str, &str)> {
+        let named = self.machines.iter().find(|m| m.host == host);
+        let machine = named.or(self.default.as_ref())?;
+        Some((&machine.login, &machine.password))
+    }
+}
+
+/// Words of the text, and the line of the next one.
+struct Words<'t> {
+    text: &'t str,
+    line: usize,
+}
+
+impl<'t> Words<'t> {
+    /// The next word; a comment is none where keywords stand.
+    fn next(&mut self, keyword: bool) -> Option<(&'t str, usize)> {
+        loop {
+            let rest = self.text.trim_start();
+            self.line += lines(&self.text[..self.text.len() - rest.len()]);
+            if keyword && rest.starts_with('#') {
+                let end = rest.find('\n').unwrap_or(rest.len());
+                self.text = &rest[end..];
+                continue;
+            }
+            let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+            self.text = &rest[end..];
+            return (end > 0).then_some((&rest[..end], self.line));
+        }
+    }
+
+    fn value(&mut self) -> String {
+        self.next(false)
+            .map_or_else(String::new, |(w, _)| w.to_owned())
+    }
+
+    /// A macro ends with an empty line.
+    fn skip_macro(&mut self) {
+        let end = self.text.find("\n\n").unwrap_or(self.text.len());
+        self.line += lines(&self.text[..end]);
+        self.text = &self.text[end..];
+    }
+}
+
+fn lines(text: &str) -> usize {
+    text.matches('\n').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_are_found_by_their_host_and_others_have_the_default() {
+        let text = "# mine\nmachine a.example login me password p#1\nmachine b.example:8443\n  login you\n  account x\n  password two\nmacdef init\n  cd /\n  machine none\n\ndefault login any password thing\n";
+        let netrc = Netrc::parse(text).unwrap();
+        assert_eq!(netrc.find("a.example"), Some(("me", "p#1")));
+        assert_eq!(netrc.find("b.example:8443"), Some(("you", "two")));
+        assert_eq!(netrc.find("none"), Some(("any", "thing")));
+        let alone = Netrc::parse("machine a.example login me password p").unwrap();
+        assert_eq!(alone.find("b.example"), None);
+        assert_eq!(alone.find("a.example:80"), None);
+    }
+
+    #[test]
+    fn what_is_no_such_file_is_refused_with_its_line_and_nothing_of_what_is_in_it() {
+        for (text, line) in [
+            ("machine a\nsecret\n", "line 2"),
+            ("login me\n", "line 1"),
+            ("default login a\n\nmachine b\n", "line 3"),
+        ] {
+            let why = Netrc::parse(text).unwrap_err();
+            assert!(why.contains(line) && !why.contains("secret"), "{why}");
+        }
+        assert!(!format!("{:?}", Netrc::parse("machine a password x").unwrap()).contains('x'));
+    }
+}

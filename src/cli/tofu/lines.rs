@@ -1,0 +1,395 @@
+//! The lines that OpenTofu writes while it works (`plan -json` and its kin, their version 1.2): what
+//! is done with each object, what a plan comes to, diagnostics, outputs. Holds when what was begun
+//! began.
+
+use super::address::Resource;
+use super::diagnostic::Shown;
+use super::plan;
+use crate::engine::words::{
+    Action, Counts, Diagnostic, Event, EventKind, ObjectPhase, ObjectStep, ObjectWork, OutputValue,
+    Severity,
+};
+use lang::config::LANGUAGE_VERSION;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Version of the lines.
+const VERSION: &str = "1.2";
+/// What still goes on is said this often.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// What is remembered between lines.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Lines {
+    /// Whether the first line is written.
+    begun: bool,
+    shown: Shown,
+    /// What is being applied, by address.
+    applying: BTreeMap<String, Applying>,
+    /// What was applied well.
+    applied: Applied,
+}
+
+#[derive(Debug)]
+struct Applying {
+    resource: Resource,
+    action: Action,
+    since: Instant,
+    /// When it is said next that it goes on.
+    due: Instant,
+}
+
+#[derive(Debug, Default)]
+struct Applied {
+    add: u32,
+    change: u32,
+    remove: u32,
+}
+
+/// Severity, words and payload of one line.
+pub(super) struct Line {
+    level: &'static str,
+    message: String,
+    kind: &'static str,
+    payload: Option<(&'static str, Value)>,
+}
+
+impl Lines {
+    /// What is written of an event.
+    pub(in crate::cli) fn event(&mut self, event: &Event) -> Vec<String> {
+        let lines = match &event.kind {
+            EventKind::Object(step) => self.object(step).into_iter().collect(),
+            EventKind::Notice { text } | EventKind::Cancel { text, .. } => {
+                vec![info("log", text.clone(), None)]
+            }
+            _ => Vec::new(),
+        };
+        self.written(lines)
+    }
+
+    /// What is written of a diagnostic.
+    pub(in crate::cli) fn diagnostic(&mut self, d: &Diagnostic) -> Vec<String> {
+        let (level, word) = match d.severity {
+            Severity::Error => ("error", "Error"),
+            Severity::Warning => ("warn", "Warning"),
+        };
+        let line = Line {
+            level,
+            message: format!("{word}: {}", d.summary),
+            kind: "diagnostic",
+            payload: Some(("diagnostic", self.shown.json(d))),
+        };
+        self.written(vec![line])
+    }
+
+    /// What a plan comes to, of its representation; with `whole` its sums and outputs too.
+    pub(in crate::cli) fn plan(&mut self, plan: &Value, whole: bool) -> Vec<String> {
+        let mut lines = Vec::new();
+        if whole {
+            let drift = plan::changes(plan, "resource_drift");
+            lines.extend(drift.iter().map(|change| {
+                let message = format!(
+                    "{}: Drift detected ({})",
+                    change.resource.address, change.action
+                );
+                info("resource_drift", message, Some(("change", change.json())))
+            }));
+        }
+        let changes = plan::changes(plan, "resource_changes");
+        let told = changes.iter().filter(|c| c.is_told(whole));
+        lines.extend(told.map(|change| {
+            let message = format!("{}: Plan to {}", change.resource.address, change.action);
+            info("planned_change", message, Some(("change", change.json())))
+        }));
+        if whole {
+            let (sums, message) = plan::sums(&changes);
+            lines.push(info("change_summary", message, Some(("changes", sums))));
+            let outputs = plan::outputs(plan);
+            lines.extend(Some(outputs).filter(|o| !o.is_empty()).map(outputs_line));
+        }
+        self.written(lines)
+    }
+
+    /// What a deploy came to that went well. Of `counts` those of objects that nothing was done with.
+    pub(in crate::cli) fn applied(&mut self, counts: &Counts, destroys: bool) -> Vec<String> {
+        let Applied {
+            add,
+            change,
+            remove,
+        } = self.applied;
+        let (import, forget) = (counts.import, counts.forget);
+        let message = if destroys {
+            format!("Destroy complete! Resources: {remove} destroyed.")
+        } else {
+            let imported = match import {
+                0 => String::new(),
+                n => format!("{n} imported, "),
+            };
+            let forgotten = match forget {
+                0 => String::new(),
+                n => format!(", {n} forgotten"),
+            };
+            format!(
+                "Apply complete! Resources: {imported}{add} added, {change} changed, {remove} destroyed{forgotten}."
+            )
+        };
+        let operation = if destroys { "destroy" } else { "apply" };
+        let sums = json!({
+            "add": add, "change": change, "import": import, "remove": remove, "forget": forget,
+            "operation": operation,
+        });
+        self.written(vec![info(
+            "change_summary",
+            message,
+            Some(("changes", sums)),
+        )])
+    }
+
+    /// The outputs that a state has.
+    pub(in crate::cli) fn outputs(&mut self, outputs: &[OutputValue]) -> Vec<String> {
+        let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+        let mut all: Vec<&OutputValue> = outputs.iter().collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        let members = all.into_iter().map(|output| {
+            let mut one = json!({ "sensitive": output.sensitive, "type": parsed(&output.ty) });
+            if !output.sensitive {
+                one["value"] = parsed(&output.value);
+            }
+            (output.name.clone(), one)
+        });
+        let members: Map<String, Value> = members.collect();
+        self.written(vec![outputs_line(members)])
+    }
+
+    /// What goes on for long.
+    pub(in crate::cli) fn tick(&mut self, now: Instant) -> Vec<String> {
+        let mut lines = Vec::new();
+        for one in self.applying.values_mut().filter(|one| one.due <= now) {
+            one.due = now + HEARTBEAT;
+            let seconds = now.duration_since(one.since).as_secs();
+            let (_, verb, _) = verbs(one.action);
+            let message = format!(
+                "{}: Still {verb}... [{} elapsed]",
+                one.resource.address,
+                elapsed(seconds)
+            );
+            let hook = json!({
+                "resource": one.resource.json(), "action": word(one.action), "elapsed_seconds": seconds,
+            });
+            lines.push(info("apply_progress", message, Some(("hook", hook))));
+        }
+        self.written(lines)
+    }
+
+    /// Lines as they are written; before the first of all stands who writes them.
+    pub(super) fn written(&mut self, lines: Vec<Line>) -> Vec<String> {
+        let mut all = Vec::with_capacity(lines.len() + 1);
+        if !std::mem::replace(&mut self.begun, true) {
+            all.push(version());
+        }
+        all.extend(lines.into_iter().map(Line::text));
+        all
+    }
+
+    fn object(&mut self, step: &ObjectStep) -> Option<Line> {
+        let resource = Resource::of(&step.address);
+        match &step.work {
+            ObjectWork::Apply(action) => self.apply(step, resource, *action),
+            ObjectWork::Refresh => refresh(step, &resource),
+            ObjectWork::Provision(kind) => Some(provision(step, &resource, kind)),
+            ObjectWork::Open | ObjectWork::Renew | ObjectWork::Close => {
+                Some(ephemeral(step, &resource))
+            }
+        }
+    }
+
+    fn apply(&mut self, step: &ObjectStep, resource: Resource, action: Action) -> Option<Line> {
+        let (begins, _, noun) = verbs(action);
+        let mut hook = json!({ "resource": resource.json(), "action": word(action) });
+        let known = known(step, &mut hook);
+        let address = resource.address.clone();
+        if step.phase == ObjectPhase::Begun {
+            let now = Instant::now();
+            let begun = Applying {
+                resource,
+                action,
+                since: now,
+                due: now + HEARTBEAT,
+            };
+            self.applying.insert(address.clone(), begun);
+            let message = format!("{address}: {begins}...{known}");
+            return Some(info("apply_start", message, Some(("hook", hook))));
+        }
+        let since = self.applying.remove(&address).map(|begun| begun.since);
+        let seconds = since.map_or(0, |since| since.elapsed().as_secs());
+        hook["elapsed_seconds"] = seconds.into();
+        let (kind, ended) = match step.phase {
+            ObjectPhase::Failed => ("apply_errored", "errored"),
+            _ => ("apply_complete", "complete"),
+        };
+        if kind == "apply_complete" {
+            self.applied.count(action);
+        }
+        let message = format!(
+            "{address}: {noun} {ended} after {}{known}",
+            elapsed(seconds)
+        );
+        Some(info(kind, message, Some(("hook", hook))))
+    }
+}
+
+impl Applied {
+    fn count(&mut self, action: Action) {
+        match action {
+            Action::Create => self.add += 1,
+            Action::Update => self.change += 1,
+            Action::Destroy => self.remove += 1,
+            _ => {}
+        }
+    }
+}
+
+impl Line {
+    /// Members sorted, as they are written.
+    fn text(self) -> String {
+        let mut all = Map::new();
+        all.insert("@level".into(), self.level.into());
+        all.insert("@message".into(), self.message.into());
+        all.insert("@module".into(), "tofu.ui".into());
+        all.insert("@timestamp".into(), timestamp().into());
+        all.extend(self.payload.map(|(name, value)| (name.to_owned(), value)));
+        all.insert("type".into(), self.kind.into());
+        Value::Object(all).to_string()
+    }
+}
+
+fn info(kind: &'static str, message: String, payload: Option<(&'static str, Value)>) -> Line {
+    Line {
+        level: "info",
+        message,
+        kind,
+        payload,
+    }
+}
+
+fn outputs_line(outputs: Map<String, Value>) -> Line {
+    let message = format!("Outputs: {}", outputs.len());
+    info(
+        "outputs",
+        message,
+        Some(("outputs", Value::Object(outputs))),
+    )
+}
+
+/// Who writes, and in which form: the words are ours, what programs read is as they know it.
+fn version() -> String {
+    let message = format!(
+        "flightdeck {}, with the language of OpenTofu {LANGUAGE_VERSION}",
+        env!("CARGO_PKG_VERSION")
+    );
+    json!({
+        "@level": "info", "@message": message, "@module": "tofu.ui", "@timestamp": timestamp(),
+        "tofu": LANGUAGE_VERSION, "type": "version", "ui": VERSION,
+    })
+    .to_string()
+}
+
+fn timestamp() -> String {
+    let now = jiff::Zoned::now();
+    let zone = if now.offset().is_zero() { "Z" } else { "%:z" };
+    now.strftime(&format!("%Y-%m-%dT%H:%M:%S%.6f{zone}"))
+        .to_string()
+}
+
+fn refresh(step: &ObjectStep, resource: &Resource) -> Option<Line> {
+    let mut hook = json!({ "resource": resource.json() });
+    let known = known(step, &mut hook);
+    let (kind, words) = match step.phase {
+        ObjectPhase::Begun => ("refresh_start", "Refreshing state..."),
+        ObjectPhase::Ended => ("refresh_complete", "Refresh complete"),
+        ObjectPhase::Said(_) | ObjectPhase::Failed => return None,
+    };
+    let message = format!("{}: {words}{known}", resource.address);
+    Some(info(kind, message, Some(("hook", hook))))
+}
+
+fn provision(step: &ObjectStep, resource: &Resource, by: &str) -> Line {
+    let mut hook = json!({ "resource": resource.json(), "provisioner": by });
+    let (kind, words) = match &step.phase {
+        ObjectPhase::Begun => ("provision_start", format!("Provisioning with '{by}'...")),
+        ObjectPhase::Said(text) => {
+            let text = text.trim_end();
+            hook["output"] = text.into();
+            ("provision_progress", format!("({by}): {text}"))
+        }
+        ObjectPhase::Ended => (
+            "provision_complete",
+            format!("({by}) Provisioning complete"),
+        ),
+        ObjectPhase::Failed => ("provision_errored", format!("({by}) Provisioning errored")),
+    };
+    let message = format!("{}: {words}", resource.address);
+    info(kind, message, Some(("hook", hook)))
+}
+
+fn ephemeral(step: &ObjectStep, resource: &Resource) -> Line {
+    let (begins, ended) = match step.work {
+        ObjectWork::Open => ("Opening...", "Open complete"),
+        ObjectWork::Renew => ("Renewing...", "Renew complete"),
+        _ => ("Closing...", "Close complete"),
+    };
+    let (kind, words) = match step.phase {
+        ObjectPhase::Begun => ("ephemeral_action_started", begins),
+        _ => ("ephemeral_action_complete", ended),
+    };
+    let hook = json!({ "resource": resource.json(), "Msg": words });
+    let message = format!("{}: {words}", resource.address);
+    info(kind, message, Some(("hook", hook)))
+}
+
+/// By what an object is known: into the payload, and in words.
+fn known(step: &ObjectStep, hook: &mut Value) -> String {
+    let Some((key, text)) = step.known_by.as_ref().filter(|(_, text)| !text.is_empty()) else {
+        return String::new();
+    };
+    hook["id_key"] = key.as_str().into();
+    hook["id_value"] = text.as_str().into();
+    format!(" [{key}={text}]")
+}
+
+/// An action as the lines name it.
+fn word(action: Action) -> &'static str {
+    match action {
+        Action::NoOp => "noop",
+        Action::Read => "read",
+        Action::Create => "create",
+        Action::Update => "update",
+        Action::Replace | Action::ReplaceCreateFirst => "replace",
+        Action::Destroy => "delete",
+        Action::Forget => "remove",
+    }
+}
+
+/// What is said when it begins, while it goes on, and when it is over.
+fn verbs(action: Action) -> (&'static str, &'static str, &'static str) {
+    match action {
+        Action::Create => ("Creating", "creating", "Creation"),
+        Action::Update => ("Modifying", "modifying", "Modifications"),
+        Action::Destroy => ("Destroying", "destroying", "Destruction"),
+        Action::Read => ("Refreshing", "refreshing", "Refresh"),
+        Action::Replace | Action::ReplaceCreateFirst => ("Replacing", "replacing", "Replacement"),
+        Action::Forget => ("Removing", "removing", "Removal"),
+        Action::NoOp => ("Applying", "applying", "Apply"),
+    }
+}
+
+/// Whole seconds as they are written: `0s`, `1m4s`, `1h0m0s`.
+fn elapsed(seconds: u64) -> String {
+    let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{rest}s"),
+        (0, _) => format!("{minutes}m{rest}s"),
+        _ => format!("{hours}h{minutes}m{rest}s"),
+    }
+}

@@ -1,0 +1,145 @@
+//! A plan as OpenTofu's lines tell it, out of the plan representation.
+
+use super::address::Resource;
+use serde_json::{Map, Value, json};
+
+/// One planned change, or one that was found in the world.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) resource: Resource,
+    previous: Option<Resource>,
+    /// As the lines name it.
+    pub(super) action: &'static str,
+    /// As the plan representation lists them.
+    actions: Vec<String>,
+    reason: Option<String>,
+    importing: Option<Value>,
+    generated_config: Option<Value>,
+}
+
+/// The changes of one list of a plan representation.
+pub(super) fn changes(plan: &Value, list: &str) -> Vec<Change> {
+    let rows = plan[list].as_array().map(Vec::as_slice).unwrap_or_default();
+    rows.iter().map(Change::of).collect()
+}
+
+impl Change {
+    fn of(row: &Value) -> Self {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let change = &row["change"];
+        let actions: Vec<String> = change["actions"].as_array().map_or_else(Vec::new, |all| {
+            all.iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect()
+        });
+        let previous = row["previous_address"].as_str().map(Resource::of);
+        let importing = Some(change["importing"].clone()).filter(|v| !v.is_null());
+        let words: Vec<&str> = actions.iter().map(String::as_str).collect();
+        let action = match words.as_slice() {
+            ["create"] => "create",
+            ["read"] => "read",
+            ["update"] => "update",
+            ["delete"] => "delete",
+            ["forget"] => "remove",
+            ["delete", "create"] | ["create", "delete"] => "replace",
+            _ if importing.is_some() => "import",
+            _ if previous.is_some() => "move",
+            _ => "noop",
+        };
+        Self {
+            resource: Resource::of(row["address"].as_str().unwrap_or_default()),
+            previous,
+            action,
+            actions,
+            reason: text(&row["action_reason"]).map(|reason| as_told(&reason)),
+            importing,
+            generated_config: Some(change["generated_config"].clone()).filter(|v| !v.is_null()),
+        }
+    }
+
+    fn does(&self, action: &str) -> bool {
+        self.actions.iter().any(|a| a == action)
+    }
+
+    /// Whether there is a line about it: `whole` plans tell what only moves or is imported, too.
+    pub(super) fn is_told(&self, whole: bool) -> bool {
+        !self.does("no-op") || whole && (self.previous.is_some() || self.importing.is_some())
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let mut all = json!({ "resource": self.resource.json() });
+        if let Some(previous) = &self.previous {
+            all["previous_resource"] = previous.json();
+        }
+        all["action"] = self.action.into();
+        if let Some(reason) = &self.reason {
+            all["reason"] = reason.as_str().into();
+        }
+        if let Some(importing) = &self.importing {
+            all["importing"] = importing.clone();
+        }
+        if let Some(config) = &self.generated_config {
+            all["generated_config"] = config.clone();
+        }
+        all
+    }
+}
+
+/// A reason of the plan representation as the lines name it.
+fn as_told(reason: &str) -> String {
+    match reason {
+        "replace_because_tainted" => "tainted",
+        "replace_by_request" => "requested",
+        "replace_because_cannot_update" => "cannot_update",
+        "replace_by_triggers" => "replace_triggered_by",
+        other => other,
+    }
+    .to_owned()
+}
+
+/// How many of what, for programs and in words.
+pub(super) fn sums(changes: &[Change]) -> (Value, String) {
+    let count = |action: &str| changes.iter().filter(|c| c.does(action)).count();
+    let (add, change) = (count("create"), count("update"));
+    let (remove, forget) = (count("delete"), count("forget"));
+    let import = changes.iter().filter(|c| c.importing.is_some()).count();
+    let imported = match import {
+        0 => String::new(),
+        n => format!("{n} to import, "),
+    };
+    let forgotten = match forget {
+        0 => String::new(),
+        n => format!(", {n} to forget"),
+    };
+    let message = format!(
+        "Plan: {imported}{add} to add, {change} to change, {remove} to destroy{forgotten}."
+    );
+    let sums = json!({
+        "add": add, "change": change, "import": import, "remove": remove, "forget": forget,
+        "operation": "plan",
+    });
+    (sums, message)
+}
+
+/// The outputs of a plan: what becomes of each.
+pub(super) fn outputs(plan: &Value) -> Map<String, Value> {
+    let none = Map::new();
+    let outputs = plan["output_changes"].as_object().unwrap_or(&none);
+    let one = |(name, change): (&String, &Value)| {
+        let sensitive = change["after_sensitive"] == true || change["before_sensitive"] == true;
+        let action = match change["actions"][0].as_str() {
+            Some("create") => "create",
+            Some("update") => "update",
+            Some("delete") => "delete",
+            _ => "noop",
+        };
+        (
+            name.clone(),
+            json!({ "sensitive": sensitive, "action": action }),
+        )
+    };
+    let mut all: Vec<(String, Value)> = outputs.iter().map(one).collect();
+    all.sort_by(|a, b| a.0.cmp(&b.0));
+    all.into_iter().collect()
+}

@@ -1,0 +1,223 @@
+//! How conditions stand once a deploy is over, which is what the state keeps of them.
+
+use super::deploying::Deploying;
+use crate::engine::graph::Step;
+use crate::engine::mutex::lock;
+use crate::engine::stage::change::Change;
+use crate::engine::stage::check_results;
+use crate::engine::stage::checked::{At, Checked, problem};
+use crate::engine::stage::conditions::{self, Kind, Status};
+use crate::engine::stage::nodes::Node;
+use crate::engine::stage::scope::ModuleScope;
+use crate::engine::stage::steps;
+use crate::engine::store::model::StateEdit;
+use crate::engine::words::StageMode;
+use lang::addr::{AbsInstance, AbsResource, ConfigResource, ModuleInstance};
+use lang::config::{Condition, Lifecycle, Module, Resource};
+use lang::diag::{Diagnostic, Diagnostics};
+use std::sync::atomic::Ordering;
+
+/// Whether an instance of it has anything to fulfil.
+fn has_conditions(lifecycle: &Lifecycle) -> bool {
+    !(lifecycle.preconditions.is_empty() && lifecycle.postconditions.is_empty())
+}
+
+impl Deploying {
+    /// Evaluates conditions of an instance of a resource, and notes how they stand.
+    pub(super) fn conditions(
+        &self,
+        scope: &ModuleScope<'_>,
+        address: &AbsInstance,
+        all: &[Condition],
+        kind: Kind,
+    ) -> Result<(), Diagnostics> {
+        let mut failed = Diagnostics::new();
+        let at = at(address);
+        let rest = address.resource.to_string();
+        for condition in all {
+            let (status, diags) = conditions::check(scope, condition, kind);
+            let why = problem(status, &diags);
+            lock(&self.checked).note(&at, &rest, status, why);
+            failed.append(diags);
+        }
+        if failed.has_errors() {
+            Err(failed)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// An instance that something is done with: what it has to fulfil afterwards is not known until
+    /// it was looked at.
+    pub(super) fn outstanding(&self, address: &AbsInstance, resource: &Resource) {
+        if !resource.lifecycle.postconditions.is_empty() {
+            let rest = address.resource.to_string();
+            lock(&self.checked).note(&at(address), &rest, Status::Unknown, None);
+        }
+    }
+
+    /// It is about to be looked at.
+    pub(super) fn settled(&self, address: &AbsInstance) {
+        lock(&self.checked).known(&at(address), &address.resource.to_string());
+    }
+
+    /// Resources with instances of which staging could not tell how their conditions stand.
+    pub(super) fn to_look_at(&self) -> Vec<Step> {
+        if self.stage.request.mode != StageMode::Normal {
+            return Vec::new();
+        }
+        let stay = self.stage.changes.iter().filter(|c| self.is_unsure(c));
+        let steps = stay.filter_map(|c| {
+            let node = Node::Resource(c.address.config());
+            self.walk.nodes.step(&node)
+        });
+        steps.collect()
+    }
+
+    /// Whether nothing is done with the instance of a change, and staging could not tell how its
+    /// conditions stand.
+    fn is_unsure(&self, change: &Change) -> bool {
+        let address = &change.address;
+        !steps::acts(change)
+            && change.deposed.is_none()
+            && self
+                .stage
+                .checked
+                .status(&at(address), &address.resource.to_string())
+                == Some(Status::Unknown)
+    }
+
+    /// Conditions of instances that nothing is done with, where staging could not tell how they
+    /// stand: what they rest on may have changed. Whether they hold.
+    pub(super) fn of_unchanged(&self, step: Step, address: &ConfigResource) -> bool {
+        let Some((module, resource)) = self.declared(address) else {
+            return true;
+        };
+        if !has_conditions(&resource.lifecycle) {
+            return true;
+        }
+        let mut good = true;
+        for instance in self.walk.around.values.instances(&address.module).iter() {
+            let abs = AbsResource {
+                module: instance.clone(),
+                resource: address.resource.clone(),
+            };
+            let Some(expansion) = lock(&self.expansions).get(&abs).cloned() else {
+                continue;
+            };
+            for (key, _) in expansion.instances() {
+                good &= self.stands(step, module, resource, &abs.instance(key));
+            }
+        }
+        good
+    }
+
+    fn stands(
+        &self,
+        step: Step,
+        module: &Module,
+        resource: &Resource,
+        address: &AbsInstance,
+    ) -> bool {
+        let place = self.places.get(&address.to_string());
+        let change = place.and_then(|i| self.stage.changes.get(*i));
+        if !change.is_some_and(|change| self.is_unsure(change)) {
+            return true;
+        }
+        let key = crate::engine::workspace::provider_addr::for_resource(
+            &self.walk.around.root,
+            module,
+            resource,
+        );
+        let schema = self.walk.around.schema(&key.address, &address.resource);
+        let Some(value) = schema.and_then(|schema| self.value(address, schema)) else {
+            return true;
+        };
+        let scope = self.scope(module, resource, address);
+        let lifecycle = &resource.lifecycle;
+        let before = self.conditions(
+            &scope,
+            address,
+            &lifecycle.preconditions,
+            Kind::Precondition,
+        );
+        let scope = ModuleScope {
+            self_value: Some(value),
+            own: None,
+            ..self.scope(module, resource, address)
+        };
+        let held = before.and_then(|()| {
+            self.conditions(
+                &scope,
+                address,
+                &lifecycle.postconditions,
+                Kind::Postcondition,
+            )
+        });
+        match held {
+            Ok(()) => true,
+            Err(mut said) => {
+                for d in &mut said.0 {
+                    d.address.get_or_insert_with(|| address.to_string());
+                }
+                self.walk.cells.beside(step, said);
+                false
+            }
+        }
+    }
+
+    /// Keeps how all conditions stand: as the deploy found them, as staging did where it did not look
+    /// again. `found` is what the nodes of the walk have noted.
+    pub(super) async fn keep_checks(&self, found: Checked) -> Option<Diagnostic> {
+        let mut checked = self.stage.checked.clone();
+        // A refresh takes over what is there, and what was found with it.
+        if self.stage.request.mode == StageMode::Normal {
+            checked.forget_data();
+            for change in self.stage.changes.iter().filter(|c| steps::acts(c)) {
+                self.unknown(&mut checked, change);
+            }
+            checked.settle(found);
+            checked.settle(std::mem::take(&mut *lock(&self.checked)));
+        }
+        if self.stage.request.mode == StageMode::Destroy {
+            self.root_outputs_unknown(&mut checked);
+        }
+        let text = check_results::text(&self.stage.statuses, &checked);
+        let kept = self.recorder.edit(vec![StateEdit::Checks(text)]).await;
+        let error = kept.err()?;
+        self.store_failed.store(true, Ordering::Relaxed);
+        Some(Diagnostic::error(
+            "Results of conditions could not be kept",
+            error.to_string(),
+        ))
+    }
+
+    /// Of what is destroyed nothing is looked at; only that root outputs are there is known, as the
+    /// reference engine has it.
+    fn root_outputs_unknown(&self, checked: &mut Checked) {
+        let outputs = self.walk.around.root.outputs.values();
+        for output in outputs.filter(|o| !o.preconditions.is_empty()) {
+            let rest = format!("output.{}", output.name);
+            let at = At::module(&ModuleInstance::root());
+            checked.note(&at, &rest, Status::Unknown, None);
+        }
+    }
+
+    /// What a change is to fulfil is not known until the change is made.
+    fn unknown(&self, checked: &mut Checked, change: &Change) {
+        let declared = self.declared(&change.address.config());
+        if declared.is_some_and(|(_, resource)| has_conditions(&resource.lifecycle)) {
+            let mut one = Checked::default();
+            let rest = change.address.resource.to_string();
+            one.note(&at(&change.address), &rest, Status::Unknown, None);
+            checked.settle(one);
+        }
+    }
+}
+
+fn at(address: &AbsInstance) -> At {
+    At {
+        module: address.module.clone(),
+        key: address.key.clone(),
+    }
+}

@@ -1,0 +1,59 @@
+//! What a deploy works out that has nothing to change, drawn.
+
+use super::{Drawing, Drawn};
+use crate::engine::graph::Step;
+use crate::engine::stage::nodes::{Node, Nodes};
+use std::collections::BTreeSet;
+
+impl Drawing {
+    /// What a deploy works out that has nothing to change: root variables and outputs, checks, and
+    /// what these need; of resources those that something but a root output refers to, as the
+    /// reference engine has it.
+    pub fn of_no_changes(nodes: &Nodes) -> Self {
+        let is_root_output =
+            |step: Step| matches!(&nodes.nodes[step], Node::Output(module, _) if module.is_root());
+        let ends = |step: &Step| match &nodes.nodes[*step] {
+            Node::Check(..) => true,
+            Node::Variable(module, _) => module.is_root(),
+            _ => is_root_output(*step),
+        };
+        let mut left: Vec<Step> = (0..nodes.nodes.len()).filter(ends).collect();
+        let mut reached: BTreeSet<Step> = left.iter().copied().collect();
+        while let Some(step) = left.pop() {
+            let stays = |needed: &Step| match &nodes.nodes[*needed] {
+                Node::Resource(_) => !is_root_output(step),
+                Node::Orphan(_) => false,
+                _ => true,
+            };
+            let needs = nodes.graph.needs(step).filter(stays);
+            left.extend(needs.filter(|s| reached.insert(*s)));
+        }
+        Self::of_nodes(nodes, &reached, false)
+    }
+
+    /// A node as a deploy has it that changes nothing.
+    pub(super) fn idle(&mut self, nodes: &Nodes, some: &BTreeSet<Step>, step: Step) -> Drawn {
+        let node = &nodes.nodes[step];
+        let is_used = || {
+            let mut all = some.iter();
+            all.any(|s| nodes.graph.needs(*s).any(|needed| needed == step))
+        };
+        match node {
+            // Nobody refers to it.
+            Node::Variable(module, _) if module.is_root() && !is_used() => {
+                let look = Some((node.text(), "note"));
+                self.one(Some(node.text()), look, module.clone())
+            }
+            _ => self.node(node, !matches!(node, Node::Check(..))),
+        }
+    }
+
+    /// Modules end whether anything of them is drawn or not.
+    pub(super) fn modules_of(&mut self, nodes: &Nodes) {
+        for node in &nodes.nodes {
+            if let Node::Call(parent, name) = node {
+                self.one(None, None, parent.child(name));
+            }
+        }
+    }
+}

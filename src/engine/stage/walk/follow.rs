@@ -1,0 +1,103 @@
+//! Says what is done with an object to those who follow each step, and by which attribute people
+//! know it.
+
+use super::Walk;
+use crate::engine::bus::follow;
+use crate::engine::words::{Action, ObjectPhase, ObjectStep, ObjectWork};
+use cty::{Type, Value};
+use lang::addr::AbsInstance;
+
+impl Walk {
+    /// A step of what is done with an object; `value` is what the object is by then.
+    pub fn follow(
+        &self,
+        address: &AbsInstance,
+        work: ObjectWork,
+        phase: ObjectPhase,
+        value: Option<&Value>,
+    ) {
+        follow(self.providers.sink(), || {
+            let begins = phase == ObjectPhase::Begun;
+            let acts = matches!(work, ObjectWork::Apply(action) if action != Action::Read);
+            ObjectStep {
+                address: address.to_string(),
+                known_by: value.and_then(|value| known_by(value, begins && acts)),
+                work,
+                phase,
+            }
+        });
+    }
+}
+
+/// The attribute by which people know an object, as the reference engine chooses it: `id`, else
+/// `name`; with `tags` the name among those, where there is neither.
+fn known_by(value: &Value, tags: bool) -> Option<(String, String)> {
+    if value.is_null() || !value.is_known() {
+        return None;
+    }
+    let ty = value.ty();
+    let has = |name: &str| ty.attribute(name) == Some(&Type::String);
+    let of = |name: &str| Some((name.to_owned(), text(&value.get_attr(name)?)?));
+    let known = match (has("id"), has("name")) {
+        (true, _) => of("id"),
+        (false, true) => of("name"),
+        (false, false) => None,
+    };
+    if known.is_some() || !tags {
+        return known;
+    }
+    if has("name") {
+        return of("name");
+    }
+    if ty.attribute("tags") != Some(&Type::map(Type::String)) {
+        return None;
+    }
+    let tags = value.get_attr("tags").filter(told)?.unmark().0;
+    if tags.is_null() || !tags.is_wholly_known() {
+        return None;
+    }
+    let members = tags.as_map()?;
+    let name = ["name", "Name"]
+        .into_iter()
+        .find_map(|key| Some((key, members.get(key)?)))?;
+    Some((format!("tags.{}", name.0), text(name.1)?))
+}
+
+/// Whether it may be told.
+fn told(value: &Value) -> bool {
+    !value.marks().hide()
+}
+
+fn text(value: &Value) -> Option<String> {
+    let value = Some(value).filter(|value| told(value))?.clone().unmark().0;
+    value.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cty::Mark;
+
+    fn object(attributes: &[(&str, Value)]) -> Value {
+        Value::object(attributes.iter().map(|(n, v)| (*n, v.clone())))
+    }
+
+    #[test]
+    fn an_object_is_known_by_its_id_or_its_name_and_never_by_what_is_sensitive() {
+        let (id, name) = (Value::string("i-1"), Value::string("web"));
+        let known = |value: &Value| known_by(value, false);
+        let by = |n: &str, t: &str| Some((n.to_owned(), t.to_owned()));
+        let both = object(&[("id", id.clone()), ("name", name.clone())]);
+        assert_eq!(known(&both), by("id", "i-1"));
+        assert_eq!(known(&object(&[("name", name.clone())])), by("name", "web"));
+        let hidden = object(&[("id", id.mark(Mark::Sensitive)), ("name", name.clone())]);
+        assert_eq!(known(&hidden), None);
+        assert_eq!(known_by(&hidden, true), by("name", "web"));
+        let unknown = object(&[("id", Value::unknown(Type::String))]);
+        assert_eq!(known(&unknown), None);
+        let tags = Value::map(Type::String, [("Name", name)]);
+        let tagged = object(&[("tags", tags)]);
+        assert_eq!(known(&tagged), None);
+        assert_eq!(known_by(&tagged, true), by("tags.Name", "web"));
+    }
+}

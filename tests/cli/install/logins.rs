@@ -1,0 +1,51 @@
+//! The netrc file: who is told what it says.
+
+use super::modules::{LEAF, registry};
+use super::packed::zipped;
+use super::run_with;
+use super::server::{Reply, Server};
+use crate::support::Workspace;
+
+#[test]
+fn an_archive_is_asked_for_with_what_the_netrc_file_says_of_its_host_and_a_registry_is_not() {
+    let server = Server::start();
+    registry(&server);
+    server.answer("/net.zip", Reply::bytes(zipped(&[("main.tf", LEAF)])));
+    let call = |server: &Server| {
+        format!(
+            "module \"net\" {{\n  source = \"{}\"\n}}\nmodule \"app\" {{\n  source = \"{}/acme/app/lab\"\n}}\n",
+            server.url("/net.zip"),
+            server.host
+        )
+    };
+    let w = Workspace::new(&[("main.tf", call(&server).as_str())]);
+    let netrc = format!("machine {} login me password sesame\n", server.host);
+    w.write("logins", &netrc);
+    let logins = w.path().join("logins");
+    let variables = [("NETRC", logins.to_str().unwrap())];
+    run_with(&w, &server, &["init"], &variables).expect(0);
+    let shown = |path: &str| server.headers(path, "authorization");
+    let basic = "Basic bWU6c2VzYW1l";
+    assert_eq!(shown("/net.zip"), [basic]);
+    assert_eq!(shown("/archives/1.2.0.tgz"), [basic]);
+    assert_eq!(shown("/modules/acme/app/lab/versions"), [""]);
+    // Without the variable it is the one in the home directory; of another host nothing is said.
+    let home = w.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    std::fs::write(
+        home.join(".netrc"),
+        "machine other.example login a password b\n",
+    )
+    .unwrap();
+    let variables = [("HOME", home.to_str().unwrap())];
+    run_with(&w, &server, &["get", "-update"], &variables).expect(0);
+    assert_eq!(shown("/net.zip"), [basic, ""]);
+    // What is no such file is said with its place, and with nothing of what is in it.
+    w.write("logins", "machine a\nsesame\n");
+    let variables = [("NETRC", logins.to_str().unwrap())];
+    let refused = run_with(&w, &server, &["get", "-update"], &variables).expect(1);
+    assert!(
+        refused.stderr.contains("line 2") && !refused.stderr.contains("sesame"),
+        "{refused:#?}"
+    );
+}
