@@ -10,7 +10,7 @@ use crate::engine::words::{
     Action, CallId, CallStarted, Event, EventKind, Operation, OperationState, PluginEvent,
     PluginId, PluginState, Reached, now_ms,
 };
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 
 /// An operation that has begun.
@@ -30,6 +30,8 @@ pub(super) struct Progress {
     in_line: BTreeMap<CallId, String>,
     /// Plugins that were asked to end, and since when.
     stopping: BTreeMap<PluginId, Instant>,
+    /// Plugins that were up and died, until they are launched again.
+    fallen: BTreeSet<PluginId>,
     done: usize,
     total: usize,
     what: String,
@@ -43,6 +45,7 @@ impl Progress {
             running: BTreeMap::new(),
             in_line: BTreeMap::new(),
             stopping: BTreeMap::new(),
+            fallen: BTreeSet::new(),
             done: 0,
             total: 0,
             what: String::new(),
@@ -247,7 +250,7 @@ impl Progress {
                     limit,
                     why,
                     ..
-                } => {
+                } if !self.fallen.remove(plugin) => {
                     self.say(
                         out,
                         &format!(
@@ -255,6 +258,13 @@ impl Progress {
                             safe(why)
                         ),
                     );
+                }
+                // It was up: the crash has been told, and no launch has failed.
+                PluginState::Backoff { .. } => {
+                    self.say(out, &format!("{plugin}: launched again in a moment"));
+                }
+                PluginState::Crashed { .. } => {
+                    self.fallen.insert(plugin.clone());
                 }
                 _ => {}
             },

@@ -164,7 +164,11 @@ pub async fn stage(basis: Basis) -> (Option<Stage>, Diagnostics) {
         return (None, diags);
     }
     let graph = plan.walk.nodes.to_plan();
-    worked_out(&plan, &graph, &basis.cancel).await;
+    // Where nothing is there is nothing to destroy, and nobody is asked anything.
+    let nothing = basis.state.objects.is_empty() && basis.state.outputs.is_empty();
+    if basis.request.mode != StageMode::Destroy || !nothing {
+        worked_out(&plan, &graph, &basis.cancel).await;
+    }
     let mut faults = plan.moves_faults();
     if !faults.has_errors() {
         faults.append(circle);

@@ -61,7 +61,43 @@ fn what_is_overridden_and_what_overrides_must_be_in_order_by_itself() {
             ],
             verdict: Invalid(&[("main.tf", 3)]),
         },
+        Case {
+            name: "an argument that no variable has",
+            files: &[
+                (
+                    "main.tf",
+                    "variable \"v\" {\n  default = \"v\"\n  count   = 0\n}\n",
+                ),
+                ("override.tf", "variable \"v\" {\n  ephemeral = false\n}\n"),
+            ],
+            verdict: Invalid(&[("main.tf", 3)]),
+        },
+        Case {
+            name: "an argument that no lifecycle block has",
+            files: &[
+                (
+                    "main.tf",
+                    "resource \"terraform_data\" \"a\" {\n  lifecycle {\n    prevent_destroy = true\n  }\n}\n",
+                ),
+                (
+                    "override.tf",
+                    "resource \"terraform_data\" \"a\" {\n  lifecycle {\n    input = 1\n  }\n}\n",
+                ),
+            ],
+            verdict: Invalid(&[("override.tf", 3)]),
+        },
     ]);
+}
+
+/// What is not there is not asked for: not even what no longer exists.
+#[test]
+fn where_nothing_is_there_is_nothing_to_destroy() {
+    let w = Workspace::new(&[(
+        "main.tf",
+        "data \"terraform_remote_state\" \"up\" {\n  backend = \"local\"\n  config  = { path = \"gone.json\" }\n}\nresource \"terraform_data\" \"a\" {\n  input = data.terraform_remote_state.up.outputs.v\n}\noutput \"o\" { value = terraform_data.a.output }\n",
+    )]);
+    let run = w.run(&["destroy", "--auto-approve"]).expect(0);
+    assert!(run.stdout.contains("no changes"), "{run:#?}");
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub(super) enum Kind {
     Merged {
         base: Box<Body>,
         over: Box<Body>,
+        /// Whether what nobody asks for is passed over, with a warning.
+        lenient: bool,
     },
     /// Two bodies as one, without either going first: what both define is a duplicate.
     Joined {
@@ -79,6 +81,18 @@ impl Body {
         Body(Kind::Merged {
             base: Box::new(base),
             over: Box::new(over),
+            lenient: false,
+        })
+    }
+
+    /// The same, of a block whose arguments somebody else asks for: a provider, or a module that is
+    /// called. The reference engine passes over what they do not ask for where an override file
+    /// changes the block.
+    pub fn overridden(base: Body, over: Body) -> Body {
+        Body(Kind::Merged {
+            base: Box::new(base),
+            over: Box::new(over),
+            lenient: true,
         })
     }
 
@@ -177,7 +191,9 @@ impl Body {
                 .map(|b| b.type_name.clone())
                 .filter(|t| !hidden_blocks.contains(t))
                 .collect(),
-            Kind::Merged { base: a, over: b }
+            Kind::Merged {
+                base: a, over: b, ..
+            }
             | Kind::Joined {
                 first: a,
                 second: b,
@@ -209,7 +225,9 @@ impl Body {
                         .iter()
                         .any(|p| &*p.name == name)
             }
-            Kind::Merged { base: a, over: b }
+            Kind::Merged {
+                base: a, over: b, ..
+            }
             | Kind::Joined {
                 first: a,
                 second: b,

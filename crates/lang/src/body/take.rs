@@ -63,7 +63,7 @@ impl Body {
                     out.insert(property.name.clone(), json_attribute(property, diags));
                 }
             }
-            Kind::Merged { base, over } => {
+            Kind::Merged { base, over, .. } => {
                 base.take_all(out, diags);
                 over.take_all(out, diags);
             }
@@ -99,7 +99,11 @@ impl Body {
                 diags,
             ),
             Kind::Json { node, hidden } => take_json(node, hidden, schema, &mut content, diags),
-            Kind::Merged { base, over } => {
+            Kind::Merged {
+                base,
+                over,
+                lenient,
+            } => {
                 let (base_content, base_rest) = base.take(schema, diags);
                 let (over_content, over_rest) = over.take(schema, diags);
                 content.attributes = base_content.attributes;
@@ -113,7 +117,10 @@ impl Body {
                     !replaced.contains(made_type(b)) && !replaced.contains(&b.type_name)
                 });
                 content.blocks.extend(over_content.blocks);
-                Body::merged(base_rest, over_rest)
+                match lenient {
+                    true => Body::overridden(base_rest, over_rest),
+                    false => Body::merged(base_rest, over_rest),
+                }
             }
             Kind::Joined { first, second } => {
                 let (first_content, first_rest) = first.take(schema, diags);

@@ -60,10 +60,12 @@ impl Body {
                 // again.
                 diags.append(reported);
             }
-            // The reference engine passes over what it does not expect where an override file
-            // changes the block, and so does whoever relies on that; it is not passed over in
-            // silence.
-            Kind::Merged { base, over } => {
+            // What the reference engine passes over is not passed over in silence.
+            Kind::Merged {
+                base,
+                over,
+                lenient: true,
+            } => {
                 let mut found = Diagnostics::new();
                 base.report_leftovers(schema, content, &mut found);
                 over.report_leftovers(schema, content, &mut found);
@@ -72,7 +74,10 @@ impl Body {
                     d
                 }));
             }
-            Kind::Joined {
+            Kind::Merged {
+                base: a, over: b, ..
+            }
+            | Kind::Joined {
                 first: a,
                 second: b,
             } => {

@@ -35,7 +35,7 @@ pub(super) fn schema() -> BodySchema {
 /// The body of a call with an override. Whether it is there at all is as in the normal files.
 pub(super) fn merge(base: &Body, over: &Body) -> Body {
     let (base, over) = one_kind_of_repetition(base, over);
-    Body::merged(
+    Body::overridden(
         base,
         over.without(&BodySchema::new().block("lifecycle", &[])),
     )

@@ -79,7 +79,10 @@ impl Draft {
     fn override_provider(&mut self, block: Block, diags: &mut Diagnostics) {
         let key = provider_key(&block);
         match self.providers.get_mut(&key) {
-            Some(slot) => merge_into(slot, &block),
+            Some(slot) => {
+                slot.block.body = Body::overridden(slot.block.body.clone(), block.body.clone());
+                slot.over = Some(block.def_span);
+            }
             // The default configuration is there without being declared: there is one to override.
             None if key.1.is_empty() => {
                 self.provider_order.push(key.clone());

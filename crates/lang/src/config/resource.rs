@@ -209,7 +209,7 @@ pub(super) fn merge(base: &Body, over: &Body) -> Body {
             .without(&BodySchema::new().optional(&["enabled", "replace_triggered_by"])),
         ..block
     });
-    let merged = Body::merged(base, over);
+    let merged = Body::overridden(base, over);
     match (first, second) {
         (Some(first), Some(second)) => merged.with_block(Block {
             body: Body::merged(first.body.clone(), second.body),

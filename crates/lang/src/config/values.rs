@@ -111,7 +111,7 @@ pub(super) fn variable(
         variable.constant = constant::flag(a, diags);
     }
     if let Some(a) = content.attribute("nullable") {
-        variable.nullable = constant::flag(a, diags).unwrap_or(true);
+        variable.nullable = constant::flag(a, diags).unwrap_or(false);
     }
     if let Some(a) = content.attribute("deprecated") {
         variable.deprecated = deprecated(a, label.span, diags);
