@@ -55,6 +55,8 @@ struct Kept {
     ring: VecDeque<LogLine>,
     /// Of the current launch.
     tail: VecDeque<String>,
+    /// Its last line on stderr: of two streams nobody knows which was written to last.
+    complaint: Option<String>,
     /// Lines of its panic, and the last ones before it.
     trace: Vec<LogLine>,
     before: Vec<LogLine>,
@@ -106,6 +108,9 @@ impl Logs {
             let of_trace = parsed.panic && kept.trace.len() < TRACE;
             if !parsed.text.trim().is_empty() {
                 push(&mut kept.tail, short(&parsed.text), ATTEMPT_TAIL);
+                if stream == LogStream::Stderr {
+                    kept.complaint = Some(short(&parsed.text));
+                }
             }
             let line = LogLine {
                 plugin: self.plugin.clone(),
@@ -217,10 +222,13 @@ impl Logs {
         self.kept().trace.iter().map(|l| l.text.clone()).collect()
     }
 
-    /// What best says why the process ended: the panic's own words, or else the last line of all.
+    /// What best says why the process ended: the panic's own words, or else the last line on
+    /// stderr, or else the last line of all.
     pub(super) fn last_words(&self) -> Option<String> {
         let kept = self.kept();
-        words_of(kept.trace.iter().map(|l| l.text.as_str())).or_else(|| kept.tail.back().cloned())
+        words_of(kept.trace.iter().map(|l| l.text.as_str()))
+            .or_else(|| kept.complaint.clone())
+            .or_else(|| kept.tail.back().cloned())
     }
 }
 
