@@ -104,19 +104,7 @@ impl Body {
                 over,
                 lenient,
             } => {
-                let (base_content, base_rest) = base.take(schema, diags);
-                let (over_content, over_rest) = over.take(schema, diags);
-                content.attributes = base_content.attributes;
-                for (name, attribute) in over_content.attributes {
-                    content.attributes.insert(name, attribute);
-                }
-                // A `dynamic` block stands for blocks of the type that it names.
-                let replaced: Names = over_content.blocks.iter().map(made_type).cloned().collect();
-                content.blocks = base_content.blocks;
-                content.blocks.retain(|b| {
-                    !replaced.contains(made_type(b)) && !replaced.contains(&b.type_name)
-                });
-                content.blocks.extend(over_content.blocks);
+                let (base_rest, over_rest) = take_over(base, over, schema, &mut content, diags);
                 match lenient {
                     true => Body::overridden(base_rest, over_rest),
                     false => Body::merged(base_rest, over_rest),
@@ -176,4 +164,29 @@ fn made_type(block: &Block) -> &Arc<str> {
         Some(label) if &*block.type_name == "dynamic" => &label.text,
         _ => &block.type_name,
     }
+}
+
+/// What both bodies have of it, the second one's in place of the first one's; gives what is left of
+/// each.
+fn take_over(
+    base: &Body,
+    over: &Body,
+    schema: &BodySchema,
+    content: &mut Content,
+    diags: &mut Diagnostics,
+) -> (Body, Body) {
+    let (base_content, base_rest) = base.take(schema, diags);
+    let (over_content, over_rest) = over.take(schema, diags);
+    content.attributes = base_content.attributes;
+    for (name, attribute) in over_content.attributes {
+        content.attributes.insert(name, attribute);
+    }
+    // A `dynamic` block stands for blocks of the type that it names.
+    let replaced: Names = over_content.blocks.iter().map(made_type).cloned().collect();
+    content.blocks = base_content.blocks;
+    content
+        .blocks
+        .retain(|b| !replaced.contains(made_type(b)) && !replaced.contains(&b.type_name));
+    content.blocks.extend(over_content.blocks);
+    (base_rest, over_rest)
 }

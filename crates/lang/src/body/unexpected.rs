@@ -66,13 +66,7 @@ impl Body {
                 over,
                 lenient: true,
             } => {
-                let mut found = Diagnostics::new();
-                base.report_leftovers(schema, content, &mut found);
-                over.report_leftovers(schema, content, &mut found);
-                diags.extend(found.into_iter().map(|mut d| {
-                    d.severity = Severity::Warning;
-                    d
-                }));
+                diags.extend(passed_over([base, over], schema, content));
             }
             Kind::Merged {
                 base: a, over: b, ..
@@ -88,6 +82,17 @@ impl Body {
             Kind::Empty(_) => {}
         }
     }
+}
+
+/// What stands there and is passed over, as warnings.
+fn passed_over(bodies: [&Body; 2], schema: &BodySchema, content: &Content) -> Vec<Diagnostic> {
+    let mut found = Diagnostics::new();
+    for body in bodies {
+        body.report_leftovers(schema, content, &mut found);
+    }
+    let mut all: Vec<Diagnostic> = found.into_iter().collect();
+    all.iter_mut().for_each(|d| d.severity = Severity::Warning);
+    all
 }
 
 fn all_names(schema: &BodySchema, content: &Content) -> Vec<Arc<str>> {
