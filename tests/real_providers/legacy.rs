@@ -47,7 +47,7 @@ resource "legacy_thing" "t" {
   tags                = { a = "1", b = "" }
   names               = ["q", "p", "q"]
   secret              = "hush"
-  password_wo         = "abc"
+  password_wo         = "xyz"
   password_wo_version = 1
   fail                = var.fail
 
@@ -169,7 +169,7 @@ fn a_legacy_provider_from_stage_to_destroy() {
 
     let run = place.deploy(&[], 0);
     assert!(
-        !run.stdout.contains("hush") && !run.stdout.contains("abc"),
+        !run.stdout.contains("hush") && !run.stdout.contains("xyz"),
         "{run:#?}"
     );
     let instance = place.instance(T);
