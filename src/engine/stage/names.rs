@@ -29,6 +29,16 @@ pub struct Names {
     outdated: BTreeMap<String, BTreeSet<Span>>,
 }
 
+/// The provider and the function that `provider::NAME::FUNCTION` calls, or the same with an alias in
+/// between: no configuration is needed, so all aliases are alike.
+pub fn provider_function(name: &str) -> Option<(&str, &str)> {
+    let (provider, rest) = name.strip_prefix("provider::")?.split_once("::")?;
+    let function = rest
+        .rsplit_once("::")
+        .map_or(rest, |(_, function)| function);
+    Some((provider, function))
+}
+
 impl Names {
     /// Nothing yet, of a configuration with these providers.
     pub fn with(schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>) -> Self {
@@ -63,10 +73,7 @@ impl Names {
 
     /// A function of a provider is called by the name that the module gives that provider.
     pub fn called(&mut self, module: &Module, name: &str, span: Span) {
-        let Some((provider, rest)) = name
-            .strip_prefix("provider::")
-            .and_then(|rest| rest.split_once("::"))
-        else {
+        let Some((provider, function)) = provider_function(name) else {
             return;
         };
         let required = module.required_providers.get(provider);
@@ -76,9 +83,6 @@ impl Names {
             );
             return self.say(span, Diagnostic::error("Unknown function provider", detail));
         }
-        let function = rest
-            .rsplit_once("::")
-            .map_or(rest, |(_, function)| function);
         let address = provider_addr::address_of(module, provider);
         let known = match self.schemas.get(&address) {
             _ if *address == *builtin::ADDRESS => {

@@ -4,6 +4,7 @@
 mod faults;
 mod value;
 
+use super::names::provider_function;
 use super::sights::Sights;
 use super::values::{Repetition, Values};
 use crate::engine::provider::ProviderSchema;
@@ -170,12 +171,7 @@ impl eval::Scope for ModuleScope<'_> {
     }
 
     fn function(&self, name: &str) -> Option<Arc<lang::functions::Function>> {
-        // `provider::NAME::FUNCTION`, or with an alias in between: no configuration is needed, so
-        // all aliases are alike.
-        let (provider, rest) = name.strip_prefix("provider::")?.split_once("::")?;
-        let function = rest
-            .rsplit_once("::")
-            .map_or(rest, |(_, function)| function);
+        let (provider, function) = provider_function(name)?;
         let address = provider_addr::address_of(self.module, provider);
         let found = self.around.functions.find(&address, function);
         // While validating a provider is not configured, and may have more functions once it is.
