@@ -14,13 +14,18 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
 	"flightdeck.internal/interop/store"
 )
 
 const address = "flightdeck.internal/test/interop"
 
-type interop struct{}
+type interop struct {
+	// The function that it has by its configuration.
+	offers string
+}
 
 type interopModel struct {
 	File types.String `tfsdk:"file"`
@@ -47,6 +52,7 @@ func (p *interop) Configure(ctx context.Context, request provider.ConfigureReque
 	if response.Diagnostics.HasError() {
 		return
 	}
+	p.offers = config.Note.ValueString()
 	all := &provided{store: store.At(config.File.ValueString()), note: config.Note}
 	response.ResourceData = all
 	response.DataSourceData = all
@@ -74,8 +80,11 @@ func (p *interop) EphemeralResources(context.Context) []func() ephemeral.Ephemer
 }
 
 func main() {
-	serve := func() provider.Provider { return &interop{} }
-	if err := providerserver.Serve(context.Background(), serve, providerserver.ServeOpts{Address: address}); err != nil {
+	serve := func() tfprotov6.ProviderServer {
+		provider := &interop{}
+		return offering{ProviderServer: providerserver.NewProtocol6(provider)(), provider: provider}
+	}
+	if err := tf6server.Serve(address, serve); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -4,6 +4,7 @@
 use crate::kit::*;
 use flightdeck::engine::plugin::{SpawnSpec, Start};
 use flightdeck::engine::provider::*;
+use flightdeck::engine::words::ConfigKey;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -209,7 +210,7 @@ async fn a_provider_of_protocol_5_makes_an_object() {
         let function = bench
             .pool
             .functions()
-            .find(&address, "rfc3339_parse")
+            .find(&ConfigKey::of_root(address.as_str()), "rfc3339_parse")
             .expect("there is one");
         let scope = lang::eval::Bindings::new(Default::default());
         let steps = lang::eval::Steps::new(lang::eval::MOST);

@@ -11,6 +11,7 @@
 mod support;
 
 mod brittle;
+mod functions;
 mod identity;
 mod legacy;
 mod legacy_state;

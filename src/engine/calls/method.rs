@@ -26,13 +26,14 @@ pub enum Method {
     OpenEphemeral,
     RenewEphemeral,
     CloseEphemeral,
+    Functions,
     CallFunction,
     Stop,
 }
 
 impl Method {
     /// Every method, in the order of declaration.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Schema,
         Self::IdentitySchemas,
         Self::ValidateProvider,
@@ -51,6 +52,7 @@ impl Method {
         Self::OpenEphemeral,
         Self::RenewEphemeral,
         Self::CloseEphemeral,
+        Self::Functions,
         Self::CallFunction,
         Self::Stop,
     ];
@@ -76,6 +78,7 @@ impl Method {
             Self::OpenEphemeral => "OpenEphemeralResource",
             Self::RenewEphemeral => "RenewEphemeralResource",
             Self::CloseEphemeral => "CloseEphemeralResource",
+            Self::Functions => "GetFunctions",
             Self::CallFunction => "CallFunction",
             Self::Stop => "StopProvider",
         }
@@ -98,7 +101,11 @@ impl Method {
             | Self::ValidateResource
             | Self::ValidateData
             | Self::ValidateEphemeral => minutes(1),
-            Self::Upgrade | Self::UpgradeIdentity | Self::Move | Self::CallFunction => minutes(1),
+            Self::Upgrade
+            | Self::UpgradeIdentity
+            | Self::Move
+            | Self::Functions
+            | Self::CallFunction => minutes(1),
             Self::Schema => minutes(2),
             // An extra: who does not answer it is gone without.
             Self::IdentitySchemas => Some(Duration::from_secs(30)),

@@ -282,6 +282,10 @@ impl Provider for Follow {
         Ok(answer)
     }
 
+    async fn functions(&self, ctx: &CallContext) -> Result<FunctionsResponse, ProviderError> {
+        again!(self, Functions, ctx, |inner| inner.functions(ctx))
+    }
+
     async fn call_function(
         &self,
         name: &str,

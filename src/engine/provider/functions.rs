@@ -3,48 +3,95 @@
 //! handles to providers.
 
 use super::builtin::ADDRESS;
-use super::{FunctionParameter, FunctionSignature, Provider};
+use super::{FunctionParameter, FunctionSignature, Provider, Signatures};
 use crate::engine::calls::CallContext;
+use crate::engine::mutex::lock;
+use crate::engine::words::ConfigKey;
 use cty::{Type, Value};
 use futures_util::FutureExt as _;
 use lang::functions::{CallError, Function, Host, Look, Param};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio_util::sync::CancellationToken;
 
-/// The providers whose functions expressions may call, by address. Cheap to clone.
+/// The providers whose functions expressions may call. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Functions {
-    providers: Arc<HashMap<Arc<str>, Arc<dyn Provider>>>,
+    /// By address, without a configuration.
+    plain: Arc<HashMap<Arc<str>, Arc<dyn Provider>>>,
+    configured: Arc<Mutex<HashMap<ConfigKey, Configured>>>,
     cancel: CancellationToken,
+}
+
+/// A provider that was given its configuration, and the functions that it has by that.
+struct Configured {
+    provider: Arc<dyn Provider>,
+    signatures: Signatures,
 }
 
 impl Functions {
     /// Functions of these providers; calls end with `cancel`.
-    pub fn new(providers: HashMap<Arc<str>, Arc<dyn Provider>>, cancel: CancellationToken) -> Self {
+    pub fn new(plain: HashMap<Arc<str>, Arc<dyn Provider>>, cancel: CancellationToken) -> Self {
         Self {
-            providers: Arc::new(providers),
+            plain: Arc::new(plain),
+            configured: Arc::default(),
             cancel,
         }
     }
 
-    /// One function of the provider with this address.
-    pub fn find(&self, address: &str, name: &str) -> Option<Arc<Function>> {
-        if address == ADDRESS {
+    /// From now on functions of this configuration are called where it is, with those that it has
+    /// beside the ones of its schema.
+    pub fn configured(&self, key: ConfigKey, provider: Arc<dyn Provider>, signatures: Signatures) {
+        let configured = Configured {
+            provider,
+            signatures,
+        };
+        lock(&self.configured).insert(key, configured);
+    }
+
+    /// One function, of this configuration of a provider where that is ready, else of the provider
+    /// as it is without any.
+    pub fn find(&self, key: &ConfigKey, name: &str) -> Option<Arc<Function>> {
+        if *key.address == *ADDRESS {
             return lang::functions::of_builtin_provider(name);
         }
-        let provider = self.providers.get(address)?.clone();
-        let schema = provider.known_schema()?;
-        let signature = schema.functions.get(name)?.clone();
-        Some(Arc::new(function(
-            provider,
-            name.to_owned(),
+        let configured = lock(&self.configured);
+        let (provider, asked, signature) = match configured.get(key) {
+            Some(Configured {
+                provider,
+                signatures,
+            }) => {
+                let schema = provider.known_schema();
+                let of_schema = schema.as_ref().and_then(|s| s.functions.get(name));
+                let signature = of_schema.or_else(|| signatures.get(name))?.clone();
+                (provider, format!("{key}::{name}"), signature)
+            }
+            None => {
+                let provider = self.plain.get(&key.address)?;
+                let signature = provider.known_schema()?.functions.get(name)?.clone();
+                (provider, format!("{}::{name}", key.address), signature)
+            }
+        };
+        Some(Arc::new(function(Called {
+            provider: provider.clone(),
+            name: name.to_owned(),
+            asked,
             signature,
-            self.cancel.clone(),
-        )))
+            cancel: self.cancel.clone(),
+        })))
     }
+}
+
+/// A function and where it is called.
+struct Called {
+    provider: Arc<dyn Provider>,
+    name: String,
+    /// What its answers are known by.
+    asked: String,
+    signature: FunctionSignature,
+    cancel: CancellationToken,
 }
 
 /// Stands for a function that a provider may have once it is configured: takes anything, and what
@@ -70,16 +117,11 @@ fn param(p: &FunctionParameter) -> Param {
     }
 }
 
-fn function(
-    provider: Arc<dyn Provider>,
-    name: String,
-    signature: FunctionSignature,
-    cancel: CancellationToken,
-) -> Function {
+fn function(called: Called) -> Function {
+    let signature = called.signature;
     let params = signature.parameters.iter().map(param).collect();
     let returns = signature.returns.clone();
     let variadic = signature.variadic.as_ref().map(param);
-    let asked = format!("{}::{name}", provider.info().address);
     let run = move |arguments: &[Value], host: Host<'_>| {
         let unknown_inside = |(index, argument): (usize, &Value)| {
             let parameter = signature
@@ -91,9 +133,13 @@ fn function(
         if arguments.iter().enumerate().any(unknown_inside) {
             return Ok(Value::unknown(signature.returns.clone()));
         }
-        let ctx = CallContext::general(&cancel);
-        let answer = wait(provider.call_function(&name, arguments.to_vec(), &ctx))?
-            .map_err(|e| CallError::call(e.to_string()))?;
+        let ctx = CallContext::general(&called.cancel);
+        let answer = wait(
+            called
+                .provider
+                .call_function(&called.name, arguments.to_vec(), &ctx),
+        )?
+        .map_err(|e| CallError::call(e.to_string()))?;
         let result = answer.result.map_err(|e| match e.argument {
             Some(index) => CallError::arg(index, e.text),
             None => CallError::call(e.text),
@@ -103,7 +149,10 @@ fn function(
         if let (Some(arguments), Some(answer)) =
             (digest(arguments), digest(std::slice::from_ref(&result)))
         {
-            host.found(Look::Answer(format!("{asked} {arguments}")), answer)?;
+            host.found(
+                Look::Answer(format!("{} {arguments}", called.asked)),
+                answer,
+            )?;
         }
         Ok(result)
     };
@@ -158,10 +207,18 @@ mod tests {
     #[test]
     fn the_builtin_providers_functions_are_those_of_the_language() {
         let functions = Functions::default();
-        assert!(functions.find(ADDRESS, "encode_expr").is_some());
         assert!(
-            functions.find(ADDRESS, "nothing").is_none()
-                && functions.find("other", "encode_expr").is_none()
+            functions
+                .find(&ConfigKey::of_root(ADDRESS), "encode_expr")
+                .is_some()
+        );
+        assert!(
+            functions
+                .find(&ConfigKey::of_root(ADDRESS), "nothing")
+                .is_none()
+                && functions
+                    .find(&ConfigKey::of_root("other"), "encode_expr")
+                    .is_none()
         );
     }
 }

@@ -126,6 +126,11 @@ pub trait Provider: Send + Sync {
         Err(unsupported(self.info(), Method::ReadData))
     }
 
+    /// The functions that it has now that it is configured, those of its schema among them or not.
+    async fn functions(&self, _ctx: &CallContext) -> Result<FunctionsResponse, ProviderError> {
+        Ok(FunctionsResponse::default())
+    }
+
     /// Calls one of the provider's functions with arguments of the types of its signature.
     async fn call_function(
         &self,

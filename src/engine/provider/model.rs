@@ -20,7 +20,7 @@ pub struct ProviderSchema {
     pub resources: Schemas,
     pub data_sources: Schemas,
     pub ephemeral: Schemas,
-    pub functions: BTreeMap<String, FunctionSignature>,
+    pub functions: Signatures,
     /// By resource type; empty where the provider knows nothing of identities.
     pub identities: BTreeMap<String, IdentitySchema>,
     pub capabilities: Capabilities,
@@ -38,6 +38,9 @@ pub struct Capabilities {
     pub move_resource_state: bool,
     pub generate_resource_config: bool,
 }
+
+/// Functions by name.
+pub type Signatures = BTreeMap<String, FunctionSignature>;
 
 /// How a function is called.
 #[derive(Debug, Clone, PartialEq)]
@@ -225,6 +228,13 @@ pub struct RenewResponse {
     pub diagnostics: Vec<ProviderDiagnostic>,
 }
 
+/// The functions that a configured provider has.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FunctionsResponse {
+    pub signatures: Signatures,
+    pub diagnostics: Vec<ProviderDiagnostic>,
+}
+
 /// A function's result, or its error with the argument (from 0) that it is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FunctionResponse {
@@ -260,7 +270,8 @@ answers!(
     MoveResponse,
     DataResponse,
     OpenResponse,
-    RenewResponse
+    RenewResponse,
+    FunctionsResponse
 );
 
 impl Answer for std::sync::Arc<ProviderSchema> {

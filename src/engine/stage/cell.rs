@@ -5,12 +5,13 @@
 use super::change::{Change, Drift};
 use super::checked::{self, At, Checked};
 use super::conditions::{Status, Statuses};
-use super::values::{Values, Worked};
+use super::scope::Surroundings;
+use super::values::Worked;
 use super::walk::{call_failed, placed};
 use crate::engine::calls::{ProviderDiagnostic, ProviderError};
 use crate::engine::graph::Step;
 use crate::engine::mutex::lock;
-use crate::engine::provider::Provider;
+use crate::engine::provider::{Provider, Signatures};
 use crate::engine::store::model::StateEdit;
 use crate::engine::words::ConfigKey;
 use lang::addr::{AbsResource, InstanceKey};
@@ -23,6 +24,15 @@ use std::sync::{Arc, Mutex};
 /// How many of the newest diagnostics a new one is compared with.
 const COMPARED: usize = 64;
 
+/// A provider that was given its configuration.
+#[derive(Clone)]
+pub struct Ready {
+    pub key: ConfigKey,
+    pub provider: Arc<dyn Provider>,
+    /// The functions that it has by that, where the configuration calls such.
+    pub functions: Signatures,
+}
+
 /// What became of one node.
 #[derive(Default)]
 pub struct Cell {
@@ -31,7 +41,7 @@ pub struct Cell {
     /// What others see where they refer to it.
     pub values: Vec<Worked>,
     /// Provider configurations that it has made ready.
-    pub ready: Vec<(ConfigKey, Arc<dyn Provider>)>,
+    pub ready: Vec<Ready>,
     /// Data sources of checks that could not be read.
     pub unread: Vec<AbsResource>,
     /// Keys of the instances that are declared.
@@ -143,10 +153,14 @@ pub struct Gathered {
 impl Cells {
     /// The one place where what became of a node is seen by others. Answers whether it was worked
     /// out well.
-    pub fn absorb(&self, step: Step, mut cell: Cell, values: &Values) -> bool {
+    pub fn absorb(&self, step: Step, mut cell: Cell, around: &Surroundings) -> bool {
         let good = !cell.failed;
-        values.absorb(std::mem::take(&mut cell.values));
-        lock(&self.ready).extend(std::mem::take(&mut cell.ready));
+        around.values.absorb(std::mem::take(&mut cell.values));
+        for ready in std::mem::take(&mut cell.ready) {
+            let (key, provider) = (ready.key, ready.provider);
+            lock(&self.ready).insert(key.clone(), provider.clone());
+            around.functions.configured(key, provider, ready.functions);
+        }
         lock(&self.unread).extend(std::mem::take(&mut cell.unread));
         lock(&self.absorbed).insert(step, Arc::new(cell));
         good

@@ -3,7 +3,7 @@
 //! Rules as the reference engine's.
 
 use super::cell::Cell;
-use super::scope::ModuleScope;
+use super::scope::{ModuleScope, Surroundings};
 use super::values::Repetition;
 use super::walk::Walk;
 use crate::engine::provider::Provider;
@@ -11,7 +11,7 @@ use crate::engine::store::model::StateObject;
 use crate::engine::words::ConfigKey;
 use crate::engine::workspace::provider_addr::{self, By, Route};
 use cty::{Mark, Type, Value};
-use lang::addr::{AbsInstance, ModuleInstance};
+use lang::addr::{AbsInstance, ModuleInstance, ModulePath};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::syntax::ast::Expr;
 use std::sync::Arc;
@@ -121,42 +121,66 @@ impl Walk {
         repetition: &Repetition,
         cell: &mut Cell,
     ) -> Result<Arc<str>, Diagnostics> {
-        let scope = |instance: &ModuleInstance,
-                     repetition: Repetition|
-         -> Result<(Value, Diagnostics), Diagnostics> {
-            let module = self.module(&instance.path()).ok_or_else(Diagnostics::new)?;
-            let own = by.module.is_none().then_some(&address.resource);
-            Ok(ModuleScope {
-                own,
-                ..ModuleScope::new(&self.around, module, instance)
-            }
-            .repeated(repetition)
-            .evaluate(by.key))
-        };
         let (value, diags) = match &by.module {
-            None => scope(&address.module, repetition.clone())?,
-            Some(path) => {
-                let called = ModuleInstance(address.module.0[..path.0.len()].to_vec());
-                scope(
-                    &called.parent().unwrap_or_default(),
-                    self.around.values.repetition(&called),
-                )?
+            None => {
+                let module = self
+                    .module(&address.module.path())
+                    .ok_or_else(Diagnostics::new)?;
+                ModuleScope {
+                    own: Some(&address.resource),
+                    ..ModuleScope::new(&self.around, module, &address.module)
+                }
+                .repeated(repetition.clone())
+                .evaluate(by.key)
             }
+            Some(path) => passed(&self.around, by.key, path, &address.module)?,
         };
         if diags.has_errors() {
             return Err(diags);
         }
         cell.report(diags);
-        text(value, by.key, address).map_err(Diagnostics::from)
+        text(value, by.key, &address.to_string()).map_err(Diagnostics::from)
     }
 }
 
+/// The key with which the call of the module at `path` passes an instance to `within`, a part of
+/// it, for what is done there.
+pub fn passed_key(
+    around: &Surroundings,
+    key: &Expr,
+    path: &ModulePath,
+    within: &ModuleInstance,
+    what: &str,
+) -> Result<Arc<str>, Diagnostics> {
+    let (value, diags) = passed(around, key, path, within)?;
+    if diags.has_errors() {
+        return Err(diags);
+    }
+    text(value, key, what).map_err(Diagnostics::from)
+}
+
+/// Evaluated where the module is called.
+fn passed(
+    around: &Surroundings,
+    key: &Expr,
+    path: &ModulePath,
+    within: &ModuleInstance,
+) -> Result<(Value, Diagnostics), Diagnostics> {
+    let called = ModuleInstance(within.0[..path.0.len()].to_vec());
+    let caller = called.parent().unwrap_or_default();
+    let module = around.root.descendant(&caller.path().0);
+    let scope = ModuleScope::new(around, module.ok_or_else(Diagnostics::new)?, &caller);
+    Ok(scope
+        .repeated(around.values.repetition(&called))
+        .evaluate(key))
+}
+
 /// A key as text; numbers and truth values are written out.
-fn text(value: Value, expr: &Expr, address: &AbsInstance) -> Result<Arc<str>, Diagnostic> {
+fn text(value: Value, expr: &Expr, what: &str) -> Result<Arc<str>, Diagnostic> {
     let wrong = |detail: String| {
         Diagnostic::error("Invalid provider instance key", detail)
             .at(expr.span)
-            .about(address.to_string())
+            .about(what)
     };
     if value.has_mark(&Mark::Sensitive) {
         return Err(wrong("The key of a provider instance shows in every plan, and so must not rest on a sensitive value.".to_owned()));
@@ -172,7 +196,7 @@ fn text(value: Value, expr: &Expr, address: &AbsInstance) -> Result<Arc<str>, Di
     }
     if !value.is_known() {
         let detail = format!(
-            "The provider instance for {address} rests on something that is known only once it is deployed, so that nothing can be planned with it. Use a key that is known, or deploy first what it rests on (--target)."
+            "The provider instance for {what} rests on something that is known only once it is deployed, so that nothing can be planned with it. Use a key that is known, or deploy first what it rests on (--target)."
         );
         return Err(wrong(detail));
     }

@@ -4,7 +4,6 @@
 
 use super::nodes::schema_of;
 use crate::engine::provider::{ProviderSchema, builtin};
-use crate::engine::words::short_provider;
 use crate::engine::workspace::provider_addr;
 use crate::engine::workspace::refs::{self, Ref};
 use cty::schema::{Attribute, Block};
@@ -16,6 +15,9 @@ use lang::syntax::ast::{Step, StepKind, Traversal};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+/// What the names of providers' functions begin with.
+const OF_PROVIDERS: &str = "provider::";
+
 const DEPRECATED: &str = "Value derived from a deprecated source";
 
 /// What was found, by place: one place is used in several instances, and told once.
@@ -23,20 +25,33 @@ const DEPRECATED: &str = "Value derived from a deprecated source";
 pub struct Names {
     schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
     found: BTreeMap<Span, Diagnostic>,
-    /// Functions that their providers do not have.
-    missing: BTreeMap<Span, Diagnostic>,
+    unregistered: BTreeMap<Span, Arc<str>>,
     /// What providers call deprecated, by what is said of it: one cause, and all its places.
     outdated: BTreeMap<String, BTreeSet<Span>>,
 }
 
-/// The provider and the function that `provider::NAME::FUNCTION` calls, or the same with an alias in
-/// between: no configuration is needed, so all aliases are alike.
-pub fn provider_function(name: &str) -> Option<(&str, &str)> {
-    let (provider, rest) = name.strip_prefix("provider::")?.split_once("::")?;
-    let function = rest
-        .rsplit_once("::")
-        .map_or(rest, |(_, function)| function);
-    Some((provider, function))
+/// A function of a provider, as it is called.
+pub struct ProviderFunction<'a> {
+    /// The provider's local name.
+    pub provider: &'a str,
+    pub alias: Option<&'a str>,
+    pub function: &'a str,
+}
+
+/// What `provider::NAME::FUNCTION` calls, or the same with an alias in between; `None` for any other
+/// function.
+pub fn provider_function(name: &str) -> Option<ProviderFunction<'_>> {
+    let mut names = name.strip_prefix(OF_PROVIDERS)?.splitn(3, "::");
+    let (provider, second, third) = (names.next()?, names.next()?, names.next());
+    let (alias, function) = match third {
+        Some(function) => (Some(second), function),
+        None => (None, second),
+    };
+    (!function.contains("::")).then_some(ProviderFunction {
+        provider,
+        alias,
+        function,
+    })
 }
 
 impl Names {
@@ -73,9 +88,19 @@ impl Names {
 
     /// A function of a provider is called by the name that the module gives that provider.
     pub fn called(&mut self, module: &Module, name: &str, span: Span) {
-        let Some((provider, function)) = provider_function(name) else {
+        let Some(called) = provider_function(name) else {
+            if name.starts_with(OF_PROVIDERS) {
+                let detail = format!(
+                    "{name:?} is no name of a provider's function: it is called as provider::NAME::FUNCTION or provider::NAME::ALIAS::FUNCTION."
+                );
+                let summary = "Unable to parse provider function";
+                self.say(span, Diagnostic::error(summary, detail));
+            }
             return;
         };
+        let ProviderFunction {
+            provider, function, ..
+        } = called;
         let required = module.required_providers.get(provider);
         if required.is_none_or(|r| r.implied) {
             let detail = format!(
@@ -92,19 +117,20 @@ impl Names {
             None => true,
         };
         if !known {
-            let detail = format!(
-                "The provider {} has no function {function:?}. Functions that a provider offers only once it is configured cannot be called yet.",
-                short_provider(&address)
-            );
-            let missing = Diagnostic::error("Function not found in provider", detail);
-            self.missing.entry(span).or_insert_with(|| missing.at(span));
+            self.unregistered.insert(span, address);
         }
     }
 
-    /// Functions that their providers do not have. While validating nobody knows: a provider may
-    /// have them once it is configured.
-    pub fn missing(&self) -> Diagnostics {
-        Diagnostics(self.missing.values().cloned().collect())
+    /// A function is called of a configuration with instances, and of none of them.
+    pub fn without_instance(&mut self, address: Arc<str>, span: Span) {
+        self.unregistered.insert(span, address);
+    }
+
+    /// Where functions are called that are not in the schemas of their providers, with the address
+    /// of each: a provider may have them once it is configured. With those that are called of no
+    /// instance where there are several.
+    pub fn unregistered(&self) -> &BTreeMap<Span, Arc<str>> {
+        &self.unregistered
     }
 
     /// A value for a variable of a module that is called.

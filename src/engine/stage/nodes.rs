@@ -2,6 +2,7 @@
 //! the instances. Built once for a walk; pure.
 
 mod edges;
+mod providers;
 
 use super::names::Names;
 use crate::engine::graph::{Graph, Step};
@@ -13,6 +14,7 @@ pub use edges::schema_of;
 use lang::addr::{ConfigResource, InstanceKey, ModulePath, Resource};
 use lang::config::Module;
 use lang::diag::Diagnostics;
+use lang::source::Span;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
@@ -72,6 +74,8 @@ pub struct Nodes {
     /// By resource, the instances of itself that it names, `None` for all of them.
     siblings: BTreeMap<Step, BTreeSet<Option<InstanceKey>>>,
     names: Names,
+    /// Calls of providers' functions that are not connected yet: by which step, in which module.
+    calls: Vec<(Step, ModulePath, Arc<str>, Span)>,
     /// Dependencies by direct needs, as they are asked for.
     dependencies: Mutex<HashMap<Vec<Step>, Arc<BTreeSet<String>>>>,
 }
@@ -119,9 +123,10 @@ impl Nodes {
         self.names.said()
     }
 
-    /// What is to be said of them once it is planned.
-    pub fn missing_functions(&self) -> Diagnostics {
-        self.names.missing()
+    /// Where functions are called that are not in the schemas of their providers, with the address
+    /// of each.
+    pub fn unregistered_functions(&self) -> &BTreeMap<Span, Arc<str>> {
+        self.names.unregistered()
     }
 
     fn add(&mut self, node: Node) -> Step {
@@ -144,6 +149,7 @@ impl Nodes {
             named: HashMap::new(),
             siblings: BTreeMap::new(),
             names: Names::with(from.schemas),
+            calls: Vec::new(),
             dependencies: Mutex::default(),
         };
         let modules = from.root.all();
@@ -189,6 +195,7 @@ impl Nodes {
         for module in &modules {
             all.connect(from, module);
         }
+        all.connect_providers(from);
         all
     }
 

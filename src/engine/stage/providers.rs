@@ -1,17 +1,18 @@
 //! Provider configurations: each block evaluated, once or for every instance that its `for_each`
 //! makes, and given to a process of its own.
 
-use super::cell::Cell;
+use super::cell::{Cell, Ready};
 use super::scope::{ModuleScope, Phase};
 use super::values::Repetition;
 use super::walk::Walk;
 use crate::engine::calls::CallContext;
-use crate::engine::provider::ProviderSchema;
+use crate::engine::provider::{Provider, ProviderSchema, Signatures};
 use crate::engine::words::ConfigKey;
 use crate::engine::workspace::provider_addr::{self};
 use cty::Value;
 use futures_util::stream::{self, StreamExt};
 use lang::config::ProviderConfig;
+use std::sync::Arc;
 
 /// How many instances of one block are configured at a time.
 const AT_A_TIME: usize = 8;
@@ -68,21 +69,10 @@ impl Walk {
     ) -> bool {
         let span = declared.map(|d| d.span);
         let config = match declared {
-            Some(block) => {
-                let Some(module) = self.module(&key.module) else {
-                    return true;
-                };
-                let instances = self.around.values.instances(&key.module);
-                let Some(instance) = instances.first() else {
-                    return true;
-                };
-                let scope = ModuleScope::new(&self.around, module, instance).repeated(repetition);
-                let (value, diags) = self.decode(&block.body, &schema.provider.block, &scope);
-                if !cell.report(diags) {
-                    return false;
-                }
-                value
-            }
+            Some(block) => match self.config_of(key, schema, block, repetition, cell) {
+                Ok(config) => config,
+                Err(good) => return good,
+            },
             None => schema.provider.block.empty_value(),
         };
         let (config, _) = config.unmark_deep();
@@ -125,7 +115,65 @@ impl Walk {
                 }
             }
         }
-        cell.ready.push((key.clone(), provider));
+        let Some(functions) = self.functions_of(key, &provider, declared, cell).await else {
+            return false;
+        };
+        let key = key.clone();
+        cell.ready.push(Ready {
+            key,
+            provider,
+            functions,
+        });
         true
+    }
+
+    /// What a block says; where there is nothing to be configured, whether all is well.
+    fn config_of(
+        &self,
+        key: &ConfigKey,
+        schema: &ProviderSchema,
+        block: &ProviderConfig,
+        repetition: Repetition,
+        cell: &mut Cell,
+    ) -> Result<Value, bool> {
+        let module = self.module(&key.module).ok_or(true)?;
+        let instances = self.around.values.instances(&key.module);
+        let instance = instances.first().ok_or(true)?;
+        let scope = ModuleScope::new(&self.around, module, instance).repeated(repetition);
+        let (value, diags) = self.decode(&block.body, &schema.provider.block, &scope);
+        if cell.report(diags) {
+            Ok(value)
+        } else {
+            Err(false)
+        }
+    }
+
+    /// The functions that a configured provider has beside those of its schema, asked for where the
+    /// configuration calls such; `None` with errors.
+    async fn functions_of(
+        &self,
+        key: &ConfigKey,
+        provider: &Arc<dyn Provider>,
+        declared: Option<&ProviderConfig>,
+        cell: &mut Cell,
+    ) -> Option<Signatures> {
+        let mut called = self.nodes.unregistered_functions().values();
+        if !called.any(|address| *address == key.address) {
+            return Some(Signatures::new());
+        }
+        let (body, span) = (declared.map(|d| &d.body), declared.map(|d| d.span));
+        let address = key.to_string();
+        match provider
+            .functions(&CallContext::general(&self.cancel))
+            .await
+        {
+            Ok(answer) => cell
+                .report_provider(&answer.diagnostics, &address, body, span)
+                .then_some(answer.signatures),
+            Err(error) => {
+                cell.report_call(&error, &address, span);
+                None
+            }
+        }
     }
 }

@@ -2,16 +2,15 @@
 //! walk's [`Values`].
 
 mod faults;
+mod functions;
 mod value;
 
-use super::names::provider_function;
 use super::sights::Sights;
 use super::values::{Repetition, Values};
 use crate::engine::provider::ProviderSchema;
-use crate::engine::provider::functions::{self, Functions};
+use crate::engine::provider::functions::Functions;
 use crate::engine::room;
 use crate::engine::words::UnixMs;
-use crate::engine::workspace::provider_addr;
 use crate::engine::workspace::refs::{self};
 use cty::Value;
 use lang::addr::{Mode, ModuleInstance, Resource};
@@ -21,7 +20,7 @@ use lang::eval;
 use lang::functions::{Finding, Look};
 use lang::source::{SourceMap, Span};
 use lang::syntax::ast::Traversal;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -51,6 +50,8 @@ pub struct Surroundings {
     pub phase: Phase,
     pub schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
     pub functions: Functions,
+    /// Where functions are called that are not in the schemas of their providers; the walk knows.
+    pub unregistered: BTreeSet<Span>,
     pub values: Values,
     /// The moment of the plan, RFC 3339.
     pub timestamp: String,
@@ -136,7 +137,11 @@ impl<'a> ModuleScope<'a> {
 
     /// The value of an expression, after its references were checked.
     pub fn evaluate(&self, expr: &lang::syntax::ast::Expr) -> (Value, Diagnostics) {
-        let diags = self.check(&expr.traversals());
+        let mut diags = self.check(&expr.traversals());
+        diags.append(self.missing(|| {
+            let calls = expr.calls().into_iter();
+            calls.map(|c| (c.name.clone(), c.name_span)).collect()
+        }));
         if diags.has_errors() {
             return (Value::dynamic(), diags);
         }
@@ -171,11 +176,7 @@ impl eval::Scope for ModuleScope<'_> {
     }
 
     fn function(&self, name: &str) -> Option<Arc<lang::functions::Function>> {
-        let (provider, function) = provider_function(name)?;
-        let address = provider_addr::address_of(self.module, provider);
-        let found = self.around.functions.find(&address, function);
-        // While validating a provider is not configured, and may have more functions once it is.
-        found.or_else(|| (self.around.phase == Phase::Validate).then(functions::unregistered))
+        self.of_provider(name).ok().flatten()
     }
 
     fn base_dir(&self) -> &Path {

@@ -71,6 +71,7 @@ impl Basis {
             phase,
             schemas: self.schemas.clone(),
             functions: self.providers.functions(),
+            unregistered: BTreeSet::new(),
             values: Values::default(),
             timestamp: timestamp(at),
             cancel: self.cancel.clone(),
@@ -159,7 +160,6 @@ pub async fn stage(basis: Basis) -> (Option<Stage>, Diagnostics) {
         return (None, diags);
     }
     let plan = Arc::new(planning(&basis, prior, targets, at, &mut diags));
-    diags.append(plan.walk.nodes.missing_functions());
     if diags.has_errors() {
         return (None, diags);
     }

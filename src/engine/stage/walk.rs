@@ -83,12 +83,13 @@ pub struct Walk {
 impl Walk {
     /// A walk that has not begun.
     pub fn new(
-        around: Surroundings,
+        mut around: Surroundings,
         nodes: Nodes,
         providers: Arc<dyn Providers>,
         cancel: CancellationToken,
         given: HashMap<Arc<str>, (Value, Option<Span>)>,
     ) -> Self {
+        around.unregistered = nodes.unregistered_functions().keys().copied().collect();
         Self {
             leases: Leases::new(cancel.clone()),
             around,
@@ -109,7 +110,7 @@ impl Walk {
 
     /// Lets others see what became of a step. Answers whether it was worked out well.
     pub fn absorb(&self, step: Step, cell: Cell) -> bool {
-        self.cells.absorb(step, cell, &self.around.values)
+        self.cells.absorb(step, cell, &self.around)
     }
 
     /// What was said of the data source of a check is worth a warning and no more; where it is an
@@ -362,7 +363,8 @@ impl Walk {
         scope: &ModuleScope<'_>,
     ) -> (Value, Diagnostics) {
         let references = lang::decode::live_references(body, block, scope);
-        let faults = scope.check(&references.iter().collect::<Vec<_>>());
+        let mut faults = scope.check(&references.iter().collect::<Vec<_>>());
+        faults.append(scope.missing(|| lang::decode::function_calls(body, block)));
         if faults.has_errors() {
             return (Value::unknown(block.implied_type()), faults);
         }

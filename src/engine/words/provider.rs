@@ -59,6 +59,16 @@ impl fmt::Display for ConfigKey {
 }
 
 impl ConfigKey {
+    /// The root's configuration without an alias, whether or not there is a block for it.
+    pub fn of_root(address: impl Into<Arc<str>>) -> Self {
+        Self {
+            address: address.into(),
+            module: ModulePath::default(),
+            alias: None,
+            instance: None,
+        }
+    }
+
     /// Reads what state version 4 writes; `None` where it is something else.
     pub fn parse(text: &str) -> Option<Self> {
         let at = text.find("provider[\"")?;

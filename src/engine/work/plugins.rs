@@ -133,6 +133,7 @@ impl Work {
             phase,
             schemas: schemas.clone(),
             functions: self.pool.functions(),
+            unregistered: BTreeSet::new(),
             values: Values::default(),
             timestamp: timestamp(at),
             cancel: cancel.clone(),

@@ -209,6 +209,26 @@ pub fn for_resource(
     route_of(root, module, resource).block
 }
 
+/// The block whose configuration a function is called with, by the local name and the alias that its
+/// call gives: where there is none, the root's, or the provider without any configuration.
+pub fn for_function<'a>(
+    root: &'a Module,
+    module: &Module,
+    name: &str,
+    alias: Option<&str>,
+) -> Route<'a> {
+    let mut by = None;
+    let alias = alias.map(Arc::from);
+    let block = follow(root, module, &name.into(), alias.as_ref(), &mut by);
+    if block_of(root, &block).is_some() {
+        return Route { block, by };
+    }
+    Route {
+        block: ConfigKey::of_root(block.address),
+        by: None,
+    }
+}
+
 /// The block that a resource uses, and what chooses among its instances.
 pub fn route_of<'a>(
     root: &'a Module,

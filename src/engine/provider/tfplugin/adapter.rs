@@ -23,6 +23,8 @@ pub struct TfProvider {
     pub(super) info: ProviderInfo,
     pub(super) wire: Wire,
     pub(super) schema: OnceCell<Arc<ProviderSchema>>,
+    /// The functions that it has once it is configured.
+    pub(super) offered: OnceCell<FunctionsResponse>,
 }
 
 impl TfProvider {
@@ -46,6 +48,7 @@ impl TfProvider {
             info,
             wire,
             schema: OnceCell::new_with(schema),
+            offered: OnceCell::new(),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Calls of a provider's functions, whose arguments have each a type of its own.
 
 use super::adapter::TfProvider;
-use super::convert::Side;
+use super::convert::{Side, diagnostics};
+use super::schema;
 use crate::engine::calls::{CallContext, Method, ProviderError};
 use crate::engine::provider::*;
 use cty::{Type, Value};
@@ -18,10 +19,15 @@ impl TfProvider {
         ctx: &CallContext,
     ) -> Result<FunctionResponse, ProviderError> {
         let schema = self.schema(ctx).await?;
-        let signature = schema
-            .functions
-            .get(name)
-            .ok_or_else(|| self.no_such("function", name))?;
+        let signature = match schema.functions.get(name) {
+            Some(signature) => signature,
+            None => self
+                .offered()
+                .await?
+                .signatures
+                .get(name)
+                .ok_or_else(|| self.no_such("function", name))?,
+        };
         let request = pb::call_function::Request {
             name: name.to_owned(),
             arguments: self.arguments(name, signature, &arguments)?,
@@ -44,6 +50,28 @@ impl TfProvider {
             self.undecodable(METHOD, what)
         })?;
         Ok(FunctionResponse { result: Ok(result) })
+    }
+
+    /// The functions that the provider has once it is configured, asked for once. A provider that
+    /// does not know the question has no more than those of its schema.
+    pub(super) async fn offered(&self) -> Result<&FunctionsResponse, ProviderError> {
+        let ask = || async {
+            let request = pb::get_functions::Request {};
+            let answer: pb::get_functions::Response =
+                match self.wire.call(Method::Functions, request).await {
+                    Err(ProviderError::Unsupported { .. }) => {
+                        return Ok(FunctionsResponse::default());
+                    }
+                    answer => answer?,
+                };
+            let signatures = schema::signatures(&answer.functions);
+            Ok(FunctionsResponse {
+                signatures: signatures
+                    .map_err(|e| self.undecodable(Method::Functions, e.to_string()))?,
+                diagnostics: diagnostics(answer.diagnostics),
+            })
+        };
+        self.offered.get_or_try_init(ask).await
     }
 
     fn arguments(

@@ -304,6 +304,10 @@ impl Provider for TfProvider {
         })
     }
 
+    async fn functions(&self, _ctx: &CallContext) -> Result<FunctionsResponse, ProviderError> {
+        self.offered().await.cloned()
+    }
+
     async fn call_function(
         &self,
         name: &str,

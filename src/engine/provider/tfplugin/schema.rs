@@ -9,7 +9,7 @@ use cty::Type;
 use cty::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting, Schema, TextKind};
 use prost::Message as _;
 use proto::tfplugin6;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Into the model; the error says where in the schema something makes no sense. Identities are not
 /// part of this reply.
@@ -18,6 +18,13 @@ pub fn provider_schema(reply: &SchemaReply) -> Result<ProviderSchema, SchemaErro
         SchemaReply::V5(reply) => five::provider_schema(reply),
         SchemaReply::V6(reply) => six::provider_schema(reply),
     }
+}
+
+/// Functions, in the messages of protocol 6: those of protocol 5 are the same bytes.
+pub(super) fn signatures(
+    functions: &HashMap<String, tfplugin6::Function>,
+) -> Result<Signatures, SchemaError> {
+    six::signatures(functions)
 }
 
 /// A type in its JSON form.
@@ -98,7 +105,7 @@ macro_rules! dialect {
             pub(super) fn provider_schema(
                 reply: &pb::get_provider_schema::Undecoded,
             ) -> Result<ProviderSchema, SchemaError> {
-                let all = |kind: &str, schemas: &std::collections::HashMap<String, Bytes>| {
+                let all = |kind: &str, schemas: &HashMap<String, Bytes>| {
                     Schemas::undecoded(
                         kind,
                         schemas
@@ -107,10 +114,6 @@ macro_rules! dialect {
                         read,
                     )
                 };
-                let functions = reply
-                    .functions
-                    .iter()
-                    .map(|(name, f)| Ok((name.clone(), function(f, name)?)));
                 let capabilities = reply.server_capabilities.as_ref();
                 Ok(ProviderSchema {
                     provider: reply
@@ -127,7 +130,7 @@ macro_rules! dialect {
                     resources: all("resource", &reply.resource_schemas)?,
                     data_sources: all("data source", &reply.data_source_schemas)?,
                     ephemeral: all("ephemeral resource", &reply.ephemeral_resource_schemas)?,
-                    functions: functions.collect::<Result<_, SchemaError>>()?,
+                    functions: signatures(&reply.functions)?,
                     identities: BTreeMap::new(),
                     capabilities: capabilities.map_or_else(Capabilities::default, |c| {
                         Capabilities {
@@ -221,6 +224,15 @@ macro_rules! dialect {
                     description: $attribute.description.clone(),
                     description_kind: text_kind($attribute.description_kind),
                 })
+            }
+
+            pub(super) fn signatures(
+                functions: &HashMap<String, pb::Function>,
+            ) -> Result<Signatures, SchemaError> {
+                functions
+                    .iter()
+                    .map(|(name, f)| Ok((name.clone(), function(f, name)?)))
+                    .collect()
             }
 
             fn function(

@@ -67,6 +67,7 @@ impl Protocol {
             OpenEphemeral "OpenEphemeralResource" "OpenEphemeralResource",
             RenewEphemeral "RenewEphemeralResource" "RenewEphemeralResource",
             CloseEphemeral "CloseEphemeralResource" "CloseEphemeralResource",
+            Functions "GetFunctions" "GetFunctions",
             CallFunction "CallFunction" "CallFunction",
             Stop "Stop" "StopProvider",
         }

@@ -35,21 +35,6 @@ impl Nodes {
             self.need_node(step, own_call.as_ref());
             self.connect_call(module, call, step);
         }
-        for provider in &module.providers {
-            let key = provider_addr::key_of(module, provider);
-            let schema = from
-                .schemas
-                .get(&key.address)
-                .map(|s| s.provider.block.clone());
-            // What no resource uses is not configured: that may ask for things that are not there.
-            let Some(step) = self.step(&Node::Provider(key)) else {
-                continue;
-            };
-            self.need_node(step, own_call.as_ref());
-            if let Some(block) = schema {
-                self.need_body(step, module, &provider.body, &block);
-            }
-        }
         for resource in module.resources.values() {
             let step = self.add(Node::Resource(config_resource(path, &resource.name)));
             self.need_node(step, own_call.as_ref());
@@ -105,7 +90,7 @@ impl Nodes {
         }
         for validation in &variable.validations {
             for expr in [&validation.condition, &validation.message] {
-                self.name_calls(module, expr);
+                self.name_calls(step, module, expr);
             }
             for t in validation
                 .condition
@@ -219,7 +204,7 @@ impl Nodes {
         }
     }
 
-    fn need_node(&mut self, step: Step, node: Option<&Node>) {
+    pub(super) fn need_node(&mut self, step: Step, node: Option<&Node>) {
         if let Some(needed) = node.and_then(|n| self.step(n)) {
             self.graph.need(step, needed);
         }
@@ -237,22 +222,16 @@ impl Nodes {
         for t in expr.traversals() {
             self.need_ref(step, module, t);
         }
-        self.name_calls(module, expr);
+        self.name_calls(step, module, expr);
     }
 
-    fn name_calls(&mut self, module: &Module, expr: &Expr) {
-        expr.calls()
-            .into_iter()
-            .for_each(|call| self.names.called(module, &call.name, call.name_span));
-    }
-
-    fn need_body(&mut self, step: Step, module: &Module, body: &Body, block: &Block) {
+    pub(super) fn need_body(&mut self, step: Step, module: &Module, body: &Body, block: &Block) {
         for t in lang::decode::references(body, block) {
             self.need_ref(step, module, &t);
         }
         lang::decode::function_calls(body, block)
             .into_iter()
-            .for_each(|(name, span)| self.names.called(module, &name, span));
+            .for_each(|(name, span)| self.name_call(step, module, &name, span));
     }
 
     fn need_ref(&mut self, step: Step, module: &Module, t: &Traversal) {

@@ -1,0 +1,84 @@
+//! Which provider configurations are made ready, and what they need: those of resources, and those
+//! whose functions are called.
+
+use super::{Node, Nodes, Sources};
+use crate::engine::graph::Step;
+use crate::engine::stage::names::provider_function;
+use crate::engine::words::ConfigKey;
+use crate::engine::workspace::provider_addr;
+use lang::addr::ModulePath;
+use lang::config::Module;
+use lang::source::Span;
+use lang::syntax::ast::Expr;
+use std::sync::Arc;
+
+impl Nodes {
+    /// The blocks that something uses: what nothing uses is not configured, that may ask for things
+    /// that are not there. A function that is called uses one too, in a block as well.
+    pub(super) fn connect_providers(&mut self, from: &Sources<'_>) {
+        for step in 0.. {
+            for (caller, path, name, span) in std::mem::take(&mut self.calls) {
+                self.need_function(from, caller, &path, (&name, span));
+            }
+            match self.nodes.get(step).cloned() {
+                Some(Node::Provider(key)) => self.connect_provider(from, &key, step),
+                Some(_) => {}
+                None => break,
+            }
+        }
+    }
+
+    fn connect_provider(&mut self, from: &Sources<'_>, key: &ConfigKey, step: Step) {
+        let (Some(module), Some(block)) = (
+            from.root.descendant(&key.module.0),
+            provider_addr::block_of(from.root, key),
+        ) else {
+            return;
+        };
+        let own_call = key.module.parent();
+        let own_call = own_call.map(|(p, call)| Node::Call(p, call.clone()));
+        self.need_node(step, own_call.as_ref());
+        if let Some(schema) = from.schemas.get(&key.address) {
+            self.need_body(step, module, &block.body, &schema.provider.block);
+        }
+    }
+
+    /// A function is called where its provider is configured, if it is.
+    fn need_function(
+        &mut self,
+        from: &Sources<'_>,
+        step: Step,
+        path: &ModulePath,
+        (name, span): (&str, Span),
+    ) {
+        let (Some(module), Some(called)) = (from.root.descendant(&path.0), provider_function(name))
+        else {
+            return;
+        };
+        let route = provider_addr::for_function(from.root, module, called.provider, called.alias);
+        let declared = provider_addr::block_of(from.root, &route.block);
+        if route.by.is_none() && declared.is_some_and(|block| block.instances.is_some()) {
+            self.names
+                .without_instance(route.block.address.clone(), span);
+        }
+        let provider = Node::Provider(route.block);
+        if declared.is_some() || self.step(&provider).is_some() {
+            let provider = self.add(provider);
+            self.graph.need(step, provider);
+        }
+    }
+
+    pub(super) fn name_calls(&mut self, step: Step, module: &Module, expr: &Expr) {
+        expr.calls()
+            .into_iter()
+            .for_each(|call| self.name_call(step, module, &call.name, call.name_span));
+    }
+
+    pub(super) fn name_call(&mut self, step: Step, module: &Module, name: &Arc<str>, span: Span) {
+        self.names.called(module, name, span);
+        if provider_function(name).is_some() {
+            self.calls
+                .push((step, module.path.clone(), name.clone(), span));
+        }
+    }
+}

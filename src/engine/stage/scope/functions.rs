@@ -1,0 +1,89 @@
+//! Functions of providers, by the names that a module calls them.
+
+use super::{ModuleScope, Phase};
+use crate::engine::provider::functions::unregistered;
+use crate::engine::stage::choose;
+use crate::engine::stage::names::provider_function;
+use crate::engine::words::{ConfigKey, short_provider};
+use crate::engine::workspace::provider_addr;
+use lang::diag::{Diagnostic, Diagnostics};
+use lang::functions::Function;
+use lang::source::Span;
+use std::sync::Arc;
+
+impl ModuleScope<'_> {
+    /// A function of a provider, of the configuration that it has here; `None` where there is none,
+    /// and for other functions. The error is of the key by which its instance is chosen.
+    pub(super) fn of_provider(&self, name: &str) -> Result<Option<Arc<Function>>, Diagnostics> {
+        let Some(called) = provider_function(name) else {
+            return Ok(None);
+        };
+        let around = self.around;
+        let validating = around.phase == Phase::Validate;
+        let route =
+            provider_addr::for_function(&around.root, self.module, called.provider, called.alias);
+        let key = match route.by.and_then(|by| Some((by.key, by.module?))) {
+            Some((key, path)) if !validating => {
+                let what = format!("{name} in {}", self.instance);
+                let key = choose::passed_key(around, key, &path, self.instance, &what)?;
+                route.block.with_instance(Some(key))
+            }
+            None if !validating => self.without_instance(route.block)?,
+            _ => route.block,
+        };
+        let found = around.functions.find(&key, called.function);
+        // While validating a provider is not configured, and may have more functions once it is.
+        Ok(found.or_else(|| validating.then(unregistered)))
+    }
+
+    /// A configuration whose functions can be called as they are: one without instances.
+    fn without_instance(&self, key: ConfigKey) -> Result<ConfigKey, Diagnostics> {
+        let block = provider_addr::block_of(&self.around.root, &key);
+        if block.is_none_or(|block| block.instances.is_none()) {
+            return Ok(key);
+        }
+        let detail = format!(
+            "{key} has for_each, and the function of a provider cannot be called of one of its instances by name. Pass the instance to a module as its provider, and call the function there."
+        );
+        Err(Diagnostic::error("Uninitialized function provider", detail).into())
+    }
+
+    /// Functions that their providers do not have, not even now that they are configured, among
+    /// those that are called.
+    pub(in crate::engine::stage) fn missing(
+        &self,
+        calls: impl FnOnce() -> Vec<(Arc<str>, Span)>,
+    ) -> Diagnostics {
+        let mut missing = Diagnostics::new();
+        if self.around.unregistered.is_empty() || self.around.phase == Phase::Validate {
+            return missing;
+        }
+        let at_issue = |(_, span): &(_, Span)| self.around.unregistered.contains(span);
+        for (name, span) in calls().into_iter().filter(at_issue) {
+            match self.of_provider(&name) {
+                Ok(Some(_)) => {}
+                Ok(None) => missing.push(self.no_such(&name).at(span)),
+                Err(mut faults) => {
+                    faults.0.iter_mut().for_each(|d| {
+                        d.subject.get_or_insert(span);
+                    });
+                    missing.append(faults);
+                }
+            }
+        }
+        missing
+    }
+
+    fn no_such(&self, name: &str) -> Diagnostic {
+        let called = provider_function(name);
+        let detail = called.map_or_else(String::new, |called| {
+            let address = provider_addr::address_of(self.module, called.provider);
+            format!(
+                "The provider {} has no function {:?}, neither by its schema nor with the configuration that it has here.",
+                short_provider(&address),
+                called.function
+            )
+        });
+        Diagnostic::error("Function not found in provider", detail)
+    }
+}
