@@ -75,7 +75,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ),
     ("crates/lang/src/config/refactor.rs", "removed", BLOCK),
     ("crates/lang/src/config/resource.rs", "resource", BLOCK),
-    ("crates/lang/src/config/statics.rs", "named", ARMS),
     ("crates/lang/src/config/types.rs", "object", GRAMMAR),
     ("crates/lang/src/config/values.rs", "variable", BLOCK),
     ("crates/lang/src/eval/conditional.rs", "conditional", STEPS),

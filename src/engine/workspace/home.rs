@@ -10,7 +10,7 @@ use crate::engine::state::{Ciphers, Place};
 use crate::engine::words::StageRequest;
 use lang::config::{Backend, ENCRYPTION_VARIABLE, backend_of};
 use lang::diag::{Diagnostic, Diagnostics};
-use lang::source::SourceMap;
+use lang::source::{SourceMap, Span};
 use statefile::encryption::Encryption;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -190,17 +190,21 @@ pub(super) fn placed(settings: Settings, named: &str) -> Place {
 
 /// What a block says, in the backend's own terms.
 pub(super) fn settings(backend: &Backend, diags: &mut Diagnostics) -> Option<Settings> {
-    let mut refuse = |error: SettingsError| {
+    let mut refuse = |error: SettingsError, span: Span| {
         let summary = match &error {
             SettingsError::Kind(_) => "Backend is not supported",
             SettingsError::Unknown { .. } => "Unsupported argument",
             SettingsError::Argument { .. } => "Invalid backend configuration",
         };
-        diags.push(Diagnostic::error(summary, error.to_string()).at(backend.span));
+        diags.push(Diagnostic::error(summary, error.to_string()).at(span));
     };
-    let mut settings = Settings::new(&backend.kind).map_err(&mut refuse).ok()?;
-    for (name, value) in &backend.arguments {
-        settings.set(name, value).map_err(&mut refuse).ok();
+    let mut settings = Settings::new(&backend.kind)
+        .map_err(|error| refuse(error, backend.span))
+        .ok()?;
+    for (name, (value, span)) in &backend.arguments {
+        if let Err(error) = settings.set(name, value) {
+            refuse(error, *span);
+        }
     }
     Some(settings)
 }

@@ -5,6 +5,7 @@
 mod accepted;
 mod alone;
 mod checks;
+mod constants;
 mod data;
 mod dynamic;
 mod edges;

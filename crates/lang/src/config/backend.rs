@@ -24,7 +24,7 @@ pub struct Backend {
     /// Its place.
     pub span: Span,
     /// Its arguments that are written as such.
-    pub arguments: BTreeMap<Arc<str>, Value>,
+    pub arguments: BTreeMap<Arc<str>, (Value, Span)>,
 }
 
 /// What the configuration in `dir` says of where its state is kept, and of how that is encrypted;
@@ -42,8 +42,7 @@ pub fn backend_of(
     root.dir_text = ".".to_owned();
     with_environment(&mut root, inputs, sources, &mut diags);
     let values = collect(&root, dir, inputs, sources, &mut Diagnostics::new());
-    let given: Given<'_> =
-        &|name: &str, _depth: usize| Ok(values.values.get(name).map(|v| v.value.clone()));
+    let given: Given<'_> = &|name: &str, _depth: usize| values.fitting(&root.variables, name);
     let backend = backend(&root, given, &mut diags);
     let encryption = root.encryption.as_ref();
     let encrypted = encryption
@@ -72,7 +71,7 @@ pub(super) fn backend(root: &Module, given: Given<'_>, diags: &mut Diagnostics) 
                 diags.error(span, "Backend config contains sensitive values", detail);
             }
             Ok(value) => {
-                arguments.insert(attribute.name.clone(), value);
+                arguments.insert(attribute.name.clone(), (value, attribute.expr.span));
             }
         }
     }

@@ -34,12 +34,17 @@ pub(super) fn source(
     }
     let text = match value.convert(&Type::String) {
         Ok(value) if value.as_str().is_some() => value.as_str().unwrap_or_default().to_owned(),
-        Ok(value) if !value.is_known() => return None,
-        _ => {
+        converted => {
+            let why = match converted {
+                Ok(value) if !value.is_known() => {
+                    "it must be known while modules are loaded, and is known only later"
+                }
+                _ => "a string is required",
+            };
             diags.error(
                 span,
                 "Unsuitable value type",
-                "Unsuitable value: a string is required.",
+                format!("Unsuitable value: {why}."),
             );
             return None;
         }
@@ -85,27 +90,36 @@ fn version(block: &mut CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics
         return Wanted::Any;
     };
     let value = match statics.value(&attribute.expr, 0) {
-        Ok(value) => value.unmark_deep().0,
+        Ok(value) => value,
         Err(errors) => {
             diags.append(errors);
             return Wanted::Wrong;
         }
     };
+    let mut wrong = |detail: &'static str| {
+        diags.error(attribute.expr.span, "Invalid version constraint", detail);
+        Wanted::Wrong
+    };
+    let marked = value.contains_marked();
+    let value = value.unmark_deep().0;
     if value.is_null() {
         return Wanted::Any;
     }
-    if let Some(text) = value.as_str()
-        && let Ok(versions) = text.parse()
-    {
-        block.call.version = text.to_owned();
-        return Wanted::These(versions);
-    }
-    if value.is_known() {
-        diags.error(
-            attribute.expr.span,
-            "Invalid version constraint",
-            "A version constraint is a text such as \"~> 1.2\".",
+    if marked {
+        return wrong(
+            "Which versions fit is no secret, and must not rest on one or on what is ephemeral.",
         );
     }
-    Wanted::Wrong
+    let Ok(value) = value.convert(&Type::String) else {
+        return wrong("A version constraint is a text such as \"~> 1.2\".");
+    };
+    match value.as_str().map(|text| (text, text.parse())) {
+        Some((text, Ok(versions))) => {
+            block.call.version = text.to_owned();
+            Wanted::These(versions)
+        }
+        Some(_) => wrong("A version constraint is a text such as \"~> 1.2\"."),
+        // Where that matters, its source is none of a registry.
+        None => Wanted::Wrong,
+    }
 }

@@ -209,7 +209,7 @@ pub(crate) fn collect(
                         format!("The root variable \"{name}\" is deprecated: {why}"),
                     );
                 }
-                let value = settle(variable, &one, &mut out.value_errors);
+                let value = settle(variable, &one.value, one.span, &mut out.value_errors);
                 out.values.insert(name.clone(), InputValue { value, given: one.value, origin: one.origin, span: one.span });
             }
             None => match &variable.default {
@@ -233,10 +233,15 @@ pub(crate) fn collect(
 }
 
 /// A given value as the variable's type; null gives way to the default where null is no value.
-fn settle(variable: &Variable, given: &Given, diags: &mut Diagnostics) -> Value {
+pub(super) fn settle(
+    variable: &Variable,
+    given: &Value,
+    span: Option<Span>,
+    diags: &mut Diagnostics,
+) -> Value {
     let name = &variable.name;
     let unknown = || Value::unknown(variable.ty.value_type());
-    let value = match variable.convert(&given.value) {
+    let value = match variable.convert(given) {
         Ok(value) => value,
         Err(error) => {
             diags.error(
@@ -254,7 +259,7 @@ fn settle(variable: &Variable, given: &Given, diags: &mut Diagnostics) -> Value 
         return default.clone();
     }
     diags.error(
-        given.span.unwrap_or(variable.span),
+        span.unwrap_or(variable.span),
         "Required variable not set",
         format!(
             "The given value is not suitable for var.{name}: it is null, and null is not allowed."

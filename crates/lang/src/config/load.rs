@@ -9,12 +9,12 @@ use super::assemble::assemble;
 use super::backend::backend;
 use super::call::{CallBlock, arguments};
 use super::call_source::source;
+use super::early::{constants, provider_instances};
 use super::encryption::with_environment;
 use super::inputs::{Inputs, RootValues, collect};
 use super::manifest::{Asked, Installed, Packages};
 use super::model::{Module, Variable};
 use super::module_source::ModuleSource;
-use super::repeat::repeated_over;
 use super::statics::{Given, Statics};
 use super::tested::Tested;
 use super::version::VersionConstraint;
@@ -72,8 +72,8 @@ pub fn load_with(
     };
     let mut input_errors = Diagnostics::new();
     let values = collect(&root, dir, inputs, sources, &mut input_errors);
-    let given: Given<'_> =
-        &|name: &str, _depth: usize| Ok(values.values.get(name).map(|v| v.value.clone()));
+    let root_variables = root.variables.clone();
+    let given: Given<'_> = &|name: &str, _depth: usize| values.fitting(&root_variables, name);
     let mut loader = Loader {
         sources,
         packages,
@@ -85,9 +85,12 @@ pub fn load_with(
     root.dir_text = ".".to_owned();
     root.workspace = inputs.workspace.clone();
     with_environment(&mut root, inputs, sources, &mut diags);
-    backend(&root, given, &mut diags);
+    // What these come to is asked where something is kept, and not of a configuration as such.
+    if !inputs.partial {
+        backend(&root, given, &mut diags);
+    }
+    constants(&root, given, None, &mut diags);
     provider_instances(&mut root, given, &mut diags);
-    // What it comes to is asked where something is kept, and not of a configuration as such.
     let encryption = root.encryption.as_ref().filter(|_| !inputs.partial);
     let encrypted = encryption
         .map(|e| keys::check(e, &Statics::new(&root, given), &mut diags))
@@ -323,32 +326,46 @@ impl Loader<'_> {
         block.call.arguments = arguments(block, &module.variables, &mut found);
         block.call.argument_errors = found;
         let statics = Statics::new(parent, given);
+        let call_span = block.call.span;
         let arguments = &block.call.arguments;
         let defaults: BTreeMap<Arc<str>, Variable> = module.variables.clone();
         let inner: Given<'_> = &|name: &str, depth: usize| {
             let Some(variable) = defaults.get(name) else {
                 return Ok(None);
             };
+            let fault = |summary, detail: String, span| {
+                Err(Diagnostic::error(summary, detail).at(span).into())
+            };
             let Some(argument) = arguments.get(name) else {
-                return Ok(variable.default.clone());
+                let missing = || {
+                    let detail = format!("The module requires a value for var.{name}.");
+                    fault(
+                        "Missing required variable in module call",
+                        detail,
+                        call_span,
+                    )
+                };
+                return variable
+                    .default
+                    .clone()
+                    .map_or_else(missing, |value| Ok(Some(value)));
             };
             let value = statics.value(&argument.expr, depth + 1)?;
-            // What does not fit is said where the call is worked out.
-            Ok(match variable.convert(&value) {
-                Ok(value) if value.is_null() && !variable.nullable => variable.default.clone(),
-                converted => converted.ok(),
-            })
-        };
-        for variable in defaults.values().filter(|v| v.constant == Some(true)) {
-            if let Err(cause) = inner(&variable.name, 0) {
-                diags.append(cause);
-                let detail = format!(
-                    "var.{} is declared with const = true, and is given something that is known only later.",
-                    variable.name
-                );
-                diags.error(block.call.span, "Variable is not constant", detail);
+            match variable.convert(&value) {
+                Ok(value) if value.is_null() && !variable.nullable => Ok(variable.default.clone()),
+                Ok(value) => Ok(Some(value)),
+                Err(error) => {
+                    let detail =
+                        format!("The given value is not suitable for var.{name}: {error}.");
+                    fault(
+                        "Invalid value for input variable",
+                        detail,
+                        argument.expr.span,
+                    )
+                }
             }
-        }
+        };
+        constants(&module, inner, Some(call_span), diags);
         provider_instances(&mut module, inner, diags);
         self.dirs.push(dir);
         self.children(&mut module, calls, &shown, inner, diags);
@@ -361,30 +378,4 @@ fn without_end(span: Span, diags: &mut Diagnostics) {
     let detail =
         "The module calls itself, directly or through others, or calls are nested too deeply.";
     diags.error(span, "Module calls without end", detail);
-}
-
-/// Which configurations the `provider` blocks with `for_each` make: that must be known before
-/// anything else is.
-fn provider_instances(module: &mut Module, given: Given<'_>, diags: &mut Diagnostics) {
-    let statics = Statics::new(module, given);
-    let mut found = Vec::new();
-    for (at, provider) in module.providers.iter().enumerate() {
-        let Some(expr) = &provider.for_each else {
-            continue;
-        };
-        let items = statics
-            .value(expr, 0)
-            .and_then(|value| repeated_over(value, expr.span).map_err(Diagnostics::from));
-        match items {
-            Ok(Some(items)) => found.push((at, items.into_iter().collect())),
-            Ok(None) => {
-                let detail = "Which configurations there are must be known before anything is staged, and this rests on something that is not.";
-                diags.error(expr.span, "Invalid for_each argument", detail);
-            }
-            Err(errors) => diags.append(errors),
-        }
-    }
-    for (at, instances) in found {
-        module.providers[at].instances = Some(instances);
-    }
 }

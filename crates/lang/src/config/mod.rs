@@ -10,6 +10,7 @@ mod constant;
 mod declare;
 mod defaults;
 mod draft;
+mod early;
 mod encryption;
 mod files;
 mod inputs;

@@ -2,11 +2,12 @@
 //! over them, paths. Sources of modules may use it.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use cty::{Mark, Value};
 
-use super::model::Module;
+use super::model::{Module, Variable};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::eval::{self, Scope};
 use crate::syntax::{Expr, StepKind, Traversal};
@@ -24,6 +25,8 @@ pub(super) struct Statics<'a> {
     pub(super) given: Given<'a>,
     /// The local values that are being worked out.
     open: RefCell<Vec<Arc<str>>>,
+    /// Those that were: each is asked for more than once.
+    locals: RefCell<HashMap<Arc<str>, Result<Value, Diagnostics>>>,
 }
 
 impl<'a> Statics<'a> {
@@ -32,6 +35,7 @@ impl<'a> Statics<'a> {
             module,
             given,
             open: RefCell::default(),
+            locals: RefCell::default(),
         }
     }
 
@@ -43,17 +47,45 @@ impl<'a> Statics<'a> {
                 .at(expr.span)
                 .into());
         }
-        let (value, diags) = eval::evaluate(
-            expr,
-            &AtDepth {
-                statics: self,
-                depth,
-            },
-        );
+        self.look_up(expr, depth)?;
+        let scope = AtDepth {
+            statics: self,
+            depth,
+        };
+        let (value, diags) = eval::evaluate(expr, &scope);
         if diags.has_errors() {
             Err(diags)
         } else {
             Ok(value)
+        }
+    }
+
+    /// All that an expression names must be there and known, in a branch not taken too, and no
+    /// `try` gets over it.
+    fn look_up(&self, expr: &Expr, depth: usize) -> Result<(), Diagnostics> {
+        let mut faults = Diagnostics::new();
+        for traversal in expr.traversals() {
+            if let Err(fault) = self.resolve(traversal, depth) {
+                faults.append(fault);
+            }
+        }
+        for call in expr.calls() {
+            if call.name.starts_with("provider::") {
+                let detail = format!(
+                    "{} cannot be called here: what must be known while modules are loaded cannot ask a provider.",
+                    call.name
+                );
+                faults.error(
+                    call.name_span,
+                    "Provider function in static context",
+                    detail,
+                );
+            }
+        }
+        if faults.has_errors() {
+            Err(faults)
+        } else {
+            Ok(())
         }
     }
 
@@ -93,61 +125,83 @@ impl<'a> Statics<'a> {
                         format!("Undefined variable var.{name}."),
                     );
                 };
-                let some_constant = self.module.variables.values().any(|v| v.constant.is_some());
-                if some_constant && variable.constant != Some(true) {
+                if variable.constant == Some(false) {
                     let detail = format!(
-                        "var.{name} is used where values must be known while loading: it must be declared with const = true."
+                        "var.{name} is used where values must be known while loading, and is declared with const = false."
                     );
                     return fail("Variable is not constant", detail);
                 }
-                let marked = |value: Value| {
-                    let value = if variable.sensitive {
-                        value.mark(Mark::Sensitive)
-                    } else {
-                        value
-                    };
-                    if variable.ephemeral {
-                        value.mark(Mark::Ephemeral)
-                    } else {
-                        value
-                    }
-                };
-                match (self.given)(name, depth) {
-                    Ok(Some(value)) => Ok(marked(value)),
-                    Err(cause) => Err(through(traversal, cause)),
-                    Ok(None) => {
-                        let detail =
-                            format!("var.{name} has no value that is known while loading.");
-                        let cause = Diagnostic::error("Variable value not provided", detail)
-                            .at(variable.span);
-                        Err(through(traversal, cause.into()))
-                    }
-                }
+                self.variable(variable, depth)
+                    .map_err(|cause| through(traversal, cause))
             }
-            "local" => match self.module.locals.get(name) {
-                Some(local) if self.open.borrow().iter().any(|open| **open == *name) => {
-                    let detail =
-                        format!("local.{name} rests on itself, directly or through others.");
-                    Err(Diagnostic::error("Circular reference", detail)
-                        .at(local.span)
-                        .into())
-                }
-                Some(local) => {
-                    self.open.borrow_mut().push(name.into());
-                    let value = self.value(&local.expr, depth + 1);
-                    self.open.borrow_mut().pop();
-                    value.map_err(|cause| through(traversal, cause))
-                }
+            "local" => match self.module.locals.get_key_value(name) {
+                Some((name, local)) => self.local(traversal, name, &local.expr, depth),
                 None => fail("Undefined local", format!("Undefined local local.{name}.")),
             },
             "path" if name == "module" => Ok(Value::string(&self.module.dir_text)),
             "path" if name == "root" => Ok(Value::string(".")),
+            "path" if name == "cwd" => self.cwd(traversal),
             "terraform" | "tofu" if name == "workspace" => Ok(self.module.workspace_value()),
             _ => {
                 let detail = format!(
                     "{traversal} cannot be used here: only variables and locals known while loading can."
                 );
                 fail("Dynamic value in static context", detail)
+            }
+        }
+    }
+}
+
+impl Statics<'_> {
+    /// The value that a variable has.
+    pub(super) fn variable(&self, variable: &Variable, depth: usize) -> Result<Value, Diagnostics> {
+        let Some(mut value) = (self.given)(&variable.name, depth)? else {
+            let detail = format!(
+                "var.{} has no value that is known while loading.",
+                variable.name
+            );
+            let missing = Diagnostic::error("Variable value not provided", detail);
+            return Err(missing.at(variable.span).into());
+        };
+        if variable.sensitive {
+            value = value.mark(Mark::Sensitive);
+        }
+        if variable.ephemeral {
+            value = value.mark(Mark::Ephemeral);
+        }
+        Ok(value)
+    }
+
+    /// A local value, worked out once.
+    fn local(
+        &self,
+        traversal: &Traversal,
+        name: &Arc<str>,
+        expr: &Expr,
+        depth: usize,
+    ) -> Result<Value, Diagnostics> {
+        if let Some(known) = self.locals.borrow().get(name) {
+            return known.clone().map_err(|cause| through(traversal, cause));
+        }
+        if self.open.borrow().contains(name) {
+            let detail = format!("local.{name} rests on itself, directly or through others.");
+            let circle = Diagnostic::error("Circular reference", detail);
+            return Err(circle.at(expr.span).into());
+        }
+        self.open.borrow_mut().push(name.clone());
+        let value = self.value(expr, depth + 1);
+        self.open.borrow_mut().pop();
+        self.locals.borrow_mut().insert(name.clone(), value.clone());
+        value.map_err(|cause| through(traversal, cause))
+    }
+
+    fn cwd(&self, traversal: &Traversal) -> Result<Value, Diagnostics> {
+        match std::env::current_dir() {
+            Ok(dir) => Ok(Value::string(dir.to_string_lossy())),
+            Err(error) => {
+                let detail = format!("The working directory cannot be told: {error}.");
+                let fault = Diagnostic::error("Failed to get working directory", detail);
+                Err(fault.at(traversal.span()).into())
             }
         }
     }

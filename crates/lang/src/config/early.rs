@@ -1,0 +1,86 @@
+//! What of a module must be known while modules are loaded, beside the places of those that it
+//! calls: variables that are declared so, and the instances of its provider configurations.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cty::Value;
+
+use super::inputs::{Origin, RootValues, settle};
+use super::model::{Module, Variable};
+use super::repeat::repeated_over;
+use super::statics::{Given, Statics};
+use crate::diag::Diagnostics;
+use crate::source::Span;
+
+impl RootValues {
+    /// The value that a variable has, where there is one.
+    ///
+    /// # Errors
+    /// What was given for it is none that it can have.
+    pub(super) fn fitting(
+        &self,
+        variables: &BTreeMap<Arc<str>, Variable>,
+        name: &str,
+    ) -> Result<Option<Value>, Diagnostics> {
+        let (Some(input), Some(variable)) = (self.values.get(name), variables.get(name)) else {
+            return Ok(None);
+        };
+        let mut faults = Diagnostics::new();
+        if input.origin != Origin::Default {
+            settle(variable, &input.given, input.span, &mut faults);
+        }
+        if faults.has_errors() {
+            return Err(faults);
+        }
+        Ok(Some(input.value.clone()))
+    }
+}
+
+/// Variables that are declared to be known while loading must be.
+pub(super) fn constants(
+    module: &Module,
+    given: Given<'_>,
+    call: Option<Span>,
+    diags: &mut Diagnostics,
+) {
+    let statics = Statics::new(module, given);
+    let declared = module.variables.values();
+    for variable in declared.filter(|v| v.constant == Some(true)) {
+        if let Err(cause) = statics.variable(variable, 0) {
+            diags.append(cause);
+            let detail = format!(
+                "var.{} is declared with const = true, and is given nothing, or something that is known only later.",
+                variable.name
+            );
+            let place = call.unwrap_or(variable.span);
+            diags.error(place, "Variable is not constant", detail);
+        }
+    }
+}
+
+/// Which configurations the `provider` blocks with `for_each` make: that must be known before
+/// anything else is.
+pub(super) fn provider_instances(module: &mut Module, given: Given<'_>, diags: &mut Diagnostics) {
+    let statics = Statics::new(module, given);
+    let mut found = Vec::new();
+    for (at, provider) in module.providers.iter().enumerate() {
+        let Some(expr) = &provider.for_each else {
+            continue;
+        };
+        let items = statics
+            .value(expr, 0)
+            .and_then(|value| repeated_over(value, expr.span).map_err(Diagnostics::from));
+        match items {
+            Ok(Some(items)) => found.push((at, items.into_iter().collect())),
+            Ok(None) => {
+                let detail = "Which configurations there are must be known before anything is staged, and this rests on something that is not.";
+                diags.error(expr.span, "Invalid for_each argument", detail);
+            }
+            Err(errors) => diags.append(errors),
+        }
+    }
+    for (at, instances) in found {
+        module.providers[at].instances = Some(instances);
+    }
+}
