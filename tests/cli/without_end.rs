@@ -202,6 +202,20 @@ fn what_holds_the_same_many_times_over_ends_with_words_that_name_the_expression(
     }
 }
 
+/// A text of two megabytes goes through variables, locals and outputs of a hundred instances of a
+/// module: copied at each of these places it would take more than a gigabyte.
+#[test]
+fn values_are_shared_and_not_copied() {
+    let main = "locals {\n  line = join(\"\", [for i in range(1024) : \"0123456789abcdef\"])\n  text = join(\"\", [for i in range(128) : local.line])\n}\nmodule \"m\" {\n  source = \"./m\"\n  count  = 100\n  text   = local.text\n  any    = { text = local.text }\n}\noutput \"same\" {\n  value = alltrue([for m in module.m : m.all.again.text == local.text && m.all.text == local.text])\n}\n";
+    let module = "variable \"text\" {\n  type = string\n}\nvariable \"any\" {}\nlocals {\n  again = var.any\n  all   = { again = local.again, text = var.text, both = [var.text, var.text] }\n}\noutput \"all\" {\n  value = local.all\n}\n";
+    let w = Workspace::new(&[("main.tf", main), ("m/main.tf", module)]);
+    let mut command = w.command(&["stage"]);
+    let command = command.env("FLIGHTDECK_MEMORY_LIMIT", "150M");
+    let run = ended(command.spawn().unwrap());
+    assert_eq!(run.code, Some(0), "{run:#?}");
+    assert!(run.stdout.contains("same = true"), "{run:#?}");
+}
+
 #[test]
 fn templates_that_render_each_other_end_at_their_depth_however_often_they_do() {
     let file = (
