@@ -1,6 +1,7 @@
 //! The engine's handle: everything else holds a clone of it. Its methods are the verbs of the
 //! product.
 
+mod around;
 mod state;
 
 use super::bus::{Bus, Subscription};
