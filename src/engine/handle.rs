@@ -222,6 +222,12 @@ impl Engine {
         Box::pin(self.shared.work.plan_json(stage)).await
     }
 
+    /// The plan representation of what was worked out before the newest staging failed, where
+    /// somebody follows each step; told once.
+    pub fn errored_plan(&self) -> Option<serde_json::Value> {
+        self.shared.work.errored_plan()
+    }
+
     /// A stage as the text of a file of its own, which holds sensitive values.
     ///
     /// # Errors
