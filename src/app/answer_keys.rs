@@ -1,5 +1,6 @@
 //! Keys in popups that ask: whether a plugin is trusted, whether something is to be done.
 
+use super::around_keys;
 use super::doc;
 use super::key::{Key, KeyCode};
 use super::msg::Effect;
@@ -123,5 +124,12 @@ fn accept(state: &mut State, c: Confirm, effects: &mut Vec<Effect>) {
             state.say("leaving when what runs has ended");
         }
         After::Quit => state.quit = true,
+        After::Installing => {
+            // What was installed before is no news.
+            state.view.install = None;
+            state.frame.popup = Some(Popup::Installing { scroll: 0 });
+        }
+        After::Doctor => state.frame.popup = Some(Popup::Doctor { selected: 0 }),
+        After::Make(name) => around_keys::made(state, name, effects),
     }
 }

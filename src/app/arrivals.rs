@@ -4,7 +4,7 @@ use super::list::Pane;
 use super::msg::{Answer, Effect};
 use super::state::*;
 use super::update::selected;
-use super::{answer_keys, doc};
+use super::{answer_keys, around_keys, doc};
 use crate::app::format::duration;
 use crate::engine::words::*;
 use crate::engine::words::{PluginEvent, PluginState};
@@ -78,6 +78,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
                 state.say("whoever held the workspace has left: it is yours now, press again");
             }
         }
+        EventKind::Install(InstallEvent::Ended(end)) => on_installed(state, end, effects),
         EventKind::UntrustedPlugins { plugins } => state.asks_trust = !plugins.is_empty(),
         EventKind::CallFinished(_) => state.samples.finished_now += 1,
         EventKind::Staged(s) => {
@@ -103,6 +104,36 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         EventKind::DeployFinished(s) => on_deploy_finished(state, s, effects),
         EventKind::Cancel { text, .. } | EventKind::Notice { text } => state.say(text.clone()),
         _ => {}
+    }
+}
+
+/// What is missing is offered to be installed, once for each list of it.
+pub(super) fn offer_install(state: &mut State) {
+    if state.view.absent.is_empty() || state.view.absent == state.told_absent {
+        return;
+    }
+    if state.frame.popup.is_none()
+        && state.frame.prompt.is_none()
+        && super::command::can_install(state).is_ok()
+    {
+        state.told_absent.clone_from(&state.view.absent);
+        super::command::ask_install(state, &mut Vec::new());
+    }
+}
+
+/// Where everything is there now, the workspace is opened anew: its backend may be another one.
+fn on_installed(state: &mut State, end: &InstallEnd, effects: &mut Vec<Effect>) {
+    match end {
+        InstallEnd::Done { .. } => {
+            let workspace = state.named.clone();
+            around_keys::reopen(state, workspace, false, effects);
+            state.say("everything is installed; the workspace is loaded again");
+        }
+        InstallEnd::Stopped => state.complain("installing was stopped"),
+        InstallEnd::Failed { text, .. } => {
+            let first = text.lines().next().unwrap_or_default();
+            state.complain(format!("init: {first}"));
+        }
     }
 }
 
@@ -170,8 +201,20 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             text,
             diagnostics,
         } => {
-            state.complain(format!("{what}: {text}"));
+            // How an installation went is in its events.
+            if what != "init" {
+                state.complain(format!("{what}: {text}"));
+            }
             state.asks_lock &= what != "lock";
+            if what == "workspace" {
+                // One that is opened anew has ended before.
+                if state.opening.take().as_ref() == Some(&state.named) {
+                    (state.broken, state.quit) = (Some(text.clone()), true);
+                }
+                if let Some(Popup::Workspaces { .. }) = &state.frame.popup {
+                    state.frame.popup = None;
+                }
+            }
             // A stage's own are on its screen.
             if ["deploy", "import", "forget", "untaint"].contains(&what.as_str())
                 && !diagnostics.is_empty()
@@ -230,6 +273,22 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             state.loaded.state_rows = Some(all);
         }
         Answer::Selected { stage, selection } => selected(state, stage, selection),
+        Answer::Workspaces(names) => {
+            let at = names.iter().position(|name| *name == state.named);
+            if let Some(Popup::Workspaces { entry, selected }) = &mut state.frame.popup
+                && entry.is_empty()
+            {
+                *selected = at.unwrap_or(0);
+            }
+            state.loaded.workspaces = Some(names);
+        }
+        Answer::Opened => state.opened = true,
+        Answer::Findings(found) => state.loaded.findings = Some(found),
+        Answer::Mended(text) => {
+            state.say(text);
+            state.loaded.findings = None;
+            effects.push(Effect::Examine);
+        }
         Answer::Schema(plugin, rows) => {
             state.loaded.schemas.insert(plugin, rows);
         }

@@ -5,8 +5,9 @@ use super::msg::{Answer, Effect, Msg};
 use super::run::DemoHook;
 use super::schema;
 use crate::engine::words::{LogQuery, Select, Selection, StageId};
-use crate::engine::{Engine, EngineError};
+use crate::engine::{Engine, EngineError, doctor};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
@@ -25,9 +26,21 @@ pub struct Runner {
     selects: mpsc::Sender<(StageId, Vec<Select>)>,
     demo: Option<DemoHook>,
     directory: PathBuf,
+    next: Next,
 }
 
+/// The engine to go on with, once it is open.
+type Next = Arc<Mutex<Option<Engine>>>;
+
 impl Runner {
+    /// The engine to go on with, where one was opened.
+    pub fn next(&self) -> Option<Engine> {
+        self.next
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
     /// A runner whose answers go to `messages`; files are written into `directory`.
     pub fn new(
         engine: Engine,
@@ -46,6 +59,7 @@ impl Runner {
             selects,
             demo,
             directory,
+            next: Next::default(),
         }
     }
 
@@ -70,12 +84,13 @@ impl Runner {
             self.engine.cancel(rung);
             return;
         }
-        let (engine, directory, demo) = (
-            self.engine.clone(),
-            self.directory.clone(),
-            self.demo.clone(),
-        );
-        self.answer_later(Box::pin(answer(engine, directory, demo, effect)));
+        let around = Around {
+            engine: self.engine.clone(),
+            directory: self.directory.clone(),
+            demo: self.demo.clone(),
+            next: self.next.clone(),
+        };
+        self.answer_later(Box::pin(answer(around, effect)));
     }
 
     fn answer_later(&self, work: impl Future<Output = Option<Answer>> + Send + 'static) {
@@ -115,12 +130,21 @@ fn told<T>(
     }
 }
 
-async fn answer(
+/// What an effect is carried out with.
+struct Around {
     engine: Engine,
     directory: PathBuf,
     demo: Option<DemoHook>,
-    effect: Effect,
-) -> Option<Answer> {
+    next: Next,
+}
+
+async fn answer(around: Around, effect: Effect) -> Option<Answer> {
+    let Around {
+        engine,
+        directory,
+        demo,
+        next,
+    } = around;
     match effect {
         Effect::HoldLock => told("lock", engine.hold_lock().await, |()| None),
         Effect::LoadPlugins => told("plugins", Box::pin(engine.load_plugins()).await, |()| None),
@@ -181,6 +205,20 @@ async fn answer(
         Effect::LoadSchema(plugin) => told("schema", engine.schema(&plugin).await, |s| {
             Some(Answer::Schema(plugin.clone(), schema::flatten(&s)))
         }),
+        Effect::LoadWorkspaces => told("workspace", engine.workspaces().await, |all| {
+            Some(Answer::Workspaces(all))
+        }),
+        Effect::Install => told("init", engine.install().await, |()| None),
+        Effect::Examine => Some(Answer::Findings(doctor::examine(engine.settings()).await)),
+        Effect::Mend(what) => Some(match doctor::mend(&what).await {
+            Ok(text) => Answer::Mended(text),
+            Err(e) => Answer::Failed {
+                what: "doctor".to_owned(),
+                text: e.to_string(),
+                diagnostics: Vec::new(),
+            },
+        }),
+        Effect::Open { workspace, create } => open(engine, next, &workspace, create).await,
         Effect::Export(deploy) => match engine.deploy_record(deploy).await {
             Ok(record) => {
                 let text = serde_json::to_string_pretty(&record).unwrap_or_default();
@@ -226,6 +264,23 @@ async fn answer(
         | Effect::Select(..)
         | Effect::Cancel(_) => None,
     }
+}
+
+/// Opens another engine, and ends this one. Where it is another workspace's, it is there before
+/// this one ends: one that cannot be opened costs nothing.
+async fn open(engine: Engine, next: Next, workspace: &str, create: bool) -> Option<Answer> {
+    if workspace == engine.workspace_name() {
+        engine.shutdown().await;
+    }
+    let other = match Box::pin(engine.on_workspace(workspace, create)).await {
+        Ok(other) => other,
+        Err(e) => return failed("workspace", &e),
+    };
+    *next.lock().unwrap_or_else(PoisonError::into_inner) = Some(other);
+    if workspace != engine.workspace_name() {
+        engine.shutdown().await;
+    }
+    Some(Answer::Opened)
 }
 
 /// Writes into a file that is not there yet: `stem.ext`, `stem-2.ext`, …

@@ -31,7 +31,11 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
 }
 
 fn paste(state: &mut State, text: &str) {
-    if let Some(Popup::Palette { entry, .. } | Popup::Import { entry, .. }) = &mut state.frame.popup
+    if let Some(
+        Popup::Palette { entry, .. }
+        | Popup::Import { entry, .. }
+        | Popup::Workspaces { entry, .. },
+    ) = &mut state.frame.popup
     {
         entry.insert(text);
     } else if let Some(mut p) = state.frame.prompt.take() {

@@ -3,6 +3,7 @@
 //! its effects. `ui` draws the state.
 
 mod answer_keys;
+mod around_keys;
 mod arrivals;
 pub mod command;
 pub mod contexts;

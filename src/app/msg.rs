@@ -2,6 +2,7 @@
 
 use super::key::Input;
 use super::schema::SchemaRow;
+use crate::engine::doctor::{Finding, Mend};
 use crate::engine::view::View;
 use crate::engine::words::*;
 use std::sync::Arc;
@@ -45,6 +46,14 @@ pub enum Answer {
         selection: Selection,
     },
     Schema(PluginId, Vec<SchemaRow>),
+    /// The directory's workspaces.
+    Workspaces(Vec<String>),
+    /// Another engine is there to go on with: this one has ended.
+    Opened,
+    /// What was found wrong, and what is right.
+    Findings(Vec<Finding>),
+    /// What was done about a finding.
+    Mended(String),
 }
 
 /// Something that the console wants done. The loop does it; its outcome comes back as an [`Answer`]
@@ -73,6 +82,19 @@ pub enum Effect {
     LoadLogs,
     LoadState,
     LoadSchema(PluginId),
+    LoadWorkspaces,
+    /// Ends the engine and goes on with one on this workspace of the directory, which is made first
+    /// where that is said; where it cannot be opened, nothing ends.
+    Open {
+        workspace: String,
+        create: bool,
+    },
+    /// Fetches what the configuration needs.
+    Install,
+    /// Looks for what is wrong with machine and workspace.
+    Examine,
+    /// Does what is safe about a finding.
+    Mend(Mend),
     /// Writes a deploy's record as JSON into the working directory.
     Export(DeployId),
     /// Writes text into a new file of this stem and extension in the working directory.

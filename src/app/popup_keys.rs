@@ -4,7 +4,7 @@ use super::answer_keys::{confirm, demo};
 use super::key::{Key, KeyCode};
 use super::msg::Effect;
 use super::state::*;
-use super::{command, doc};
+use super::{around_keys, command, doc};
 use crate::engine::words::CancelRung;
 use crate::engine::words::ImportObject;
 
@@ -111,6 +111,11 @@ pub fn popup(state: &mut State, popup: Popup, key: Key, effects: &mut Vec<Effect
         Popup::Demo { selected } => demo(state, selected, key, effects),
         Popup::Confirm(c) => confirm(state, c, key, effects),
         Popup::Unknown { selected, refused } => unknown(state, selected, refused, key, effects),
+        Popup::Workspaces { entry, selected } => {
+            around_keys::workspaces(state, entry, selected, key, effects)
+        }
+        Popup::Installing { scroll } => around_keys::installing(state, scroll, key, effects),
+        Popup::Doctor { selected } => around_keys::doctor(state, selected, key, effects),
         Popup::Import { address, entry } => import(state, address, entry, key, effects),
     }
 }

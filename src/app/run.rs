@@ -17,7 +17,7 @@ use std::future::pending;
 use std::io;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
@@ -129,14 +129,14 @@ impl Feed for Subscription {
 }
 
 /// The console on a running engine, until it is left. Gives the terminal back; then `farewell`
-/// shuts the engine down.
+/// shuts the engine down that it was on last.
 ///
 /// # Errors
 /// When the terminal cannot be set up, drawn to or read from.
 pub async fn run(
     engine: Engine,
     options: ConsoleOptions,
-    farewell: impl Future<Output = ()>,
+    farewell: impl AsyncFnOnce(Engine),
 ) -> color_eyre::Result<()> {
     run_with(engine, options, crate::ui::term::Screen::enter, farewell).await
 }
@@ -149,17 +149,19 @@ pub async fn run_with<S: Surface>(
     engine: Engine,
     options: ConsoleOptions,
     take: impl FnOnce(bool) -> io::Result<S>,
-    farewell: impl Future<Output = ()>,
+    farewell: impl AsyncFnOnce(Engine),
 ) -> color_eyre::Result<()> {
     let cancel = CancellationToken::new();
     let tasks = TaskTracker::new();
     // Before the terminal is taken: from then on a signal must find somebody who gives it back.
     tasks.spawn(until_signal(signals()?, cancel.clone()));
     // Nothing of what has panicked is looked at again.
-    let ended = AssertUnwindSafe(run_on(take, &engine, options, &cancel, &tasks))
+    let now = Mutex::new(engine);
+    let ended = AssertUnwindSafe(run_on(take, &now, options, &cancel, &tasks))
         .catch_unwind()
         .await;
-    farewell.await;
+    let engine = now.into_inner().unwrap_or_else(PoisonError::into_inner);
+    farewell(engine).await;
     cancel.cancel();
     tasks.close();
     timeout(GOODBYE, tasks.wait()).await.ok();
@@ -170,36 +172,57 @@ pub async fn run_with<S: Surface>(
     }
 }
 
-/// The console as long as it has the terminal, which is given back at the end.
+/// The console as long as it has the terminal, which is given back at the end: on one engine after
+/// the other, where another workspace is chosen. `now` has the one that it is on.
 async fn run_on<S: Surface>(
     take: impl FnOnce(bool) -> io::Result<S>,
-    engine: &Engine,
+    now: &Mutex<Engine>,
     options: ConsoleOptions,
     cancel: &CancellationToken,
     tasks: &TaskTracker,
 ) -> io::Result<()> {
     let mut terminal = take(options.mouse)?;
-    let directory = engine.settings().workspace.clone();
-    let (view, mut feed) = engine.subscribe();
-    let mut state = first_state(engine, &options);
-    (state.view, state.frame.size) = (view, terminal.size());
-    let (answers, mut inbox) = mpsc::channel(ANSWERS);
-    let runner = Runner::new(
-        engine.clone(),
-        answers,
-        tasks.clone(),
-        options.demo,
-        directory,
-    );
-    event_loop(
-        &mut terminal,
-        &mut state,
-        &mut feed,
-        &mut inbox,
-        cancel,
-        |e| runner.run(e),
-    )
-    .await
+    let mut before: Option<State> = None;
+    loop {
+        let engine = now.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (view, mut feed) = engine.subscribe();
+        let mut state = first_state(&engine, &options);
+        (state.view, state.frame.size) = (view, terminal.size());
+        if let Some(before) = before.take() {
+            state.go_on_from(before);
+        }
+        let (answers, mut inbox) = mpsc::channel(ANSWERS);
+        let directory = engine.settings().workspace.clone();
+        let runner = Runner::new(
+            engine,
+            answers,
+            tasks.clone(),
+            options.demo.clone(),
+            directory,
+        );
+        event_loop(
+            &mut terminal,
+            &mut state,
+            &mut feed,
+            &mut inbox,
+            cancel,
+            |e| runner.run(e),
+        )
+        .await?;
+        if let Some(why) = state.broken.take() {
+            return Err(io::Error::other(format!(
+                "the workspace could not be opened again: {why}"
+            )));
+        }
+        match runner.next() {
+            Some(next) => *now.lock().unwrap_or_else(PoisonError::into_inner) = next,
+            None => return Ok(()),
+        }
+        if state.quit {
+            return Ok(());
+        }
+        before = Some(state);
+    }
 }
 
 fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
@@ -209,6 +232,7 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
         .file_name()
         .map_or_else(|| "/".to_owned(), |n| n.to_string_lossy().into_owned());
     let mut state = State::new(&name, &absolute.to_string_lossy());
+    state.named = engine.workspace_name().to_owned();
     state.now = now_ms();
     state.utc_offset = jiff::Zoned::now().offset().seconds();
     state.configured = has_configuration(&absolute);
@@ -280,7 +304,7 @@ enum Woken {
     Feed(Option<Update>),
 }
 
-/// Runs until the state says quit, the input ends, or `cancel` does.
+/// Runs until the state says quit or that another engine is open, the input ends, or `cancel` does.
 ///
 /// # Errors
 /// When the terminal cannot be drawn to or read from.
@@ -298,7 +322,7 @@ pub async fn event_loop<S: Surface, F: Feed>(
     let mut last_frame: Option<Instant> = None;
     let mut feeding = true;
     start(state).into_iter().for_each(&mut engine);
-    while !state.quit {
+    while !state.quit && !state.opened {
         let due = frame;
         // Order: an end and a key before all; a frame before the events that would put it off for
         // ever under a flood.

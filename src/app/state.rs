@@ -13,7 +13,7 @@ use super::keymap::KeyMap;
 use super::list::{ListState, Row};
 use super::log::Log;
 use crate::engine::view::{DeployView, View};
-use crate::engine::words::{Action, ChangeView, Operation, PluginId, UnixMs, Unknown};
+use crate::engine::words::{Absent, Action, ChangeView, Operation, PluginId, UnixMs, Unknown};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The screens, in the order of their keys.
@@ -84,6 +84,8 @@ pub struct State {
     /// Name of the workspace: its directory's last part.
     pub workspace: String,
     pub directory: String,
+    /// Which of the directory's workspaces this is, as `workspace list` calls it.
+    pub named: String,
     /// Whether there is configuration in the directory.
     pub configured: bool,
     pub keys: KeyMap,
@@ -100,6 +102,8 @@ pub struct State {
     pub along: BTreeMap<String, Along>,
     /// Whether what is unknown was put before the operator.
     pub told_unknown: bool,
+    /// What is missing that the operator was told of.
+    pub told_absent: Absent,
     /// Whether plugins that came with the workspace wait for a yes or a no.
     pub asks_trust: bool,
     pub log: Log,
@@ -109,6 +113,12 @@ pub struct State {
     pub typed_from: usize,
     /// Whether the lock, which somebody else had, has been asked for again.
     pub asks_lock: bool,
+    /// The workspace that is being opened in the place of this one.
+    pub opening: Option<String>,
+    /// It is open: the loop goes on with that one.
+    pub opened: bool,
+    /// Why there is no engine to go on with.
+    pub broken: Option<String>,
     /// Leave as soon as what runs has ended.
     pub leaving: bool,
     pub quit: bool,
@@ -122,6 +132,7 @@ impl State {
             utc_offset: 0,
             workspace: workspace.to_owned(),
             directory: directory.to_owned(),
+            named: "default".to_owned(),
             configured: true,
             keys: KeyMap::default(),
             view: View::default(),
@@ -132,6 +143,8 @@ impl State {
                 replay: None,
                 last: None,
                 state_rows: None,
+                workspaces: None,
+                findings: None,
             },
             frame: Frame {
                 size: (80, 24),
@@ -161,14 +174,47 @@ impl State {
             samples: Samples::default(),
             along: BTreeMap::new(),
             told_unknown: false,
+            told_absent: Absent::default(),
             asks_trust: false,
             log: Log::default(),
             parallelism: 10,
             typed_from: 5,
             asks_lock: false,
+            opening: None,
+            opened: false,
+            broken: None,
             leaving: false,
             quit: false,
         }
+    }
+
+    /// Goes on as it was, on another engine: what was looked at, and how; nothing of what was known
+    /// there.
+    pub fn go_on_from(&mut self, before: Self) {
+        let Frame {
+            looks,
+            split,
+            mouse,
+            popup,
+            ..
+        } = before.frame;
+        (self.frame.looks, self.frame.split, self.frame.mouse) = (looks, split, mouse);
+        (self.screen, self.told_absent) = (before.screen, before.told_absent);
+        // That there are others is said, where it was known.
+        self.loaded.workspaces = before.loaded.workspaces;
+        if let Some(names) = &mut self.loaded.workspaces
+            && !names.contains(&self.named)
+        {
+            names.push(self.named.clone());
+        }
+        if before.named != self.named {
+            self.say(format!("this is the workspace {}", self.named));
+            return;
+        }
+        // It was opened anew, after an installation: what came of that is still to be read.
+        self.frame.toast = before.frame.toast;
+        self.view.install = before.view.install;
+        self.frame.popup = popup.filter(|popup| matches!(popup, Popup::Installing { .. }));
     }
 
     /// What is looked at.
@@ -257,6 +303,11 @@ impl State {
             .deploy
             .as_ref()
             .is_some_and(|d| d.summary.is_none())
+    }
+
+    /// Whether what the configuration needs is being fetched now.
+    pub fn installing(&self) -> bool {
+        self.view.install.as_ref().is_some_and(|i| i.end.is_none())
     }
 
     /// What is unknown of an address; what may be there already before what is read back.

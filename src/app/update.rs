@@ -2,7 +2,8 @@
 //! no engine.
 
 use super::arrivals::{
-    ask_for_schema, ask_for_trust, on_answer, on_event, push_sample, put_unknown_first,
+    ask_for_schema, ask_for_trust, offer_install, on_answer, on_event, push_sample,
+    put_unknown_first,
 };
 use super::doc::wrap;
 use super::input::on_input;
@@ -53,6 +54,8 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             }
         }
         Msg::Answer(answer) => on_answer(state, answer, &mut effects),
+        // It ends to give way to another one.
+        Msg::EngineGone if state.opening.is_some() => {}
         Msg::EngineGone => {
             state.complain("the engine has ended");
             state.quit = true;
@@ -66,6 +69,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     }
     ask_for_trust(state);
     put_unknown_first(state);
+    offer_install(state);
     effects
 }
 

@@ -8,6 +8,7 @@ use super::safe::safe;
 use super::signals::Signals;
 use crate::engine::error::EngineError;
 use crate::engine::install::{Step, Tell};
+use crate::engine::words::bar;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,8 +20,6 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(100);
 /// Between two lines about one download, for programs.
 const EVERY: Duration = Duration::from_secs(1);
-/// Width of a bar.
-const BAR: u64 = 12;
 
 /// What was told and is not shown yet.
 #[derive(Default)]
@@ -100,7 +99,7 @@ impl Shown {
             let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
             let steps = std::mem::take(&mut told.steps);
             for step in &steps {
-                if let Some(over) = over(step) {
+                if let Some(over) = step.over() {
                     told.bytes.remove(over);
                 }
             }
@@ -112,7 +111,7 @@ impl Shown {
         for step in &steps {
             match out.json {
                 true => json_line(step, out),
-                false => out.note(&safe(&words(step))),
+                false => out.note(&safe(&step.text())),
             }
         }
         if out.json {
@@ -150,122 +149,5 @@ fn json_line(step: &Step, out: &mut Output) {
     match serde_json::to_string(step) {
         Ok(text) => out.line(&text),
         Err(e) => tracing::warn!(error = %e, "a step could not be written"),
-    }
-}
-
-/// The download that is over with a step.
-fn over(step: &Step) -> Option<&str> {
-    match step {
-        Step::ModuleInstalled { module, .. } => Some(module),
-        Step::ProviderInstalled { provider, .. }
-        | Step::ProviderHashed { provider, .. }
-        | Step::ProviderMirrored { provider, .. } => Some(provider),
-        _ => None,
-    }
-}
-
-fn words(step: &Step) -> String {
-    let with =
-        |version: &Option<String>| version.as_ref().map_or(String::new(), |v| format!(" {v}"));
-    let signed = |by: &Option<String>| {
-        by.as_ref()
-            .map_or(String::new(), |key| format!(", signed by {key}"))
-    };
-    match step {
-        Step::ModuleFetching {
-            module,
-            source,
-            version,
-        } => format!("module {module}: fetching {source}{}", with(version)),
-        Step::ModuleInstalled {
-            module,
-            dir,
-            version,
-        } => format!("module {module}{} is in {dir}", with(version)),
-        Step::ProviderSought {
-            provider,
-            constraints,
-            locked,
-        } => match locked {
-            Some(version) => format!("provider {provider}: {version}, as the lock file has it"),
-            None => format!("provider {provider}: looking for {constraints}"),
-        },
-        Step::ProviderFetching {
-            provider,
-            version,
-            from,
-        } => format!("provider {provider} {version}: from {from}"),
-        Step::ProviderInstalled {
-            provider,
-            version,
-            signed_by,
-            ..
-        } => format!(
-            "provider {provider} {version} is installed{}",
-            signed(signed_by)
-        ),
-        Step::ProviderHashed {
-            provider,
-            version,
-            platform,
-            signed_by,
-        } => format!(
-            "provider {provider} {version}: the hashes for {platform} are known{}",
-            signed(signed_by)
-        ),
-        Step::ProviderMirrored {
-            provider,
-            version,
-            platform,
-            signed_by,
-        } => format!(
-            "provider {provider} {version} for {platform} is there{}",
-            signed(signed_by)
-        ),
-        Step::ProviderReused { provider, version } => {
-            format!("provider {provider} {version} is there")
-        }
-        Step::Locked { file } => {
-            format!("{file} is written: commit it, so that the same is taken elsewhere")
-        }
-        Step::Bytes { what, done, total } => bar(what, *done, *total),
-    }
-}
-
-/// `aws ▕████████░░░░▏ 460 of 690 MB`
-fn bar(what: &str, done: u64, total: Option<u64>) -> String {
-    let Some(total) = total.filter(|total| *total > 0) else {
-        return format!("{what} {}", size(done));
-    };
-    let full = (done.min(total) * BAR / total) as usize;
-    let drawn: String = "█".repeat(full) + &"░".repeat(BAR as usize - full);
-    format!("{what} ▕{drawn}▏ {} of {}", size(done), size(total))
-}
-
-fn size(bytes: u64) -> String {
-    const UNITS: [&str; 4] = ["B", "kB", "MB", "GB"];
-    let (mut value, mut unit) = (bytes as f64, 0);
-    while value >= 1000.0 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    match unit {
-        0 => format!("{bytes} B"),
-        _ => format!("{value:.1} {}", UNITS[unit]),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bar_says_how_much_there_is_and_how_much_has_come() {
-        assert_eq!(bar("aws", 0, None), "aws 0 B");
-        assert_eq!(
-            bar("aws", 345_000_000, Some(690_000_000)),
-            "aws ▕██████░░░░░░▏ 345.0 MB of 690.0 MB"
-        );
-        assert_eq!(bar("x", 10, Some(5)), "x ▕████████████▏ 10 B of 5 B");
     }
 }

@@ -1,6 +1,7 @@
 //! The engine's handle: everything else holds a clone of it. Its methods are the verbs of the
 //! product.
 
+mod around;
 mod state;
 
 use super::bus::{Bus, Subscription};
@@ -219,6 +220,12 @@ impl Engine {
     /// There is no such stage, or it cannot be read any more.
     pub async fn plan_json(&self, stage: StageId) -> Result<serde_json::Value, EngineError> {
         Box::pin(self.shared.work.plan_json(stage)).await
+    }
+
+    /// The plan representation of what was worked out before the newest staging failed, where
+    /// somebody follows each step; told once.
+    pub fn errored_plan(&self) -> Option<serde_json::Value> {
+        self.shared.work.errored_plan()
     }
 
     /// A stage as the text of a file of its own, which holds sensitive values.

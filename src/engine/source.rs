@@ -31,6 +31,8 @@ pub struct Sought {
     pub found: HashMap<Arc<str>, Arc<str>>,
     /// Why an address could not be had.
     pub missing: BTreeMap<Arc<str>, String>,
+    /// Those of the missing that an installation may bring, as operators write them.
+    pub absent: Vec<String>,
     /// Those that the workspace itself brings and that have no yes; they are among the missing too.
     pub untrusted: Vec<WorkspacePlugin>,
     /// To be declared to the pool.
@@ -178,6 +180,7 @@ pub fn seek(
                     why: missing.to_string(),
                 };
                 out.records.push((record, Err(missing.to_string())));
+                out.absent.push(want.address.to_string());
                 out.missing.insert(address, missing.to_string());
             }
         }

@@ -45,6 +45,12 @@ pub struct View {
     /// Plugins that came with the workspace's own files and were not launched, as they have no yes.
     #[serde(default)]
     pub untrusted: Vec<WorkspacePlugin>,
+    /// What is not installed that the configuration calls for.
+    #[serde(default)]
+    pub absent: Absent,
+    /// The last installation, while it goes on and after it.
+    #[serde(default)]
+    pub install: Option<Installing>,
     pub lock: Option<LockHolder>,
     pub lock_is_ours: bool,
     pub notices: VecDeque<(UnixMs, String)>,
@@ -100,6 +106,11 @@ impl View {
                 self.unknown.clone_from(outcomes);
             }
             EventKind::UntrustedPlugins { plugins } => self.untrusted.clone_from(plugins),
+            EventKind::Absent(absent) => self.absent.clone_from(absent),
+            EventKind::Install(install) => self
+                .install
+                .get_or_insert_default()
+                .apply(event.at, install),
             // For those who follow each alone: operations and calls say the same.
             EventKind::Object(_) => {}
             EventKind::Notice { text } => push(&mut self.notices, (event.at, text.clone())),

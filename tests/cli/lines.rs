@@ -3,7 +3,7 @@
 use crate::install::{run_tofu, tofu};
 use crate::support::{Run, Workspace};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that has lines of its own, but for what takes long.
 const ALL: &str = r#"
@@ -190,6 +190,93 @@ fn what_fails_is_told_of_its_object_and_then_as_a_diagnostic_without_sums() {
         (&json!("error"), &json!("error"))
     );
     assert_eq!(told[0]["diagnostic"]["range"]["start"]["line"], 2);
+}
+
+/// A plan that fails after something was planned; what an output and a check rest on is not known.
+const HALF: &str = r#"
+variable "size" {
+  default = 1
+}
+resource "terraform_data" "a" {
+  input = "x"
+}
+resource "terraform_data" "b" {
+  input = terraform_data.a.output
+  lifecycle {
+    precondition {
+      condition     = var.size > 3
+      error_message = "too few"
+    }
+  }
+}
+resource "terraform_data" "c" {
+  input = terraform_data.b.output
+}
+output "a" {
+  value = terraform_data.a.input
+}
+output "c" {
+  value = terraform_data.c.output
+}
+check "sane" {
+  assert {
+    condition     = terraform_data.a.output == "y"
+    error_message = "insane"
+  }
+}
+"#;
+
+/// Lines without what differs between any two runs, and between who writes and in whose words; the
+/// diagnostics, which come last, in one order.
+fn compared(lines: &[Value]) -> Vec<Value> {
+    let mut all = lines.to_vec();
+    all.retain(|l| l["type"] != "version");
+    for line in &mut all {
+        line["@timestamp"] = Value::Null;
+        if line["type"] == "diagnostic" {
+            let d = &line["diagnostic"];
+            *line = json!([line["@message"], d["severity"], d["summary"], d["range"]]);
+        }
+    }
+    let last = all.iter().position(Value::is_array).unwrap_or(all.len());
+    all[last..].sort_by_key(Value::to_string);
+    all
+}
+
+#[test]
+fn a_plan_that_fails_tells_what_was_planned_before_as_tofu_does() {
+    let w = Workspace::new(&[("main.tf", HALF)]);
+    for command in [&["plan", "-json"][..], &["apply", "-json", "-auto-approve"]] {
+        let lines = tofus(&w, command).expect(1).lines();
+        let planned = of_type(&lines, "planned_change");
+        assert_eq!(planned.len(), 1, "{lines:?}");
+        assert_eq!(planned[0]["@message"], "terraform_data.a: Plan to create");
+        let sums = of_type(&lines, "change_summary");
+        assert_eq!(
+            sums[0]["@message"],
+            "Plan: 1 to add, 0 to change, 0 to destroy."
+        );
+        let outputs = of_type(&lines, "outputs");
+        assert_eq!(
+            outputs[0]["outputs"],
+            json!({ "a": { "sensitive": false, "action": "create" } })
+        );
+        // They come last, in the order of the graph, which is not the same for all.
+        let said = |n: usize| lines[lines.len() - n]["@message"].as_str().unwrap();
+        assert_eq!(
+            BTreeSet::from([said(1), said(2)]),
+            BTreeSet::from([
+                "Warning: Check block assertion known after apply",
+                "Error: Resource precondition failed"
+            ])
+        );
+        if let Some(tofu) = tofu("a_plan_that_fails_tells_what_was_planned_before_as_tofu_does") {
+            let theirs = run_tofu(&tofu, &w, None, command).expect(1).lines();
+            assert_eq!(compared(&lines), compared(&theirs));
+        }
+    }
+    // What failed is no stage: nothing of it can be deployed.
+    w.run(&["deploy", "1", "--auto-approve"]).expect(1);
 }
 
 #[test]

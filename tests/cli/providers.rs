@@ -84,6 +84,17 @@ fn the_tree_is_the_one_that_tofu_prints() {
 }
 
 #[test]
+fn a_directory_without_configuration_needs_no_provider() {
+    let w = Workspace::new(&[]);
+    let run = w.run(&["providers", "schema", "-json"]).expect(0);
+    assert_eq!(run.stdout, "{\"format_version\":\"1.0\"}\n");
+    if let Some(tofu) = tofu("a_directory_without_configuration_needs_no_provider") {
+        let theirs = run_tofu(&tofu, &w, None, &["providers", "schema", "-json"]).expect(0);
+        assert_eq!(run.stdout, theirs.stdout);
+    }
+}
+
+#[test]
 fn the_builtin_providers_schema_has_the_members_that_tofus_has() {
     let Some(tofu) = tofu("the builtin provider's schema has the members that tofu's has") else {
         return;

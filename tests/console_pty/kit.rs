@@ -70,13 +70,24 @@ impl Workspace {
     /// Nobody holds it: the lock's row is gone, and not only its holder.
     #[track_caller]
     pub fn is_free(&self) {
-        let store =
-            rusqlite::Connection::open(self.path().join(".flightdeck/flightdeck.db")).unwrap();
-        let holders: i64 = store
-            .query_row("SELECT count(*) FROM lock", [], |r| r.get(0))
-            .unwrap();
-        assert_eq!(holders, 0, "the lock is still held");
+        is_free(&self.path().join(".flightdeck/flightdeck.db"));
     }
+
+    /// Nobody holds the one of this name.
+    #[track_caller]
+    pub fn is_free_of(&self, name: &str) {
+        let folder = self.path().join(".flightdeck/workspaces").join(name);
+        is_free(&folder.join(".flightdeck/flightdeck.db"));
+    }
+}
+
+#[track_caller]
+fn is_free(store: &Path) {
+    let store = rusqlite::Connection::open(store).unwrap();
+    let holders: i64 = store
+        .query_row("SELECT count(*) FROM lock", [], |r| r.get(0))
+        .unwrap();
+    assert_eq!(holders, 0, "the lock is still held");
 }
 
 /// A process and when it began: its number alone may be another's soon.

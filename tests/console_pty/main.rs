@@ -25,6 +25,7 @@ use crate::pty::Pty;
 mod pty;
 
 mod after_a_kill;
+mod around;
 
 mod evaluator;
 mod in_line;
@@ -231,8 +232,8 @@ fn console<S: Surface>(options: ConsoleOptions, take: impl FnOnce(bool) -> std::
             ..Settings::new(std::env::var_os("WORKSPACE").unwrap())
         };
         let engine = Engine::start(settings).await.unwrap();
-        let after = async { engine.shutdown().await };
-        flightdeck::app::run::run_with(engine.clone(), options, take, after)
+        let after = async |engine: Engine| engine.shutdown().await;
+        flightdeck::app::run::run_with(engine, options, take, after)
             .await
             .unwrap();
     });

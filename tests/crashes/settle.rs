@@ -2,10 +2,10 @@
 //! deploy of the rest.
 
 use crate::attack::Attack;
-use crate::check;
 use crate::kill::{self, Moment, Random, Whole};
 use crate::support::Run;
 use crate::world::{Known, Template, WANTED, World};
+use crate::{beside, check};
 use flightdeck::engine::words::OperationStep;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -138,6 +138,7 @@ fn follow(
         ));
     }
     kill::nobody_left(world)?;
+    beside::agrees(world)?;
     Ok(tally)
 }
 

@@ -1,6 +1,7 @@
 //! What commands do to the state, and when they can be used.
 
 mod apply;
+mod around;
 mod cursor;
 mod general;
 mod leave;
@@ -12,6 +13,7 @@ mod stage;
 mod unknown;
 
 pub use apply::*;
+pub use around::*;
 pub use cursor::*;
 pub use general::*;
 pub use leave::*;

@@ -9,7 +9,8 @@ use super::state::{Context, State};
 use std::borrow::Cow;
 
 pub use actions::{
-    can_stage, forget, goto, moved, replay_to, seek, show, stage_again, untaint, writable,
+    ask_install, can_install, can_stage, can_switch, forget, goto, moved, replay_to, seek, show,
+    stage_again, untaint, writable,
 };
 pub use table::COMMANDS;
 

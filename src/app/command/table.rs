@@ -115,6 +115,9 @@ pub static COMMANDS: &[Command] = commands![
     "screen-history", "5", "", "History: every deploy and every failure", Scope::Everywhere, always, screen_history;
     "screen-state", "6", "", "State: every resource that is known", Scope::Everywhere, always, screen_state;
     "screen-logs", "7", "", "Logs: what the plugins say", Scope::Everywhere, always, screen_logs;
+    "workspaces", "ctrl-w", "", "the workspaces of this directory: choose another one, or make one", Scope::Everywhere, can_switch, show_workspaces;
+    "init", "i", "init…", "install what the configuration needs and is not there: modules and providers; asks first", Scope::Everywhere, can_install, ask_install;
+    "doctor", "H", "", "what is wrong with this machine and workspace, with what to do about it", Scope::Everywhere, always, show_doctor;
     "break", "B", "", "break something on purpose (the demo only)", Scope::Everywhere, has_faults, open_faults;
     "theme", "ctrl-t", "", "dark, light, high contrast", Scope::Everywhere, always, next_theme;
     "mouse", "M", "", "mouse on or off; off lets the terminal select text", Scope::Everywhere, always, toggle_mouse;

@@ -1,7 +1,7 @@
 //! The line at the top: the workspace, who holds it, how its plugins are; what there is no room
 //! for goes first.
 
-use super::{Line, Role, cells_of, line, unknown_badge};
+use super::{Line, Role, absent_badge, cells_of, line, unknown_badge};
 use crate::app::format::{count, elapsed};
 use crate::app::state::State;
 use crate::engine::words::Action;
@@ -64,6 +64,7 @@ pub fn header(state: &State, cells: usize) -> Line {
             forms: vec![(14, name(&crate::app::text::fit(&state.workspace, 8)))],
         },
     ];
+    parts.extend(named(state));
     if let Some(h) = state.locked_by() {
         let long = line(
             Role::Bad,
@@ -81,6 +82,13 @@ pub fn header(state: &State, cells: usize) -> Line {
             forms: vec![(8, badge(true))],
         });
     }
+    if !state.view.absent.is_empty() {
+        let badge = |short| line(Role::Bad, absent_badge(state, short));
+        parts.push(Part {
+            line: badge(false),
+            forms: vec![(8, badge(true))],
+        });
+    }
     parts.extend(health(state));
     calls(state, &mut parts);
     work(state, &mut parts);
@@ -90,6 +98,36 @@ pub fn header(state: &State, cells: usize) -> Line {
         (None, _) => parts.push(goes(1, line(Role::Dim, "  lock: free"))),
     }
     squeeze(parts, cells)
+}
+
+/// Which of the directory's workspaces it is. That it is the default one is said where there are
+/// known to be others, and is the first to go; that it is another one always stays.
+fn named(state: &State) -> Option<Part> {
+    let name = &state.named;
+    if let Some(opening) = &state.opening {
+        return Some(shrinks(
+            format!("  ◐ opening the workspace {opening}"),
+            12,
+            format!("  ◐ [{opening}]"),
+        ));
+    }
+    if name == "default" {
+        let others = state.loaded.workspaces.as_ref()?.len() > 1;
+        return others.then(|| goes(0, line(Role::Dim, "  workspace default")));
+    }
+    let short = |cells| {
+        line(
+            Role::Key,
+            format!(" [{}]", crate::app::text::fit(name, cells)),
+        )
+    };
+    Some(Part {
+        line: vec![
+            super::span(Role::Dim, "  workspace "),
+            super::span(Role::Key, name),
+        ],
+        forms: vec![(2, short(usize::MAX)), (15, short(10))],
+    })
 }
 
 /// A part that goes as a whole where there is no room for it.

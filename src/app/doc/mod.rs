@@ -2,6 +2,7 @@
 //! each [`Role`] its colours. Everything put into a [`Doc`] is made safe for a terminal on the way
 //! in.
 
+mod around;
 mod call;
 mod change;
 mod deploy;
@@ -16,6 +17,10 @@ pub(in crate::app) mod title;
 mod unknown;
 mod welcome;
 
+pub use around::{
+    Choice, absent_badge, choice, choices, finding, finding_line, findings, findings_head,
+    installing, no_choice,
+};
 pub use call::{call, finished, outcome};
 pub use change::{change, drift, drift_role, output, why};
 pub use deploy::{counts, deploy_summary, failure_group, mode, outcome_role};

@@ -117,6 +117,23 @@ fn stage(state: &State, doc: &mut Doc) {
     );
 }
 
+/// The configuration could not be read, for modules of it are not there.
+fn absent(state: &State, doc: &mut Doc) {
+    doc.push(line(Role::Heading, "Not everything is installed"));
+    let names = state.view.absent.modules.join(", ");
+    doc.push(line(
+        Role::Plain,
+        format!("The configuration calls modules that are not there: {names}."),
+    ));
+    keys(
+        doc,
+        &[
+            (&state.keys.first("init"), "installs them; asks first"),
+            ("L", "reads the configuration again"),
+        ],
+    );
+}
+
 /// No operation is on the Deploy screen, or in a deploy that is played again.
 fn deploy(state: &State, doc: &mut Doc) {
     let shown = state.shown_deploy().map(|(d, _)| d);
@@ -174,6 +191,7 @@ pub fn empty(state: &State) -> Option<Doc> {
     }
     let mut doc = Doc::new();
     match context {
+        Context::Plugins if !state.view.absent.modules.is_empty() => absent(state, &mut doc),
         Context::Plugins => {
             doc.push(line(Role::Heading, "No plugins yet"));
             doc.push(line(Role::Plain, "The configuration names no provider that runs as a plugin, or it has not been read yet."));

@@ -23,13 +23,19 @@ pub struct Toast {
 }
 
 /// What a confirmed question does besides its effects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum After {
     Nothing,
     Goto(Screen),
     /// Leave as soon as what runs has ended.
     Leave,
     Quit,
+    /// Show how the installation goes.
+    Installing,
+    /// Back to what is wrong.
+    Doctor,
+    /// Make a workspace, and go on there.
+    Make(String),
 }
 
 /// A question, answered No unless said otherwise.
@@ -75,6 +81,20 @@ pub enum Popup {
         selected: usize,
         refused: bool,
     },
+    /// The directory's workspaces to choose from; what is typed hides the others, or names a new
+    /// one.
+    Workspaces {
+        entry: Entry,
+        selected: usize,
+    },
+    /// How an installation goes, or went.
+    Installing {
+        scroll: usize,
+    },
+    /// What is wrong with machine and workspace, each with what to do.
+    Doctor {
+        selected: usize,
+    },
     /// The id under which an object is taken into the state.
     Import {
         address: String,
@@ -94,6 +114,9 @@ impl Popup {
             Self::Message { .. } => 96,
             Self::Unknown { .. } => 104,
             Self::Import { .. } => 84,
+            Self::Workspaces { .. } => 72,
+            Self::Installing { .. } => 100,
+            Self::Doctor { .. } => 104,
         }
     }
 }

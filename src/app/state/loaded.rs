@@ -1,6 +1,7 @@
 //! What was asked of the engine and has come.
 
 use crate::app::schema::SchemaRow;
+use crate::engine::doctor::Finding;
 use crate::engine::view::DeployView;
 use crate::engine::words::{DeployRecord, DeploySummary, FailureGroup, PluginId, StateRow, UnixMs};
 use std::collections::{BTreeMap, VecDeque};
@@ -45,4 +46,8 @@ pub struct Loaded {
     /// The newest deploy on record, until there is one of our own.
     pub last: Option<DeployView>,
     pub state_rows: Option<Vec<StateRow>>,
+    /// The directory's workspaces, the default one first.
+    pub workspaces: Option<Vec<String>>,
+    /// What is wrong with the machine and the workspace, and what is not.
+    pub findings: Option<Vec<Finding>>,
 }

@@ -55,7 +55,7 @@ fn settings() -> Result<Settings, CliError> {
 
 async fn open(settings: Settings, options: ConsoleOptions, out: &mut Output) -> Ended {
     let engine = Engine::start(settings).await?;
-    let after = farewell(engine.clone(), out);
+    let after = async |engine| farewell(engine, out).await;
     Box::pin(app::run(engine, options, after))
         .await
         .map_err(|e| CliError::Refused(format!("the console ended: {e:#}")))?;

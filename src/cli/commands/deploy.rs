@@ -1,7 +1,7 @@
 //! `flightdeck deploy` and `flightdeck destroy`: apply a stage, or stage anew and apply after a
 //! yes.
 
-use super::stage::{has_changes, planned, request};
+use super::stage::{has_changes, planned, request, told_or};
 use crate::cli::exit::{CANCELLED, CliError, Ended, FAILURES, OK, fields, plain};
 use crate::cli::options::{Choice, DeployArgs, DestroyArgs, RefreshArgs};
 use crate::cli::output::Output;
@@ -177,13 +177,9 @@ async fn apply(
                 .await?
         }
         None => {
-            session
-                .wait(
-                    out,
-                    &mut progress,
-                    engine.stage(request(&task.choice, None)?),
-                )
-                .await?
+            let staging = engine.stage(request(&task.choice, None)?);
+            let staged = session.wait(out, &mut progress, staging).await;
+            told_or(staged, session, out)?
         }
     };
     // A refresh tells no plan, and of one that was worked out before its changes alone.

@@ -86,6 +86,7 @@ pub(super) async fn run(args: InitArgs, out: &mut Output) -> Ended {
         named: here.named,
         values: args.variables.request(),
         upgrade: args.upgrade,
+        plugin_dirs: args.plugin_dir,
         lockfile: match args.lockfile {
             None => Lockfile::Written,
             Some(LockfileMode::Readonly) => Lockfile::ReadOnly,

@@ -158,6 +158,20 @@ fn result(summary: &StageSummary) -> serde_json::Map<String, serde_json::Value> 
     said
 }
 
+/// What was staged; of a staging that failed, another tool's lines say how far it came.
+pub(super) fn told_or<T>(
+    staged: Result<T, CliError>,
+    session: &Session,
+    out: &mut Output,
+) -> Result<T, CliError> {
+    if staged.is_err()
+        && let Some(plan) = session.engine.errored_plan()
+    {
+        out.in_lines(|lines| lines.plan(&plan, true));
+    }
+    staged
+}
+
 /// What another tool's lines say of a plan, where they were asked for.
 pub(super) async fn planned(
     session: &mut Session,
@@ -182,9 +196,10 @@ async fn staged(
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let request = request(&wanted.choice, wanted.name.clone())?;
-    let summary = session
+    let staged = session
         .wait(out, &mut progress, engine.stage(request))
-        .await?;
+        .await;
+    let summary = told_or(staged, session, out)?;
     planned(session, &mut progress, summary.stage, true, out).await?;
     if let Some(file) = &wanted.plan_json {
         let plan = session

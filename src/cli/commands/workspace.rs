@@ -48,13 +48,13 @@ pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
             }
         }
         WorkspaceCommand::New { name } => {
-            not_set()?;
+            named::selectable().map_err(said)?;
             named::create(&dir, &name, &asked).await.map_err(said)?;
             named::select(&dir, &name).map_err(said)?;
             out.line(&format!("workspace {} is made, and selected", safe(&name)));
         }
         WorkspaceCommand::Select { name, or_create } => {
-            not_set()?;
+            named::selectable().map_err(said)?;
             let there = named::exists(&dir, &name, &asked).await.map_err(said)?;
             if !there && !or_create {
                 return Err(CliError::Refused(format!(
@@ -78,17 +78,6 @@ pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
         }
     }
     Ok(OK)
-}
-
-/// What the environment says goes before what is selected.
-fn not_set() -> Result<(), CliError> {
-    match std::env::var_os("TF_WORKSPACE").filter(|name| !name.is_empty()) {
-        None => Ok(()),
-        Some(name) => Err(CliError::Refused(format!(
-            "TF_WORKSPACE says {:?}, and goes before what is selected; unset it first",
-            name.to_string_lossy()
-        ))),
-    }
 }
 
 pub(super) async fn force_unlock(id: &str, force: bool, out: &mut Output) -> Ended {

@@ -2,8 +2,10 @@
 
 use super::finding::{Area, Findings};
 use super::workspace::counted;
+use crate::engine::holder::this_process;
 use crate::engine::settings::{Access, Settings};
 use crate::engine::store::Store;
+use crate::engine::words::LockHolder;
 use crate::engine::workspace::home;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -38,6 +40,9 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) -> Option
         Err(e) => found.error(area, e.to_string()),
     }
     match store.holder().await {
+        Ok(Some(holder)) if is_own(&holder) => {
+            found.fine(area, "the workspace is this process's own: it has its lock");
+        }
         Ok(Some(holder)) => {
             found.warning(
                 area,
@@ -70,6 +75,13 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) -> Option
         Err(e) => found.error(area, e.to_string()),
     }
     Some(store)
+}
+
+/// Whether it is the very process that looks.
+fn is_own(holder: &LockHolder) -> bool {
+    let own = this_process("");
+    let who = |h: &LockHolder| (h.pid, h.start_time, h.boot_id.clone(), h.host.clone());
+    who(&own) == who(holder)
 }
 
 /// The store has what is sensitive as plain text.

@@ -6,6 +6,7 @@ mod elsewhere;
 mod mirror;
 mod modules;
 mod place;
+mod plugin_dirs;
 mod provider;
 mod providers;
 mod requirements;
@@ -49,6 +50,9 @@ pub struct Request {
     pub values: StageRequest,
     /// Whether newer versions are taken than those that are installed and locked.
     pub upgrade: bool,
+    /// Directories of provider packages that are looked at in the place of all others, as they were
+    /// given; an empty one alone takes back what was recorded of them before.
+    pub plugin_dirs: Vec<PathBuf>,
     /// What may become of the lock file.
     pub lockfile: Lockfile,
     /// What is said of the backend beside the configuration.
@@ -87,6 +91,7 @@ pub async fn install(
     tell: Tell,
     stop: CancellationToken,
 ) -> Result<Installed, EngineError> {
+    plugin_dirs::record(&request)?;
     // The home of the state comes first: what is there is asked for providers.
     let initialized = init_backend(&request.dir, &request.named, &request.backend).await;
     let words = initialized.map_err(unprepared)?.told;
@@ -94,7 +99,8 @@ pub async fn install(
     let (told, stopped) = (tell.clone(), stop.clone());
     let read = tokio::task::spawn_blocking(move || {
         let around = Surroundings::of_process();
-        let places = Places::gather(&request.dir, &around).map_err(refused)?;
+        let mut places = Places::gather(&request.dir, &around).map_err(refused)?;
+        plugin_dirs::alone(&request, &mut places);
         let services =
             services(&places, &around).map_err(|e| EngineError::Refused(e.to_string()))?;
         let (root, mut installed) = modules(&request, &services, told, stopped, &runtime)?;

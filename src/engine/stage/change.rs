@@ -173,3 +173,12 @@ pub struct Stage {
     /// representation.
     pub variables: BTreeMap<Arc<str>, Value>,
 }
+
+/// What staging came to.
+#[derive(Debug)]
+pub enum Worked {
+    Whole(Box<Stage>),
+    /// There is no stage; where something was worked out before the errors, and that was asked for,
+    /// it is here: to be shown, and for nothing else.
+    Errored(Option<Box<Stage>>),
+}

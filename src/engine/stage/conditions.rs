@@ -141,6 +141,13 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
     let (value, _) = value.unmark_deep();
     let span = condition.condition.span;
     if !value.is_known() {
+        if kind == Kind::Assertion {
+            let warning = Diagnostic::warning(
+                "Check block assertion known after apply",
+                "What the condition rests on is not known yet; how it stands is told once it is.",
+            );
+            diags.push(warning.at(span));
+        }
         return (Status::Unknown, diags);
     }
     let refuse = |detail: &'static str| Diagnostic::error(kind.invalid(), detail).at(span);

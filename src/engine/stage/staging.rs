@@ -2,7 +2,7 @@
 //! found put together.
 
 use super::cell::{Cell, Gathered};
-use super::change::{Change, Digests, OutputChange, Stage};
+use super::change::{Change, Digests, OutputChange, Stage, Worked};
 use super::checked::Checked;
 use super::conditions::Statuses;
 use super::create_first::create_first;
@@ -58,6 +58,8 @@ pub struct Basis {
     /// Set when plugins are killed: what is open cannot be closed any more.
     pub kill: CancellationToken,
     pub parallelism: usize,
+    /// Whether what was worked out before an error is wanted all the same.
+    pub shows_errored: bool,
     /// Called after each resource instance: how many are done, of how many, and which.
     pub progress: Arc<dyn Fn(u32, u32, &str) + Send + Sync>,
 }
@@ -130,13 +132,13 @@ pub async fn validated(basis: &Basis) -> Diagnostics {
 }
 
 /// A stage, or the reasons why there is none; with warnings either way.
-pub async fn stage(basis: Basis) -> (Option<Stage>, Diagnostics) {
+pub async fn stage(basis: Basis) -> (Worked, Diagnostics) {
     let (began, at) = (std::time::Instant::now(), now_ms());
     let mut prior = PriorState::new(&basis.state);
     prior.translate(&basis.meant);
     let targets = match read_targets(&basis.request) {
         Ok(targets) => targets,
-        Err(d) => return (None, d.into()),
+        Err(d) => return (Worked::Errored(None), d.into()),
     };
     // Which moves are wrong shows once it is known what there is; that they go in a circle is said
     // where nothing else is.
@@ -157,11 +159,11 @@ pub async fn stage(basis: Basis) -> (Option<Stage>, Diagnostics) {
         ));
     }
     if diags.has_errors() || basis.cancel.is_cancelled() {
-        return (None, diags);
+        return (Worked::Errored(None), diags);
     }
     let plan = Arc::new(planning(&basis, prior, targets, at, &mut diags));
     if diags.has_errors() {
-        return (None, diags);
+        return (Worked::Errored(None), diags);
     }
     let graph = plan.walk.nodes.to_plan();
     // Where nothing is there is nothing to destroy, and nobody is asked anything.
@@ -177,7 +179,7 @@ pub async fn stage(basis: Basis) -> (Option<Stage>, Diagnostics) {
         // Objects that were moved wrongly are likely the cause of all other errors, so those are
         // not shown.
         diags.append(faults);
-        return (None, diags);
+        return (Worked::Errored(None), diags);
     }
     let mut gathered = plan.walk.cells.gather(graph.order());
     // What was said of the configuration as a whole is said again of its instances.
@@ -187,17 +189,19 @@ pub async fn stage(basis: Basis) -> (Option<Stage>, Diagnostics) {
             diags.push(d);
         }
     }
-    if diags.has_errors() || basis.cancel.is_cancelled() {
-        return (None, diags);
+    let errored = diags.has_errors();
+    if basis.cancel.is_cancelled() || errored && !basis.shows_errored {
+        return (Worked::Errored(None), diags);
     }
-    match put_together(basis, &plan, gathered, at) {
+    match put_together(basis, &plan, gathered, at, errored) {
+        Ok(stage) if errored => (Worked::Errored(Some(Box::new(stage))), diags),
         Ok(mut stage) => {
             stage.took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            (Some(stage), diags)
+            (Worked::Whole(Box::new(stage)), diags)
         }
         Err(faults) => {
             diags.append(faults);
-            (None, diags)
+            (Worked::Errored(None), diags)
         }
     }
 }
@@ -286,8 +290,14 @@ fn put_together(
     plan: &PlanWalk,
     found: Gathered,
     at: UnixMs,
+    errored: bool,
 ) -> Result<Stage, Diagnostics> {
-    let outputs = outputs(plan);
+    let mut outputs = outputs(plan);
+    if errored {
+        // What was not got to is none that goes.
+        let declared = &basis.root.outputs;
+        outputs.retain(|o| o.after.is_some() || o.null || !declared.contains_key(&o.name));
+    }
     let PlanWalk {
         walk,
         prior,
@@ -300,7 +310,9 @@ fn put_together(
         .as_ref()
         .filter(|_| basis.request.mode == StageMode::Normal);
     let left = narrow.map(|n| n.besides(&changes, prior)).transpose()?;
-    can_be_deployed(&basis, walk, &changes, &outputs)?;
+    if !errored {
+        can_be_deployed(&basis, walk, &changes, &outputs)?;
+    }
     let (mut statuses, mut checked) = (found.statuses, found.checked);
     if basis.request.mode == StageMode::Destroy {
         // What is to go need not fulfil anything, so nothing was looked at to the end.

@@ -1,9 +1,9 @@
 //! What happened: one fact, numbered and timed.
 
 use super::{
-    CallFinished, CallQueued, CallStarted, CancelRung, DeployStarted, DeploySummary, Diagnostic,
-    LockHolder, ObjectStep, Operation, PluginEvent, StageId, StageStarted, StageSummary,
-    StateChange, UnixMs, Unknown, WorkspacePlugin,
+    Absent, CallFinished, CallQueued, CallStarted, CancelRung, DeployStarted, DeploySummary,
+    Diagnostic, InstallEvent, LockHolder, ObjectStep, Operation, PluginEvent, StageId,
+    StageStarted, StageSummary, StateChange, UnixMs, Unknown, WorkspacePlugin,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -70,6 +70,11 @@ pub enum EventKind {
     UntrustedPlugins {
         plugins: Vec<WorkspacePlugin>,
     },
+    /// What is not installed that the configuration calls for; said when it is another list than
+    /// before, the empty one too.
+    Absent(Absent),
+    /// What the configuration needs is fetched.
+    Install(InstallEvent),
     /// Something that the operator should know and that is no error: a lock taken over, events
     /// dropped.
     Notice {

@@ -168,6 +168,11 @@ impl Work {
         Ok(plan_json::plan_json(&staged.stage, &state, &configuration))
     }
 
+    /// What was worked out before the newest staging failed; told once.
+    pub fn errored_plan(&self) -> Option<serde_json::Value> {
+        lock(&self.errored).take()
+    }
+
     /// A stage as the text of a file of its own.
     pub async fn stage_file(&self, id: StageId) -> Result<String, EngineError> {
         let plan = self.plan_json(id).await?;

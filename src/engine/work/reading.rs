@@ -39,6 +39,7 @@ impl Work {
                 Ok(loaded)
             }
             Err((sources, diags)) => {
+                self.modules_absent(&diags, &sources);
                 self.tell(tell_all(diags.iter(), &sources, self.pool.secrets()))?;
                 Err(EngineError::Refused(
                     "the configuration cannot be used".to_owned(),
@@ -94,6 +95,10 @@ impl Work {
                 plugins: sought.untrusted.clone(),
             });
         }
+        self.absent(Absent {
+            modules: Vec::new(),
+            providers: sought.absent.clone(),
+        });
         Ok(sought)
     }
 }

@@ -6,10 +6,11 @@ use crate::engine::error::{EngineError, PluginTrouble};
 use crate::engine::mutex::lock;
 use crate::engine::provider::ProviderSchema;
 use crate::engine::source::{self, Pooled, Sought};
-use crate::engine::stage::change::Digests;
+use crate::engine::stage::change::{Digests, Worked};
+use crate::engine::stage::config_json::Configuration;
 use crate::engine::stage::prior::Meant;
 use crate::engine::stage::staging::{Basis, stage as staged_anew, validated};
-use crate::engine::stage::{keep, show};
+use crate::engine::stage::{keep, plan_json, show};
 use crate::engine::store::model::State;
 use crate::engine::told::{tell, tell_all};
 use crate::engine::words::*;
@@ -89,11 +90,14 @@ impl Work {
         };
         let name = request.name.clone();
         let found = (root.clone(), schemas.clone(), sought.digest);
+        let before = self.settings.follow.then(|| state.clone());
         let order = Basis {
             id,
             state,
             meant: sought.found.clone(),
             progress: Arc::new(progress),
+            // Who follows each step follows what came of those before an error too.
+            shows_errored: self.settings.follow,
             ..self.order(request, &loaded, found, switches)
         };
         let (stage, diags) = staged_anew(order).await;
@@ -103,6 +107,21 @@ impl Work {
             self.tell(tell_all(warnings, &loaded.sources, self.pool.secrets()))?;
             return Err(EngineError::Cancelled);
         }
+        let stage = match stage {
+            Worked::Whole(stage) => Some(*stage),
+            Worked::Errored(partial) => {
+                let configuration = Configuration {
+                    declared: &loaded.root,
+                    root: &root,
+                    sources: &loaded.sources,
+                    schemas: &schemas,
+                };
+                *lock(&self.errored) = partial
+                    .zip(before)
+                    .map(|(stage, state)| plan_json::plan_json(&stage, &state, &configuration));
+                None
+            }
+        };
         self.tell(tell_all(diags.iter(), &loaded.sources, self.pool.secrets()))?;
         let Some(stage) = stage else {
             return Err(EngineError::Refused("nothing could be staged".to_owned()));
@@ -197,6 +216,7 @@ impl Work {
             cancel: switches.stop.clone(),
             kill: switches.kill.clone(),
             parallelism: self.settings.parallelism,
+            shows_errored: false,
             progress: Arc::new(|_, _, _| {}),
         }
     }

@@ -58,6 +58,9 @@ pub struct Work {
     /// One stage or deploy at a time.
     pub(super) turn: tokio::sync::Mutex<()>,
     pub(super) newest: Mutex<Option<Arc<Staged>>>,
+    /// What was worked out before the newest staging failed, as its plan representation, where
+    /// somebody follows.
+    pub(super) errored: Mutex<Option<serde_json::Value>>,
     pub(super) switches: Mutex<Option<Switches>>,
     /// Set at the end: what is still to begin is cancelled before it does.
     ending: CancellationToken,
@@ -75,6 +78,7 @@ impl Work {
             hashes: Arc::new(HashCache::default()),
             turn: tokio::sync::Mutex::default(),
             newest: Mutex::default(),
+            errored: Mutex::default(),
             switches: Mutex::default(),
             ending: CancellationToken::new(),
             locks: tokio::sync::Mutex::default(),

@@ -139,6 +139,20 @@ pub fn select(dir: &Path, name: &str) -> Result<(), InitError> {
     written.map_err(|e| InitError::Refused(format!("{} cannot be written: {e}", file.display())))
 }
 
+/// Whether another workspace can be selected: what the environment says goes before it.
+///
+/// # Errors
+/// The environment names one.
+pub fn selectable() -> Result<(), InitError> {
+    match std::env::var_os("TF_WORKSPACE").filter(|name| !name.is_empty()) {
+        None => Ok(()),
+        Some(name) => Err(InitError::Refused(format!(
+            "TF_WORKSPACE says {:?}, and goes before what is selected; unset it first",
+            name.to_string_lossy()
+        ))),
+    }
+}
+
 /// Takes the lock of this id on the state of a workspace away from whoever has it.
 ///
 /// # Errors

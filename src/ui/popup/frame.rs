@@ -2,6 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
+use super::around::{doctor, installing, workspaces};
 use super::choose::{demo, import, ladder, unknown};
 use super::confirm::confirm;
 use super::palette::palette;
@@ -43,6 +44,17 @@ pub fn draw(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
         Popup::Confirm(c) => confirm(state, popup, brush, c, cells),
         Popup::Unknown { selected, refused } => {
             unknown(state, popup, brush, *selected, *refused, cells);
+            None
+        }
+        Popup::Workspaces { entry, selected } => {
+            Some(workspaces(state, popup, brush, entry, *selected))
+        }
+        Popup::Installing { scroll } => {
+            installing(state, popup, brush, *scroll, cells);
+            None
+        }
+        Popup::Doctor { selected } => {
+            doctor(state, popup, brush, *selected, cells);
             None
         }
         Popup::Import { address, entry } => {

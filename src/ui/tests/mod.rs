@@ -2,6 +2,7 @@
 
 mod after_a_kill;
 mod applying;
+mod around;
 mod deploying;
 mod drift;
 mod every_key;

@@ -6,6 +6,7 @@ mod get;
 mod logins;
 mod modules;
 mod packed;
+mod plugin_dirs;
 mod providers;
 mod registry;
 mod server;

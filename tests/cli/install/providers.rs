@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// A configuration that uses the lab of a host.
-fn lab(host: &str, version: &str) -> String {
+pub(super) fn lab(host: &str, version: &str) -> String {
     format!(
         "terraform {{\n  required_providers {{\n    lab = {{\n      source  = \"{host}/acme/lab\"\n      version = \"{version}\"\n    }}\n  }}\n}}\nprovider \"lab\" {{\n  file = \"cloud.json\"\n}}\nresource \"lab_thing\" \"a\" {{\n  name = \"a\"\n}}\n"
     )
@@ -26,9 +26,9 @@ fn locked(host: &str, version: &str, constraints: &str, hashes: &[String]) -> St
     )
 }
 
-const LOCK: &str = ".terraform.lock.hcl";
+pub(super) const LOCK: &str = ".terraform.lock.hcl";
 
-fn installed(w: &Workspace, host: &str, version: &str) -> PathBuf {
+pub(super) fn installed(w: &Workspace, host: &str, version: &str) -> PathBuf {
     w.path().join(format!(
         ".terraform/providers/{host}/acme/lab/{version}/{}",
         platform()

@@ -17,6 +17,12 @@ pub const MANIFEST: &str = "modules.json";
 /// What is to be done where the manifest does not fit.
 const REMEDY: &str =
     "Run \"flightdeck init\" to install all modules that this configuration requires.";
+/// Whether an error is mended by installing the modules.
+#[must_use]
+pub fn wants_install(error: &Diagnostic) -> bool {
+    error.detail.ends_with(REMEDY)
+}
+
 /// Links that are followed on the way to one directory.
 const MAX_LINKS: usize = 255;
 

@@ -47,7 +47,9 @@ pub use encryption::{Encryption, VARIABLE as ENCRYPTION_VARIABLE};
 pub use files::{is_config_dir, is_ignored};
 pub use inputs::{Flag, InputValue, Inputs, Origin, RootValues, read_tfvars};
 pub use load::{Loaded, load_root, load_with};
-pub use manifest::{Asked, Installed, MANIFEST, Manifest, Packages, Record, local, modules_dir};
+pub use manifest::{
+    Asked, Installed, MANIFEST, Manifest, Packages, Record, local, modules_dir, wants_install,
+};
 pub use model::*;
 pub use module_source::{ModuleSource, RegistryModule, RemoteModule, SourceError};
 pub use repeat::repeated_over;

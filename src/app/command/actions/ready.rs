@@ -8,6 +8,9 @@ use crate::engine::words::{Action, StageMode, StageSummary};
 
 /// Nobody else holds the workspace.
 pub fn writable(state: &State) -> Available {
+    if let Some(name) = &state.opening {
+        return Err(format!("the workspace {name} is being opened").into());
+    }
     match state.locked_by() {
         Some(h) => Err(format!(
             "read-only: {} on {} holds the workspace (pid {}, {})",
@@ -45,6 +48,9 @@ pub fn can_stage(state: &State) -> Available {
     }
     if state.view.staging.is_some() {
         return Err("a stage is being worked out".into());
+    }
+    if state.installing() {
+        return Err("what is missing is being installed".into());
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::engine::settings::Access;
 use crate::engine::words::{BUILTIN_PROVIDER, StageRequest};
 use cty::Type;
 use cty::schema::{Attribute, Block, Schema, TextKind};
+use lang::config::is_config_dir;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -17,8 +18,13 @@ use std::collections::BTreeMap;
 const FORMAT: &str = "1.0";
 
 pub(super) async fn run(out: &mut Output) -> Ended {
-    let mut session =
-        Session::start(settings("providers schema", Access::ReadWrite, None)?).await?;
+    let settings = settings("providers schema", Access::ReadWrite, None)?;
+    // A directory without configuration needs no provider, and that is no error here.
+    if !is_config_dir(&settings.workspace) {
+        write(Map::new(), out);
+        return Ok(OK);
+    }
+    let mut session = Session::start(settings).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let question = async {
@@ -44,17 +50,21 @@ pub(super) async fn run(out: &mut Output) -> Ended {
     session.end(out).await;
     let all = all?;
     out.flush_diagnostics();
-    let mut document = Map::from_iter([("format_version".to_owned(), json!(FORMAT))]);
-    let schemas: Map<String, Value> = all
+    let schemas = all
         .iter()
         .map(|(address, schema)| (address.clone(), provider(address, schema)))
         .collect();
+    write(schemas, out);
+    Ok(OK)
+}
+
+fn write(schemas: Map<String, Value>, out: &mut Output) {
+    let mut document = Map::from_iter([("format_version".to_owned(), json!(FORMAT))]);
     if !schemas.is_empty() {
         document.insert("provider_schemas".to_owned(), schemas.into());
     }
     let text = Value::from(document).to_string();
     out.write((statefile::compact(&text) + "\n").as_bytes());
-    Ok(OK)
 }
 
 /// Members in their order, without those that have nothing.

@@ -232,6 +232,21 @@ pub(super) fn stories() -> Vec<Story> {
                 c.shows("? create aws_eip.new");
             },
         ),
+        story("workspaces", &[Calls, Deploy], |c, _| {
+            c.shows("a deploy is running here");
+            assert_eq!(c.take_effects(), []);
+        }),
+        story("workspaces", IDLE, |c, _| {
+            c.shows("╭─ workspaces of shop-prod ─");
+            assert_eq!(c.take_effects(), [Effect::LoadWorkspaces]);
+        }),
+        story("init", &PLACES, |c, _| {
+            c.shows("nothing is missing that could be installed")
+        }),
+        story("doctor", &PLACES, |c, _| {
+            c.shows("╭─ doctor ─");
+            assert_eq!(c.take_effects(), [Effect::Examine]);
+        }),
         story("redraw", &PLACES, |c, b| {
             assert_eq!(c.take_effects(), [Effect::Redraw]);
             assert_eq!(c.frame(), b.frame);

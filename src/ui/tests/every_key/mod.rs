@@ -23,6 +23,10 @@ const PLACES: [Context; Context::COUNT] = [
 const LISTS: &[Context] = &[
     Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State, Logs,
 ];
+/// Where nothing runs, in these tests.
+const IDLE: &[Context] = &[
+    Plugins, Schema, Stage, History, Replay, Failures, State, Logs, Tracing,
+];
 const SORTED: &[Context] = &[Plugins, Calls, Stage, State, History];
 const UNSORTED: &[Context] = &[Schema, Deploy, Replay, Failures, Logs, Tracing];
 const PANES: &[Context] = &[

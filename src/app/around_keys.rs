@@ -1,0 +1,181 @@
+//! Keys in the popups around the workspace: which one to work on, what is being installed, what is
+//! wrong.
+
+use super::command;
+use super::doc::{Choice, choices, findings};
+use super::entry::Entry;
+use super::key::{Key, KeyCode};
+use super::msg::Effect;
+use super::popup_keys::{ENTER, moved, step};
+use super::state::*;
+use crate::engine::doctor::Mend;
+use crate::engine::words::CancelRung;
+
+/// In the list of workspaces: letters are typed, so only other keys move.
+pub(super) fn workspaces(
+    state: &mut State,
+    mut entry: Entry,
+    selected: usize,
+    key: Key,
+    effects: &mut Vec<Effect>,
+) {
+    let found = choices(state, &entry.text());
+    if key == ENTER {
+        match found.get(selected) {
+            Some(Choice::Here(_)) => {}
+            Some(Choice::Other(name)) => open(state, name.clone(), false, effects),
+            Some(Choice::New(name)) => state.frame.popup = Some(make(name)),
+            None => state.frame.popup = Some(Popup::Workspaces { entry, selected }),
+        }
+        return;
+    }
+    let letter = matches!(
+        key,
+        Key {
+            code: KeyCode::Char(_),
+            ctrl: false,
+            ..
+        }
+    );
+    let selected = match step(key).filter(|_| !letter) {
+        Some(by) => moved(selected, by, found.len()),
+        None if entry.key(key) => 0,
+        None => selected,
+    };
+    state.frame.popup = Some(Popup::Workspaces { entry, selected });
+}
+
+/// Goes to another workspace, where nothing has begun meanwhile.
+fn open(state: &mut State, workspace: String, create: bool, effects: &mut Vec<Effect>) {
+    if let Err(why) = command::can_switch(state) {
+        state.complain(why);
+        return;
+    }
+    reopen(state, workspace, create, effects);
+}
+
+/// Ends this engine and goes on with another one.
+pub(super) fn reopen(
+    state: &mut State,
+    workspace: String,
+    create: bool,
+    effects: &mut Vec<Effect>,
+) {
+    state.say(format!(
+        "opening the workspace {workspace}; the plugins of this one are stopped"
+    ));
+    state.opening = Some(workspace.clone());
+    effects.push(Effect::Open { workspace, create });
+}
+
+/// The question before a workspace is made.
+fn make(name: &str) -> Popup {
+    use super::doc::{Role, line};
+    let body = vec![
+        line(
+            Role::Plain,
+            "It begins with no state: nothing of another workspace is in it.",
+        ),
+        line(
+            Role::Dim,
+            "It is selected for every program that works in this directory, as `flightdeck workspace select` does.",
+        ),
+    ];
+    Popup::Confirm(Box::new(Confirm {
+        title: format!("make the workspace {name}, and go on there?"),
+        body,
+        yes: false,
+        typed: None,
+        effects: Vec::new(),
+        after: After::Make(name.to_owned()),
+        stage: None,
+        scroll: 0,
+    }))
+}
+
+/// After the yes to a new workspace.
+pub(super) fn made(state: &mut State, name: String, effects: &mut Vec<Effect>) {
+    open(state, name, true, effects);
+}
+
+/// While what is missing is installed, and after it.
+pub(super) fn installing(state: &mut State, scroll: usize, key: Key, effects: &mut Vec<Effect>) {
+    let runs = state.installing();
+    match key {
+        Key {
+            code: KeyCode::Char('c'),
+            ctrl: false,
+            alt: false,
+        } if runs => {
+            effects.push(Effect::Cancel(CancelRung::StopStarting));
+            state.say("installing ends at its next wait; what is whole stays");
+        }
+        Key {
+            code: KeyCode::Char('q'),
+            ctrl: false,
+            alt: false,
+        }
+        | ENTER => return,
+        _ => {}
+    }
+    let lines = super::doc::installing(state).len();
+    state.frame.popup = Some(Popup::Installing {
+        scroll: step(key).map_or(scroll, |by| moved(scroll, by, lines)),
+    });
+}
+
+/// In the list of findings: what is safe is done from here.
+pub(super) fn doctor(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect>) {
+    if key == Key::char('q') || key == ENTER {
+        return;
+    }
+    let found = findings(state);
+    let selected = step(key)
+        .map_or(selected, |by| moved(selected, by, found.len()))
+        .min(found.len().saturating_sub(1));
+    let at = found.get(selected).map(|finding| (*finding).clone());
+    state.frame.popup = Some(Popup::Doctor { selected });
+    match (key, at) {
+        (k, _) if k == Key::char('r') => {
+            state.loaded.findings = None;
+            effects.push(Effect::Examine);
+        }
+        (k, Some(finding)) if k == Key::char('F') => match finding.fix {
+            Some(mend) => act(state, mend, effects),
+            None => state.complain("nothing can be done about this one from here"),
+        },
+        (k, Some(finding)) if k == Key::char('y') => {
+            let text = finding.remedy.unwrap_or(finding.text);
+            state.say(format!("copied {} characters", text.chars().count()));
+            effects.push(Effect::Copy(text));
+        }
+        (k, Some(_)) if k == Key::char('i') => match command::can_install(state) {
+            Ok(()) => command::ask_install(state, effects),
+            Err(why) => state.complain(why),
+        },
+        _ => {}
+    }
+}
+
+/// Does what the finding offers; a process is ended after a question alone.
+fn act(state: &mut State, mend: Mend, effects: &mut Vec<Effect>) {
+    use super::doc::{Role, line};
+    let Mend::Stop { process } = &mend else {
+        effects.push(Effect::Mend(mend));
+        return;
+    };
+    let body = vec![line(
+        Role::Plain,
+        "It is asked to end, with all that it has started, and killed where it does not within 5 s.",
+    )];
+    state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
+        title: format!("end the process {}?", process.pid),
+        body,
+        yes: false,
+        typed: None,
+        effects: vec![Effect::Mend(mend)],
+        after: After::Doctor,
+        stage: None,
+        scroll: 0,
+    })));
+}

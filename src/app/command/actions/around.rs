@@ -1,0 +1,105 @@
+//! Commands around the workspace: the directory's other workspaces, what is missing, what is wrong.
+
+use super::ready::{can_stage, writable};
+use crate::app::command::Available;
+use crate::app::doc::{Doc, Line, Role, line, push_text};
+use crate::app::entry::Entry;
+use crate::app::format::count;
+use crate::app::msg::Effect;
+use crate::app::state::*;
+
+/// Nothing runs that belongs to this workspace. Who else holds it is no hindrance.
+pub fn can_switch(state: &State) -> Available {
+    if let Some(name) = &state.opening {
+        return Err(format!("the workspace {name} is being opened").into());
+    }
+    if state.deploying() {
+        return Err(
+            "a deploy is running here: choose another workspace when it has ended (c ends it in steps)"
+                .into(),
+        );
+    }
+    if state.view.staging.is_some() {
+        return Err("a stage is being worked out here: choose another workspace when it has ended (c ends it)".into());
+    }
+    if state.installing() {
+        return Err("what is missing is being installed".into());
+    }
+    Ok(())
+}
+
+pub fn show_workspaces(state: &mut State, effects: &mut Vec<Effect>) {
+    state.loaded.workspaces = None;
+    state.frame.popup = Some(Popup::Workspaces {
+        entry: Entry::default(),
+        selected: 0,
+    });
+    effects.push(Effect::LoadWorkspaces);
+}
+
+/// Something is missing, or was installed from here, and nothing is in the way.
+pub fn can_install(state: &State) -> Available {
+    if state.installing() {
+        return Ok(());
+    }
+    if state.view.absent.is_empty() {
+        return Err("nothing is missing that could be installed".into());
+    }
+    writable(state)?;
+    can_stage(state)
+}
+
+/// Asks before anything is fetched; while it goes on, how it goes.
+pub fn ask_install(state: &mut State, _: &mut Vec<Effect>) {
+    if state.installing() {
+        state.frame.popup = Some(Popup::Installing { scroll: 0 });
+        return;
+    }
+    state.frame.popup = Some(install(state));
+}
+
+/// The question before what is missing is installed.
+fn install(state: &State) -> Popup {
+    let absent = &state.view.absent;
+    let mut body = Doc::new();
+    for (names, word) in [(&absent.modules, "module"), (&absent.providers, "provider")] {
+        if names.is_empty() {
+            continue;
+        }
+        let verb = if names.len() == 1 { "is" } else { "are" };
+        let head = format!("{} {verb} not installed:", count(names.len(), word));
+        body.push(line(Role::Warn, head));
+        for name in names {
+            push_text(&mut body, Role::Plain, "  ", name);
+        }
+    }
+    if !absent.modules.is_empty() {
+        body.push(line(
+            Role::Dim,
+            "Which providers are missing is known once the modules are there; they come along.",
+        ));
+    }
+    body.push(Line::new());
+    push_text(
+        &mut body,
+        Role::Plain,
+        "",
+        "Yes fetches them as `flightdeck init` does: from the registries, mirrors and repositories that the configuration and your CLI configuration name, checked against the lock file, into .terraform; .terraform.lock.hcl is written where there is something new. Then the workspace is loaded again, which launches its plugins.",
+    );
+    Popup::Confirm(Box::new(Confirm {
+        title: "install what is missing?".to_owned(),
+        body,
+        yes: false,
+        typed: None,
+        effects: vec![Effect::Install],
+        after: After::Installing,
+        stage: None,
+        scroll: 0,
+    }))
+}
+
+pub fn show_doctor(state: &mut State, effects: &mut Vec<Effect>) {
+    state.loaded.findings = None;
+    state.frame.popup = Some(Popup::Doctor { selected: 0 });
+    effects.push(Effect::Examine);
+}

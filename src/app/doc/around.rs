@@ -1,0 +1,182 @@
+//! What popups around the workspace say: which one to work on, what is being installed, what is
+//! wrong.
+
+use super::{Doc, Line, Role, diagnostics, line, push_text, span};
+use crate::app::format::{count, elapsed};
+use crate::app::state::State;
+use crate::engine::doctor::{Finding, Level};
+use crate::engine::words::{InstallEnd, bar};
+
+/// One row of the list of workspaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// The one that is worked on.
+    Here(String),
+    Other(String),
+    /// What was typed, where none is called that.
+    New(String),
+}
+
+/// The workspaces whose names have what was typed, the default one first; and what was typed, where
+/// none is called that.
+pub fn choices(state: &State, typed: &str) -> Vec<Choice> {
+    let typed = typed.trim();
+    let Some(names) = &state.loaded.workspaces else {
+        return Vec::new();
+    };
+    let wanted = typed.to_lowercase();
+    let mut all: Vec<Choice> = names
+        .iter()
+        .filter(|name| name.to_lowercase().contains(&wanted))
+        .map(|name| match *name == state.named {
+            true => Choice::Here(name.clone()),
+            false => Choice::Other(name.clone()),
+        })
+        .collect();
+    if !typed.is_empty() && !names.iter().any(|name| name == typed) {
+        all.push(Choice::New(typed.to_owned()));
+    }
+    all
+}
+
+/// A row of that list.
+pub fn choice(choice: &Choice) -> Line {
+    match choice {
+        Choice::Here(name) => vec![
+            span(Role::Ok, " ● "),
+            span(Role::Strong, name),
+            span(Role::Dim, "   this one"),
+        ],
+        Choice::Other(name) => vec![span(Role::Plain, "   "), span(Role::Plain, name)],
+        Choice::New(name) => vec![
+            span(Role::Create, " + "),
+            span(Role::Strong, name),
+            span(Role::Dim, "   a new one…"),
+        ],
+    }
+}
+
+/// What stands in the place of the list where it is empty.
+pub fn no_choice(state: &State) -> &'static str {
+    match state.loaded.workspaces {
+        None => "asking where the states are…",
+        Some(_) => "no workspace has this in its name",
+    }
+}
+
+/// How an installation goes, or what came of it.
+pub fn installing(state: &State) -> Doc {
+    let Some(install) = &state.view.install else {
+        return vec![line(Role::Busy, "beginning…")];
+    };
+    let mut doc = Doc::new();
+    for step in &install.steps {
+        push_text(&mut doc, Role::Plain, "", &step.text());
+    }
+    for (what, done, total) in &install.downloads {
+        doc.push(line(Role::Busy, bar(what, *done, *total)));
+    }
+    if !doc.is_empty() {
+        doc.push(Line::new());
+    }
+    match &install.end {
+        None => {
+            let since = elapsed(state.now - install.began);
+            doc.push(line(Role::Busy, format!("◐ installing, {since}")));
+        }
+        Some(InstallEnd::Done {
+            modules,
+            providers,
+            told,
+        }) => {
+            for text in told {
+                push_text(&mut doc, Role::Warn, "", text);
+            }
+            let all = format!(
+                "✓ installed: {}, {}; the workspace is loaded again",
+                count(*modules, "module"),
+                count(*providers, "provider")
+            );
+            doc.push(line(Role::Ok, all));
+        }
+        Some(InstallEnd::Stopped) => doc.push(line(
+            Role::Warn,
+            "stopped; what was whole by then stays, the rest is fetched the next time",
+        )),
+        Some(InstallEnd::Failed {
+            text,
+            diagnostics: all,
+        }) => {
+            doc.push(line(Role::Bad, "✗ not all of it could be installed"));
+            match all.is_empty() {
+                true => push_text(&mut doc, Role::Plain, "", text),
+                false => doc.extend(diagnostics("", all.iter())),
+            }
+        }
+    }
+    doc
+}
+
+/// What was found, the worst first, and by area within that.
+pub fn findings(state: &State) -> Vec<&Finding> {
+    let mut all: Vec<&Finding> = state.loaded.findings.iter().flatten().collect();
+    all.sort_by_key(|finding| (std::cmp::Reverse(finding.level), finding.area));
+    all
+}
+
+fn sign(level: Level) -> (Role, &'static str, &'static str) {
+    match level {
+        Level::Fine => (Role::Ok, "✓", "ok"),
+        Level::Warning => (Role::Warn, "⚠", "warning"),
+        Level::Error => (Role::Bad, "✗", "error"),
+    }
+}
+
+/// A finding as a row of the list.
+pub fn finding_line(finding: &Finding) -> Line {
+    let (role, symbol, word) = sign(finding.level);
+    let first = finding.text.lines().next().unwrap_or_default();
+    vec![
+        span(role, format!(" {symbol} {word:<8}")),
+        span(Role::Dim, format!("{:<10} ", finding.area.word())),
+        span(Role::Plain, first),
+    ]
+}
+
+/// A finding in full, with what to do.
+pub fn finding(finding: &Finding) -> Doc {
+    let mut doc = Doc::new();
+    push_text(&mut doc, Role::Plain, "", &finding.text);
+    if let Some(remedy) = &finding.remedy {
+        push_text(&mut doc, Role::Strong, "to do: ", remedy);
+    }
+    doc
+}
+
+/// How many of each.
+pub fn findings_head(state: &State) -> Line {
+    let Some(all) = &state.loaded.findings else {
+        return line(Role::Busy, "looking at everything…");
+    };
+    let of = |level: Level| all.iter().filter(|finding| finding.level == level).count();
+    let (errors, warnings) = (of(Level::Error), of(Level::Warning));
+    match (errors, warnings) {
+        (0, 0) => line(Role::Ok, "✓ nothing is wrong"),
+        (0, n) => line(Role::Warn, count(n, "warning")),
+        (n, 0) => line(Role::Bad, count(n, "error")),
+        (e, w) => line(
+            Role::Bad,
+            format!("{}, {}", count(e, "error"), count(w, "warning")),
+        ),
+    }
+}
+
+/// What stands in the header while something is not installed.
+pub fn absent_badge(state: &State, short: bool) -> String {
+    let (n, key) = (state.view.absent.len(), state.keys.first("init"));
+    if short {
+        format!("  ✗{n} missing ({key})")
+    } else {
+        format!("  ✗ {n} not installed ({key})")
+    }
+}

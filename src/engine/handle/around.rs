@@ -1,0 +1,71 @@
+//! The verbs around a workspace: what it needs is fetched, its directory's other workspaces.
+
+use super::Engine;
+use crate::engine::error::EngineError;
+use crate::engine::install::unprepared;
+use crate::engine::settings::Settings;
+use crate::engine::words::StageRequest;
+use crate::engine::workspace::named;
+
+impl Engine {
+    /// Fetches the modules and providers that the configuration needs, and makes its backend ready;
+    /// how it goes is in the events. An engine that has begun before is to be begun anew then.
+    ///
+    /// # Errors
+    /// Something is not to be had, the configuration is wrong, cancellation.
+    pub async fn install(&self) -> Result<(), EngineError> {
+        Box::pin(self.shared.work.install()).await
+    }
+
+    /// The name of the workspace that this engine works on, as operators know it.
+    pub fn workspace_name(&self) -> &str {
+        match self.shared.settings.named.as_str() {
+            "" => named::DEFAULT,
+            name => name,
+        }
+    }
+
+    /// The names of the directory's workspaces, the default one first.
+    ///
+    /// # Errors
+    /// It is not known where they are, or they cannot be told.
+    pub async fn workspaces(&self) -> Result<Vec<String>, EngineError> {
+        let dir = &self.shared.settings.workspace;
+        let names = named::list(dir, &StageRequest::default()).await;
+        names.map_err(unprepared)
+    }
+
+    /// An engine on another workspace of the same directory, which is made first where `create`
+    /// says so, and is selected for every program that works there. This one goes on: it is for the
+    /// caller to shut it down, and before the other one takes the lock where both are on the same
+    /// workspace.
+    ///
+    /// # Errors
+    /// There is no such workspace, or one already; its store cannot be opened. Nothing is selected
+    /// then.
+    pub async fn on_workspace(&self, name: &str, create: bool) -> Result<Self, EngineError> {
+        let (dir, asked) = (&self.shared.settings.workspace, StageRequest::default());
+        if name != self.workspace_name() {
+            named::selectable().map_err(unprepared)?;
+        }
+        if create {
+            let made = named::create(dir, name, &asked).await;
+            made.map_err(unprepared)?;
+        } else if name != self.workspace_name()
+            && !named::exists(dir, name, &asked).await.map_err(unprepared)?
+        {
+            return Err(EngineError::NotFound(format!(
+                "there is no workspace {name:?} any more"
+            )));
+        }
+        let settings = Settings {
+            named: if name == named::DEFAULT { "" } else { name }.to_owned(),
+            ..self.shared.settings.clone()
+        };
+        let other = Box::pin(Self::start(settings)).await?;
+        if name != self.workspace_name() {
+            named::select(dir, name).map_err(unprepared)?;
+        }
+        Ok(other)
+    }
+}

@@ -1,0 +1,324 @@
+//! What a configuration needs and is not there, and what is told while it is fetched.
+
+use super::{Diagnostic, UnixMs};
+use serde::{Deserialize, Serialize};
+
+/// What is not installed that a configuration calls for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Absent {
+    /// Calls of modules, joined by dots, in the order of the configuration.
+    pub modules: Vec<String>,
+    /// Providers, as an operator writes them; not known while a module is missing.
+    pub providers: Vec<String>,
+}
+
+impl Absent {
+    /// Whether nothing is missing.
+    pub fn is_empty(&self) -> bool {
+        self.modules.is_empty() && self.providers.is_empty()
+    }
+
+    /// How much is missing.
+    pub fn len(&self) -> usize {
+        self.modules.len() + self.providers.len()
+    }
+}
+
+/// A step of installing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum InstallStep {
+    /// A module's package is fetched.
+    ModuleFetching {
+        /// Its calls, joined by dots.
+        module: String,
+        source: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        version: Option<String>,
+    },
+    /// A module is where it belongs.
+    ModuleInstalled {
+        module: String,
+        dir: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        version: Option<String>,
+    },
+    /// A provider's version is looked for.
+    ProviderSought {
+        provider: String,
+        constraints: String,
+        /// The version of the lock file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        locked: Option<String>,
+    },
+    /// A provider's package is fetched.
+    ProviderFetching {
+        provider: String,
+        version: String,
+        from: String,
+    },
+    /// A provider is where it belongs.
+    ProviderInstalled {
+        provider: String,
+        version: String,
+        from: String,
+        /// The key that has signed it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signed_by: Option<String>,
+    },
+    /// The hashes of a provider's package for a kind of machine are known.
+    ProviderHashed {
+        provider: String,
+        version: String,
+        platform: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signed_by: Option<String>,
+    },
+    /// A provider's package for a kind of machine lies in the mirror.
+    ProviderMirrored {
+        provider: String,
+        version: String,
+        platform: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signed_by: Option<String>,
+    },
+    /// A provider was there, as the lock file has it.
+    ProviderReused { provider: String, version: String },
+    /// The lock file was written.
+    Locked { file: String },
+    /// How far a download is.
+    Bytes {
+        /// The module or provider that is fetched.
+        what: String,
+        /// Bytes that have come.
+        done: u64,
+        /// Bytes in all, where that was said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        total: Option<u64>,
+    },
+}
+
+impl InstallStep {
+    /// The download that is over with this step.
+    pub fn over(&self) -> Option<&str> {
+        match self {
+            Self::ModuleInstalled { module, .. } => Some(module),
+            Self::ProviderInstalled { provider, .. }
+            | Self::ProviderHashed { provider, .. }
+            | Self::ProviderMirrored { provider, .. } => Some(provider),
+            _ => None,
+        }
+    }
+
+    /// The step as a line for people.
+    pub fn text(&self) -> String {
+        let with = |version: &Option<String>| {
+            version
+                .as_ref()
+                .map_or(String::new(), |version| format!(" {version}"))
+        };
+        let signed = |by: &Option<String>| {
+            by.as_ref()
+                .map_or(String::new(), |key| format!(", signed by {key}"))
+        };
+        match self {
+            Self::ModuleFetching {
+                module,
+                source,
+                version,
+            } => format!("module {module}: fetching {source}{}", with(version)),
+            Self::ModuleInstalled {
+                module,
+                dir,
+                version,
+            } => format!("module {module}{} is in {dir}", with(version)),
+            Self::ProviderSought {
+                provider,
+                constraints,
+                locked,
+            } => match locked {
+                Some(version) => format!("provider {provider}: {version}, as the lock file has it"),
+                None => format!("provider {provider}: looking for {constraints}"),
+            },
+            Self::ProviderFetching {
+                provider,
+                version,
+                from,
+            } => format!("provider {provider} {version}: from {from}"),
+            Self::ProviderInstalled {
+                provider,
+                version,
+                signed_by,
+                ..
+            } => format!(
+                "provider {provider} {version} is installed{}",
+                signed(signed_by)
+            ),
+            Self::ProviderHashed {
+                provider,
+                version,
+                platform,
+                signed_by,
+            } => format!(
+                "provider {provider} {version}: the hashes for {platform} are known{}",
+                signed(signed_by)
+            ),
+            Self::ProviderMirrored {
+                provider,
+                version,
+                platform,
+                signed_by,
+            } => format!(
+                "provider {provider} {version} for {platform} is there{}",
+                signed(signed_by)
+            ),
+            Self::ProviderReused { provider, version } => {
+                format!("provider {provider} {version} is there")
+            }
+            Self::Locked { file } => {
+                format!("{file} is written: commit it, so that the same is taken elsewhere")
+            }
+            Self::Bytes { what, done, total } => bar(what, *done, *total),
+        }
+    }
+}
+
+/// Width of a bar.
+const BAR: u64 = 12;
+
+/// How far a download is: `aws ▕████████░░░░▏ 460.0 MB of 690.0 MB`
+pub fn bar(what: &str, done: u64, total: Option<u64>) -> String {
+    let Some(total) = total.filter(|total| *total > 0) else {
+        return format!("{what} {}", size(done));
+    };
+    let full = (done.min(total) * BAR / total) as usize;
+    let drawn: String = "█".repeat(full) + &"░".repeat(BAR as usize - full);
+    format!("{what} ▕{drawn}▏ {} of {}", size(done), size(total))
+}
+
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["B", "kB", "MB", "GB"];
+    let (mut value, mut unit) = (bytes as f64, 0);
+    while value >= 1000.0 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{bytes} B"),
+        _ => format!("{value:.1} {}", UNITS[unit]),
+    }
+}
+
+/// An installation, from its beginning to its end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InstallEvent {
+    Began,
+    Step(InstallStep),
+    Ended(InstallEnd),
+}
+
+/// What came of an installation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InstallEnd {
+    Done {
+        /// How many modules there are, local ones too.
+        modules: usize,
+        /// How many providers there are, without those that are part of the program.
+        providers: usize,
+        /// What was done about the backend, and warnings, in words.
+        told: Vec<String>,
+    },
+    Failed {
+        text: String,
+        diagnostics: Vec<Diagnostic>,
+    },
+    /// It was stopped by an operator; what is whole stays.
+    Stopped,
+}
+
+/// An installation as it stands.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Installing {
+    pub began: UnixMs,
+    /// Steps in their order, without how far downloads are.
+    pub steps: Vec<InstallStep>,
+    /// Downloads that are under way: what, how many bytes, of how many.
+    pub downloads: Vec<(String, u64, Option<u64>)>,
+    pub end: Option<InstallEnd>,
+}
+
+impl Installing {
+    /// At most so many steps are kept: the first ones.
+    const KEPT: usize = 2_000;
+
+    /// Folds an event in that came at a time.
+    pub fn apply(&mut self, at: UnixMs, event: &InstallEvent) {
+        match event {
+            InstallEvent::Began => {
+                *self = Self {
+                    began: at,
+                    ..Self::default()
+                }
+            }
+            InstallEvent::Step(InstallStep::Bytes { what, done, total }) => {
+                let now = (what.clone(), *done, *total);
+                match self.downloads.iter_mut().find(|(other, ..)| other == what) {
+                    Some(download) => *download = now,
+                    None => self.downloads.push(now),
+                }
+            }
+            InstallEvent::Step(step) => {
+                if let Some(over) = step.over() {
+                    self.downloads.retain(|(what, ..)| what != over);
+                }
+                if self.steps.len() < Self::KEPT {
+                    self.steps.push(step.clone());
+                }
+            }
+            InstallEvent::Ended(end) => {
+                self.downloads.clear();
+                self.end = Some(end.clone());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_says_how_much_there_is_and_how_much_has_come() {
+        assert_eq!(bar("aws", 0, None), "aws 0 B");
+        assert_eq!(
+            bar("aws", 345_000_000, Some(690_000_000)),
+            "aws ▕██████░░░░░░▏ 345.0 MB of 690.0 MB"
+        );
+        assert_eq!(bar("x", 10, Some(5)), "x ▕████████████▏ 10 B of 5 B");
+    }
+
+    #[test]
+    fn a_download_goes_when_what_it_brings_is_there() {
+        let mut now = Installing::default();
+        let bytes = |done| InstallStep::Bytes {
+            what: "a/b".into(),
+            done,
+            total: Some(9),
+        };
+        now.apply(5, &InstallEvent::Began);
+        now.apply(6, &InstallEvent::Step(bytes(1)));
+        now.apply(7, &InstallEvent::Step(bytes(4)));
+        assert_eq!(now.downloads, [("a/b".to_owned(), 4, Some(9))]);
+        let there = InstallStep::ProviderInstalled {
+            provider: "a/b".into(),
+            version: "1.0.0".into(),
+            from: "x".into(),
+            signed_by: None,
+        };
+        now.apply(8, &InstallEvent::Step(there.clone()));
+        assert_eq!((now.began, now.downloads.len()), (5, 0));
+        assert_eq!(now.steps, [there]);
+    }
+}

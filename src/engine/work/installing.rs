@@ -1,0 +1,112 @@
+//! What is missing of a configuration, told, and fetched on demand.
+
+use super::verb::Work;
+use crate::engine::error::EngineError;
+use crate::engine::install::{self, Installed, Request, Tell};
+use crate::engine::mutex::lock;
+use crate::engine::words::*;
+use lang::config::wants_install;
+use lang::diag::Diagnostics;
+use lang::source::SourceMap;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Between two words about how far one download is.
+const BYTES_EVERY: Duration = Duration::from_millis(100);
+
+impl Work {
+    /// Tells what is missing, where that is something else than was told before.
+    pub(super) fn absent(&self, absent: Absent) {
+        if self.bus.with_view(|view| view.absent != absent) {
+            self.bus.emit(EventKind::Absent(absent));
+        }
+    }
+
+    /// Tells which modules are missing, by the errors of a configuration that could not be read.
+    pub(super) fn modules_absent(&self, diags: &Diagnostics, sources: &SourceMap) {
+        let mut modules: Vec<String> = Vec::new();
+        for error in diags.errors().filter(|error| wants_install(error)) {
+            let name = error.subject.map(|span| called(sources, span));
+            let name = name.unwrap_or_else(|| "all modules".to_owned());
+            if !modules.contains(&name) {
+                modules.push(name);
+            }
+        }
+        if !modules.is_empty() {
+            let providers = Vec::new();
+            self.absent(Absent { modules, providers });
+        }
+    }
+
+    /// Fetches what the configuration needs; how it goes is in the events. What runs is waited for,
+    /// and [`cancel`](Self::cancel) ends it at its next wait.
+    pub async fn install(&self) -> Result<(), EngineError> {
+        let _turn = self.turn.lock().await;
+        let switches = self.begin();
+        self.bus.emit(EventKind::Install(InstallEvent::Began));
+        let request = Request {
+            dir: self.settings.workspace.clone(),
+            named: self.settings.named.clone(),
+            ..Request::default()
+        };
+        let done = install::install(request, self.hears(), switches.stop.clone()).await;
+        self.end();
+        let end = match &done {
+            Ok(installed) => ended(installed),
+            Err(EngineError::Cancelled) => InstallEnd::Stopped,
+            Err(error) => InstallEnd::Failed {
+                text: error.to_string(),
+                diagnostics: error.diagnostics().to_vec(),
+            },
+        };
+        self.bus.emit(EventKind::Install(InstallEvent::Ended(end)));
+        done.map(|_| ())
+    }
+
+    /// Tells each step; of how far a download is, not each byte.
+    fn hears(&self) -> Tell {
+        let (bus, told) = (self.bus.clone(), Mutex::new(HashMap::new()));
+        Arc::new(move |step| {
+            if let InstallStep::Bytes { what, .. } = &step {
+                let now = Instant::now();
+                let mut told = lock(&told);
+                let last: Option<&Instant> = told.get(what);
+                if last.is_some_and(|last| now.duration_since(*last) < BYTES_EVERY) {
+                    return;
+                }
+                told.insert(what.clone(), now);
+            }
+            bus.emit(EventKind::Install(InstallEvent::Step(step)));
+        })
+    }
+}
+
+/// The call that an error is about: its name, or the place where it stands.
+fn called(sources: &SourceMap, span: lang::source::Span) -> String {
+    let text = sources.source_line(span);
+    let name = text
+        .trim_start()
+        .strip_prefix("module")
+        .and_then(|rest| rest.split('"').nth(1))
+        .filter(|name| !name.is_empty());
+    match name {
+        Some(name) => name.to_owned(),
+        None => sources.range(span).map_or_else(
+            || "a module".to_owned(),
+            |range| format!("{}:{}", range.filename, range.start.line),
+        ),
+    }
+}
+
+fn ended(installed: &Installed) -> InstallEnd {
+    let warnings = installed.diagnostics.iter().map(|warning| {
+        let detail = warning.detail.lines().next().unwrap_or_default();
+        format!("{}: {detail}", warning.summary)
+    });
+    InstallEnd::Done {
+        modules: installed.modules,
+        providers: installed.providers,
+        told: installed.told.iter().cloned().chain(warnings).collect(),
+    }
+}

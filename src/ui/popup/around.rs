@@ -1,0 +1,149 @@
+//! Popups around the workspace: which one to work on, what is being installed, what is wrong.
+
+use super::frame::{lines, open};
+use crate::app::doc;
+use crate::app::doc::{Doc, Role, span};
+use crate::app::entry::Entry;
+use crate::app::state::{Popup, State};
+use crate::app::text::width;
+use crate::ui::paint::Brush;
+use ratatui::layout::{Position, Rect};
+
+/// Keys with their words, at the bottom of a popup.
+fn keys(brush: &mut Brush<'_>, inner: Rect, all: &[(&str, &str)]) {
+    let mut words = Vec::new();
+    for (key, text) in all {
+        words.push(span(Role::Key, *key));
+        words.push(span(Role::Dim, format!(" {text}  ")));
+    }
+    let y = inner.bottom().saturating_sub(1);
+    brush.line(inner.x, y, inner.width, &words, false);
+}
+
+/// What is typed, and below it the workspaces; answers where the cursor is.
+pub(super) fn workspaces(
+    state: &State,
+    popup: &Popup,
+    brush: &mut Brush<'_>,
+    entry: &Entry,
+    selected: usize,
+) -> Position {
+    let found = doc::choices(state, &entry.text());
+    let rows = found.len().clamp(1, 14);
+    let title = format!("workspaces of {}", state.workspace);
+    let inner = open(state, popup, brush, &title, rows + 4, Role::Key);
+    let used = brush.text(inner.x, inner.y, inner.width, Role::Key, "name: ");
+    let room = inner.width.saturating_sub(used);
+    brush.text(inner.x + used, inner.y, room, Role::Strong, &entry.text());
+    let before = u16::try_from(width(&entry.before())).unwrap_or(0);
+    let cursor = Position {
+        x: (inner.x + used + before).min(inner.right().saturating_sub(1)),
+        y: inner.y,
+    };
+    let list = Rect {
+        y: inner.y + 2,
+        height: inner.height.saturating_sub(4),
+        ..inner
+    };
+    if found.is_empty() {
+        let words = doc::no_choice(state);
+        brush.text(list.x, list.y, list.width, Role::Dim, words);
+    }
+    let height = usize::from(list.height).max(1);
+    let from = (selected + 1).saturating_sub(height);
+    for (i, one) in found.iter().enumerate().skip(from).take(height) {
+        let y = list.y + u16::try_from(i - from).unwrap_or(0);
+        let row = doc::fit_line(doc::choice(one), usize::from(list.width));
+        brush.line(list.x, y, list.width, &row, i == selected);
+    }
+    let all = [
+        ("↑↓", "choose"),
+        ("enter", "go on there, as `workspace select` does"),
+        ("esc", "stay"),
+    ];
+    keys(brush, inner, &all);
+    cursor
+}
+
+/// The steps, and how they end; the newest lines where there is no room for all.
+pub(super) fn installing(
+    state: &State,
+    popup: &Popup,
+    brush: &mut Brush<'_>,
+    scroll: usize,
+    cells: usize,
+) {
+    let words = doc::wrap(&doc::installing(state), cells);
+    let inner = open(state, popup, brush, "init", words.len() + 2, Role::Key);
+    let height = usize::from(inner.height.saturating_sub(2)).max(1);
+    let last = words.len().saturating_sub(height);
+    // While it goes on its end is looked at, and after it what the operator scrolls to.
+    let from = match state.installing() {
+        true => last,
+        false => scroll.min(last),
+    };
+    let room = Rect {
+        height: inner.height.saturating_sub(2),
+        ..inner
+    };
+    lines(brush, room, &words[from.min(words.len())..]);
+    match state.installing() {
+        true => keys(
+            brush,
+            inner,
+            &[("c", "stop it"), ("esc", "close; it goes on")],
+        ),
+        false => keys(brush, inner, &[("j k", "scroll"), ("esc", "close")]),
+    }
+}
+
+/// The findings, and all words of the one that is chosen.
+pub(super) fn doctor(
+    state: &State,
+    popup: &Popup,
+    brush: &mut Brush<'_>,
+    selected: usize,
+    cells: usize,
+) {
+    let found = doc::findings(state);
+    let at = found.get(selected.min(found.len().saturating_sub(1)));
+    let detail = at.map_or_else(Doc::new, |finding| doc::wrap(&doc::finding(finding), cells));
+    let most = usize::from(state.frame.size.1)
+        .saturating_sub(detail.len() + 9)
+        .max(3);
+    let shown = found.len().min(most);
+    let total = 2 + shown + 1 + detail.len() + 2;
+    let inner = open(state, popup, brush, "doctor", total, Role::Key);
+    let head = doc::findings_head(state);
+    brush.line(inner.x, inner.y, inner.width, &head, false);
+    let from = (selected + 1).saturating_sub(shown);
+    let mut y = inner.y + 2;
+    for (i, finding) in found.iter().enumerate().skip(from).take(shown) {
+        let row = doc::fit_line(doc::finding_line(finding), usize::from(inner.width));
+        brush.line(inner.x, y, inner.width, &row, i == selected);
+        y += 1;
+    }
+    if shown < found.len() {
+        let text = format!(" {} of {} ", selected + 1, found.len());
+        let w = u16::try_from(width(&text)).unwrap_or(0);
+        brush.text(inner.right().saturating_sub(w), y, w, Role::Dim, &text);
+    }
+    let room = Rect {
+        y: y + 1,
+        height: inner.bottom().saturating_sub(y + 3),
+        ..inner
+    };
+    lines(brush, room, &detail);
+    let mut all = vec![
+        ("r", "look again"),
+        ("y", "copy what to do"),
+        ("esc", "close"),
+    ];
+    if !state.view.absent.is_empty() {
+        all.insert(0, ("i", "install what is missing…"));
+    }
+    if at.is_some_and(|finding| finding.fix.is_some()) {
+        all.insert(0, ("F", "do that"));
+    }
+    keys(brush, inner, &all);
+}

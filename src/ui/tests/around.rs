@@ -1,0 +1,315 @@
+//! Around the workspace: another one is chosen, what is missing is installed, what is wrong is
+//! mended.
+
+use super::{Console, fixture, lines};
+use crate::app::msg::{Answer, Effect};
+use crate::app::state::Popup;
+use crate::engine::doctor::{Area, Finding, Level, Mend};
+use crate::engine::words::*;
+
+fn named(width: u16, height: u16, name: &str) -> Console {
+    let mut c = Console::staged(width, height);
+    c.state.named = name.to_owned();
+    c
+}
+
+fn choosing(width: u16, height: u16) -> Console {
+    let mut c = named(width, height, "staging");
+    c.press("ctrl-w");
+    assert_eq!(c.take_effects(), [Effect::LoadWorkspaces]);
+    let names = ["default", "prod", "staging"].map(str::to_owned);
+    c.answer(Answer::Workspaces(names.to_vec()));
+    c
+}
+
+fn header(c: &mut Console) -> String {
+    lines(&c.buffer())[0].clone()
+}
+
+#[test]
+fn the_header_names_a_workspace_that_is_not_the_default_one_however_narrow_it_is() {
+    for (width, part) in [
+        (160, "workspace staging"),
+        (120, "staging"),
+        (80, "[staging]"),
+        (40, "[staging]"),
+    ] {
+        let mut c = named(width, 24, "staging");
+        let line = header(&mut c);
+        assert!(line.contains(part), "{width}: {line}");
+    }
+    let mut c = Console::staged(160, 24);
+    assert!(!header(&mut c).contains("default"), "{}", header(&mut c));
+    // Where there are known to be others, it matters which one the default one is.
+    c.answer(Answer::Workspaces(vec!["default".into(), "prod".into()]));
+    assert!(
+        header(&mut c).contains("workspace default"),
+        "{}",
+        header(&mut c)
+    );
+}
+
+#[test]
+fn another_workspace_is_chosen_from_the_list_and_nothing_begins_until_it_is_open() {
+    let mut c = choosing(120, 40);
+    insta::assert_snapshot!("workspaces-120x40", c.frame());
+    // The cursor is on this one: enter stays.
+    c.press("enter");
+    assert_eq!(c.take_effects(), []);
+    assert!(c.state.frame.popup.is_none());
+    let mut c = choosing(80, 24);
+    c.press("up enter");
+    let prod = Effect::Open {
+        workspace: "prod".into(),
+        create: false,
+    };
+    assert_eq!(c.take_effects(), [prod]);
+    assert!(
+        header(&mut c).contains("◐ opening the workspace prod"),
+        "{}",
+        header(&mut c)
+    );
+    c.press("3 s");
+    c.shows("the workspace prod is being opened");
+    c.press("ctrl-w");
+    assert!(c.state.frame.popup.is_none());
+    assert_eq!(c.take_effects(), []);
+    assert!(!c.state.opened);
+    c.answer(Answer::Opened);
+    assert!(c.state.opened && !c.state.quit);
+}
+
+#[test]
+fn one_that_cannot_be_opened_is_told_and_this_one_goes_on() {
+    let mut c = choosing(120, 40);
+    c.press("up enter");
+    c.answer(Answer::Failed {
+        what: "workspace".into(),
+        text: "its store is of a newer flightdeck".into(),
+        diagnostics: Vec::new(),
+    });
+    c.shows("its store is of a newer flightdeck");
+    assert!(!c.state.quit && c.state.opening.is_none());
+    c.take_effects();
+    c.press("3 s");
+    assert!(matches!(c.take_effects()[..], [Effect::Stage(_)]));
+}
+
+#[test]
+fn what_is_typed_hides_the_others_or_names_a_new_one_that_is_made_after_a_yes() {
+    let mut c = choosing(120, 40);
+    c.type_text("pro");
+    let frame = c.frame();
+    assert!(
+        frame.contains("   prod") && !frame.contains(" staging   this one"),
+        "{frame}"
+    );
+    c.shows("+ pro");
+    // The one that is there comes first.
+    c.press("enter");
+    assert!(
+        matches!(&c.take_effects()[..], [Effect::Open { workspace, create: false }] if workspace == "prod")
+    );
+
+    let mut c = choosing(120, 40);
+    c.type_text("pr-17");
+    c.press("enter");
+    c.shows("make the workspace pr-17, and go on there?");
+    c.press("enter");
+    assert_eq!(c.take_effects(), [], "the answer is No by itself");
+    let mut c = choosing(120, 40);
+    c.type_text("pr-17");
+    c.press("enter y");
+    let made = Effect::Open {
+        workspace: "pr-17".into(),
+        create: true,
+    };
+    assert_eq!(c.take_effects(), [made]);
+}
+
+#[test]
+fn a_workspace_is_not_left_while_something_runs_in_it() {
+    let mut c = Console::deploying(120, 40);
+    c.press("ctrl-w");
+    c.shows("a deploy is running here: choose another workspace when it has ended");
+    // Nor where it began while the list was open.
+    let mut c = choosing(120, 40);
+    for event in fixture::deploying() {
+        c.event(event);
+    }
+    c.press("up enter");
+    c.shows("a deploy is running here");
+    assert_eq!(c.take_effects(), []);
+    assert!(c.state.opening.is_none());
+}
+
+fn lacking(width: u16, height: u16) -> Console {
+    let mut c = Console::new(width, height);
+    c.event(EventKind::Absent(Absent {
+        modules: Vec::new(),
+        providers: vec!["hashicorp/aws".into(), "acme/lab".into()],
+    }));
+    c
+}
+
+#[test]
+fn what_is_missing_is_offered_once_and_installed_after_a_yes() {
+    let mut c = lacking(120, 40);
+    c.shows("install what is missing?");
+    c.shows("2 providers are not installed:");
+    insta::assert_snapshot!("missing-120x40", c.frame());
+    c.press("enter");
+    assert_eq!(c.take_effects(), [], "the answer is No by itself");
+    assert!(
+        header(&mut c).contains("✗ 2 not installed (i)"),
+        "{}",
+        header(&mut c)
+    );
+    c.tick(1_000);
+    assert!(c.state.frame.popup.is_none(), "it is asked once");
+    c.press("i y");
+    assert_eq!(c.take_effects(), [Effect::Install]);
+    c.event(EventKind::Install(InstallEvent::Began));
+    for done in [10_000_000, 345_000_000] {
+        c.event(EventKind::Install(InstallEvent::Step(InstallStep::Bytes {
+            what: "hashicorp/aws".into(),
+            done,
+            total: Some(690_000_000),
+        })));
+    }
+    c.shows("hashicorp/aws ▕██████░░░░░░▏ 345.0 MB of 690.0 MB");
+    c.shows("c stop it");
+    c.press("esc 3 s");
+    c.shows("what is missing is being installed");
+    assert_eq!(c.take_effects(), []);
+    c.press("i");
+    c.shows("345.0 MB of 690.0 MB");
+    c.press("c");
+    assert_eq!(c.take_effects(), [Effect::Cancel(CancelRung::StopStarting)]);
+}
+
+#[test]
+fn after_an_installation_the_workspace_is_opened_anew_and_what_came_of_it_stays_to_be_read() {
+    let mut c = lacking(80, 24);
+    c.press("y");
+    c.event(EventKind::Install(InstallEvent::Began));
+    c.take_effects();
+    c.event(EventKind::Install(InstallEvent::Ended(InstallEnd::Done {
+        modules: 1,
+        providers: 2,
+        told: vec!["the backend is s3 now".into()],
+    })));
+    let again = Effect::Open {
+        workspace: "default".into(),
+        create: false,
+    };
+    assert_eq!(c.take_effects(), [again]);
+    c.answer(Answer::Opened);
+    let mut next = Console::new(80, 24);
+    next.state.go_on_from(c.state.clone());
+    next.shows("✓ installed: 1 module, 2 providers");
+    next.shows("the backend is s3 now");
+    next.shows("everything is installed");
+    next.press("esc");
+    assert!(next.state.frame.popup.is_none());
+}
+
+#[test]
+fn an_installation_that_fails_says_why_and_can_be_begun_again() {
+    let mut c = lacking(120, 40);
+    c.press("y");
+    c.event(EventKind::Install(InstallEvent::Began));
+    c.take_effects();
+    c.event(EventKind::Install(InstallEvent::Ended(
+        InstallEnd::Failed {
+            text: "the registry does not answer".into(),
+            diagnostics: Vec::new(),
+        },
+    )));
+    c.shows("✗ not all of it could be installed");
+    c.shows("the registry does not answer");
+    assert_eq!(c.take_effects(), []);
+    c.press("esc i");
+    c.shows("install what is missing?");
+}
+
+#[test]
+fn modules_that_are_missing_are_named_where_the_plugins_would_be() {
+    let mut c = Console::new(120, 40);
+    c.event(EventKind::Absent(Absent {
+        modules: vec!["network".into()],
+        providers: Vec::new(),
+    }));
+    c.press("esc 1");
+    c.shows("calls modules that are not there: network.");
+    c.shows("installs them; asks first");
+}
+
+fn findings() -> Vec<Finding> {
+    let of = |area, level, text: &str| Finding {
+        area,
+        level,
+        text: text.into(),
+        remedy: None,
+        fix: None,
+    };
+    let process = crate::engine::process::ProcessIdentity::own().unwrap();
+    vec![
+        of(
+            Area::Machine,
+            Level::Fine,
+            "20000 MB are free on the disk of the workspace",
+        ),
+        Finding {
+            remedy: Some("`chmod 600 /w/.flightdeck/flightdeck.db`".into()),
+            fix: Some(Mend::MakePrivate {
+                path: "/w/.flightdeck/flightdeck.db".into(),
+            }),
+            ..of(Area::Record, Level::Warning, "others can read the record")
+        },
+        Finding {
+            remedy: Some("end it".into()),
+            fix: Some(Mend::Stop { process }),
+            ..of(
+                Area::Processes,
+                Level::Error,
+                "a plugin without an owner runs",
+            )
+        },
+    ]
+}
+
+#[test]
+fn what_is_wrong_stands_first_with_its_remedy_and_what_is_safe_is_done() {
+    for (width, height) in [(120, 40), (80, 24)] {
+        let mut c = Console::staged(width, height);
+        c.press("H");
+        c.shows("looking at everything");
+        c.answer(Answer::Findings(findings()));
+        c.shows("1 error, 1 warning");
+        insta::assert_snapshot!(format!("doctor-{width}x{height}"), c.frame());
+        c.take_effects();
+        // A process is ended after a question.
+        c.press("F");
+        c.shows("end the process");
+        c.press("enter");
+        assert_eq!(c.take_effects(), []);
+        c.press("H");
+        c.answer(Answer::Findings(findings()));
+        c.take_effects();
+        c.press("j F");
+        let private = Mend::MakePrivate {
+            path: "/w/.flightdeck/flightdeck.db".into(),
+        };
+        assert_eq!(c.take_effects(), [Effect::Mend(private)]);
+        // It is looked at again, and what was done is said.
+        c.answer(Answer::Mended("it is for its owner alone now".into()));
+        assert_eq!(c.take_effects(), [Effect::Examine]);
+        c.shows("it is for its owner alone now");
+        c.answer(Answer::Findings(findings()[..1].to_vec()));
+        c.shows("✓ nothing is wrong");
+        c.press("F");
+        c.shows("nothing can be done about this one");
+        assert!(matches!(c.state.frame.popup, Some(Popup::Doctor { .. })));
+    }
+}

@@ -1,0 +1,135 @@
+//! Around the workspace, in a real terminal: another one is chosen and made, what is missing is
+//! installed.
+
+use crate::kit::*;
+use crate::pty::Pty;
+use portable_pty::CommandBuilder;
+use std::path::Path;
+use std::process::Command;
+
+const DATA: &str = "resource \"terraform_data\" \"a\" {\n  input = terraform.workspace\n}\n";
+
+#[test]
+fn workspaces_are_made_and_chosen_in_the_console_each_with_a_history_of_its_own() {
+    let w = Workspace::of(DATA);
+    let mut c = w.console();
+    c.wait("lock: you", LONG).unwrap();
+    c.keys("\x17").unwrap();
+    c.wait("● default", SOON).unwrap();
+    c.keys("dev\r").unwrap();
+    c.wait("make the workspace dev", SOON).unwrap();
+    c.keys("y").unwrap();
+    c.wait("this is the workspace dev", LONG).unwrap();
+    c.wait("workspace dev  ●", SOON).unwrap();
+    c.keys("3s").unwrap();
+    c.wait("terraform_data.a", LONG).unwrap();
+    c.keys("a").unwrap();
+    c.wait("apply stage #1?", SOON).unwrap();
+    c.keys("y").unwrap();
+    c.wait("✓ succeeded", LONG).unwrap();
+    let there = |name: &str| w.path().join(name);
+    let state = std::fs::read_to_string(there("terraform.tfstate.d/dev/terraform.tfstate"));
+    assert!(state.unwrap().contains("\"dev\""));
+    let selected = || std::fs::read_to_string(there(".terraform/environment")).unwrap();
+    assert_eq!(selected(), "dev");
+
+    // The default one knows nothing of that deploy.
+    c.keys("5\x17").unwrap();
+    c.wait("● dev", SOON).unwrap();
+    c.keys("\x1b[A\r").unwrap();
+    c.wait("this is the workspace default", LONG).unwrap();
+    c.wait("No deploy was made in this workspace yet.", LONG)
+        .unwrap();
+    assert_eq!(selected(), "default");
+    assert!(!there("terraform.tfstate").exists());
+    w.is_free_of("dev");
+
+    c.keys("\x17").unwrap();
+    c.wait("● default", SOON).unwrap();
+    c.keys("dev\r").unwrap();
+    c.wait("this is the workspace dev", LONG).unwrap();
+    c.wait("1 deploy", LONG).unwrap();
+    c.keys("q").unwrap();
+    let (code, screen) = c.end(LONG).unwrap();
+    assert_eq!(code, 0);
+    given_back(&screen);
+    w.is_free();
+    w.is_free_of("dev");
+}
+
+fn git(dir: &Path, args: &[&str]) {
+    let done = Command::new("git")
+        .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
+        .args(["-c", "init.defaultBranch=main"])
+        .args(args)
+        .current_dir(dir)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "git {args:?}: {done:?}");
+}
+
+#[test]
+fn modules_that_are_missing_are_offered_installed_and_then_staged() {
+    let origin = tempfile::tempdir().unwrap();
+    let w = Workspace::of(&format!(
+        "module \"net\" {{\n  source = \"git::file://{}\"\n}}\n",
+        origin.path().display()
+    ));
+    let mut c = w.console();
+    c.wait("install what is missing?", LONG).unwrap();
+    c.wait("1 module is not installed:", SOON).unwrap();
+    // There is no such repository yet.
+    c.keys("y").unwrap();
+    c.wait("not all of it could be installed", LONG).unwrap();
+    c.keys("\x1b").unwrap();
+    c.wait("calls modules that are not there: net.", SOON)
+        .unwrap();
+    std::fs::write(origin.path().join("main.tf"), DATA).unwrap();
+    git(origin.path(), &["init", "-q"]);
+    git(origin.path(), &["add", "."]);
+    git(origin.path(), &["commit", "-q", "-m", "first"]);
+    c.keys("i").unwrap();
+    c.wait("install what is missing?", SOON).unwrap();
+    c.keys("y").unwrap();
+    c.wait("✓ installed: 1 module", LONG).unwrap();
+    c.wait("lock: you", LONG).unwrap();
+    c.keys("\x1b").unwrap();
+    c.wait_until(|screen| !screen.contains("✓ installed"), SOON)
+        .unwrap();
+    c.keys("3s").unwrap();
+    c.wait("module.net.terraform_data.a", LONG).unwrap();
+    c.keys("q").unwrap();
+    assert_eq!(c.end(LONG).unwrap().0, 0);
+    w.is_free();
+}
+
+#[test]
+fn what_is_wrong_is_mended_from_the_console() {
+    use std::os::unix::fs::PermissionsExt;
+    let w = Workspace::of(DATA);
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join(".terraform.d");
+    std::fs::create_dir(&folder).unwrap();
+    let tokens = folder.join("credentials.tfrc.json");
+    std::fs::write(&tokens, "{}").unwrap();
+    std::fs::set_permissions(&tokens, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let mut command = CommandBuilder::new(FLIGHTDECK);
+    command.arg(w.path());
+    command.env_remove("TF_CLI_CONFIG_FILE");
+    command.env("HOME", home.path());
+    let mut c = Pty::start(command, 120, 40).unwrap();
+    c.wait("lock: you", LONG).unwrap();
+    c.keys("H").unwrap();
+    c.wait("1 warning", LONG).unwrap();
+    c.wait("to do: `chmod 600", SOON).unwrap();
+    c.keys("F").unwrap();
+    c.wait("is for its owner alone now", SOON).unwrap();
+    c.wait("✓ nothing is wrong", LONG).unwrap();
+    let mode = std::fs::metadata(&tokens).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    c.keys("\x1b").unwrap();
+    c.wait_until(|screen| !screen.contains("nothing is wrong"), SOON)
+        .unwrap();
+    c.keys("q").unwrap();
+    assert_eq!(c.end(LONG).unwrap().0, 0);
+}
