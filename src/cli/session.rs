@@ -125,7 +125,7 @@ pub(super) async fn answered<T, F>(
 where
     F: Future<Output = Result<T, EngineError>>,
 {
-    let mut session = Session::start(settings).await?;
+    let mut session = Session::start(settings, out).await?;
     let mut progress = Progress::new(out);
     let question = question(session.engine.clone());
     let answer = session.wait(out, &mut progress, question).await;
@@ -134,12 +134,15 @@ where
 }
 
 impl Session {
-    /// Starts the engine on the current directory.
-    pub(super) async fn start(settings: Settings) -> Result<Self, CliError> {
+    /// Starts the engine on the current directory; what is measured is served where `out` says.
+    pub(super) async fn start(settings: Settings, out: &Output) -> Result<Self, CliError> {
         let signals = Signals::listen()?;
         let engine = Engine::start(settings).await?;
         signals.tell(&engine);
         let (_, events) = engine.subscribe();
+        if let Some(address) = out.metrics {
+            engine.serve_metrics(address).await?;
+        }
         Ok(Self {
             engine,
             events,

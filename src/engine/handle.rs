@@ -7,6 +7,8 @@ use super::bus::{Bus, Subscription};
 use super::calls::{Calls, Deadlines};
 use super::error::EngineError;
 use super::memory::Memory;
+use super::metrics::{self, Served};
+use super::mutex::lock;
 use super::pool::{Pool, PoolSettings};
 use super::provider::ProviderSchema;
 use super::provider::dialect::Dialects;
@@ -18,7 +20,8 @@ use super::words::*;
 pub use super::work::Evaluator;
 use super::work::{StateInFile, Work};
 use super::workspace::home;
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 use tokio_util::task::TaskTracker;
 
 /// A running engine on one workspace. Cheap to clone.
@@ -33,6 +36,7 @@ struct Shared {
     memory: Arc<Memory>,
     tasks: TaskTracker,
     work: Arc<Work>,
+    served: Mutex<Option<Served>>,
 }
 
 impl Engine {
@@ -106,6 +110,7 @@ impl Engine {
                 memory,
                 tasks,
                 work,
+                served: Mutex::default(),
             }),
         })
     }
@@ -118,6 +123,28 @@ impl Engine {
     /// What is seen now, and every event after it, with no gap.
     pub fn subscribe(&self) -> (View, Subscription) {
         self.shared.bus.subscribe()
+    }
+
+    /// Counts from now on what happens, and serves it at this address for programs that watch, until
+    /// [`shutdown`](Self::shutdown). A notice says where.
+    ///
+    /// # Errors
+    /// Nothing can be listened for at this address.
+    pub async fn serve_metrics(&self, address: SocketAddr) -> Result<(), EngineError> {
+        let Shared { bus, tasks, .. } = &*self.shared;
+        let served = metrics::serve(address, bus, tasks).await;
+        let served = served.map_err(|e| EngineError::Refused(e.to_string()))?;
+        let others = match served.address.ip().is_loopback() {
+            true => "",
+            false => ", to whoever reaches this address",
+        };
+        let text = format!(
+            "metrics are served at http://{}/metrics{others}",
+            served.address
+        );
+        *lock(&self.shared.served) = Some(served);
+        bus.emit(EventKind::Notice { text });
+        Ok(())
     }
 
     /// Takes the workspace's lock and holds it until [`shutdown`](Self::shutdown) (the console
@@ -348,6 +375,8 @@ impl Engine {
     /// starts nothing more and is waited for.
     pub async fn shutdown(&self) {
         self.shared.work.shutdown().await;
+        // Until here, so that the end can be read too.
+        drop(lock(&self.shared.served).take());
         self.shared.tasks.close();
     }
 }

@@ -55,6 +55,9 @@ fn settings() -> Result<Settings, CliError> {
 
 async fn open(settings: Settings, options: ConsoleOptions, out: &mut Output) -> Ended {
     let engine = Engine::start(settings).await?;
+    if let Some(address) = out.metrics {
+        engine.serve_metrics(address).await?;
+    }
     let after = farewell(engine.clone(), out);
     Box::pin(app::run(engine, options, after))
         .await

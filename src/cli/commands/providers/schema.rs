@@ -18,7 +18,7 @@ const FORMAT: &str = "1.0";
 
 pub(super) async fn run(out: &mut Output) -> Ended {
     let mut session =
-        Session::start(settings("providers schema", Access::ReadWrite, None)?).await?;
+        Session::start(settings("providers schema", Access::ReadWrite, None)?, out).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let question = async {
