@@ -11,6 +11,7 @@ use super::plan::plan;
 use super::retry::Policy;
 use super::schema::{Definition, ty};
 use super::settings::BluelinkSettings;
+use super::signature::Callable;
 use super::state::{Kept, fit};
 use super::wire::{Fault, Wire};
 use crate::engine::calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
@@ -30,11 +31,13 @@ use std::sync::Arc;
 /// A Bluelink provider's process.
 pub(super) struct BluelinkProvider {
     pub(super) info: ProviderInfo,
-    pub(super) wire: Wire,
+    pub(super) wire: Arc<Wire>,
     pub(super) schema: Arc<ProviderSchema>,
     /// By the names that configurations have for them.
     pub(super) definitions: BTreeMap<String, Definition>,
     pub(super) data: BTreeMap<String, DataDefinition>,
+    /// Those that configurations can call.
+    pub(super) functions: BTreeMap<String, Callable>,
     pub(super) policy: Policy,
     pub(super) caller: Caller,
     pub(super) settings: Arc<BluelinkSettings>,
@@ -382,6 +385,15 @@ impl Provider for BluelinkProvider {
             Err(Fault::Said(said)) => (config, vec![said.diagnostic("could not read it")]),
         };
         Ok(DataResponse { state, diagnostics })
+    }
+
+    async fn call_function(
+        &self,
+        name: &str,
+        arguments: Vec<Value>,
+        _: &CallContext,
+    ) -> Result<FunctionResponse, ProviderError> {
+        self.function(name, arguments).await
     }
 
     async fn stop(&self, _: &CallContext) -> Result<(), ProviderError> {

@@ -10,6 +10,8 @@ pub struct BluelinkSettings {
     pub look_every: Duration,
     /// How long it may take to become stable.
     pub stable_within: Duration,
+    /// How long a call of one plugin to another may take.
+    pub between_plugins: Duration,
     /// The host's name of what it deploys to: a UUID that is the same in every run.
     pub instance_id: String,
     /// The same for people.
@@ -24,6 +26,7 @@ impl Default for BluelinkSettings {
         Self {
             look_every: Duration::from_secs(5),
             stable_within: Duration::from_secs(3600),
+            between_plugins: Duration::from_secs(120),
             instance_id: uuid::Uuid::nil().to_string(),
             instance_name: "workspace".to_owned(),
         }
@@ -46,6 +49,8 @@ impl BluelinkSettings {
                 .unwrap_or(usual.look_every),
             stable_within: millis("RESOURCE_STABILISATION_POLLING_TIMEOUT_MS", "PLUGINS_V1")
                 .unwrap_or(usual.stable_within),
+            between_plugins: millis("PLUGIN_TO_PLUGIN_CALL_TIMEOUT_MS", "PLUGINS_V1")
+                .unwrap_or(usual.between_plugins),
             instance_id: id.to_string(),
             instance_name: match named {
                 "" | "default" => folder.into_owned(),
