@@ -82,8 +82,20 @@ pub(super) fn settings(
             settings.launch.attempts = attempts.max(1);
         }
     }
-    if let Some(ms) = number("FLIGHTDECK_LAUNCH_DEADLINE_MS")? {
-        settings.launch.deadline = Duration::from_millis(ms);
+    for name in [
+        "CELERITY_DEPLOY_ENGINE_PLUGINS_V1_LAUNCH_WAIT_TIMEOUT_MS",
+        "BLUELINK_DEPLOY_ENGINE_PLUGINS_V1_LAUNCH_WAIT_TIMEOUT_MS",
+        "FLIGHTDECK_LAUNCH_DEADLINE_MS",
+    ] {
+        if let Some(ms) = number(name)? {
+            settings.launch.deadline = Duration::from_millis(ms);
+        }
+    }
+    if let Some(crashes) = number::<u32>("FLIGHTDECK_CRASH_LIMIT")? {
+        settings.crashes.limit = crashes.max(1);
+    }
+    if let Some(seconds) = number("FLIGHTDECK_CRASH_WINDOW_S")? {
+        settings.crashes.window = Duration::from_secs(seconds);
     }
     if let Some(ms) = number("FLIGHTDECK_CONNECT_DEADLINE_MS")? {
         settings.launch.connect_deadline = Duration::from_millis(ms);

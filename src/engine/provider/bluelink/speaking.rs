@@ -106,7 +106,7 @@ impl Dialect for Bluelink {
             definitions: said.definitions,
             data: said.data,
             functions,
-            policy: Policy::of(&said.policy),
+            policy: Policy::of(&said.policy, self.settings.retries),
             caller,
             settings: self.settings.clone(),
         }))
