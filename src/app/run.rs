@@ -183,6 +183,13 @@ async fn run_on<S: Surface>(
     let (view, mut feed) = engine.subscribe();
     let mut state = first_state(engine, &options);
     (state.view, state.frame.size) = (view, terminal.size());
+    // What was said before anybody looked.
+    let said = state.view.notices.iter().map(|(_, text)| text.as_str());
+    let said: Vec<&str> = said.collect();
+    if !said.is_empty() {
+        let said = said.join("; ");
+        state.say(said);
+    }
     let (answers, mut inbox) = mpsc::channel(ANSWERS);
     let runner = Runner::new(
         engine.clone(),

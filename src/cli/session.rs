@@ -155,6 +155,7 @@ impl Session {
         if let Some(address) = out.metrics {
             engine.serve_metrics(address).await?;
         }
+        engine.tell_orphans().await;
         Ok(Self {
             engine,
             events,

@@ -147,6 +147,12 @@ impl Engine {
         Ok(())
     }
 
+    /// Says, in a notice, which plugin processes of this workspace have lost their flightdeck; one
+    /// that only reads says nothing.
+    pub async fn tell_orphans(&self) {
+        self.shared.work.tell_orphans().await;
+    }
+
     /// Takes the workspace's lock and holds it until [`shutdown`](Self::shutdown) (the console
     /// does). A second holder is told who has it; the engine goes on read-only.
     ///

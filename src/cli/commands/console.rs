@@ -58,6 +58,7 @@ async fn open(settings: Settings, options: ConsoleOptions, out: &mut Output) -> 
     if let Some(address) = out.metrics {
         engine.serve_metrics(address).await?;
     }
+    engine.tell_orphans().await;
     let after = farewell(engine.clone(), out);
     Box::pin(app::run(engine, options, after))
         .await

@@ -7,6 +7,7 @@ mod drawing;
 mod evaluating;
 mod kept;
 mod lock;
+mod orphans;
 mod plugins;
 mod pushing;
 mod reading;
