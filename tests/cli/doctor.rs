@@ -174,9 +174,9 @@ fn left_behind() -> (u32, u64) {
     parent.wait().unwrap();
     let pid: u32 = pid.trim().parse().unwrap();
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let fields = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace();
+    let mut fields = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace();
     // The third field comes first, and the start time is field 22.
-    (pid, fields.skip(19).next().unwrap().parse().unwrap())
+    (pid, fields.nth(19).unwrap().parse().unwrap())
 }
 
 /// Ends a group, however the test ends.

@@ -33,16 +33,16 @@ impl Sights {
         registry.register("build", "The flightdeck that is asked", Info::new(version));
         let mut gauges = Gauging(registry);
         let sights = Self {
-            states: gauges.new("plugin_state", "1 for the state that a plugin is in"),
-            resident: gauges.new("plugin_resident_memory_bytes", "Memory of a plugin's process"),
+            states: gauges.family("plugin_state", "1 for the state that a plugin is in"),
+            resident: gauges.family("plugin_resident_memory_bytes", "Memory of a plugin's process"),
             cpu: Family::default(),
-            running: gauges.new("calls_running", "Calls that were sent and are not answered"),
-            waiting: gauges.new("calls_waiting", "Calls that wait for a slot of their plugin"),
-            held: gauges.new("pool_slots_held", "Slots of a plugin's process that a call holds"),
-            changes: gauges.new("staged_changes", "Changes of the newest stage, by action"),
-            drift: gauges.new("drifted_objects", "Objects that the newest stage found to be otherwise than the state has them"),
+            running: gauges.family("calls_running", "Calls that were sent and are not answered"),
+            waiting: gauges.family("calls_waiting", "Calls that wait for a slot of their plugin"),
+            held: gauges.family("pool_slots_held", "Slots of a plugin's process that a call holds"),
+            changes: gauges.family("staged_changes", "Changes of the newest stage, by action"),
+            drift: gauges.family("drifted_objects", "Objects that the newest stage found to be otherwise than the state has them"),
             unknown: gauges.one("unknown_outcomes", "What was begun and has no end on record"),
-            operations: gauges.new("operations_open", "Operations of the running deploy that have not ended"),
+            operations: gauges.family("operations_open", "Operations of the running deploy that have not ended"),
             missed: gauges.one("events_missed", "Events that a reader was too slow for and was given a whole picture instead, since the start"),
         };
         let help = "Cores that a plugin's process uses";
@@ -130,7 +130,7 @@ fn number(of: usize) -> i64 {
 struct Gauging<'r>(&'r mut Registry);
 
 impl Gauging<'_> {
-    fn new<const N: usize>(&mut self, name: &str, help: &str) -> Gauges<N> {
+    fn family<const N: usize>(&mut self, name: &str, help: &str) -> Gauges<N> {
         let family = Gauges::default();
         self.0.register(name, help, family.clone());
         family
