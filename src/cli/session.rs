@@ -73,6 +73,29 @@ pub(super) fn settings(
     }
     reason.clone_into(&mut settings.reason);
     settings.access = access;
+    launching(&mut settings)?;
+    if let Some(attempts) = number::<u32>("FLIGHTDECK_CALL_ATTEMPTS")? {
+        settings.retry.attempts = attempts.max(1);
+    }
+    if let Some(ms) = number("FLIGHTDECK_CALL_BACKOFF_MS")? {
+        settings.retry.backoff = vec![Duration::from_millis(ms)];
+    }
+    settings.trusted_plugins = data_dir().map(|dir| dir.join("flightdeck").join("trusted-plugins"));
+    if let Some(text) = std::env::var(room::VARIABLE).ok().filter(|v| !v.is_empty()) {
+        settings.memory = Some(room::parse(&text).map_err(|e| CliError::Refused(e.to_string()))?);
+    }
+    if let Some(slots) = number::<u32>("FLIGHTDECK_SLOTS")? {
+        settings.slots = slots.clamp(1, 1_000);
+    }
+    if let Some(parallelism) = parallelism {
+        settings.parallelism = usize::from(parallelism);
+    }
+    Ok(settings)
+}
+
+/// How plugins are launched and launched again, as the environment says; the names of the deploy
+/// engines hold too.
+fn launching(settings: &mut Settings) -> Result<(), CliError> {
     for name in [
         "CELERITY_DEPLOY_ENGINE_PLUGIN_LAUNCH_ATTEMPT_LIMIT",
         "BLUELINK_DEPLOY_ENGINE_PLUGIN_LAUNCH_ATTEMPT_LIMIT",
@@ -106,26 +129,10 @@ pub(super) fn settings(
     if let Some(ms) = number("FLIGHTDECK_LAUNCH_BACKOFF_MS")? {
         settings.launch.backoff = vec![Duration::from_millis(ms)];
     }
-    if let Some(attempts) = number::<u32>("FLIGHTDECK_CALL_ATTEMPTS")? {
-        settings.retry.attempts = attempts.max(1);
-    }
-    if let Some(ms) = number("FLIGHTDECK_CALL_BACKOFF_MS")? {
-        settings.retry.backoff = vec![Duration::from_millis(ms)];
-    }
     if let Some(ms) = number("FLIGHTDECK_STOP_GRACE_MS")? {
         settings.launch.grace = Duration::from_millis(ms);
     }
-    settings.trusted_plugins = data_dir().map(|dir| dir.join("flightdeck").join("trusted-plugins"));
-    if let Some(text) = std::env::var(room::VARIABLE).ok().filter(|v| !v.is_empty()) {
-        settings.memory = Some(room::parse(&text).map_err(|e| CliError::Refused(e.to_string()))?);
-    }
-    if let Some(slots) = number::<u32>("FLIGHTDECK_SLOTS")? {
-        settings.slots = slots.clamp(1, 1_000);
-    }
-    if let Some(parallelism) = parallelism {
-        settings.parallelism = usize::from(parallelism);
-    }
-    Ok(settings)
+    Ok(())
 }
 
 /// What an engine answers to one question; it is started for that, and ended.

@@ -1,7 +1,7 @@
 //! The adapter of one process: its schemas as they were asked for when it came up, and each question
 //! of the engine as calls of the plugin, or as none.
 
-use super::check::check;
+use super::check::{check, told};
 use super::context::Caller;
 use super::convert::{Unknown, decode, encode};
 use super::data::DataDefinition;
@@ -16,7 +16,6 @@ use super::state::{Kept, fit};
 use super::wire::{Fault, Wire};
 use crate::engine::calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::*;
-use crate::engine::words::Severity;
 use async_trait::async_trait;
 use cty::Value;
 use proto::bluelink::providerserverv1::{
@@ -24,7 +23,7 @@ use proto::bluelink::providerserverv1::{
     FetchDataSourceResponse, GetResourceExternalStateRequest, GetResourceExternalStateResponse,
 };
 use proto::bluelink::schema::Resource;
-use proto::bluelink::sharedtypesv1::{Diagnostic, DiagnosticLevel, ResourceType};
+use proto::bluelink::sharedtypesv1::ResourceType;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -141,27 +140,6 @@ impl BluelinkProvider {
         decode(Some(&node), &of.node, current, super::paths::ROOT)
             .map_err(|what| Fault::Call(self.wire.undecodable(method, what)))
     }
-}
-
-/// A diagnostic of the plugin; what only informs is none.
-fn told(said: &Diagnostic) -> Option<ProviderDiagnostic> {
-    let severity = match said.level() {
-        DiagnosticLevel::Error => Severity::Error,
-        DiagnosticLevel::Warning => Severity::Warning,
-        DiagnosticLevel::Info | DiagnosticLevel::None => return None,
-    };
-    let mut actions = said.context.clone().unwrap_or_default().suggested_actions;
-    actions.sort_by_key(|action| action.priority);
-    let words = |text: &str, more: &str| match more.is_empty() {
-        true => text.to_owned(),
-        false => format!("{text}: {more}"),
-    };
-    let actions = actions.iter().map(|a| words(&a.title, &a.description));
-    let detail: Vec<String> = actions.collect();
-    Some(ProviderDiagnostic {
-        severity,
-        ..ProviderDiagnostic::error(said.message.clone(), detail.join("\n"))
-    })
 }
 
 #[async_trait]

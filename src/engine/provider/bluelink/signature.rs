@@ -87,66 +87,51 @@ pub(super) fn callable(of: &FunctionDefinition) -> Result<Callable, &'static str
     })
 }
 
-fn declared(index: usize, said: &Said) -> Result<Declared, &'static str> {
-    let parameter = said.parameter.as_ref();
-    let parameter = parameter.ok_or("the kind of a parameter is not known here")?;
-    let none = String::new();
-    let (name, label, ty, about, allow_null, optional) = match parameter {
-        Parameter::ScalarParameter(p) => {
-            let ty = ty(p.r#type.as_ref())?;
-            let null = p.allow_null_value;
-            (&p.name, &p.label, ty, &p.description, null, p.optional)
-        }
-        Parameter::ListParameter(p) => {
-            let ty = Type::list(ty(p.element_type.as_ref())?);
-            let null = p.allow_null_value;
-            (&p.name, &p.label, ty, &p.description, null, p.optional)
-        }
-        Parameter::MapParameter(p) => {
-            let ty = Type::map(ty(p.element_type.as_ref())?);
-            let null = p.allow_null_value;
-            (&p.name, &p.label, ty, &p.description, null, p.optional)
-        }
-        Parameter::ObjectParameter(p) => {
-            let ty = ty(p.object_value_type.as_ref())?;
-            let null = p.allow_null_value;
-            (&p.name, &p.label, ty, &p.description, null, p.optional)
-        }
-        Parameter::AnyParameter(p) => {
-            let null = p.allow_null_value;
+/// What kinds of parameters have in common: name, label, type, description, whether null will do,
+/// whether it may be left out.
+type Parts<'p> = (&'p str, &'p str, Type, &'p str, bool, bool);
+
+fn parts(of: &Parameter) -> Result<Parts<'_>, &'static str> {
+    macro_rules! parts {
+        ($p:ident, $ty:expr) => {
             (
-                &p.name,
-                &p.label,
-                Type::Dynamic,
-                &p.description,
-                null,
-                p.optional,
+                $p.name.as_str(),
+                $p.label.as_str(),
+                $ty,
+                $p.description.as_str(),
+                $p.allow_null_value,
+                $p.optional,
             )
-        }
-        Parameter::VariadicParameter(p) if p.named => {
-            return Err("its arguments have names");
-        }
+        };
+    }
+    Ok(match of {
+        Parameter::ScalarParameter(p) => parts!(p, ty(p.r#type.as_ref())?),
+        Parameter::ListParameter(p) => parts!(p, Type::list(ty(p.element_type.as_ref())?)),
+        Parameter::MapParameter(p) => parts!(p, Type::map(ty(p.element_type.as_ref())?)),
+        Parameter::ObjectParameter(p) => parts!(p, ty(p.object_value_type.as_ref())?),
+        Parameter::AnyParameter(p) => parts!(p, Type::Dynamic),
+        Parameter::VariadicParameter(p) if p.named => return Err("its arguments have names"),
         Parameter::VariadicParameter(p) => {
             let ty = match p.single_type {
                 true => ty(p.r#type.as_ref())?,
                 false => Type::Dynamic,
             };
-            (
-                &none,
-                &p.label,
-                ty,
-                &p.description,
-                p.allow_null_value,
-                false,
-            )
+            let (label, about) = (p.label.as_str(), p.description.as_str());
+            ("", label, ty, about, p.allow_null_value, false)
         }
         Parameter::FunctionTypeParameter(_) => {
             return Err("it takes a function, and a configuration has no such values");
         }
-    };
+    })
+}
+
+fn declared(index: usize, said: &Said) -> Result<Declared, &'static str> {
+    let parameter = said.parameter.as_ref();
+    let parameter = parameter.ok_or("the kind of a parameter is not known here")?;
+    let (name, label, ty, about, allow_null, optional) = parts(parameter)?;
     let name = match (name.is_empty(), label.is_empty()) {
-        (false, _) => name.clone(),
-        (true, false) => label.clone(),
+        (false, _) => name.to_owned(),
+        (true, false) => label.to_owned(),
         (true, true) => format!("argument{}", index + 1),
     };
     Ok(Declared {
@@ -155,7 +140,7 @@ fn declared(index: usize, said: &Said) -> Result<Declared, &'static str> {
             ty,
             allow_null,
             allow_unknown: false,
-            description: about.clone(),
+            description: about.to_owned(),
         },
         optional,
         variadic: matches!(parameter, Parameter::VariadicParameter(_)),
