@@ -269,6 +269,7 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
 /// Opens another engine, and ends this one. Where it is another workspace's, it is there before
 /// this one ends: one that cannot be opened costs nothing.
 async fn open(engine: Engine, next: Next, workspace: &str, create: bool) -> Option<Answer> {
+    let metrics = engine.metrics_address();
     if workspace == engine.workspace_name() {
         engine.shutdown().await;
     }
@@ -276,10 +277,11 @@ async fn open(engine: Engine, next: Next, workspace: &str, create: bool) -> Opti
         Ok(other) => other,
         Err(e) => return failed("workspace", &e),
     };
-    *next.lock().unwrap_or_else(PoisonError::into_inner) = Some(other);
+    *next.lock().unwrap_or_else(PoisonError::into_inner) = Some(other.clone());
     if workspace != engine.workspace_name() {
         engine.shutdown().await;
     }
+    other.go_on_serving(metrics).await;
     Some(Answer::Opened)
 }
 

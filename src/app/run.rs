@@ -188,6 +188,12 @@ async fn run_on<S: Surface>(
         let (view, mut feed) = engine.subscribe();
         let mut state = first_state(&engine, &options);
         (state.view, state.frame.size) = (view, terminal.size());
+        // What was said before anybody looked.
+        let said: Vec<&str> = state.view.notices.iter().map(|(_, t)| t.as_str()).collect();
+        if !said.is_empty() {
+            let said = said.join("; ");
+            state.say(said);
+        }
         if let Some(before) = before.take() {
             state.go_on_from(before);
         }

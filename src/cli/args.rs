@@ -19,7 +19,7 @@ use super::options::{
     RefreshArgs, StageArgs, TaintArgs, ValidateArgs, WorkspaceCommand,
 };
 use super::tofu::Form;
-use super::values::{Format, Level, since};
+use super::values::{Format, Level, listened, since};
 
 const AFTER: &str = "Exit codes:\n    0  done\n    1  error\n    2  changes present (--detailed-exitcode)\n    3  a required plugin did not register\n    \
     4  the workspace is locked\n    5  the deploy finished with failures\n  130  cancelled";
@@ -60,6 +60,11 @@ pub(super) struct Args {
     /// they are
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) trust_workspace_plugins: bool,
+
+    /// While it works, serve what is measured to Prometheus at http://ADDRESS/metrics; a port by
+    /// itself is one of this machine alone
+    #[arg(long, value_name = "ADDRESS", value_parser = listened, global = true, help_heading = EVERYWHERE)]
+    pub(super) metrics: Option<std::net::SocketAddr>,
 
     #[command(subcommand)]
     pub(super) command: Option<Command>,
@@ -245,6 +250,24 @@ impl Command {
             said => said,
         };
         Ok(format.map(|Format::Tofu| form()))
+    }
+
+    /// Whether an engine is started for it that may call plugins.
+    pub(super) fn calls_plugins(&self) -> bool {
+        matches!(
+            self,
+            Self::Demo
+                | Self::Plugins { .. }
+                | Self::Console(_)
+                | Self::Graph(_)
+                | Self::Validate(_)
+                | Self::Stage(_)
+                | Self::Plan(_)
+                | Self::Refresh(_)
+                | Self::Import(_)
+                | Self::Deploy(_)
+                | Self::Destroy(_)
+        )
     }
 
     /// The name that a result carries.

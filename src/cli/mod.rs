@@ -49,6 +49,7 @@ pub fn main() -> ExitCode {
         args.command.as_ref().is_some_and(args::Command::wants_json),
     );
     out.log_level = args.log_level;
+    out.metrics = args.metrics;
     match args.command.as_ref().map(args::Command::form).transpose() {
         Ok(form) => out.form = form.flatten(),
         Err(error) => return ExitCode::from(exit::report(Err(error), "flightdeck", &mut out)),

@@ -27,6 +27,8 @@ pub(super) struct Output {
     pub(super) live: bool,
     /// What was asked for; plugins' lines are shown to people only then.
     pub(super) log_level: Option<Level>,
+    /// Where the engine that is started for the command serves what is measured.
+    pub(super) metrics: Option<std::net::SocketAddr>,
     /// Another form than ours, for programs.
     pub(super) form: Option<Form>,
     said: Vec<Diagnostic>,
@@ -86,6 +88,7 @@ impl Output {
                 && std::io::stdout().is_terminal()
                 && std::env::var_os("TERM").is_none_or(|t| t != "dumb"),
             log_level: None,
+            metrics: None,
             form: None,
             said: Vec::new(),
             waiting: Vec::new(),

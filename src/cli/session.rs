@@ -73,35 +73,12 @@ pub(super) fn settings(
     }
     reason.clone_into(&mut settings.reason);
     settings.access = access;
-    for name in [
-        "CELERITY_DEPLOY_ENGINE_PLUGIN_LAUNCH_ATTEMPT_LIMIT",
-        "BLUELINK_DEPLOY_ENGINE_PLUGIN_LAUNCH_ATTEMPT_LIMIT",
-        "FLIGHTDECK_LAUNCH_ATTEMPTS",
-    ] {
-        if let Some(attempts) = number::<u32>(name)? {
-            settings.launch.attempts = attempts.max(1);
-        }
-    }
-    if let Some(ms) = number("FLIGHTDECK_LAUNCH_DEADLINE_MS")? {
-        settings.launch.deadline = Duration::from_millis(ms);
-    }
-    if let Some(ms) = number("FLIGHTDECK_CONNECT_DEADLINE_MS")? {
-        settings.launch.connect_deadline = Duration::from_millis(ms);
-    }
-    if let Some(ms) = number("FLIGHTDECK_SCHEMA_DEADLINE_MS")? {
-        settings.launch.schema_deadline = Duration::from_millis(ms);
-    }
-    if let Some(ms) = number("FLIGHTDECK_LAUNCH_BACKOFF_MS")? {
-        settings.launch.backoff = vec![Duration::from_millis(ms)];
-    }
+    launching(&mut settings)?;
     if let Some(attempts) = number::<u32>("FLIGHTDECK_CALL_ATTEMPTS")? {
         settings.retry.attempts = attempts.max(1);
     }
     if let Some(ms) = number("FLIGHTDECK_CALL_BACKOFF_MS")? {
         settings.retry.backoff = vec![Duration::from_millis(ms)];
-    }
-    if let Some(ms) = number("FLIGHTDECK_STOP_GRACE_MS")? {
-        settings.launch.grace = Duration::from_millis(ms);
     }
     settings.trusted_plugins = data_dir().map(|dir| dir.join("flightdeck").join("trusted-plugins"));
     if let Some(text) = std::env::var(room::VARIABLE).ok().filter(|v| !v.is_empty()) {
@@ -116,6 +93,48 @@ pub(super) fn settings(
     Ok(settings)
 }
 
+/// How plugins are launched and launched again, as the environment says; the names of the deploy
+/// engines hold too.
+fn launching(settings: &mut Settings) -> Result<(), CliError> {
+    for name in [
+        "CELERITY_DEPLOY_ENGINE_PLUGIN_LAUNCH_ATTEMPT_LIMIT",
+        "BLUELINK_DEPLOY_ENGINE_PLUGIN_LAUNCH_ATTEMPT_LIMIT",
+        "FLIGHTDECK_LAUNCH_ATTEMPTS",
+    ] {
+        if let Some(attempts) = number::<u32>(name)? {
+            settings.launch.attempts = attempts.max(1);
+        }
+    }
+    for name in [
+        "CELERITY_DEPLOY_ENGINE_PLUGINS_V1_LAUNCH_WAIT_TIMEOUT_MS",
+        "BLUELINK_DEPLOY_ENGINE_PLUGINS_V1_LAUNCH_WAIT_TIMEOUT_MS",
+        "FLIGHTDECK_LAUNCH_DEADLINE_MS",
+    ] {
+        if let Some(ms) = number(name)? {
+            settings.launch.deadline = Duration::from_millis(ms);
+        }
+    }
+    if let Some(crashes) = number::<u32>("FLIGHTDECK_CRASH_LIMIT")? {
+        settings.crashes.limit = crashes.max(1);
+    }
+    if let Some(seconds) = number("FLIGHTDECK_CRASH_WINDOW_S")? {
+        settings.crashes.window = Duration::from_secs(seconds);
+    }
+    if let Some(ms) = number("FLIGHTDECK_CONNECT_DEADLINE_MS")? {
+        settings.launch.connect_deadline = Duration::from_millis(ms);
+    }
+    if let Some(ms) = number("FLIGHTDECK_SCHEMA_DEADLINE_MS")? {
+        settings.launch.schema_deadline = Duration::from_millis(ms);
+    }
+    if let Some(ms) = number("FLIGHTDECK_LAUNCH_BACKOFF_MS")? {
+        settings.launch.backoff = vec![Duration::from_millis(ms)];
+    }
+    if let Some(ms) = number("FLIGHTDECK_STOP_GRACE_MS")? {
+        settings.launch.grace = Duration::from_millis(ms);
+    }
+    Ok(())
+}
+
 /// What an engine answers to one question; it is started for that, and ended.
 pub(super) async fn answered<T, F>(
     settings: Settings,
@@ -125,7 +144,7 @@ pub(super) async fn answered<T, F>(
 where
     F: Future<Output = Result<T, EngineError>>,
 {
-    let mut session = Session::start(settings).await?;
+    let mut session = Session::start(settings, out).await?;
     let mut progress = Progress::new(out);
     let question = question(session.engine.clone());
     let answer = session.wait(out, &mut progress, question).await;
@@ -134,12 +153,16 @@ where
 }
 
 impl Session {
-    /// Starts the engine on the current directory.
-    pub(super) async fn start(settings: Settings) -> Result<Self, CliError> {
+    /// Starts the engine on the current directory; what is measured is served where `out` says.
+    pub(super) async fn start(settings: Settings, out: &Output) -> Result<Self, CliError> {
         let signals = Signals::listen()?;
         let engine = Engine::start(settings).await?;
         signals.tell(&engine);
         let (_, events) = engine.subscribe();
+        if let Some(address) = out.metrics {
+            engine.serve_metrics(address).await?;
+        }
+        engine.tell_orphans().await;
         Ok(Self {
             engine,
             events,

@@ -43,6 +43,21 @@ impl Format {
     }
 }
 
+/// `--metrics`: `ADDRESS:PORT`; a port by itself is one of this machine alone.
+///
+/// # Errors
+/// Where it is neither.
+pub(super) fn listened(text: &str) -> Result<std::net::SocketAddr, String> {
+    let port = text.strip_prefix(':').unwrap_or(text).parse::<u16>();
+    if let Ok(port) = port {
+        return Ok((std::net::Ipv4Addr::LOCALHOST, port).into());
+    }
+    text.parse().map_err(|_| {
+        "write a port, as 9464, or an IP address with one, as 127.0.0.1:9464 or [::1]:9464"
+            .to_owned()
+    })
+}
+
 impl Level {
     pub(super) fn word(self) -> &'static str {
         match self {

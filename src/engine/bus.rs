@@ -51,6 +51,12 @@ impl EventSink for Bus {
     }
 }
 
+/// Hears every event as it is said, in order: who only counts. Must neither block nor call back.
+pub trait Listener: Send + Sync + 'static {
+    /// Takes one event in.
+    fn hear(&self, event: &Event);
+}
+
 /// Where events go. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Bus {
@@ -62,7 +68,9 @@ pub struct Bus {
 #[derive(Default)]
 struct Inner {
     view: View,
+    listeners: Vec<Arc<dyn Listener>>,
     subscribers: Vec<Subscriber>,
+    missed: u64,
 }
 
 struct Subscriber {
@@ -88,23 +96,36 @@ impl Bus {
 
     /// Numbers and times an event, folds it in and delivers it.
     pub fn emit(&self, kind: EventKind) {
-        let mut inner = self.lock();
+        let mut guard = self.lock();
+        let inner = &mut *guard;
         let event = Arc::new(Event {
             seq: inner.view.seq + 1,
             at: now_ms(),
             kind,
         });
         inner.view.apply(&event);
+        inner.listeners.iter().for_each(|l| l.hear(&event));
         inner
             .subscribers
             .retain(|s| match s.events.try_send(event.clone()) {
                 Ok(()) => true,
                 Err(mpsc::error::TrySendError::Full(_)) => {
                     s.lagged.store(true, std::sync::atomic::Ordering::Relaxed);
+                    inner.missed += 1;
                     true
                 }
                 Err(mpsc::error::TrySendError::Closed(_)) => false,
             });
+    }
+
+    /// From the next event on, as long as there is the bus.
+    pub fn listen(&self, listener: Arc<dyn Listener>) {
+        self.lock().listeners.push(listener);
+    }
+
+    /// How many events were not delivered to readers that had fallen behind.
+    pub fn missed(&self) -> u64 {
+        self.lock().missed
     }
 
     /// What is seen now, and every event after it, with no gap.

@@ -2,12 +2,15 @@
 //! product.
 
 mod around;
+mod measured;
 mod state;
 
 use super::bus::{Bus, Subscription};
 use super::calls::{Calls, Deadlines};
 use super::error::EngineError;
 use super::memory::Memory;
+use super::metrics::Served;
+use super::mutex::lock;
 use super::pool::{Pool, PoolSettings};
 use super::provider::ProviderSchema;
 use super::provider::dialect::Dialects;
@@ -19,7 +22,7 @@ use super::words::*;
 pub use super::work::Evaluator;
 use super::work::{StateInFile, Work};
 use super::workspace::home;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tokio_util::task::TaskTracker;
 
 /// A running engine on one workspace. Cheap to clone.
@@ -34,6 +37,7 @@ struct Shared {
     memory: Arc<Memory>,
     tasks: TaskTracker,
     work: Arc<Work>,
+    served: Mutex<Option<Served>>,
 }
 
 impl Engine {
@@ -107,6 +111,7 @@ impl Engine {
                 memory,
                 tasks,
                 work,
+                served: Mutex::default(),
             }),
         })
     }
@@ -119,6 +124,12 @@ impl Engine {
     /// What is seen now, and every event after it, with no gap.
     pub fn subscribe(&self) -> (View, Subscription) {
         self.shared.bus.subscribe()
+    }
+
+    /// Says, in a notice, which plugin processes of this workspace have lost their flightdeck; one
+    /// that only reads says nothing.
+    pub async fn tell_orphans(&self) {
+        self.shared.work.tell_orphans().await;
     }
 
     /// Takes the workspace's lock and holds it until [`shutdown`](Self::shutdown) (the console
@@ -355,6 +366,8 @@ impl Engine {
     /// starts nothing more and is waited for.
     pub async fn shutdown(&self) {
         self.shared.work.shutdown().await;
+        // Until here, so that the end can be read too.
+        drop(lock(&self.shared.served).take());
         self.shared.tasks.close();
     }
 }

@@ -12,6 +12,7 @@ pub mod handle;
 pub mod holder;
 pub mod install;
 pub mod memory;
+pub mod metrics;
 mod mutex;
 pub mod plugin;
 pub mod pool;

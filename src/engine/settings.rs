@@ -45,6 +45,24 @@ impl Default for LaunchSettings {
     }
 }
 
+/// When a plugin that dies in use is launched no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CrashSettings {
+    /// With so many crashes within the window it is given up; at least one.
+    pub limit: u32,
+    /// A crash that is longer ago does not count any more.
+    pub window: Duration,
+}
+
+impl Default for CrashSettings {
+    fn default() -> Self {
+        Self {
+            limit: 5,
+            window: Duration::from_secs(600),
+        }
+    }
+}
+
 /// How often a call is made again that failed for a moment, where its dialect allows that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetrySettings {
@@ -88,6 +106,7 @@ pub struct Settings {
     /// (console).
     pub strict: bool,
     pub launch: LaunchSettings,
+    pub crashes: CrashSettings,
     pub retry: RetrySettings,
     /// Slots of each provider configuration's process.
     pub slots: u32,
@@ -117,6 +136,7 @@ impl Settings {
             access: Access::ReadWrite,
             strict: true,
             launch: LaunchSettings::default(),
+            crashes: CrashSettings::default(),
             retry: RetrySettings::default(),
             slots: 10,
             parallelism: 10,

@@ -364,6 +364,7 @@ pub async fn declare(pool: &Pool, sought: &Sought) {
 pub fn plugins(settings: &super::settings::Settings, bus: &super::bus::Bus) -> Plugins {
     let settings = super::plugin::PluginSettings {
         launch: settings.launch.clone(),
+        crashes: settings.crashes,
         ..super::plugin::PluginSettings::default()
     };
     Plugins::start(settings, Arc::new(bus.clone()))

@@ -181,3 +181,71 @@ fn what_is_larger_than_plugins_take_is_not_sent() {
     assert!(said.contains("and plugins take 4 MiB"), "{said}");
     assert_eq!(bench.calls("CustomValidateResource").len(), 0);
 }
+
+#[test]
+fn a_plugin_that_dies_in_use_is_launched_again_as_often_as_is_set() {
+    let states = |limit: Option<&str>| {
+        let mut bench = Bench::new(MAIN);
+        if let Some(limit) = limit {
+            bench.set("FLIGHTDECK_CRASH_LIMIT", limit);
+        }
+        bench.tell("troubles", "CustomValidateResource crash 1\n");
+        let run = bench.stage();
+        assert_ne!(run.code, Some(0), "{run:#?}");
+        let lines = run.lines();
+        let crashed = lines
+            .iter()
+            .position(|e| e["state"]["state"] == "crashed")
+            .unwrap_or_else(|| panic!("{run:#?}"));
+        lines[crashed + 1..]
+            .iter()
+            .find(|e| e["what"] == "state")
+            .unwrap()["state"]
+            .clone()
+    };
+    assert_eq!(states(None)["state"], "backoff");
+    let given_up = states(Some("1"));
+    assert_eq!(given_up["state"], "gave_up");
+    let why = given_up["why"].as_str().unwrap();
+    assert!(
+        why.starts_with("died once while it was in use, and is not launched again by itself"),
+        "{why}"
+    );
+}
+
+#[test]
+fn a_provider_without_a_policy_has_the_one_that_is_set() {
+    let mut bench = Bench::new(MAIN);
+    let name = "BLUELINK_DEPLOY_ENGINE_BLUEPRINTS_DEFAULT_RETRY_POLICY";
+    bench.set(name, "{\"maxRetries\": 1, \"firstRetryDelay\": 0.01}");
+    bench.tell("troubles", "DeployResource transient 99\n");
+    let run = bench.run(&["deploy", "--auto-approve"]).expect(5);
+    assert!(
+        run.stderr.contains("transient, after 2 attempts"),
+        "{run:#?}"
+    );
+    bench.set(name, "5");
+    let run = bench.run(&["stage"]).expect(0);
+    assert!(
+        run.stderr.contains(&format!("{name} is no retry policy")),
+        "{run:#?}"
+    );
+}
+
+#[test]
+fn a_registration_is_waited_for_as_long_as_either_variable_says() {
+    for family in ["BLUELINK", "CELERITY"] {
+        let mut bench = Bench::new(MAIN);
+        bench.set("FLIGHTDECK_LAUNCH_ATTEMPTS", "1");
+        bench.set(
+            &format!("{family}_DEPLOY_ENGINE_PLUGINS_V1_LAUNCH_WAIT_TIMEOUT_MS"),
+            "700",
+        );
+        bench.tell("faults", "late\n");
+        let run = bench.run(&["stage"]).expect(3);
+        assert!(
+            run.stderr.contains("no registration within 700 ms"),
+            "{run:#?}"
+        );
+    }
+}

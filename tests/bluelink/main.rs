@@ -8,6 +8,7 @@ mod bench;
 mod discovery;
 mod drift;
 mod failing;
+mod functions;
 mod launches;
 mod stories;
 #[path = "../cli/support.rs"]

@@ -159,3 +159,73 @@ fn a_record_that_cannot_be_used_is_told_with_its_reason() {
     // The state at home is looked at all the same.
     of(&found, "state", "serial 1, 1 object");
 }
+
+/// A process whose parent is gone, in a group of its own; how it is named on record.
+fn left_behind() -> (u32, u64) {
+    let line = "setsid sh -c 'echo $$; exec >&-; while :; do sleep 1; done' & exit 0";
+    let mut parent = std::process::Command::new("sh")
+        .args(["-c", line])
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let pid = std::io::read_to_string(parent.stdout.take().unwrap()).unwrap();
+    parent.wait().unwrap();
+    let pid: u32 = pid.trim().parse().unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let mut fields = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace();
+    // The third field comes first, and the start time is field 22.
+    (pid, fields.nth(19).unwrap().parse().unwrap())
+}
+
+/// Ends a group, however the test ends.
+struct Ended(u32);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let group = i32::try_from(self.0).ok();
+        if let Some(group) = group.and_then(rustix::process::Pid::from_raw) {
+            rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
+        }
+    }
+}
+
+#[test]
+fn a_plugin_process_that_lost_its_flightdeck_is_named_when_one_begins_and_ended_on_request() {
+    let lab = "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nprovider \"lab\" {\n  file = \"cloud.json\"\n}\n";
+    let w = Workspace::new(&[("main.tf", lab)]);
+    w.run(&["plugins"]).expect(0);
+    let said = |w: &Workspace| w.run(&["plugins"]).expect(0).stderr;
+    assert!(!said(&w).contains("still runs"));
+    let (pid, start_time) = left_behind();
+    let _at_the_end = Ended(pid);
+    // As an earlier flightdeck has written it down that was killed at once.
+    let store = rusqlite::Connection::open(w.store()).unwrap();
+    let newest = "SELECT data FROM launch_attempt ORDER BY began DESC LIMIT 1";
+    let data: String = store.query_row(newest, [], |r| r.get(0)).unwrap();
+    let mut attempt: Value = serde_json::from_str(&data).unwrap();
+    attempt["pid"] = pid.into();
+    attempt["start_time"] = start_time.into();
+    let changed = store.execute(
+        "UPDATE launch_attempt SET data = ?1 WHERE data = ?2",
+        rusqlite::params![attempt.to_string(), data],
+    );
+    assert_eq!(changed.unwrap(), 1);
+    drop(store);
+    let words = format!(
+        "note: bundled/lab (process {pid}) still runs, and the flightdeck that launched it is gone; `flightdeck doctor` says how that is known"
+    );
+    let told = said(&w);
+    assert!(told.contains(&words), "{told}");
+    let told = w.run(&["history"]).expect(0).stderr;
+    assert!(
+        !told.contains("still runs"),
+        "who only reads says nothing: {told}"
+    );
+    let run = w.run(&["doctor", "--fix", "--json"]);
+    let found = findings(&run);
+    let evidence = format!("still runs as process {pid}");
+    of(&found, "processes", &evidence);
+    assert!(!said(&w).contains("still runs"));
+}

@@ -24,6 +24,7 @@ mod language;
 mod lines;
 mod looks;
 mod lost_store;
+mod metrics;
 mod modules;
 mod once;
 mod outputs;

@@ -67,7 +67,7 @@ async fn a_crash_is_one_incident_and_the_plugin_comes_back() {
 #[tokio::test]
 async fn a_plugin_that_dies_over_and_over_is_given_up() {
     let mut few = settings();
-    few.crash_limit = 2;
+    few.crashes.limit = 2;
     let bench = Bench::new(few);
     let server = Server::start(bench.folder.path(), "socket", tls());
     let plugin = bench.shell(&server.script());

@@ -55,6 +55,10 @@ fn settings() -> Result<Settings, CliError> {
 
 async fn open(settings: Settings, options: ConsoleOptions, out: &mut Output) -> Ended {
     let engine = Engine::start(settings).await?;
+    if let Some(address) = out.metrics {
+        engine.serve_metrics(address).await?;
+    }
+    engine.tell_orphans().await;
     let after = async |engine| farewell(engine, out).await;
     Box::pin(app::run(engine, options, after))
         .await

@@ -102,7 +102,7 @@ async fn run(task: Task, out: &mut Output) -> Ended {
     )?;
     settings.lock_timeout = task.choice.values.lock_timeout.unwrap_or_default();
     settings.follow = out.has_lines();
-    let mut session = Session::start(settings).await?;
+    let mut session = Session::start(settings, out).await?;
     let applied = apply(&mut session, &task, must_ask, out).await;
     let summary = match applied {
         Ok(summary) => summary,

@@ -15,7 +15,7 @@ use serde_json::json;
 const LINES: usize = 10;
 
 pub(super) async fn run(since: Option<i64>, out: &mut Output) -> Ended {
-    let mut session = Session::start(settings("failures", Access::ReadOnly, None)?).await?;
+    let mut session = Session::start(settings("failures", Access::ReadOnly, None)?, out).await?;
     let engine = session.engine.clone();
     let mut progress = Progress::new(out);
     let groups = session

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 const SHOWN: u32 = 1_000;
 
 pub(super) async fn run(deploy: Option<DeployId>, out: &mut Output) -> Ended {
-    let mut session = Session::start(settings("history", Access::ReadOnly, None)?).await?;
+    let mut session = Session::start(settings("history", Access::ReadOnly, None)?, out).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let asked = async {

@@ -25,7 +25,7 @@ pub(super) struct Wanted {
 }
 
 pub(super) async fn run(wanted: Wanted, out: &mut Output) -> Ended {
-    let mut session = Session::start(settings("logs", Access::ReadOnly, None)?).await?;
+    let mut session = Session::start(settings("logs", Access::ReadOnly, None)?, out).await?;
     let told = tell(&mut session, &wanted, out).await;
     session.end(out).await;
     let lines = told?;

@@ -37,6 +37,14 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
     if let Some(dir) = &args.chdir {
         go_to(dir)?;
     }
+    if let (Some(_), Some(command)) = (args.metrics, &args.command)
+        && !command.calls_plugins()
+    {
+        return Err(CliError::Refused(format!(
+            "`{}` calls no plugin, and nothing would be measured; --metrics goes with the console, demo, plugins, validate, graph, stage, plan, deploy, refresh, destroy, import and `console`",
+            command.name()
+        )));
+    }
     if args.force_unlock {
         unlock::run(out).await?;
     }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 const LINES: usize = 8;
 
 pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
-    let mut session = Session::start(settings("plugins", Access::ReadWrite, None)?).await?;
+    let mut session = Session::start(settings("plugins", Access::ReadWrite, None)?, out).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let loaded = session

@@ -117,7 +117,7 @@ pub(super) async fn work_out(wanted: Wanted, out: &mut Output) -> Ended {
     let mut settings = settings(wanted.command, Access::ReadWrite, parallelism)?;
     settings.lock_timeout = wanted.choice.values.lock_timeout.unwrap_or_default();
     settings.follow = out.has_lines();
-    let mut session = Session::start(settings).await?;
+    let mut session = Session::start(settings, out).await?;
     let staged = staged(&mut session, &wanted, out).await;
     session.end(out).await;
     let summary = staged?;

@@ -2,15 +2,12 @@
 //! start time and boot.
 
 use super::finding::{Area, Findings, Mend};
-use crate::engine::process::{ProcessIdentity, booted_at, parent};
+use crate::engine::plugin::orphans::{self, Orphan};
 use crate::engine::settings::{Access, Settings};
 use crate::engine::store::Store;
 use crate::engine::words::PluginRow;
 use crate::engine::workspace::home;
 use std::path::{Path, PathBuf};
-
-/// A clock may have been set a little since.
-const CLOCK_MS: i64 = 5_000;
 
 pub(super) async fn examine(settings: &Settings, found: &mut Findings) {
     let mut running = 0;
@@ -45,24 +42,10 @@ fn stores(workspace: &Path) -> Vec<PathBuf> {
 
 /// Tells of the processes of one plugin; the answer is how many.
 fn of_plugin(row: &PluginRow, found: &mut Findings) -> usize {
-    let mut count = 0;
-    for attempt in &row.attempts {
-        let (Some(pid), Some(start_time)) = (attempt.pid, attempt.start_time) else {
-            continue;
-        };
-        let Some(process) = ProcessIdentity::of(pid) else {
-            continue;
-        };
-        let this_boot = booted_at().is_some_and(|boot| attempt.began + CLOCK_MS >= boot);
-        if process.start_time != start_time || !this_boot || !process.is_running() {
-            continue;
-        }
-        // A flightdeck that lives is still its parent.
-        let parent = parent(pid).unwrap_or(0);
-        if is_ours(parent) {
-            continue;
-        }
-        count += 1;
+    let all = orphans::of(row);
+    let count = all.len();
+    for Orphan { process, parent } in all {
+        let pid = process.pid;
         found.warning(
             Area::Processes,
             format!(
@@ -74,18 +57,6 @@ fn of_plugin(row: &PluginRow, found: &mut Findings) -> usize {
         found.fix(Mend::Stop { process });
     }
     count
-}
-
-/// Whether a process is a flightdeck: it has this program, or one of its name.
-fn is_ours(pid: u32) -> bool {
-    let Ok(program) = std::fs::read_link(format!("/proc/{pid}/exe")) else {
-        return false;
-    };
-    let same = std::env::current_exe().is_ok_and(|own| own == program);
-    // One that was replaced by a newer one is "… (deleted)".
-    same || program
-        .file_name()
-        .is_some_and(|name| name.to_string_lossy().starts_with("flightdeck"))
 }
 
 #[cfg(test)]

@@ -154,6 +154,12 @@ impl Logs {
             ),
             panic: false,
         });
+        if gap.is_some() {
+            self.observer.event(PluginEvent::LinesLeftOut {
+                plugin: self.plugin.clone(),
+                lines: left_out,
+            });
+        }
         for line in gap.into_iter().chain(lines) {
             self.observer.event(PluginEvent::Log { line });
         }

@@ -20,6 +20,7 @@ mod logs;
 mod newborn;
 mod observer;
 mod oom;
+pub mod orphans;
 mod parse;
 
 mod settings;

@@ -1,7 +1,7 @@
 //! What can be set about launching, and what is launched. Plain data, owned by whoever makes the
 //! supervisor.
 
-use crate::engine::settings::LaunchSettings;
+use crate::engine::settings::{CrashSettings, LaunchSettings};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
@@ -16,9 +16,8 @@ pub struct PluginSettings {
     pub launch: LaunchSettings,
     /// Whether a plugin that died while it was ready is launched again by itself.
     pub relaunch_after_crash: bool,
-    /// With this many crashes within `crash_window` the plugin is given up.
-    pub crash_limit: usize,
-    pub crash_window: Duration,
+    /// When it is launched no more.
+    pub crashes: CrashSettings,
     /// Whether the schema is asked for as part of the launch. Without, a second process of a
     /// provider whose schema is known starts faster; only for providers that say they allow it.
     pub fetch_schema: bool,
@@ -31,8 +30,7 @@ impl Default for PluginSettings {
         Self {
             launch: LaunchSettings::default(),
             relaunch_after_crash: true,
-            crash_limit: 5,
-            crash_window: Duration::from_secs(600),
+            crashes: CrashSettings::default(),
             fetch_schema: true,
             usage_every: Duration::from_secs(2),
         }

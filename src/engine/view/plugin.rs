@@ -86,6 +86,8 @@ impl View {
             PluginEvent::Log { line } => {
                 self.plugin(&line.plugin).last_line = Some(line.text.clone())
             }
+            // The line in their place says it to people.
+            PluginEvent::LinesLeftOut { .. } => {}
             PluginEvent::Usage { plugin, usage } => self.plugin(plugin).usage = Some(*usage),
             PluginEvent::Crash {
                 plugin,

@@ -107,6 +107,19 @@ pub enum CallOutcome {
     Crashed,
 }
 
+impl CallOutcome {
+    /// One word, for programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Error => "error",
+            Self::Deadline => "deadline",
+            Self::Cancelled => "cancelled",
+            Self::Crashed => "crashed",
+        }
+    }
+}
+
 /// Durations of calls in milliseconds: the percentiles and the longest of those that went well.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {

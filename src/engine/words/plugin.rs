@@ -279,6 +279,12 @@ pub enum PluginEvent {
     Log {
         line: LogLine,
     },
+    /// Lines that were not passed on, for there were too many of them; a line of ours in their place
+    /// says so.
+    LinesLeftOut {
+        plugin: PluginId,
+        lines: u64,
+    },
     Usage {
         plugin: PluginId,
         usage: Usage,

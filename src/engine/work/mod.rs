@@ -8,6 +8,7 @@ mod evaluating;
 mod installing;
 mod kept;
 mod lock;
+mod orphans;
 mod plugins;
 mod pushing;
 mod reading;

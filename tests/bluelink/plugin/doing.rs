@@ -40,7 +40,7 @@ pub fn unexpected(message: impl Into<String>) -> ErrorResponse {
 }
 
 /// Reasons, as the framework packs them: JSON in bytes in any.
-fn with_reasons(reasons: &[&str]) -> ErrorResponse {
+pub fn bad_input(reasons: &[&str]) -> ErrorResponse {
     let json = json!({"failureReasons": reasons}).to_string();
     let mut value = vec![0x0a, u8::try_from(json.len()).unwrap()];
     value.extend(json.as_bytes());
@@ -75,7 +75,7 @@ impl Fake {
                 ErrorCode::Transient,
                 "retryable error: throttled by the cloud",
             )),
-            Some("bad-input") => Err(with_reasons(&["the box is too red", "the lid is loose"])),
+            Some("bad-input") => Err(bad_input(&["the box is too red", "the lid is loose"])),
             Some("unexpected") => Err(unexpected("the cloud is on fire")),
             Some("crash") => {
                 eprintln!("[ERROR] panic: a nil map was written to");

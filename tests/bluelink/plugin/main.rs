@@ -6,7 +6,8 @@
 //! - `id`: what it calls itself, `faults`: a line for each launch (`exits`, `late`, …; `-` for none),
 //! - `troubles`: what calls do wrong, a line each: METHOD WHAT HOW-OFTEN,
 //! - `retry`: its retry policy; without, it has none, which arrives as zeros,
-//! - `old`: where it is there, it knows nothing of data sources,
+//! - `old`: where it is there, it knows nothing of data sources and functions,
+//! - `functions`: names of those that it has; without, all,
 //! - `unix`: where it is there, it listens at a socket beside it,
 //! - `world/`: a file for each object; `calls`: a line of JSON for each call.
 
@@ -21,6 +22,7 @@
 
 mod convert;
 mod doing;
+mod functions;
 mod place;
 mod provider;
 mod schema;

@@ -2,6 +2,7 @@
 
 use crate::convert::json;
 use crate::doing::{Fake, nodes, text, unexpected};
+use crate::functions;
 use crate::place::file;
 use crate::schema;
 use proto::bluelink::providerserverv1::provider_server::Provider;
@@ -90,6 +91,60 @@ impl Provider for Fake {
             data_source_types_response,
             DataSourceTypes,
             entered.map(|()| DataSourceTypes { data_source_types })
+        )
+    }
+
+    async fn list_functions(
+        &self,
+        request: Request<ProviderRequest>,
+    ) -> Answer<FunctionListResponse> {
+        if file("old").exists() {
+            return Err(Status::unimplemented("it is older than this call"));
+        }
+        let entered = self
+            .enter("ListFunctions", &request.get_ref().host_id, json!({}))
+            .await;
+        let functions = functions::names();
+        answer!(
+            FunctionListResponse,
+            function_list_response,
+            FunctionList,
+            entered.map(|()| FunctionList { functions })
+        )
+    }
+
+    async fn get_function_definition(
+        &self,
+        request: Request<FunctionDefinitionRequest>,
+    ) -> Answer<FunctionDefinitionResponse> {
+        let FunctionDefinitionRequest {
+            function_name: name,
+            host_id,
+            ..
+        } = request.into_inner();
+        let defined = async {
+            self.enter("GetFunctionDefinition", &host_id, json!({"function": name}))
+                .await?;
+            let unknown = || unexpected(format!("no such function: {name}"));
+            functions::definition(&name).ok_or_else(unknown)
+        };
+        answer!(
+            FunctionDefinitionResponse,
+            function_definition_response,
+            FunctionDefinition,
+            defined.await
+        )
+    }
+
+    async fn call_function(
+        &self,
+        request: Request<FunctionCallRequest>,
+    ) -> Answer<FunctionCallResponse> {
+        answer!(
+            FunctionCallResponse,
+            function_call_response,
+            FunctionResult,
+            self.function(request.into_inner()).await
         )
     }
 

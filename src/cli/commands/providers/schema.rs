@@ -24,7 +24,7 @@ pub(super) async fn run(out: &mut Output) -> Ended {
         write(Map::new(), out);
         return Ok(OK);
     }
-    let mut session = Session::start(settings).await?;
+    let mut session = Session::start(settings, out).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let question = async {

@@ -35,7 +35,7 @@ pub(super) async fn replace_provider(
             "nobody can be asked for a yes here; add --auto-approve".to_owned(),
         ));
     }
-    let mut session = Session::start(settings(command, Access::ReadWrite, None)?).await?;
+    let mut session = Session::start(settings(command, Access::ReadWrite, None)?, out).await?;
     let replaced = replace(&mut session, (from, to), auto_approve, out).await;
     session.end(out).await;
     match replaced? {

@@ -5,6 +5,7 @@ use crate::engine::plugin::handle::Order;
 use crate::engine::plugin::incident::{End, Incident};
 use crate::engine::plugin::launch::{Body, Running, SETTLE};
 use crate::engine::plugin::life::Farewell;
+use crate::engine::settings::CrashSettings;
 use crate::engine::words::{PluginState, now_ms};
 use std::sync::Arc;
 use std::time::Instant;
@@ -132,17 +133,19 @@ impl Supervisor {
             signal: incident.exit.signal,
             why: why.clone(),
         });
-        let window = self.settings.crash_window;
+        let CrashSettings { limit, window } = self.settings.crashes;
         self.crashes.retain(|at| at.elapsed() <= window);
         self.crashes.push_back(Instant::now());
         if !self.settings.relaunch_after_crash {
             return Next::Idle;
         }
-        if self.crashes.len() >= self.settings.crash_limit.max(1) {
+        if self.crashes.len() >= limit.max(1) as usize {
+            let times = match self.crashes.len() {
+                1 => "once".to_owned(),
+                times => format!("{times} times within {} s", window.as_secs()),
+            };
             let why = format!(
-                "died {} times within {} s while it was in use; the last time: {why}",
-                self.crashes.len(),
-                window.as_secs()
+                "died {times} while it was in use, and is not launched again by itself; the last time: {why}"
             );
             return self.fail(PluginState::GaveUp { why });
         }

@@ -1,7 +1,7 @@
 //! The adapter of one process: its schemas as they were asked for when it came up, and each question
 //! of the engine as calls of the plugin, or as none.
 
-use super::check::check;
+use super::check::{check, told};
 use super::context::Caller;
 use super::convert::{Unknown, decode, encode};
 use super::data::DataDefinition;
@@ -11,11 +11,11 @@ use super::plan::plan;
 use super::retry::Policy;
 use super::schema::{Definition, ty};
 use super::settings::BluelinkSettings;
+use super::signature::Callable;
 use super::state::{Kept, fit};
 use super::wire::{Fault, Wire};
 use crate::engine::calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::*;
-use crate::engine::words::Severity;
 use async_trait::async_trait;
 use cty::Value;
 use proto::bluelink::providerserverv1::{
@@ -23,18 +23,20 @@ use proto::bluelink::providerserverv1::{
     FetchDataSourceResponse, GetResourceExternalStateRequest, GetResourceExternalStateResponse,
 };
 use proto::bluelink::schema::Resource;
-use proto::bluelink::sharedtypesv1::{Diagnostic, DiagnosticLevel, ResourceType};
+use proto::bluelink::sharedtypesv1::ResourceType;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A Bluelink provider's process.
 pub(super) struct BluelinkProvider {
     pub(super) info: ProviderInfo,
-    pub(super) wire: Wire,
+    pub(super) wire: Arc<Wire>,
     pub(super) schema: Arc<ProviderSchema>,
     /// By the names that configurations have for them.
     pub(super) definitions: BTreeMap<String, Definition>,
     pub(super) data: BTreeMap<String, DataDefinition>,
+    /// Those that configurations can call.
+    pub(super) functions: BTreeMap<String, Callable>,
     pub(super) policy: Policy,
     pub(super) caller: Caller,
     pub(super) settings: Arc<BluelinkSettings>,
@@ -138,27 +140,6 @@ impl BluelinkProvider {
         decode(Some(&node), &of.node, current, super::paths::ROOT)
             .map_err(|what| Fault::Call(self.wire.undecodable(method, what)))
     }
-}
-
-/// A diagnostic of the plugin; what only informs is none.
-fn told(said: &Diagnostic) -> Option<ProviderDiagnostic> {
-    let severity = match said.level() {
-        DiagnosticLevel::Error => Severity::Error,
-        DiagnosticLevel::Warning => Severity::Warning,
-        DiagnosticLevel::Info | DiagnosticLevel::None => return None,
-    };
-    let mut actions = said.context.clone().unwrap_or_default().suggested_actions;
-    actions.sort_by_key(|action| action.priority);
-    let words = |text: &str, more: &str| match more.is_empty() {
-        true => text.to_owned(),
-        false => format!("{text}: {more}"),
-    };
-    let actions = actions.iter().map(|a| words(&a.title, &a.description));
-    let detail: Vec<String> = actions.collect();
-    Some(ProviderDiagnostic {
-        severity,
-        ..ProviderDiagnostic::error(said.message.clone(), detail.join("\n"))
-    })
 }
 
 #[async_trait]
@@ -382,6 +363,15 @@ impl Provider for BluelinkProvider {
             Err(Fault::Said(said)) => (config, vec![said.diagnostic("could not read it")]),
         };
         Ok(DataResponse { state, diagnostics })
+    }
+
+    async fn call_function(
+        &self,
+        name: &str,
+        arguments: Vec<Value>,
+        _: &CallContext,
+    ) -> Result<FunctionResponse, ProviderError> {
+        self.function(name, arguments).await
     }
 
     async fn stop(&self, _: &CallContext) -> Result<(), ProviderError> {

@@ -20,6 +20,8 @@ pub(super) fn changes(of: &Definition, prior: &Value, planned: &Value) -> Change
         sensitive: false,
     };
     whole.compare(ROOT.to_owned(), prior, planned, &mut all);
+    // As the host of such plugins has it: what is new or gone does not count.
+    all.must_recreate = all.modified_fields.iter().any(|field| field.must_recreate);
     all.computed_fields.sort();
     all.computed_fields.dedup();
     all

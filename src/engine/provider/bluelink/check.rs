@@ -1,11 +1,15 @@
 //! Whether a configuration is as its schema has it, beyond its types: bounds, lengths, patterns, the
-//! values that are allowed. What is not known yet is not judged. Pure.
+//! values that are allowed. What is not known yet is not judged. And what the plugin says of one, as
+//! it is told. Pure.
 
 use super::convert::{Unknown, decode_scalar, encode, like_element, like_member};
 use crate::engine::calls::ProviderDiagnostic;
+use crate::engine::words::Severity;
 use cty::{Number, Path, Value};
 use proto::bluelink::schema::ScalarValue;
-use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
+use proto::bluelink::sharedtypesv1::{
+    Diagnostic, DiagnosticLevel, ResourceDefinitionsSchema as Node,
+};
 use std::cmp::Ordering;
 
 /// What is wrong with a configuration.
@@ -119,4 +123,25 @@ fn pattern(node: &Node, config: &Value) -> Option<String> {
     let text = config.as_str().filter(|_| !node.pattern.is_empty())?;
     let pattern = regex::Regex::new(&node.pattern).ok()?;
     (!pattern.is_match(text)).then(|| format!("it must match the pattern {}", node.pattern))
+}
+
+/// A diagnostic of the plugin; what only informs is none.
+pub(super) fn told(said: &Diagnostic) -> Option<ProviderDiagnostic> {
+    let severity = match said.level() {
+        DiagnosticLevel::Error => Severity::Error,
+        DiagnosticLevel::Warning => Severity::Warning,
+        DiagnosticLevel::Info | DiagnosticLevel::None => return None,
+    };
+    let mut actions = said.context.clone().unwrap_or_default().suggested_actions;
+    actions.sort_by_key(|action| action.priority);
+    let words = |text: &str, more: &str| match more.is_empty() {
+        true => text.to_owned(),
+        false => format!("{text}: {more}"),
+    };
+    let actions = actions.iter().map(|a| words(&a.title, &a.description));
+    let detail: Vec<String> = actions.collect();
+    Some(ProviderDiagnostic {
+        severity,
+        ..ProviderDiagnostic::error(said.message.clone(), detail.join("\n"))
+    })
 }

@@ -10,14 +10,17 @@ mod convert;
 mod data;
 mod deploy;
 mod drift;
+mod function;
 mod life;
 mod merge;
+mod neighbours;
 mod paths;
 mod plan;
 mod replies;
 mod retry;
 mod schema;
 mod settings;
+mod signature;
 mod speaking;
 mod state;
 #[cfg(test)]

@@ -32,6 +32,9 @@ replies! {
     shared::DeployResourceResponse, deploy_resource_response, CompleteResponse -> shared::DeployResourceCompleteResponse;
     shared::DestroyResourceResponse, destroy_resource_response, Result -> shared::DestroyResourceResult;
     shared::ResourceHasStabilisedResponse, resource_has_stabilised_response, ResourceStabilisationInfo -> shared::ResourceStabilisationInfo;
+    shared::FunctionCallResponse, function_call_response, FunctionResult -> shared::FunctionCallResult;
+    shared::FunctionDefinitionResponse, function_definition_response, FunctionDefinition -> shared::FunctionDefinition;
+    pb::FunctionListResponse, function_list_response, FunctionList -> pb::FunctionList;
     pb::ResourceTypesResponse, resource_types_response, ResourceTypes -> pb::ResourceTypes;
     pb::ResourceSpecDefinitionResponse, resource_spec_definition_response, SpecDefinition -> shared::ResourceSpecDefinition;
     pb::RetryPolicyResponse, retry_policy_response, RetryPolicy -> pb::RetryPolicy;

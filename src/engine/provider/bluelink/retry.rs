@@ -21,13 +21,36 @@ pub(super) struct Policy {
 }
 
 /// What holds where a provider has none of its own.
-const USUAL: Policy = Policy {
+pub(super) const USUAL: Policy = Policy {
     retries: 5,
     first: 2.0,
     most: Some(300.0),
     factor: 2.0,
     jitter: true,
 };
+
+/// A policy as the deploy engine is told one.
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+struct Setting {
+    max_retries: i32,
+    first_retry_delay: f64,
+    max_delay: f64,
+    backoff_factor: f64,
+    jitter: bool,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            max_retries: USUAL.retries.cast_signed(),
+            first_retry_delay: USUAL.first,
+            max_delay: USUAL.most.unwrap_or(-1.0),
+            backoff_factor: USUAL.factor,
+            jitter: USUAL.jitter,
+        }
+    }
+}
 
 /// Most attempts whatever a provider says: each is a call and a pause.
 const MOST_RETRIES: u32 = 100;
@@ -36,9 +59,9 @@ const LONGEST: f64 = 3600.0;
 
 impl Policy {
     /// As the provider says. One without a policy says all zeros, which is not the same as "never".
-    pub(super) fn of(said: &RetryPolicy) -> Self {
+    pub(super) fn of(said: &RetryPolicy, usual: Self) -> Self {
         if *said == RetryPolicy::default() {
-            return USUAL;
+            return usual;
         }
         Self {
             retries: u32::try_from(said.max_retries)
@@ -49,6 +72,24 @@ impl Policy {
             factor: said.backoff_factor.max(0.0),
             jitter: said.jitter,
         }
+    }
+
+    /// As the deploy engine's own setting has it: JSON, of which each part may be left out.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) fn of_setting(text: &str) -> Result<Self, serde_json::Error> {
+        let said: Setting = serde_json::from_str(text)?;
+        Ok(Self::of(
+            &RetryPolicy {
+                max_retries: said.max_retries,
+                first_retry_delay: said.first_retry_delay,
+                max_delay: said.max_delay,
+                backoff_factor: said.backoff_factor,
+                jitter: said.jitter,
+            },
+            USUAL,
+        ))
     }
 
     /// The pause after so many attempts; `chance` in [0, 1).
@@ -147,25 +188,44 @@ mod tests {
 
     #[test]
     fn s2_14_all_zeros_is_the_usual_policy_and_not_never() {
-        assert_eq!(Policy::of(&RetryPolicy::default()), USUAL);
+        assert_eq!(Policy::of(&RetryPolicy::default(), USUAL), USUAL);
         let never = RetryPolicy {
             first_retry_delay: 1.0,
             ..RetryPolicy::default()
         };
-        assert_eq!(Policy::of(&never).retries, 0);
+        assert_eq!(Policy::of(&never, USUAL).retries, 0);
+    }
+
+    #[test]
+    fn what_is_set_takes_the_place_of_the_usual_policy_part_by_part() {
+        let set = Policy::of_setting(r#"{"maxRetries": 2, "jitter": false}"#).unwrap();
+        let wanted = Policy {
+            retries: 2,
+            jitter: false,
+            ..USUAL
+        };
+        assert_eq!(set, wanted);
+        assert_eq!(Policy::of(&RetryPolicy::default(), set), wanted);
+        assert_eq!(Policy::of(&QUICK, set), Policy::of(&QUICK, USUAL));
+        let misspelt = Policy::of_setting(r#"{"backoff_factor": 2}"#);
+        assert!(misspelt.unwrap_err().to_string().contains("backoff_factor"));
+        assert!(Policy::of_setting("5").is_err());
     }
 
     #[test]
     fn pauses_grow_to_their_limit_and_jitter_takes_any_part_of_them() {
-        let policy = Policy::of(&QUICK);
+        let policy = Policy::of(&QUICK, USUAL);
         let pauses = [1, 2, 3].map(|made| policy.pause(made, 0.5).as_millis());
         assert_eq!(pauses, [250, 500, 600]);
         let all = [1, 2, 3, 4, 5, 9].map(|made| USUAL.pause(made, 0.5).as_secs());
         assert_eq!(all, [1, 2, 4, 8, 16, 150]);
-        let unlimited = Policy::of(&RetryPolicy {
-            max_delay: -1.0,
-            ..QUICK
-        });
+        let unlimited = Policy::of(
+            &RetryPolicy {
+                max_delay: -1.0,
+                ..QUICK
+            },
+            USUAL,
+        );
         assert_eq!(unlimited.pause(5, 0.0).as_millis(), 4000);
         assert!((0..1000).all(|_| (0.0..1.0).contains(&chance())));
     }
@@ -189,7 +249,7 @@ mod tests {
                 }
             }
         };
-        let policy = Policy::of(&QUICK);
+        let policy = Policy::of(&QUICK, USUAL);
         let result = policy
             .keep_asking((&plugin, Method::Apply), &ctx, call)
             .await;

@@ -1,15 +1,20 @@
 //! What can be set about Bluelink's plugins beside what holds for all: by the variables that its own
 //! engine reads. Plain data.
 
+use super::retry::{Policy, USUAL};
 use std::time::Duration;
 
 /// What of the deploy engine's settings holds here.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BluelinkSettings {
     /// Between two looks whether what was deployed is stable.
     pub look_every: Duration,
     /// How long it may take to become stable.
     pub stable_within: Duration,
+    /// How often calls are made again of a provider that does not say.
+    pub(super) retries: Policy,
+    /// How long a call of one plugin to another may take.
+    pub between_plugins: Duration,
     /// The host's name of what it deploys to: a UUID that is the same in every run.
     pub instance_id: String,
     /// The same for people.
@@ -24,6 +29,8 @@ impl Default for BluelinkSettings {
         Self {
             look_every: Duration::from_secs(5),
             stable_within: Duration::from_secs(3600),
+            retries: USUAL,
+            between_plugins: Duration::from_secs(120),
             instance_id: uuid::Uuid::nil().to_string(),
             instance_name: "workspace".to_owned(),
         }
@@ -46,6 +53,9 @@ impl BluelinkSettings {
                 .unwrap_or(usual.look_every),
             stable_within: millis("RESOURCE_STABILISATION_POLLING_TIMEOUT_MS", "PLUGINS_V1")
                 .unwrap_or(usual.stable_within),
+            retries: retries().unwrap_or(usual.retries),
+            between_plugins: millis("PLUGIN_TO_PLUGIN_CALL_TIMEOUT_MS", "PLUGINS_V1")
+                .unwrap_or(usual.between_plugins),
             instance_id: id.to_string(),
             instance_name: match named {
                 "" | "default" => folder.into_owned(),
@@ -58,7 +68,27 @@ impl BluelinkSettings {
 /// A time of the environment, under either family of names. What is no number is as if it were not
 /// there.
 fn millis(name: &str, section: &str) -> Option<Duration> {
-    let of = |prefix: &&str| std::env::var(format!("{prefix}_DEPLOY_ENGINE_{section}_{name}")).ok();
-    let said = PREFIXES.iter().find_map(of)?;
+    let (_, said) = said(name, section)?;
     said.trim().parse().ok().map(Duration::from_millis)
+}
+
+/// A setting's whole name and its text, under either family of names.
+fn said(name: &str, section: &str) -> Option<(String, String)> {
+    let of = |prefix: &&str| {
+        let name = format!("{prefix}_DEPLOY_ENGINE_{section}_{name}");
+        let text = std::env::var(&name).ok()?;
+        Some((name, text))
+    };
+    PREFIXES.iter().find_map(of)
+}
+
+/// How often calls are made again, as the environment has it. What cannot be read is said in our
+/// log.
+fn retries() -> Option<Policy> {
+    let (name, text) = said("DEFAULT_RETRY_POLICY", "BLUEPRINTS")?;
+    Policy::of_setting(&text)
+        .inspect_err(|error| {
+            tracing::warn!(%error, "{name} is no retry policy and is left out of account");
+        })
+        .ok()
 }

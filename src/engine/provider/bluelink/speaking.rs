@@ -6,10 +6,12 @@ use super::adapter::BluelinkProvider;
 use super::context::Caller;
 use super::data::DataDefinition;
 use super::life::{BluelinkLife, BluelinkLink};
+use super::neighbours::{Neighbour, Neighbours};
 use super::replies::Reply;
 use super::retry::Policy;
 use super::schema::{self, Definition, type_name};
 use super::settings::BluelinkSettings;
+use super::signature::{Callable, callable};
 use super::wire::{Fault, Wire};
 use crate::engine::calls::{Method, ProviderDiagnostic, ProviderError};
 use crate::engine::plugin::life::Life;
@@ -19,7 +21,10 @@ use crate::engine::words::{PluginFound, Severity};
 use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use proto::bluelink::providerserverv1::*;
-use proto::bluelink::sharedtypesv1::{ConfigDefinitionResponse, ResourceType};
+use proto::bluelink::sharedtypesv1::{
+    ConfigDefinitionResponse, FunctionDefinition, FunctionDefinitionRequest,
+    FunctionDefinitionResponse, ResourceType,
+};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -39,8 +44,12 @@ impl Bluelink {
     #[must_use]
     pub fn new(settings: BluelinkSettings) -> Self {
         let host_id = uuid::Uuid::new_v4().to_string();
+        let neighbours = Arc::new(Neighbours::new(settings.between_plugins));
         Self {
-            life: BluelinkLife { host_id },
+            life: BluelinkLife {
+                host_id,
+                neighbours,
+            },
             settings: Arc::new(settings),
         }
     }
@@ -69,8 +78,16 @@ impl Dialect for Bluelink {
             return Err(reached.foreign());
         };
         let wire = Wire::new(reached.plugin.clone(), link, reached.obituary.clone());
+        let wire = Arc::new(wire);
         let said = reached.asking.ask(Method::Schema, said(&wire)).await?;
-        let schema = Arc::new(provider_schema(&said));
+        let functions = callables(&said.functions);
+        let schema = Arc::new(provider_schema(&said, &functions));
+        self.life.neighbours.add(Neighbour {
+            id: link.id.clone(),
+            lane: reached.asking.lane.clone(),
+            wire: wire.clone(),
+            functions: said.functions,
+        });
         let caller = Caller {
             config: said.config,
             plugin_id: link.id.clone(),
@@ -88,7 +105,8 @@ impl Dialect for Bluelink {
             schema,
             definitions: said.definitions,
             data: said.data,
-            policy: Policy::of(&said.policy),
+            functions,
+            policy: Policy::of(&said.policy, self.settings.retries),
             caller,
             settings: self.settings.clone(),
         }))
@@ -101,6 +119,7 @@ struct Said {
     policy: RetryPolicy,
     definitions: BTreeMap<String, Definition>,
     data: BTreeMap<String, DataDefinition>,
+    functions: BTreeMap<String, FunctionDefinition>,
     /// Types that have the name of another one in a configuration.
     doubles: Vec<String>,
 }
@@ -137,6 +156,7 @@ async fn said(wire: &Wire) -> Result<Said, ProviderError> {
         policy,
         definitions,
         data: data(wire).await?,
+        functions: functions(wire).await?,
         doubles,
     })
 }
@@ -170,6 +190,49 @@ async fn data(wire: &Wire) -> Result<BTreeMap<String, DataDefinition>, ProviderE
     let all = stream::iter(types.into_iter().map(|kind| data_definition(wire, kind)));
     let all: Vec<DataDefinition> = all.buffered(AT_A_TIME).try_collect().await?;
     Ok(all.into_iter().map(|of| (of.name(), of)).collect())
+}
+
+/// The functions; none where the plugin is older than they are.
+async fn functions(wire: &Wire) -> Result<BTreeMap<String, FunctionDefinition>, ProviderError> {
+    let path = "/providerserverv1.Provider/ListFunctions";
+    let mut names = optional::<FunctionListResponse>(wire, path)
+        .await?
+        .functions;
+    names.sort();
+    let all = stream::iter(names.into_iter().map(|name| function(wire, name)));
+    all.buffered(AT_A_TIME).try_collect().await
+}
+
+async fn function(
+    wire: &Wire,
+    name: String,
+) -> Result<(String, FunctionDefinition), ProviderError> {
+    let request = FunctionDefinitionRequest {
+        function_name: name.clone(),
+        host_id: wire.host_id.clone(),
+        params: Some(Default::default()),
+    };
+    let path = "/providerserverv1.Provider/GetFunctionDefinition";
+    let asked = wire.ask::<FunctionDefinitionResponse>(Method::Schema, path, request);
+    match asked.await {
+        Ok(definition) => Ok((name, definition)),
+        Err(fault) => Err(wire.refused(Method::Schema, fault)),
+    }
+}
+
+/// Those that configurations can call, which have no functions as values.
+fn callables(all: &BTreeMap<String, FunctionDefinition>) -> BTreeMap<String, Callable> {
+    let named = all
+        .iter()
+        .filter(|(name, _)| super::paths::is_identifier(name));
+    let some = named.filter_map(|(name, of)| match callable(of) {
+        Ok(callable) => Some((name.clone(), callable)),
+        Err(why) => {
+            tracing::debug!(function = %name, why, "configurations cannot call it");
+            None
+        }
+    });
+    some.collect()
 }
 
 async fn data_definition(wire: &Wire, kind: String) -> Result<DataDefinition, ProviderError> {
@@ -210,7 +273,7 @@ async fn definition(wire: &Wire, kind: String) -> Result<Definition, ProviderErr
     }
 }
 
-fn provider_schema(said: &Said) -> ProviderSchema {
+fn provider_schema(said: &Said, functions: &BTreeMap<String, Callable>) -> ProviderSchema {
     let doubles = said.doubles.iter().map(|kind| {
         let summary = format!("The type {kind} cannot be used");
         let detail = format!(
@@ -232,6 +295,10 @@ fn provider_schema(said: &Said) -> ProviderSchema {
             .data
             .iter()
             .map(|(n, of)| (n.clone(), of.schema()))
+            .collect(),
+        functions: functions
+            .iter()
+            .map(|(name, of)| (name.clone(), of.signature.clone()))
             .collect(),
         diagnostics: doubles.collect(),
         ..ProviderSchema::default()

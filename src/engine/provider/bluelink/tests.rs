@@ -189,6 +189,8 @@ fn without_a_change_nothing_is_open_and_with_one_all_but_the_id_is() {
 fn another_object_is_needed_where_something_changes_and_not_where_it_is_new_or_goes() {
     let replaced = |prior: &str, config: &str| {
         let planned = plan(&definition(), &value(prior), &value(config)).expect("a plan");
+        let sent = changes(&definition(), &value(prior), &planned.value);
+        assert_eq!(sent.must_recreate, !planned.requires_replace.is_empty());
         planned.requires_replace.len()
     };
     assert_eq!(replaced(THERE, r#"{"name": "b"}"#), 1);

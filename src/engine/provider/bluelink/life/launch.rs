@@ -1,6 +1,7 @@
 //! From a process that was started to one that can be called: a port to register at, the
 //! registration, the connection back, the namespace.
 
+use super::super::neighbours::Neighbours;
 use super::failure::BluelinkFailure;
 use super::link::BluelinkLink;
 use super::service::{CallBack, Door, Registered, serve};
@@ -14,6 +15,7 @@ use proto::bluelink::providerserverv1::namespace_response::Response as Said;
 use proto::bluelink::providerserverv1::{NamespaceResponse, ProviderRequest};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::mpsc;
@@ -57,6 +59,8 @@ static PHASES: [PhaseKind; 2] = [
 pub(in super::super) struct BluelinkLife {
     /// By which plugins know us, for as long as we run.
     pub(in super::super) host_id: String,
+    /// Whom plugins reach through us.
+    pub(in super::super) neighbours: Arc<Neighbours>,
 }
 
 #[async_trait]
@@ -87,6 +91,7 @@ impl Life for BluelinkLife {
             birth: Box::new(Registration {
                 listener,
                 host_id: self.host_id.clone(),
+                neighbours: self.neighbours.clone(),
             }),
         })
     }
@@ -118,6 +123,7 @@ fn ids(address: &str) -> Vec<String> {
 struct Registration {
     listener: TcpListener,
     host_id: String,
+    neighbours: Arc<Neighbours>,
 }
 
 #[async_trait]
@@ -186,6 +192,7 @@ impl Registration {
             pid: newborn.pid().unwrap_or_default(),
             ours,
             host_id: self.host_id.clone(),
+            neighbours: self.neighbours.clone(),
             log: newborn.log(),
             arrival,
             arrived: false.into(),

@@ -1,14 +1,16 @@
 //! The service that plugins reach at their host: one for each launch, at a port of its own, so that
 //! who calls there is the plugin that was told of it. Lives as long as the connection to the plugin.
 
+use super::super::neighbours::{Neighbours, refused};
 use super::failure::BluelinkFailure;
 use super::peer;
 use crate::engine::plugin::Feed;
 use crate::engine::words::LogStream;
 use proto::bluelink::pluginservicev1::service_server::{Service, ServiceServer};
 use proto::bluelink::pluginservicev1::*;
-use proto::bluelink::sharedtypesv1::{self as shared, ErrorCode, ErrorResponse};
+use proto::bluelink::sharedtypesv1::{self as shared, ErrorResponse};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -43,6 +45,8 @@ pub(super) struct Door {
     /// Where this service listens.
     pub(super) ours: SocketAddr,
     pub(super) host_id: String,
+    /// Whom it reaches through us.
+    pub(super) neighbours: Arc<Neighbours>,
     pub(super) log: Feed,
     /// The first registration that counts; none after it does.
     pub(super) arrival: mpsc::Sender<Result<Registered, BluelinkFailure>>,
@@ -165,11 +169,7 @@ fn is_spoken(versions: &[String]) -> bool {
 /// What plugins ask of their host for others: answered in the way of the protocol, so that it is
 /// read where the plugin tells it.
 fn not_here(what: &str) -> ErrorResponse {
-    ErrorResponse {
-        code: ErrorCode::Unexpected.into(),
-        message: format!("flightdeck does not {what} for plugins"),
-        details: None,
-    }
+    refused(format!("flightdeck does not {what} for plugins"))
 }
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -236,36 +236,47 @@ impl Service for Door {
 
     async fn call_function(
         &self,
-        _: Request<shared::FunctionCallRequest>,
+        request: Request<shared::FunctionCallRequest>,
     ) -> Answer<shared::FunctionCallResponse> {
         use shared::function_call_response::Response as R;
-        let response = Some(R::ErrorResponse(not_here("call functions")));
+        let called = self.neighbours.call(&self.ids[0], request.into_inner());
+        let response = called
+            .await
+            .map_or_else(R::ErrorResponse, R::FunctionResult);
+        let response = Some(response);
         Ok(Response::new(shared::FunctionCallResponse { response }))
     }
 
     async fn get_function_definition(
         &self,
-        _: Request<shared::FunctionDefinitionRequest>,
+        request: Request<shared::FunctionDefinitionRequest>,
     ) -> Answer<shared::FunctionDefinitionResponse> {
         use shared::function_definition_response::Response as R;
-        let response = Some(R::ErrorResponse(not_here("look up functions")));
+        let name = request.into_inner().function_name;
+        let found = self.neighbours.definition(&self.ids[0], &name);
+        let response = Some(found.map_or_else(R::ErrorResponse, R::FunctionDefinition));
         Ok(Response::new(shared::FunctionDefinitionResponse {
             response,
         }))
     }
 
-    async fn has_function(&self, _: Request<HasFunctionRequest>) -> Answer<HasFunctionResponse> {
+    async fn has_function(
+        &self,
+        request: Request<HasFunctionRequest>,
+    ) -> Answer<HasFunctionResponse> {
         use has_function_response::Response as R;
-        let no = FunctionCheckResult {
-            has_function: false,
+        let name = request.into_inner().function_name;
+        let found = FunctionCheckResult {
+            has_function: self.neighbours.functions().contains(&name),
         };
-        let response = Some(R::FunctionCheckResult(no));
+        let response = Some(R::FunctionCheckResult(found));
         Ok(Response::new(HasFunctionResponse { response }))
     }
 
     async fn list_functions(&self, _: Request<()>) -> Answer<ListFunctionsResponse> {
         use list_functions_response::Response as R;
-        let response = Some(R::FunctionList(FunctionList::default()));
+        let functions = self.neighbours.functions();
+        let response = Some(R::FunctionList(FunctionList { functions }));
         Ok(Response::new(ListFunctionsResponse { response }))
     }
 

@@ -1,0 +1,241 @@
+//! The counters and how long things took: each event is counted as it is said, so that nothing is
+//! missed by who asks seldom.
+
+use super::sights::Sights;
+use crate::engine::bus::{Bus, Listener};
+use crate::engine::mutex::lock;
+use crate::engine::words::*;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// Names with values, in the order in which they are written.
+pub(super) type Labels<const N: usize> = [(&'static str, String); N];
+type Counts<const N: usize> = Family<Labels<N>, Counter>;
+type Durations<const N: usize> = Family<Labels<N>, Histogram, fn() -> Histogram>;
+
+/// Upper bounds in seconds: from a call that is answered from memory to a database that is created.
+const BOUNDS: [f64; 18] = [
+    0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0,
+    600.0, 1800.0,
+];
+
+fn durations() -> Histogram {
+    Histogram::new(BOUNDS)
+}
+
+fn seconds(ms: u64) -> f64 {
+    ms as f64 / 1_000.0
+}
+
+/// All that is measured of one engine.
+pub struct Measures {
+    registry: Registry,
+    sights: Sights,
+    launches: Counts<2>,
+    launched: Durations<1>,
+    crashes: Counts<1>,
+    lines: Counts<2>,
+    left_out: Counts<1>,
+    calls: Counts<3>,
+    again: Counts<2>,
+    took: Durations<2>,
+    waited: Durations<1>,
+    /// Said with each call, and true after it.
+    slots: Family<Labels<1>, Gauge>,
+    stages: Counts<1>,
+    operations: Counts<2>,
+    operated: Durations<1>,
+    deploys: Counts<1>,
+    /// Of the deploy that goes on: operations that have ended and are counted.
+    ended: Mutex<BTreeMap<(DeployId, u32), OperationState>>,
+}
+
+impl std::fmt::Debug for Measures {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Measures").finish_non_exhaustive()
+    }
+}
+
+/// Puts a new family into the registry.
+fn new<F: Clone + prometheus_client::registry::Metric>(
+    registry: &mut Registry,
+    (name, help): (&str, &str),
+    unit: Option<Unit>,
+    family: F,
+) -> F {
+    match unit {
+        Some(unit) => registry.register_with_unit(name, help, unit, family.clone()),
+        None => registry.register(name, help, family.clone()),
+    }
+    family
+}
+
+fn count<const N: usize>(all: &mut Registry, name: &str, help: &str) -> Counts<N> {
+    new(all, (name, help), None, Counts::default())
+}
+
+fn times<const N: usize>(all: &mut Registry, name: &str, help: &str) -> Durations<N> {
+    let family = Durations::new_with_constructor(durations);
+    new(all, (name, help), Some(Unit::Seconds), family)
+}
+
+/// What help says in more than a few words.
+mod help {
+    pub(super) const LAUNCHED: &str = "Launches that succeeded, from their beginning to ready";
+    pub(super) const LEFT_OUT: &str = "Lines that were not passed on, for there were too many";
+    pub(super) const AGAIN: &str = "Calls that failed for a moment and are made again";
+    pub(super) const TOOK: &str =
+        "Calls, from when they are sent; without those that were given up";
+    pub(super) const WAITED: &str = "How long calls waited for a slot before they were sent";
+    pub(super) const SLOTS: &str = "Slots of a plugin's process, once it was called";
+    pub(super) const ENDED: &str = "Operations of deploys that ended, by action and outcome";
+    pub(super) const LASTED: &str = "Operations that were begun, from their beginning to their end";
+}
+
+impl Measures {
+    /// Nothing has happened yet.
+    #[must_use]
+    pub fn new() -> Arc<Self> {
+        let mut registry = Registry::with_prefix("flightdeck");
+        let sights = Sights::new(&mut registry);
+        let all = &mut registry;
+        let slots = ("pool_slots", help::SLOTS);
+        Arc::new(Self {
+            launches: count(all, "launches", "Launch attempts that ended, by verdict"),
+            launched: times(all, "launch_duration", help::LAUNCHED),
+            crashes: count(all, "plugin_crashes", "Plugins that died in use"),
+            lines: count(all, "plugin_log_lines", "Lines that plugins printed"),
+            left_out: count(all, "plugin_log_lines_left_out", help::LEFT_OUT),
+            calls: count(all, "calls", "Calls to plugins that ended, by outcome"),
+            again: count(all, "call_retries", help::AGAIN),
+            took: times(all, "call_duration", help::TOOK),
+            waited: times(all, "call_queue", help::WAITED),
+            slots: new(all, slots, None, Family::default()),
+            stages: count(all, "stages", "Stages that ended, by outcome"),
+            operations: count(all, "operations", help::ENDED),
+            operated: times(all, "operation_duration", help::LASTED),
+            deploys: count(all, "deploys", "Deploys that ended, by outcome"),
+            ended: Mutex::default(),
+            sights,
+            registry,
+        })
+    }
+
+    /// The text, with what is to be seen of the engine at this moment.
+    ///
+    /// # Errors
+    /// The text cannot be put together.
+    pub fn text(&self, bus: &Bus) -> Result<String, std::fmt::Error> {
+        let missed = bus.missed();
+        bus.with_view(|view| self.sights.look(view, missed));
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+
+    fn plugin(&self, event: &PluginEvent) {
+        match event {
+            PluginEvent::Attempt { plugin, attempt } => self.attempt(plugin, attempt),
+            PluginEvent::Crash { plugin, .. } => {
+                self.crashes.get_or_create(&[of(plugin)]).inc();
+            }
+            PluginEvent::Log { line } => {
+                let level = ("level", line.level.word().to_owned());
+                self.lines.get_or_create(&[of(&line.plugin), level]).inc();
+            }
+            PluginEvent::LinesLeftOut { plugin, lines } => {
+                self.left_out.get_or_create(&[of(plugin)]).inc_by(*lines);
+            }
+            // To be seen in what is told of the moment.
+            PluginEvent::Found { .. } | PluginEvent::State { .. } | PluginEvent::Usage { .. } => {}
+        }
+    }
+
+    /// An attempt is told of as it goes on; with its verdict, which is the end of it, once.
+    fn attempt(&self, plugin: &PluginId, attempt: &LaunchAttempt) {
+        let Some(verdict) = &attempt.verdict else {
+            return;
+        };
+        let labels = [of(plugin), ("verdict", verdict.kind.clone())];
+        self.launches.get_or_create(&labels).inc();
+        if let (Some(ms), "ready") = (attempt.took_ms, verdict.kind.as_str()) {
+            let launched = self.launched.get_or_create(&[of(plugin)]);
+            launched.observe(seconds(ms));
+        }
+    }
+
+    fn finished(&self, call: &CallFinished) {
+        let (plugin, method) = (of(&call.plugin), ("method", call.method.clone()));
+        let outcome = ("outcome", call.outcome.word().to_owned());
+        let labels = [plugin.clone(), method.clone(), outcome];
+        self.calls.get_or_create(&labels).inc();
+        if call.again.is_some() {
+            let labels = [plugin.clone(), method.clone()];
+            self.again.get_or_create(&labels).inc();
+        }
+        // How long a call took that was given up says nothing about others.
+        if call.outcome != CallOutcome::Cancelled {
+            let took = self.took.get_or_create(&[plugin, method]);
+            took.observe(seconds(call.took_ms));
+        }
+    }
+
+    /// An operation is told of whole, again and again; it ends once.
+    fn operation(&self, operation: &Operation) {
+        use OperationState::{Running, Waiting};
+        let key = (operation.deploy, operation.index);
+        if matches!(operation.state, Waiting | Running)
+            || lock(&self.ended).insert(key, operation.state).is_some()
+        {
+            return;
+        }
+        let action = ("action", operation.action.operation_word().to_owned());
+        let outcome = ("outcome", operation.state.word().replace(' ', "_"));
+        self.operations
+            .get_or_create(&[action.clone(), outcome])
+            .inc();
+        if let Some(ms) = operation.took_ms.filter(|_| operation.began.is_some()) {
+            self.operated.get_or_create(&[action]).observe(seconds(ms));
+        }
+    }
+}
+
+/// Whose it is.
+pub(super) fn of(plugin: &PluginId) -> (&'static str, String) {
+    ("plugin", plugin.0.clone())
+}
+
+impl Listener for Measures {
+    fn hear(&self, event: &Event) {
+        let outcome = |word: &str| [("outcome", word.to_owned())];
+        match &event.kind {
+            EventKind::Plugin(event) => self.plugin(event),
+            EventKind::CallStarted(call) if call.slot > 0 => {
+                let waited = self.waited.get_or_create(&[of(&call.plugin)]);
+                waited.observe(seconds(call.queued_ms));
+                let slots = self.slots.get_or_create(&[of(&call.plugin)]);
+                slots.set(i64::from(call.slots));
+            }
+            EventKind::CallFinished(call) => self.finished(call),
+            EventKind::Staged(_) => {
+                self.stages.get_or_create(&outcome("staged")).inc();
+            }
+            EventKind::StageFailed { .. } => {
+                self.stages.get_or_create(&outcome("failed")).inc();
+            }
+            EventKind::DeployStarted(_) => lock(&self.ended).clear(),
+            EventKind::Operation(operation) => self.operation(operation),
+            EventKind::DeployFinished(summary) => {
+                let word = outcome(summary.outcome.word());
+                self.deploys.get_or_create(&word).inc();
+            }
+            _ => {}
+        }
+    }
+}

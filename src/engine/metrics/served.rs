@@ -1,0 +1,149 @@
+//! The address at which the measures are read: HTTP, one path, few at a time, each within a time.
+
+use super::Measures;
+use crate::engine::bus::Bus;
+use bytes::Bytes;
+use http::header::{ALLOW, CONTENT_TYPE};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
+
+/// Who asks at a time; others wait to be let in.
+const AT_A_TIME: usize = 8;
+/// How long one may take to ask and to read the answer.
+const EACH: Duration = Duration::from_secs(10);
+/// After a connection could not be taken (no more files can be opened): until it is tried again.
+const PAUSE: Duration = Duration::from_millis(100);
+/// What the library writes.
+const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Why the measures cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[error("metrics cannot be served at {address}: {source}; name another address with --metrics")]
+pub struct MetricsError {
+    pub address: SocketAddr,
+    pub source: std::io::Error,
+}
+
+/// Measures that are served until this is dropped.
+#[derive(Debug)]
+pub struct Served {
+    /// Where, with the port that the system chose where none was named.
+    pub address: SocketAddr,
+    _until: DropGuard,
+}
+
+/// Counts from now on what the bus says, and serves it.
+///
+/// # Errors
+/// Nothing can be listened for at this address.
+pub async fn serve(
+    address: SocketAddr,
+    bus: &Bus,
+    tasks: &TaskTracker,
+) -> Result<Served, MetricsError> {
+    let failed = |source| MetricsError { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let measures = Measures::new();
+    bus.listen(measures.clone());
+    let over = CancellationToken::new();
+    let all = answer_all(listener, measures, bus.clone(), tasks.clone());
+    let end = over.clone();
+    tasks.spawn(async move { end.run_until_cancelled(all).await });
+    Ok(Served {
+        address,
+        _until: over.drop_guard(),
+    })
+}
+
+/// Ends when it is dropped; those who are being answered are answered.
+async fn answer_all(listener: TcpListener, measures: Arc<Measures>, bus: Bus, tasks: TaskTracker) {
+    let places = Arc::new(Semaphore::new(AT_A_TIME));
+    loop {
+        let Ok(place) = places.clone().acquire_owned().await else {
+            return;
+        };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let one = answer_one(stream, measures.clone(), bus.clone());
+                tasks.spawn(async move {
+                    if tokio::time::timeout(EACH, one).await.is_err() {
+                        tracing::debug!("whoever asked for metrics was too slow");
+                    }
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a connection for metrics was not taken");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn answer_one(stream: TcpStream, measures: Arc<Measures>, bus: Bus) {
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let answer = answer(request.method(), request.uri().path(), || {
+            measures.text(&bus)
+        });
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    // One question a connection: who keeps one open would keep others out.
+    let served = http1::Builder::new()
+        .keep_alive(false)
+        .timer(TokioTimer::new())
+        .header_read_timeout(EACH)
+        .serve_connection(TokioIo::new(stream), answer)
+        .await;
+    if let Err(error) = served {
+        tracing::debug!(%error, "whoever asked for metrics did not hear the answer");
+    }
+}
+
+fn answer(
+    method: &Method,
+    path: &str,
+    text: impl FnOnce() -> Result<String, std::fmt::Error>,
+) -> Response<Full<Bytes>> {
+    let plain = |status, words: &str| said(status, "text/plain; charset=utf-8", words.to_owned());
+    match (method, path) {
+        (&Method::GET | &Method::HEAD, "/metrics") => match text() {
+            Ok(text) => said(StatusCode::OK, TEXT, text),
+            Err(error) => {
+                tracing::warn!(%error, "the metrics could not be written");
+                let status = StatusCode::INTERNAL_SERVER_ERROR;
+                plain(status, "the metrics could not be written\n")
+            }
+        },
+        (&Method::GET | &Method::HEAD, _) => {
+            plain(StatusCode::NOT_FOUND, "the metrics are at /metrics\n")
+        }
+        _ => {
+            let status = StatusCode::METHOD_NOT_ALLOWED;
+            let mut answer = plain(status, "this can be read and nothing else\n");
+            let methods = http::HeaderValue::from_static("GET, HEAD");
+            answer.headers_mut().insert(ALLOW, methods);
+            answer
+        }
+    }
+}
+
+fn said(status: StatusCode, kind: &'static str, text: String) -> Response<Full<Bytes>> {
+    let mut answer = Response::new(Full::new(Bytes::from(text)));
+    *answer.status_mut() = status;
+    let kind = http::HeaderValue::from_static(kind);
+    answer.headers_mut().insert(CONTENT_TYPE, kind);
+    answer
+}

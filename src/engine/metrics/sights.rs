@@ -1,0 +1,144 @@
+//! What is to be seen at a moment, taken from the view when somebody asks: states of plugins, calls
+//! in flight, slots, what a stage found.
+
+use super::measures::{Labels, of};
+use crate::engine::view::View;
+use crate::engine::words::{DriftKind, OperationState};
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+use std::sync::atomic::AtomicU64;
+
+type Gauges<const N: usize> = Family<Labels<N>, Gauge>;
+
+/// All that is true of a moment.
+pub(super) struct Sights {
+    states: Gauges<2>,
+    resident: Gauges<1>,
+    cpu: Family<Labels<1>, Gauge<f64, AtomicU64>>,
+    running: Gauges<1>,
+    waiting: Gauges<1>,
+    held: Gauges<1>,
+    changes: Gauges<1>,
+    drift: Gauges<1>,
+    unknown: Gauge,
+    operations: Gauges<1>,
+    missed: Gauge,
+}
+
+impl Sights {
+    pub(super) fn new(registry: &mut Registry) -> Self {
+        let version = [("version", env!("CARGO_PKG_VERSION"))];
+        registry.register("build", "The flightdeck that is asked", Info::new(version));
+        let mut gauges = Gauging(registry);
+        let sights = Self {
+            states: gauges.family("plugin_state", "1 for the state that a plugin is in"),
+            resident: gauges.family("plugin_resident_memory_bytes", "Memory of a plugin's process"),
+            cpu: Family::default(),
+            running: gauges.family("calls_running", "Calls that were sent and are not answered"),
+            waiting: gauges.family("calls_waiting", "Calls that wait for a slot of their plugin"),
+            held: gauges.family("pool_slots_held", "Slots of a plugin's process that a call holds"),
+            changes: gauges.family("staged_changes", "Changes of the newest stage, by action"),
+            drift: gauges.family("drifted_objects", "Objects that the newest stage found to be otherwise than the state has them"),
+            unknown: gauges.one("unknown_outcomes", "What was begun and has no end on record"),
+            operations: gauges.family("operations_open", "Operations of the running deploy that have not ended"),
+            missed: gauges.one("events_missed", "Events that a reader was too slow for and was given a whole picture instead, since the start"),
+        };
+        let help = "Cores that a plugin's process uses";
+        registry.register("plugin_cpu_cores", help, sights.cpu.clone());
+        sights
+    }
+
+    /// Takes what is there now in the place of what was.
+    pub(super) fn look(&self, view: &View, missed: u64) {
+        self.plugins(view);
+        self.calls(view);
+        self.stage(view);
+        self.unknown.set(number(view.unknown.len()));
+        self.missed.set(i64::try_from(missed).unwrap_or(i64::MAX));
+        self.operations.clear();
+        let running = view.deploy.iter().filter(|d| d.summary.is_none());
+        for operation in running.flat_map(|d| &d.operations) {
+            use OperationState::{Running, Waiting};
+            if matches!(operation.state, Waiting | Running) {
+                let state = ("state", operation.state.word().to_owned());
+                self.operations.get_or_create(&[state]).inc();
+            }
+        }
+    }
+
+    fn plugins(&self, view: &View) {
+        self.states.clear();
+        self.resident.clear();
+        self.cpu.clear();
+        for (id, plugin) in view.plugins.iter().filter(|(id, _)| !id.is_builtin()) {
+            let state = ("state", plugin.state.word().replace(' ', "_"));
+            self.states.get_or_create(&[of(id), state]).set(1);
+            if let Some(usage) = plugin.usage {
+                let bytes = i64::try_from(usage.rss_bytes).unwrap_or(i64::MAX);
+                self.resident.get_or_create(&[of(id)]).set(bytes);
+                let cores = f64::from(usage.cpu_percent) / 100.0;
+                self.cpu.get_or_create(&[of(id)]).set(cores);
+            }
+        }
+    }
+
+    fn calls(&self, view: &View) {
+        self.running.clear();
+        self.waiting.clear();
+        self.held.clear();
+        for call in view.calls.values() {
+            let waits = call.started_at.is_none();
+            let family = if waits { &self.waiting } else { &self.running };
+            family.get_or_create(&[of(&call.plugin)]).inc();
+            if call.slot.is_some() {
+                self.held.get_or_create(&[of(&call.plugin)]).inc();
+            }
+        }
+    }
+
+    fn stage(&self, view: &View) {
+        let Some(stage) = &view.stage else { return };
+        let c = &stage.counts;
+        for (action, count) in [
+            ("create", c.create),
+            ("update", c.update),
+            ("replace", c.replace),
+            ("destroy", c.destroy),
+            ("read", c.read),
+            ("forget", c.forget),
+            ("import", c.import),
+            ("no-op", c.no_op),
+        ] {
+            let action = ("action", action.to_owned());
+            self.changes.get_or_create(&[action]).set(i64::from(count));
+        }
+        for what in [DriftKind::Changed, DriftKind::Gone, DriftKind::Moved] {
+            let kind = ("kind", what.word().to_owned());
+            let found = number(stage.drifted(what));
+            self.drift.get_or_create(&[kind]).set(found);
+        }
+    }
+}
+
+fn number(of: usize) -> i64 {
+    i64::try_from(of).unwrap_or(i64::MAX)
+}
+
+/// Puts gauges into a registry.
+struct Gauging<'r>(&'r mut Registry);
+
+impl Gauging<'_> {
+    fn family<const N: usize>(&mut self, name: &str, help: &str) -> Gauges<N> {
+        let family = Gauges::default();
+        self.0.register(name, help, family.clone());
+        family
+    }
+
+    fn one(&mut self, name: &str, help: &str) -> Gauge {
+        let gauge = Gauge::default();
+        self.0.register(name, help, gauge.clone());
+        gauge
+    }
+}

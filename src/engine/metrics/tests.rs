@@ -1,0 +1,282 @@
+//! What is counted of the events of a bus, and what is to be seen of its view.
+
+use super::Measures;
+use crate::engine::bus::Bus;
+use crate::engine::words::*;
+use std::collections::BTreeSet;
+
+fn plugin() -> PluginId {
+    PluginId("acme/\"odd\"".into())
+}
+
+fn attempt(number: u32, verdict: Option<&str>) -> EventKind {
+    let verdict = verdict.map(|kind| Verdict {
+        kind: kind.to_owned(),
+        text: String::new(),
+        retryable: true,
+    });
+    EventKind::Plugin(PluginEvent::Attempt {
+        plugin: plugin(),
+        attempt: LaunchAttempt {
+            number,
+            limit: 5,
+            began: i64::from(number),
+            phases: Vec::new(),
+            pid: None,
+            start_time: None,
+            deadline_ms: 0,
+            exit_code: None,
+            signal: None,
+            last_lines: Vec::new(),
+            took_ms: verdict.is_some().then_some(40),
+            verdict,
+            doing: None,
+        },
+    })
+}
+
+fn call(number: CallId, outcome: CallOutcome, took_ms: u64) -> EventKind {
+    EventKind::CallFinished(CallFinished {
+        call: number,
+        plugin: plugin(),
+        method: "ReadResource".to_owned(),
+        resource: None,
+        resource_type: None,
+        action: None,
+        took_ms,
+        outcome,
+        error: None,
+        again: None,
+        measured: None,
+    })
+}
+
+fn operation(index: u32, state: OperationState) -> EventKind {
+    EventKind::Operation(Operation {
+        deploy: 1,
+        index,
+        address: "a.b".to_owned(),
+        plugin: None,
+        action: Action::Create,
+        state,
+        step: Reached::default(),
+        half_done: false,
+        attempt: 1,
+        retry: None,
+        began: Some(1),
+        took_ms: Some(2_000),
+        waits_for: Vec::new(),
+        usual_ms: None,
+        failure: None,
+        warnings: Vec::new(),
+    })
+}
+
+/// The lines with this name, without the name of the one plugin.
+fn lines(text: &str, name: &str) -> Vec<String> {
+    let named = |line: &&str| {
+        let rest = line.strip_prefix(name);
+        rest.is_some_and(|rest| rest.starts_with(['{', ' ']))
+    };
+    let short = |line: &str| line.replace("plugin=\"acme/\\\"odd\\\"\"", "plugin");
+    let mut all: Vec<String> = text.lines().filter(named).map(short).collect();
+    all.sort();
+    all
+}
+
+fn measured(events: impl IntoIterator<Item = EventKind>) -> String {
+    let (bus, measures) = (Bus::default(), Measures::new());
+    bus.listen(measures.clone());
+    events.into_iter().for_each(|event| bus.emit(event));
+    measures.text(&bus).unwrap()
+}
+
+#[test]
+fn an_attempt_and_an_operation_count_once_each_however_often_they_are_told_of() {
+    use OperationState::{Done, Failed, NotAttempted, Running, Unknown};
+    let text = measured([
+        attempt(1, None),
+        attempt(1, Some("timed_out")),
+        attempt(2, None),
+        attempt(2, Some("ready")),
+        operation(0, Running),
+        operation(0, Done),
+        operation(0, Done),
+        operation(1, Failed),
+        operation(2, NotAttempted),
+        operation(3, Unknown),
+        operation(3, Unknown),
+    ]);
+    assert_eq!(
+        lines(&text, "flightdeck_launches_total"),
+        [
+            "flightdeck_launches_total{plugin,verdict=\"ready\"} 1",
+            "flightdeck_launches_total{plugin,verdict=\"timed_out\"} 1",
+        ]
+    );
+    assert_eq!(
+        lines(&text, "flightdeck_launch_duration_seconds_sum"),
+        ["flightdeck_launch_duration_seconds_sum{plugin} 0.04"]
+    );
+    assert_eq!(
+        lines(&text, "flightdeck_operations_total"),
+        ["done", "failed", "not_attempted", "unknown_outcome"].map(|outcome| format!(
+            "flightdeck_operations_total{{action=\"create\",outcome=\"{outcome}\"}} 1"
+        ))
+    );
+}
+
+#[test]
+fn how_long_a_call_took_that_was_given_up_is_in_no_duration() {
+    let text = measured([
+        call(1, CallOutcome::Ok, 20),
+        call(2, CallOutcome::Error, 300),
+        call(3, CallOutcome::Cancelled, 9_000),
+    ]);
+    let bucket = |bound: &str| {
+        let all = lines(&text, "flightdeck_call_duration_seconds_bucket");
+        let it = all.iter().find(|l| l.contains(&format!("le=\"{bound}\"")));
+        it.unwrap().rsplit(' ').next().unwrap().to_owned()
+    };
+    assert_eq!(
+        lines(&text, "flightdeck_calls_total"),
+        ["cancelled", "error", "ok"].map(|outcome| format!(
+            "flightdeck_calls_total{{plugin,method=\"ReadResource\",outcome=\"{outcome}\"}} 1"
+        ))
+    );
+    assert_eq!(
+        [
+            bucket("0.01"),
+            bucket("0.025"),
+            bucket("0.5"),
+            bucket("+Inf")
+        ],
+        ["0", "1", "2", "2"]
+    );
+}
+
+#[test]
+fn what_was_there_a_moment_ago_and_is_not_any_more_is_not_said() {
+    let (bus, measures) = (Bus::default(), Measures::new());
+    let state = |state| {
+        EventKind::Plugin(PluginEvent::State {
+            plugin: plugin(),
+            state,
+        })
+    };
+    let started = EventKind::CallStarted(CallStarted {
+        call: 7,
+        plugin: plugin(),
+        slot: 1,
+        slots: 10,
+        method: "ReadResource".to_owned(),
+        resource: None,
+        deadline_ms: None,
+        usual: None,
+        queued_ms: 0,
+    });
+    // Seen by who begins to look only later.
+    bus.emit(state(PluginState::Ready { since: 1 }));
+    bus.listen(measures.clone());
+    bus.emit(started);
+    let seen = |name: &str| lines(&measures.text(&bus).unwrap(), name);
+    assert_eq!(
+        seen("flightdeck_plugin_state"),
+        ["flightdeck_plugin_state{plugin,state=\"ready\"} 1"]
+    );
+    assert_eq!(
+        seen("flightdeck_pool_slots_held"),
+        ["flightdeck_pool_slots_held{plugin} 1"]
+    );
+    bus.emit(call(7, CallOutcome::Ok, 1));
+    bus.emit(state(PluginState::GaveUp { why: String::new() }));
+    assert_eq!(
+        seen("flightdeck_plugin_state"),
+        ["flightdeck_plugin_state{plugin,state=\"gave_up\"} 1"]
+    );
+    assert_eq!(seen("flightdeck_pool_slots_held"), Vec::<String>::new());
+    assert_eq!(
+        seen("flightdeck_pool_slots"),
+        ["flightdeck_pool_slots{plugin} 10"]
+    );
+}
+
+#[tokio::test]
+async fn events_that_a_slow_reader_missed_are_counted_and_lines_left_out_are_too() {
+    let (bus, measures) = (Bus::default(), Measures::new());
+    bus.listen(measures.clone());
+    let (_, _reader) = bus.subscribe();
+    for _ in 0..9_000 {
+        bus.emit(EventKind::Plugin(PluginEvent::LinesLeftOut {
+            plugin: plugin(),
+            lines: 2,
+        }));
+    }
+    let text = measures.text(&bus).unwrap();
+    assert_eq!(
+        lines(&text, "flightdeck_plugin_log_lines_left_out_total"),
+        ["flightdeck_plugin_log_lines_left_out_total{plugin} 18000"]
+    );
+    let room = 8_192;
+    assert_eq!(
+        lines(&text, "flightdeck_events_missed"),
+        [format!("flightdeck_events_missed {}", 9_000 - room)]
+    );
+}
+
+/// Names as they are written in a text: `flightdeck_…`.
+fn named(text: &str) -> BTreeSet<String> {
+    let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+    let begins = text.match_indices("flightdeck_").map(|(at, _)| &text[at..]);
+    let name = |text: &str| text.split(|c| !is_name(c)).next().unwrap().to_owned();
+    begins.map(name).collect()
+}
+
+#[test]
+fn the_page_names_all_that_is_measured_and_the_dashboard_reads_nothing_else() {
+    let log = EventKind::Plugin(PluginEvent::Log {
+        line: LogLine {
+            plugin: plugin(),
+            at: 0,
+            level: LogLevel::Info,
+            stream: LogStream::Stderr,
+            module: None,
+            text: String::new(),
+            panic: false,
+        },
+    });
+    let of_source = [include_str!("measures.rs"), include_str!("sights.rs")].concat();
+    // Each family is put into the registry by a line with its name in quotes.
+    let quoted: BTreeSet<&str> = of_source.split('"').skip(1).step_by(2).collect();
+    let text = measured([log, attempt(1, Some("ready")), call(1, CallOutcome::Ok, 1)]);
+    let said = text
+        .lines()
+        .filter_map(|l| l.strip_prefix("# TYPE flightdeck_"));
+    let said: Vec<&str> = said.filter_map(|l| l.split(' ').next()).collect();
+    assert!(said.len() > 5, "{text}");
+    let bare = |name: &str| {
+        let name = name.trim_start_matches("flightdeck_");
+        ["_total", "_info", "_bucket", "_seconds"]
+            .iter()
+            .fold(name.to_owned(), |n, end| n.trim_end_matches(end).to_owned())
+    };
+    let page = named(include_str!("../../../docs/metrics.md"));
+    let page: BTreeSet<String> = page.iter().map(|name| bare(name)).collect();
+    for name in said {
+        assert!(
+            page.contains(&bare(name)),
+            "docs/metrics.md does not name {name}"
+        );
+    }
+    for name in &page {
+        assert!(
+            quoted.contains(name.as_str()),
+            "nothing is measured as {name}"
+        );
+    }
+    let dashboard = include_str!("../../../docs/metrics/grafana.json");
+    serde_json::from_str::<serde_json::Value>(dashboard).unwrap();
+    for name in named(dashboard) {
+        assert!(page.contains(&bare(&name)), "the dashboard reads {name}");
+    }
+}

@@ -1,0 +1,120 @@
+//! Calls of a provider's functions: arguments and results are JSON in bytes in any.
+
+use super::adapter::BluelinkProvider;
+use super::wire::Fault;
+use crate::engine::calls::{Method, ProviderError};
+use crate::engine::provider::{FunctionError, FunctionResponse};
+use cty::Value;
+use prost::Message as _;
+use prost_types::Any;
+use proto::bluelink::sharedtypesv1::*;
+
+pub(super) const CALL: &str = "/providerserverv1.Provider/CallFunction";
+const BYTES: &str = "type.googleapis.com/google.protobuf.BytesValue";
+
+/// JSON as it goes over the wire.
+fn packed(json: &serde_json::Value) -> Any {
+    Any {
+        type_url: BYTES.to_owned(),
+        value: json.to_string().into_bytes().encode_to_vec(),
+    }
+}
+
+/// The JSON in it.
+fn unpacked(any: &Any) -> Result<Vec<u8>, String> {
+    Vec::<u8>::decode(&*any.value).map_err(|e| e.to_string())
+}
+
+fn wrong(argument: Option<usize>, text: impl Into<String>) -> FunctionResponse {
+    FunctionResponse {
+        result: Err(FunctionError {
+            text: text.into(),
+            argument,
+        }),
+    }
+}
+
+impl BluelinkProvider {
+    /// Calls a function. What it says is wrong is an answer, not an error.
+    pub(super) async fn function(
+        &self,
+        name: &str,
+        arguments: Vec<Value>,
+    ) -> Result<FunctionResponse, ProviderError> {
+        let method = Method::CallFunction;
+        let callable = self.functions.get(name);
+        let callable = callable.ok_or_else(|| ProviderError::NoSuchType {
+            plugin: self.info.plugin.clone(),
+            kind: "function",
+            name: name.to_owned(),
+        })?;
+        if let Some(most) = callable.most().filter(|most| arguments.len() > *most) {
+            let text = format!("it takes {most} arguments at most");
+            return Ok(wrong(Some(most), text));
+        }
+        let mut all = Vec::with_capacity(arguments.len());
+        for (index, argument) in arguments.iter().enumerate() {
+            let fits = match callable.wanted(index) {
+                Some(wanted) => argument.convert(wanted),
+                None => Ok(argument.clone()),
+            };
+            let json = match fits {
+                Ok(value) => cty::json::to_json_value(&value).map_err(|e| e.to_string()),
+                Err(error) => return Ok(wrong(Some(index), error.to_string())),
+            };
+            all.push(json.map_err(|what| self.wire.undecodable(method, what))?);
+        }
+        let request = FunctionCallRequest {
+            function_name: name.to_owned(),
+            host_id: self.wire.host_id.clone(),
+            args: Some(FunctionCallArgs {
+                args: Some(packed(&serde_json::Value::Array(all))),
+            }),
+            call_context: Some(called(name)),
+        };
+        let asked = self.wire.ask::<FunctionCallResponse>(method, CALL, request);
+        let result = match asked.await {
+            Ok(result) => result,
+            Err(Fault::Call(error)) => return Err(error),
+            Err(Fault::Said(said)) => {
+                return Ok(wrong(
+                    None,
+                    said.diagnostic("could not work it out").summary,
+                ));
+            }
+        };
+        // It is there always; a name is in it where the result is a function.
+        if let Some(function) = result.function_info.filter(|f| !f.function_name.is_empty()) {
+            let name = function.function_name;
+            let text =
+                format!("it answered the function {name}, and a configuration has no such values");
+            return Ok(wrong(None, text));
+        }
+        let read = || -> Result<Value, String> {
+            let json = unpacked(&result.response_data.unwrap_or_default())?;
+            let value = cty::json::decode_implied(&json).map_err(|e| e.to_string())?;
+            let returns = &callable.signature.returns;
+            value.convert(returns).map_err(|e| e.to_string())
+        };
+        let value = read().map_err(|what| self.wire.undecodable(method, what))?;
+        Ok(FunctionResponse { result: Ok(value) })
+    }
+}
+
+/// Where a call stands: it is the first of its chain, and in no file that the plugin would know.
+fn called(name: &str) -> FunctionCallContext {
+    let place = SourcePosition { line: 1, column: 1 };
+    let place = SourceMeta {
+        start_position: Some(place),
+        end_position: Some(place),
+    };
+    FunctionCallContext {
+        params: Some(BlueprintParams {}),
+        call_stack: vec![FunctionCall {
+            file_path: String::new(),
+            function_name: name.to_owned(),
+            location: Some(place),
+        }],
+        current_location: Some(place),
+    }
+}

@@ -1,0 +1,192 @@
+//! What plugins that are up can ask of each other through their host: functions. Each such call is
+//! one of ours to the other plugin, beside its slots, as whoever asks may hold one of them; the
+//! board of calls says who has asked. Owns the list of those that are up.
+
+use super::function::CALL;
+use super::wire::{Fault, Wire};
+use crate::engine::calls::{CallContext, Checked, Lane, Method, ProviderError};
+use crate::engine::mutex::lock;
+use crate::engine::words::PluginId;
+use proto::bluelink::sharedtypesv1::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// Calls from plugin to plugin at a time.
+const AT_A_TIME: usize = 256;
+/// How long a chain of such calls may get.
+const DEEP: usize = 64;
+
+/// One that is up.
+pub(super) struct Neighbour {
+    /// `bluelink/aws`.
+    pub(super) id: String,
+    pub(super) lane: Arc<Lane>,
+    pub(super) wire: Arc<Wire>,
+    pub(super) functions: BTreeMap<String, FunctionDefinition>,
+}
+
+/// All that are up, and what they ask of each other.
+pub(super) struct Neighbours {
+    up: Mutex<BTreeMap<PluginId, Arc<Neighbour>>>,
+    places: Semaphore,
+    within: Duration,
+}
+
+impl std::fmt::Debug for Neighbours {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(lock(&self.up).keys()).finish()
+    }
+}
+
+impl Neighbours {
+    /// Nobody yet. A call may take so long.
+    pub(super) fn new(within: Duration) -> Self {
+        Self {
+            up: Mutex::default(),
+            places: Semaphore::new(AT_A_TIME),
+            within,
+        }
+    }
+
+    /// One more; in the place of its last launch.
+    pub(super) fn add(&self, neighbour: Neighbour) {
+        let plugin = neighbour.lane.plugin().clone();
+        lock(&self.up).insert(plugin, Arc::new(neighbour));
+    }
+
+    /// Names of all functions.
+    pub(super) fn functions(&self) -> Vec<String> {
+        let up = lock(&self.up);
+        let names = up.values().flat_map(|n| n.functions.keys().cloned());
+        names.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Who has a function, asked by the plugin of this id: itself before others.
+    fn who(&self, asks: &str, function: &str) -> Result<Arc<Neighbour>, ErrorResponse> {
+        let up = lock(&self.up);
+        let mut have: Vec<&Arc<Neighbour>> = up
+            .values()
+            .filter(|n| n.functions.contains_key(function))
+            .collect();
+        have.sort_by(|a, b| a.id.cmp(&b.id));
+        // Processes of one plugin are alike.
+        have.dedup_by(|a, b| a.id == b.id);
+        let own = have.iter().find(|n| n.id == asks).copied();
+        match (own, &have[..]) {
+            (Some(own), _) => Ok(own.clone()),
+            (None, [one]) => Ok((*one).clone()),
+            (None, []) => Err(refused(format!(
+                "no plugin that is in use here has a function {function:?}"
+            ))),
+            (None, several) => {
+                let ids: Vec<&str> = several.iter().map(|n| n.id.as_str()).collect();
+                Err(refused(format!(
+                    "the function {function:?} is one of several plugins ({}): which is meant cannot be told",
+                    ids.join(", ")
+                )))
+            }
+        }
+    }
+
+    pub(super) fn definition(
+        &self,
+        asks: &str,
+        function: &str,
+    ) -> Result<FunctionDefinition, ErrorResponse> {
+        let who = self.who(asks, function)?;
+        let definition = who.functions.get(function).cloned();
+        definition.ok_or_else(|| refused(format!("{} has no function {function:?}", who.id)))
+    }
+
+    /// Calls a function for the plugin of this id.
+    pub(super) async fn call(
+        &self,
+        asks: &str,
+        request: FunctionCallRequest,
+    ) -> Result<FunctionCallResult, ErrorResponse> {
+        let function = request.function_name.clone();
+        let mut context = request.call_context.unwrap_or_default();
+        let chain: Vec<&str> = context
+            .call_stack
+            .iter()
+            .map(|call| call.function_name.as_str())
+            .collect();
+        if chain.len() >= DEEP {
+            return Err(refused(format!(
+                "functions call each other without an end: {} of them to {function:?}",
+                chain.len()
+            )));
+        }
+        let asked_by = match chain.is_empty() {
+            true => format!("asked by {asks}"),
+            false => format!("asked by {asks} in {}", chain.join(" > ")),
+        };
+        let who = self.who(asks, &function)?;
+        let Ok(_place) = self.places.try_acquire() else {
+            return Err(refused(format!(
+                "{AT_A_TIME} calls between plugins are under way already"
+            )));
+        };
+        let location = context.current_location;
+        context.call_stack.push(FunctionCall {
+            file_path: String::new(),
+            function_name: function,
+            location,
+        });
+        let request = FunctionCallRequest {
+            host_id: who.wire.host_id.clone(),
+            call_context: Some(context),
+            ..request
+        };
+        let ctx = CallContext {
+            resource: Some(asked_by),
+            deadline: Some(self.within),
+            ..CallContext::default()
+        };
+        made(&who, &ctx, request).await
+    }
+}
+
+/// Makes a call as calls are made, so that it is seen, timed and bounded.
+async fn made(
+    who: &Neighbour,
+    ctx: &CallContext,
+    request: FunctionCallRequest,
+) -> Result<FunctionCallResult, ErrorResponse> {
+    let method = Method::CallFunction;
+    let mut answered = None;
+    let call = async {
+        let asked = who.wire.ask::<FunctionCallResponse>(method, CALL, request);
+        let mut said = Checked::default();
+        match asked.await {
+            Ok(result) => answered = Some(Ok(result)),
+            Err(Fault::Call(error)) => return Err(error),
+            Err(Fault::Said(wrong)) => {
+                let diagnostic = wrong.diagnostic("could not work it out");
+                let message = diagnostic.summary.clone();
+                said.diagnostics.push(diagnostic);
+                answered = Some(Err(ErrorResponse {
+                    code: wrong.code.into(),
+                    message,
+                    details: None,
+                }));
+            }
+        }
+        Ok::<Checked, ProviderError>(said)
+    };
+    match Box::pin(who.lane.run_beside(method, ctx, call)).await {
+        Ok(_) => answered.unwrap_or_else(|| Err(refused("there is no answer".to_owned()))),
+        Err(error) => Err(refused(error.to_string())),
+    }
+}
+
+/// In the way of the protocol, so that it is read where the plugin tells it.
+pub(super) fn refused(message: String) -> ErrorResponse {
+    ErrorResponse {
+        code: ErrorCode::Unexpected.into(),
+        message,
+        details: None,
+    }
+}
