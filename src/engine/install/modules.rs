@@ -199,8 +199,10 @@ impl<'a> Installer<'a> {
         let address = &package.remote.package;
         let failed = |why: String| {
             let detail = format!(
-                "The package of module \"{}\" could not be fetched from {address}: {why}.",
-                asked.name
+                "The package of module \"{}\" could not be fetched from {address}: {}.",
+                asked.name,
+                // The last words of a program may be a sentence.
+                why.trim_end().trim_end_matches('.')
             );
             told(asked, "Failed to download module", detail)
         };
