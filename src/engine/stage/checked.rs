@@ -1,7 +1,7 @@
 //! How each instance of a checked object stands, beside how the object stands as a whole.
 
 use super::checks_json::apart;
-use super::conditions::{HIDDEN_MESSAGE, Status, declared};
+use super::conditions::{HIDDEN_MESSAGE, NO_MESSAGE, Status, declared};
 use super::nodes::Node;
 use super::plan::PlanWalk;
 use super::scope::ModuleScope;
@@ -242,7 +242,7 @@ impl Instance {
 
 /// What was said of a condition that is not met, where that may be told.
 pub fn problem(status: Status, said: &Diagnostics) -> Option<String> {
-    let hidden = |d: &Diagnostic| d.summary.starts_with(HIDDEN_MESSAGE);
+    let hidden = |d: &Diagnostic| d.summary.starts_with(HIDDEN_MESSAGE) || d.detail == NO_MESSAGE;
     let told = status == Status::Fail && !said.0.iter().any(hidden);
     Some(said.0.last().filter(|_| told)?.detail.clone())
 }

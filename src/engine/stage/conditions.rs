@@ -88,6 +88,8 @@ pub fn declared(root: &Module) -> Vec<Node> {
 
 /// How the summary begins where a message may not be told.
 pub const HIDDEN_MESSAGE: &str = "Error message refers to";
+/// In place of a message that is not known.
+pub const NO_MESSAGE: &str = "The error message is not known, or is no text.";
 
 /// What kind of condition, for its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -239,8 +241,7 @@ fn told(message: &Value, condition: &Condition, kind: Kind, diags: &mut Diagnost
         () if message.contains_mark(&cty::Mark::Sensitive) => "sensitive",
         () if message.contains_mark(&cty::Mark::Ephemeral) => "ephemeral",
         () => {
-            return as_text(message)
-                .unwrap_or_else(|| "The error message is not known, or is no text.".to_owned());
+            return as_text(message).unwrap_or_else(|| NO_MESSAGE.to_owned());
         }
     };
     let detail =

@@ -15,12 +15,13 @@ use crate::engine::calls::ProviderDiagnostic;
 use crate::engine::graph::Step;
 use crate::engine::words::short_provider;
 use crate::engine::workspace::provider_addr;
+use crate::engine::workspace::refs::{self, Ref};
 use cty::Value;
 use depends_on::{dependency_faults, depends_on};
 use lang::addr::{AbsResource, ConfigResource, InstanceKey, Mode};
 use lang::config::{IgnoreChanges, Module, Resource};
 use lang::diag::{Diagnostic, Diagnostics};
-use lang::syntax::ast::StepKind;
+use lang::syntax::ast::{StepKind, Traversal};
 
 /// Validates one node.
 pub async fn run(walk: &Walk, step: Step) -> Cell {
@@ -210,7 +211,21 @@ fn conditions_of(
         }
     }
     for expr in &resource.lifecycle.replace_triggered_by {
-        good &= cell.report(scope.check(&expr.traversals()));
+        // What there is no instance of never triggers anything, and that is no fault.
+        let of_nothing = |t: &&Traversal| match refs::parse(t) {
+            Ok(Ref::Resource {
+                resource,
+                key: Some(_),
+                ..
+            }) => {
+                let named = scope.module.resources.get(&resource);
+                named.is_some_and(|r| r.count.is_none() && r.for_each.is_none())
+            }
+            _ => false,
+        };
+        let mut named = expr.traversals();
+        named.retain(|t| !of_nothing(t));
+        good &= cell.report(scope.check(&named));
     }
     good
 }

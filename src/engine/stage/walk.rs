@@ -26,7 +26,7 @@ use crate::engine::workspace::provider_addr::{self};
 use async_trait::async_trait;
 use cty::{Mark, Value};
 use lang::addr::{AbsInstance, AbsResource, ModulePath};
-use lang::config::{Module, Output};
+use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
 pub use said::{call_failed, placed};
@@ -294,7 +294,10 @@ impl Walk {
             }
             let (value, mut diags) = scope.evaluate(&output.value);
             if !diags.has_errors() {
-                diags.extend(undeclared_marks(output, &value, path.is_root()));
+                diags.extend(said::undeclared_marks(output, &value, path.is_root()));
+            }
+            if path.is_root() && self.around.phase == Phase::Plan {
+                diags.extend(said::unkeepable(output, &value));
             }
             good &= cell.report(diags);
             let value = if output.sensitive {
@@ -381,18 +384,4 @@ impl Walk {
     pub fn ready(&self, key: &ConfigKey) -> Option<Arc<dyn Provider>> {
         self.cells.ready(key)
     }
-}
-
-/// What an output's value is that the output is not declared to be.
-fn undeclared_marks(output: &Output, value: &Value, of_root: bool) -> Option<Diagnostic> {
-    if value.contains_mark(&Mark::Ephemeral) && !output.ephemeral {
-        let detail = "This output's value is ephemeral; declare the output with ephemeral = true, in a module that is not the root.";
-        let error = Diagnostic::error("Output refers to ephemeral values", detail);
-        return Some(error.at(output.value.span));
-    }
-    // Within the configuration a secret stays marked; out of the root it would be read.
-    (value.contains_mark(&Mark::Sensitive) && !output.sensitive && of_root).then(|| {
-        let detail = "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, root module outputs that contain sensitive data are required to be explicitly marked as sensitive: sensitive = true";
-        Diagnostic::error("Output refers to sensitive values", detail).at(output.span)
-    })
 }

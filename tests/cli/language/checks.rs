@@ -139,3 +139,17 @@ fn a_module_that_waits_for_one_with_a_check_does_not_wait_for_what_the_check_ask
         assert!(listed.contains(made), "{listed}");
     }
 }
+
+#[test]
+fn a_message_that_is_not_known_is_no_problem_of_its_own() {
+    let w = Workspace::new(&[(
+        "main.tf",
+        "resource \"terraform_data\" \"a\" {\n  input = 1\n}\ncheck \"x\" {\n  assert {\n    condition     = terraform_data.a.input == 2\n    error_message = terraform_data.a.id\n  }\n}\n",
+    )]);
+    w.run(&["stage", "--plan-json", "plan.json"]).expect(0);
+    let plan = std::fs::read_to_string(w.path().join("plan.json")).unwrap();
+    let plan: Value = serde_json::from_str(&plan).unwrap();
+    let instance = &plan["checks"][0]["instances"][0];
+    assert_eq!(instance["status"], "fail", "{instance}");
+    assert!(instance.get("problems").is_none(), "{instance}");
+}

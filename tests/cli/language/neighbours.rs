@@ -201,3 +201,84 @@ fn a_key_that_is_ignored_of_what_is_no_map_ignores_all_of_it() {
     let run = w.run(&["stage"]).expect(0);
     assert!(run.stdout.contains("no changes"), "{}", run.stdout);
 }
+
+/// What there is no instance of triggers nothing; nothing can wait for it.
+#[test]
+fn a_key_of_a_resource_without_instances_is_no_trigger_and_nothing_to_wait_for() {
+    const A: (&str, &str) = ("a.tf", "resource \"terraform_data\" \"a\" {}\n");
+    judge(&[
+        Case {
+            name: "in replace_triggered_by",
+            files: &[
+                A,
+                (
+                    "main.tf",
+                    "resource \"terraform_data\" \"b\" {\n  lifecycle {\n    replace_triggered_by = [terraform_data.a[0]]\n  }\n}\n",
+                ),
+            ],
+            // That there is none shows once it is planned.
+            verdict: OnlyValid(&[("", 0)]),
+        },
+        Case {
+            name: "in depends_on",
+            files: &[
+                A,
+                (
+                    "main.tf",
+                    "resource \"terraform_data\" \"b\" {\n  depends_on = [terraform_data.a[0]]\n}\n",
+                ),
+            ],
+            verdict: Invalid(&[("main.tf", 2)]),
+        },
+        Case {
+            name: "in depends_on of an output",
+            files: &[
+                A,
+                (
+                    "main.tf",
+                    "output \"o\" {\n  value      = 1\n  depends_on = [terraform_data.a[0]]\n}\n",
+                ),
+            ],
+            verdict: Invalid(&[("main.tf", 3)]),
+        },
+    ]);
+}
+
+#[test]
+fn an_output_without_end_is_refused_before_anything_is_deployed() {
+    judge(&[
+        Case {
+            name: "infinite",
+            files: &[("main.tf", "output \"o\" {\n  value = 1 / 0\n}\n")],
+            verdict: OnlyValid(&[("main.tf", 1)]),
+        },
+        Case {
+            name: "infinite somewhere inside",
+            files: &[(
+                "main.tf",
+                "output \"o\" {\n  value = { a = [pow(0, -1)] }\n}\n",
+            )],
+            verdict: OnlyValid(&[("main.tf", 1)]),
+        },
+        Case {
+            name: "of a local value that nobody keeps",
+            files: &[(
+                "main.tf",
+                "locals {\n  a = 1 / 0\n}\noutput \"o\" {\n  value = local.a > 1\n}\n",
+            )],
+            verdict: Outputs(&[("o", "true")]),
+        },
+    ]);
+}
+
+#[test]
+fn there_is_no_function_convert() {
+    judge(&[Case {
+        name: "convert",
+        files: &[(
+            "main.tf",
+            "output \"o\" {\n  value = convert(\"1\", \"x\")\n}\n",
+        )],
+        verdict: Invalid(&[("main.tf", 2)]),
+    }]);
+}

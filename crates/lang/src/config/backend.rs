@@ -71,7 +71,7 @@ pub(super) fn backend(root: &Module, given: Given<'_>, diags: &mut Diagnostics) 
                 diags.error(span, "Backend config contains sensitive values", detail);
             }
             Ok(value) => {
-                arguments.insert(attribute.name.clone(), (value, attribute.expr.span));
+                arguments.insert(attribute.name.clone(), (value, attribute.span));
             }
         }
     }

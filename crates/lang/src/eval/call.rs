@@ -42,9 +42,6 @@ impl Env<'_> {
         let name = call.name.strip_prefix("core::").unwrap_or(&call.name);
         match name {
             "try" => return self.attempt(call, whole),
-            "convert" if call.args.len() == 2 && !call.expand_final => {
-                return self.convert(call, whole);
-            }
             "can" if call.args.len() == 1 && !call.expand_final => {
                 return self.succeeds(&call.args[0]);
             }
@@ -250,26 +247,6 @@ impl Env<'_> {
             Value::bool(true)
         };
         (result, Diagnostics::new())
-    }
-
-    fn convert(&self, call: &Call, whole: Span) -> Outcome {
-        let (value, mut diags) = self.value(&call.args[0]);
-        let (ty, defaults) = crate::config::types::of_expr(&call.args[1], &mut diags);
-        if diags.has_errors() {
-            return (Value::dynamic(), diags);
-        }
-        let filled = defaults.map_or_else(|| value.clone(), |defaults| defaults.apply(&value));
-        match cty::convert(&filled, &ty) {
-            Ok(value) => (value, diags),
-            Err(error) => {
-                diags.push(
-                    invalid_argument("value", Said::from(&error))
-                        .at(start_of(&call.args[0]))
-                        .within(whole),
-                );
-                (Value::dynamic(), diags)
-            }
-        }
     }
 }
 

@@ -54,11 +54,10 @@ pub(super) fn wrong_count(
     None
 }
 
-/// `can` and `convert` with the wrong number of arguments.
+/// `can` with the wrong number of arguments.
 pub(super) fn wrong_lazy_count(name: &str, call: &Call) -> Option<Diagnostic> {
     let params: &[&str] = match name {
         "can" => &["expression"],
-        "convert" => &["value", "type"],
         _ => return None,
     };
     if call.expand_final {

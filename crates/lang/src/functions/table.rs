@@ -13,7 +13,7 @@ use super::text::{format, plain, regex};
 use super::{clock, convert, encode, files, net, number, rsa, sensitive, template};
 
 /// Evaluated from expressions rather than values; known here so that misspelt names find them.
-const LAZY: &[&str] = &["can", "convert", "try"];
+const LAZY: &[&str] = &["can", "try"];
 
 /// The function of this name.
 pub fn find(name: &str) -> Option<Arc<Function>> {

@@ -268,12 +268,6 @@ fn collect<'a>(expr: &'a Expr, bound: &mut Vec<&'a str>, found: Found<'a, '_>) {
             }
             bound.truncate(depth);
         }
-        // The second argument of `convert` is a type: its words refer to nothing.
-        ExprKind::Call(call)
-            if matches!(&*call.name, "convert" | "core::convert") && call.args.len() == 2 =>
-        {
-            collect(&call.args[0], bound, found);
-        }
         _ => for_each_child(expr, &mut |child| collect(child, bound, found)),
     }
 }

@@ -82,7 +82,9 @@ pub(super) fn dependency_faults(
                 diags
                     .push(Diagnostic::error("Reference to undeclared module", detail).at(t.span()));
             }
-            Ok(refs::Ref::Var(_) | refs::Ref::Local(_)) => diags.append(scope.check(&[t])),
+            Ok(
+                refs::Ref::Var(_) | refs::Ref::Local(_) | refs::Ref::Resource { key: Some(_), .. },
+            ) => diags.append(scope.check(&[t])),
             Ok(refs::Ref::Check(_)) => {
                 let detail = "A check is no object to wait for: it is looked at once everything else is done.";
                 diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.span()));

@@ -1,6 +1,8 @@
 //! What providers say, as what a stage has to say.
 
 use crate::engine::calls::{ProviderDiagnostic, ProviderError};
+use cty::{Mark, Value};
+use lang::config::Output;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
 
@@ -41,4 +43,34 @@ pub fn placed(
         out.push(placed);
     }
     out
+}
+
+/// What an output's value is that the output is not declared to be.
+pub(super) fn undeclared_marks(
+    output: &Output,
+    value: &Value,
+    of_root: bool,
+) -> Option<Diagnostic> {
+    if value.contains_mark(&Mark::Ephemeral) && !output.ephemeral {
+        let detail = "This output's value is ephemeral; declare the output with ephemeral = true, in a module that is not the root.";
+        let error = Diagnostic::error("Output refers to ephemeral values", detail);
+        return Some(error.at(output.value.span));
+    }
+    // Within the configuration a secret stays marked; out of the root it would be read.
+    (value.contains_mark(&Mark::Sensitive) && !output.sensitive && of_root).then(|| {
+        let detail = "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, root module outputs that contain sensitive data are required to be explicitly marked as sensitive: sensitive = true";
+        Diagnostic::error("Output refers to sensitive values", detail).at(output.span)
+    })
+}
+
+/// Why a value cannot be kept as an output of the root: numbers without end have no form in the
+/// state, and are told before anything is deployed.
+pub(super) fn unkeepable(output: &Output, value: &Value) -> Option<Diagnostic> {
+    let value = value.clone().unmark_deep().0.unknown_as_null();
+    let error = cty::json::encode(&value, value.ty()).err()?;
+    let detail = format!(
+        "The value of output {} cannot be kept: {error}.",
+        output.name
+    );
+    Some(Diagnostic::error("Output could not be kept", detail).at(output.span))
 }
