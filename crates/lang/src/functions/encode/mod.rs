@@ -2,6 +2,7 @@
 
 mod charset_names;
 mod charsets;
+mod deflate;
 pub(super) mod json;
 mod rows;
 mod urls;
@@ -9,7 +10,7 @@ mod yaml_read;
 mod yaml_resolve;
 mod yaml_write;
 
-use std::io::{Read, Write};
+use std::io::Read;
 
 use base64::Engine;
 use base64::alphabet;
@@ -67,15 +68,9 @@ pub(super) fn base64decode() -> Function {
 
 pub(super) fn base64gzip() -> Function {
     Function::new(vec![str_param()], Type::String, |args, _, _| {
-        let failed =
-            |e: std::io::Error| CallError::call(format!("failed to write gzip raw data: {e}"));
-        let mut writer = flate2::GzBuilder::new()
-            .operating_system(255)
-            .write(Vec::new(), flate2::Compression::default());
-        writer
-            .write_all(text(args, 0)?.as_bytes())
-            .map_err(failed)?;
-        Ok(STANDARD.encode(writer.finish().map_err(failed)?).into())
+        Ok(STANDARD
+            .encode(deflate::gzip(text(args, 0)?.as_bytes()))
+            .into())
     })
     .not_null()
 }

@@ -1,0 +1,137 @@
+//! One part of a text, in the shortest of three ways: as it is, in the code that every reader
+//! knows, or in a code of its own.
+
+use super::bits::Bits;
+use super::lengths::Code;
+use super::symbols::{DISTANCES, END, LITERALS, Piece};
+use super::table::Table;
+
+/// The most bits that a symbol may have.
+const LIMIT: usize = 15;
+/// The most bytes of a block that is written as it is.
+const PLAIN: usize = 65_535;
+
+/// How often each symbol occurs in a block.
+struct Counts {
+    literals: [u32; LITERALS],
+    distances: [u32; DISTANCES],
+    /// How many bits stand behind the symbols.
+    more: usize,
+}
+
+impl Counts {
+    fn of(pieces: &[Piece]) -> Self {
+        let mut counts = Self {
+            literals: [0; LITERALS],
+            distances: [0; DISTANCES],
+            more: 0,
+        };
+        for piece in pieces {
+            match piece {
+                Piece::Byte(byte) => counts.literals[usize::from(*byte)] += 1,
+                Piece::Copy(copy) => {
+                    let (length, distance) = (copy.length_symbol(), copy.distance_symbol());
+                    counts.literals[length.symbol] += 1;
+                    counts.distances[distance.symbol] += 1;
+                    counts.more += (length.bits + distance.bits) as usize;
+                }
+            }
+        }
+        counts.literals[END] = 1;
+        // A code of no symbols cannot be written: where there is no copy, one distance is feigned,
+        // and counts in both codes when they are compared.
+        if counts.distances.iter().all(|count| *count == 0) {
+            counts.distances[0] = 1;
+        }
+        counts
+    }
+}
+
+/// The two codes of a block.
+struct Codes {
+    literal: Code,
+    distance: Code,
+}
+
+impl Codes {
+    /// The ones that every reader knows.
+    fn known() -> Self {
+        let mut literal = [8; 288];
+        literal[144..256].fill(9);
+        literal[256..280].fill(7);
+        Self {
+            literal: Code::with(&literal),
+            distance: Code::with(&[5; DISTANCES]),
+        }
+    }
+
+    /// The shortest ones for this block.
+    fn own(counts: &Counts) -> Self {
+        Self {
+            literal: Code::of(&counts.literals, LIMIT),
+            distance: Code::of(&counts.distances, LIMIT),
+        }
+    }
+
+    /// In bits, with the three at the head of a block.
+    fn cost(&self, counts: &Counts) -> usize {
+        3 + self.literal.cost(&counts.literals)
+            + self.distance.cost(&counts.distances)
+            + counts.more
+    }
+
+    fn put(&self, pieces: &[Piece], out: &mut Bits) {
+        for piece in pieces {
+            match piece {
+                Piece::Byte(byte) => self.literal.put(usize::from(*byte), out),
+                Piece::Copy(copy) => {
+                    let (length, distance) = (copy.length_symbol(), copy.distance_symbol());
+                    self.literal.put(length.symbol, out);
+                    out.put(length.more, length.bits);
+                    self.distance.put(distance.symbol, out);
+                    out.put(distance.more, distance.bits);
+                }
+            }
+        }
+        self.literal.put(END, out);
+    }
+}
+
+/// How many symbols there are up to the last one that occurs.
+fn used(counts: &[u32]) -> usize {
+    counts
+        .iter()
+        .rposition(|count| *count > 0)
+        .map_or(0, |last| last + 1)
+}
+
+/// Writes a block that is not the last one. Of equals the known code wins, then that of its own.
+pub(super) fn put(pieces: &[Piece], bytes: &[u8], out: &mut Bits) {
+    let counts = Counts::of(pieces);
+    let (known, own) = (Codes::known(), Codes::own(&counts));
+    let table = Table::new(
+        (&own.literal, used(&counts.literals)),
+        (&own.distance, used(&counts.distances)),
+    );
+    let (known_cost, own_cost) = (known.cost(&counts), own.cost(&counts) + table.cost());
+    if bytes.len() <= PLAIN && (bytes.len() + 5) * 8 < known_cost.min(own_cost) {
+        put_plain(bytes, false, out);
+    } else if own_cost < known_cost {
+        out.put(0b100, 3);
+        table.put(out);
+        own.put(pieces, out);
+    } else {
+        out.put(0b010, 3);
+        known.put(pieces, out);
+    }
+}
+
+/// Writes a block as it is, of at most 65535 bytes; `last` says that none follows.
+pub(super) fn put_plain(bytes: &[u8], last: bool, out: &mut Bits) {
+    let length = bytes.len() as u16;
+    out.put(u32::from(last), 3);
+    out.align();
+    out.extend(&length.to_le_bytes());
+    out.extend(&(!length).to_le_bytes());
+    out.extend(bytes);
+}
