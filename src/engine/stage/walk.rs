@@ -29,7 +29,7 @@ use lang::addr::{AbsInstance, AbsResource, ModulePath};
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
-pub use said::{call_failed, placed};
+pub use said::{call_failed, placed, unkept};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;

@@ -7,6 +7,7 @@ use crate::engine::stage::change::{Change, OutputChange};
 use crate::engine::stage::nodes::{Node, Nodes};
 use crate::engine::stage::prior_values::output_rest;
 use crate::engine::stage::steps::{self, Steps, Task};
+use crate::engine::stage::walk::unkept;
 use crate::engine::store::model::{StateEdit, StateOutput};
 use crate::engine::words::*;
 use cty::Value;
@@ -127,11 +128,7 @@ impl Deploying {
                 sensitive: output.sensitive,
             })),
             Err(error) => {
-                let detail = format!("The value of output {name} cannot be kept: {error}.");
-                self.walk.cells.beside(
-                    AT_THE_END,
-                    Diagnostic::error("Output could not be kept", detail).at(output.span),
-                );
+                self.walk.cells.beside(AT_THE_END, unkept(output, &error));
                 None
             }
         }

@@ -68,9 +68,14 @@ pub(super) fn undeclared_marks(
 pub(super) fn unkeepable(output: &Output, value: &Value) -> Option<Diagnostic> {
     let value = value.clone().unmark_deep().0.unknown_as_null();
     let error = cty::json::encode(&value, value.ty()).err()?;
+    Some(unkept(output, &error))
+}
+
+/// A value that has no form in the state.
+pub fn unkept(output: &Output, error: &impl std::fmt::Display) -> Diagnostic {
     let detail = format!(
         "The value of output {} cannot be kept: {error}.",
         output.name
     );
-    Some(Diagnostic::error("Output could not be kept", detail).at(output.span))
+    Diagnostic::error("Output could not be kept", detail).at(output.span)
 }
