@@ -274,6 +274,22 @@ impl Diagnostics {
         self.0.extend(other.0);
     }
 
+    /// All in one text, as the reference engine puts several faults into one.
+    pub fn as_one(&self) -> String {
+        let one = |d: &Diagnostic| match d.detail.is_empty() {
+            true => d.summary.clone(),
+            false => format!("{}: {}", d.summary, d.detail),
+        };
+        match &self.0[..] {
+            [only] => one(only),
+            all => all
+                .iter()
+                .fold(format!("{} problems:\n", all.len()), |text, d| {
+                    format!("{text}\n- {}", one(d))
+                }),
+        }
+    }
+
     /// Adds all of another; without values in them where they must not be shown.
     pub fn append_hiding(&mut self, other: Diagnostics, secret: bool) {
         self.0.extend(other.0.into_iter().map(|d| d.hiding(secret)));

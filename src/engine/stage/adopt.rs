@@ -134,7 +134,7 @@ fn record(
         tainted: false,
         create_before_destroy: create_first(&walk.nodes, &walk.around.root, prior)
             .contains(&address.config()),
-        skip_destroy: resource.lifecycle.destroy == Some(false),
+        skip_destroy: resource.lifecycle.forgets(),
         dependencies: &dependencies,
         needs: &Default::default(),
         identity: objects::kept_identity(

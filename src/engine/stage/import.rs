@@ -116,15 +116,10 @@ pub fn validate(walk: &Walk) -> Diagnostics {
         let declared = root
             .descendant(&target.module.0)
             .is_some_and(|m| m.resources.contains_key(&target.resource));
-        if target.resource.mode != Mode::Managed {
+        if target.resource.mode == Mode::Ephemeral {
             let detail = format!("{target} is no managed resource; only those can be imported.");
-            let place = if target.resource.mode == Mode::Ephemeral {
-                import.span
-            } else {
-                import.to.span
-            };
-            diags.push(Diagnostic::error("Invalid import target", detail).at(place));
-        } else if !declared {
+            diags.push(Diagnostic::error("Invalid import target", detail).at(import.span));
+        } else if !declared || target.resource.mode == Mode::Data {
             // Somebody may be about to declare it: a plan needs it, and asks for it.
             continue;
         } else if let Some(provider) = &import.provider {
@@ -181,9 +176,10 @@ pub fn undeclared(root: &Module) -> Diagnostics {
         let Some(target) = resource_of(import) else {
             continue;
         };
-        if !root
-            .descendant(&target.module.0)
-            .is_some_and(|m| m.resources.contains_key(&target.resource))
+        if target.resource.mode != Mode::Managed
+            || !root
+                .descendant(&target.module.0)
+                .is_some_and(|m| m.resources.contains_key(&target.resource))
         {
             diags.push(no_configuration(&target.to_string(), import.span));
         }
@@ -193,7 +189,7 @@ pub fn undeclared(root: &Module) -> Diagnostics {
 
 fn no_configuration(target: &str, span: Span) -> Diagnostic {
     let detail = format!(
-        "The configuration for the import target {target} does not exist. What is imported must be declared: add the block."
+        "The configuration for the import target {target} does not exist. What is imported must be declared, as a managed resource: add the block."
     );
     Diagnostic::error("Configuration for import target does not exist", detail).at(span)
 }

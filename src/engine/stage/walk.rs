@@ -125,8 +125,7 @@ impl Walk {
         let failed = said.has_errors();
         if failed {
             let at = At::module(&address.module);
-            let why = said.0.iter().find(|d| d.is_error());
-            let why = why.map(|d| format!("{}: {}", d.summary, d.detail));
+            let why = Some(said.as_one());
             let check = format!("check.{check}");
             cell.statuses.note(&at.object(&check), Status::Fail);
             cell.checked.note(&at, &check, Status::Fail, why);

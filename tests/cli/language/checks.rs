@@ -41,6 +41,15 @@ fn a_check_asks_its_data_source_and_nothing_fails_by_it() {
     // It is not there, and what it is about is made all the same.
     let run = workspace.run(&stage).expect(0);
     assert_eq!(status(&workspace), "fail");
+    // What could not be read stands among what was found, with nothing for what nobody knows.
+    let plan: serde_json::Value = serde_json::from_str(&workspace.read("plan.json")).unwrap();
+    let found = &plan["prior_state"]["values"]["root_module"]["resources"];
+    assert_eq!(
+        found[0]["values"]["outputs"],
+        serde_json::Value::Null,
+        "{plan:#}"
+    );
+    assert_eq!(found[0]["values"]["backend"], "local", "{plan:#}");
     let warned = |run: &crate::support::Run| {
         run.diagnostics()
             .iter()

@@ -2,6 +2,7 @@
 //! variables with `const`. Rules as the reference engine's.
 
 use super::{Case, Verdict, Verdict::*, judge};
+use crate::support::Workspace;
 
 const M: (&str, &str) = ("m/main.tf", "output \"a\" {\n  value = 1\n}\n");
 
@@ -232,4 +233,35 @@ fn what_a_backend_comes_to_is_asked_where_the_state_is() {
         let expected = if path.starts_with("sens") { 2 } else { 3 };
         assert_eq!(line, expected, "{path}: {refused:?}");
     }
+}
+
+#[test]
+fn a_source_may_rest_on_as_many_others_as_there_are() {
+    let mut main = String::from("module \"m\" {\n  source = local.l2999\n}\nlocals {\n");
+    main.push_str("  l0 = \"./m\"\n");
+    (1..3000).for_each(|n| main.push_str(&format!("  l{n} = local.l{}\n", n - 1)));
+    main.push_str("}\n");
+    let w = Workspace::new(&[("main.tf", &main), M]);
+    w.run(&["stage"]).expect(0);
+    w.write("main.tf", &main.replace("\"./m\"", "local.l2999"));
+    let run = w.run(&["stage", "--json"]).expect(1);
+    let told = run.diagnostics();
+    assert!(
+        told.iter().any(|d| d["summary"] == "Circular reference") && told.len() < 50,
+        "{told:#?}"
+    );
+}
+
+#[test]
+fn what_is_handed_down_through_modules_is_worked_out_once() {
+    let deep = 24;
+    let at = |n: usize| "m/".repeat(n) + "main.tf";
+    let inner = "variable \"v\" {}\nmodule \"m\" {\n  source = \"./${var.v}\"\n  v      = \"${var.v}\"\n}\n";
+    let outer = inner.replacen("{}", "{\n  default = \"m\"\n}", 1);
+    let mut files: Vec<(String, &str)> = (1..deep).map(|n| (at(n), inner)).collect();
+    files.push((at(0), &outer));
+    files.push((at(deep), "variable \"v\" {}\n"));
+    let files: Vec<_> = files.iter().map(|(p, t)| (p.as_str(), *t)).collect();
+    // Worked out anew for each reference, this takes hours.
+    Workspace::new(&files).run(&["validate"]).expect(0);
 }

@@ -176,6 +176,39 @@ fn what_only_a_value_shows_is_told_with_the_plan() {
             verdict: OnlyValid(&[("main.tf", 1), ("terraform.tfvars", 1)]),
         },
         Case {
+            name: "an object that is read as one to import",
+            files: &[(
+                "main.tf",
+                "data \"terraform_remote_state\" \"a\" {\n  backend = \"local\"\n}\nimport {\n  to = data.terraform_remote_state.a\n  id = \"a\"\n}\n",
+            )],
+            verdict: OnlyValid(&[("main.tf", 4)]),
+        },
+        Case {
+            name: "whether an object is destroyed or forgotten",
+            files: &[(
+                "main.tf",
+                r#"variable "k" { default = true }
+resource "terraform_data" "named" {
+  lifecycle { destroy = var.k }
+}
+resource "terraform_data" "null" {
+  lifecycle { destroy = null }
+}
+resource "terraform_data" "text" {
+  lifecycle { destroy = "false" }
+}
+resource "terraform_data" "nobody" {
+  count = 0
+  lifecycle { destroy = upper("false") }
+}
+resource "terraform_data" "computed" {
+  lifecycle { destroy = !(1 == 2) }
+}
+"#,
+            )],
+            verdict: OnlyValid(&[("main.tf", 3), ("main.tf", 6), ("main.tf", 9)]),
+        },
+        Case {
             name: "but no fault of syntax in it",
             files: &[
                 ("main.tf", "variable \"a\" {}\n"),

@@ -42,7 +42,7 @@ pub fn backend_of(
     root.dir_text = ".".to_owned();
     with_environment(&mut root, inputs, sources, &mut diags);
     let values = collect(&root, dir, inputs, sources, &mut Diagnostics::new());
-    let given: Given<'_> = &|name: &str, _depth: usize| values.fitting(&root.variables, name);
+    let given: Given<'_> = &|name: &str| values.fitting(&root.variables, name);
     let backend = backend(&root, given, &mut diags);
     let encryption = root.encryption.as_ref();
     let encrypted = encryption
@@ -61,7 +61,7 @@ pub(super) fn backend(root: &Module, given: Given<'_>, diags: &mut Diagnostics) 
         .as_ref()
         .map(|body| body.just_attributes().0);
     for attribute in body.iter().flat_map(|attributes| attributes.values()) {
-        match statics.value(&attribute.expr, 0) {
+        match statics.value(&attribute.expr) {
             Err(errors) => diags.append(errors),
             Ok(value) if value.contains_marked() => {
                 let detail = format!(

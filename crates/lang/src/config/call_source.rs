@@ -20,7 +20,7 @@ pub(super) fn source(
         return None;
     };
     let span = attribute.expr.span;
-    let value = match statics.value(&attribute.expr, 0) {
+    let value = match statics.value(&attribute.expr) {
         Ok(value) => value,
         Err(errors) => {
             diags.append(errors);
@@ -89,7 +89,7 @@ fn version(block: &mut CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics
     let Some(attribute) = &block.version else {
         return Wanted::Any;
     };
-    let value = match statics.value(&attribute.expr, 0) {
+    let value = match statics.value(&attribute.expr) {
         Ok(value) => value,
         Err(errors) => {
             diags.append(errors);

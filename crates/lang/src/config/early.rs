@@ -47,7 +47,7 @@ pub(super) fn constants(
     let statics = Statics::new(module, given);
     let declared = module.variables.values();
     for variable in declared.filter(|v| v.constant == Some(true)) {
-        if let Err(cause) = statics.variable(variable, 0) {
+        if let Err(cause) = statics.variable(variable) {
             diags.append(cause);
             let detail = format!(
                 "var.{} is declared with const = true, and is given nothing, or something that is known only later.",
@@ -69,7 +69,7 @@ pub(super) fn provider_instances(module: &mut Module, given: Given<'_>, diags: &
             continue;
         };
         let items = statics
-            .value(expr, 0)
+            .value(expr)
             .and_then(|value| repeated_over(value, expr.span).map_err(Diagnostics::from));
         match items {
             Ok(Some(items)) => found.push((at, items.into_iter().collect())),

@@ -363,7 +363,7 @@ impl Scope for WithKeys<'_> {
         let known = two(traversal).filter(|_| &*traversal.root == "key_provider");
         match known.and_then(|(kind, name)| made(self.made, kind, name)) {
             Some(key) => Ok((key, 2)),
-            None => self.statics.resolve(traversal, 0),
+            None => self.statics.resolve(traversal),
         }
     }
 

@@ -6,7 +6,7 @@ use super::parts::{condition, list, no_self_reference, reference, static_item};
 use super::resource::Repetition;
 use crate::addr::{Mode, Reference, Subject};
 use crate::body::{Attribute, Body, BodySchema};
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::Span;
 use crate::syntax::{Expr, Traversal};
 
@@ -70,7 +70,7 @@ pub(super) fn lifecycle(
         out.create_before_destroy = constant::flag(a, diags);
     }
     if let Some(a) = content.attribute("destroy") {
-        out.destroy = constant::flag(a, diags);
+        out.destroy = Some(destroy(a));
     }
     out.prevent_destroy = content
         .attribute("prevent_destroy")
@@ -81,6 +81,15 @@ pub(super) fn lifecycle(
     if let Some(a) = content.attribute("ignore_changes") {
         out.ignore_changes = ignore_changes(a, diags);
     }
+}
+
+/// True or false as it is written, or computed of such; no text that says so.
+fn destroy(attribute: &Attribute) -> Result<bool, Diagnostic> {
+    let flag = constant::value(attribute, &mut Diagnostics::new()).and_then(|v| v.as_bool());
+    flag.ok_or_else(|| {
+        let detail = "Whether objects are destroyed or forgotten must be written as true or false.";
+        Diagnostic::error("Invalid lifecycle destroy expression", detail).at(attribute.expr.span)
+    })
 }
 
 fn ignore_changes(attribute: &Attribute, diags: &mut Diagnostics) -> IgnoreChanges {

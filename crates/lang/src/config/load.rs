@@ -73,7 +73,7 @@ pub fn load_with(
     let mut input_errors = Diagnostics::new();
     let values = collect(&root, dir, inputs, sources, &mut input_errors);
     let root_variables = root.variables.clone();
-    let given: Given<'_> = &|name: &str, _depth: usize| values.fitting(&root_variables, name);
+    let given: Given<'_> = &|name: &str| values.fitting(&root_variables, name);
     let mut loader = Loader {
         sources,
         packages,
@@ -193,9 +193,9 @@ impl Loader<'_> {
             diags.error(import.span, "Invalid import configuration", detail);
         }
         let defaults: BTreeMap<Arc<str>, Variable> = module.variables.clone();
-        let inner: Given<'_> = &|name: &str, depth: usize| {
+        let inner: Given<'_> = &|name: &str| {
             let default = || defaults.get(name).and_then(|v| v.default.clone());
-            Ok(given(name, depth)?.or_else(default))
+            Ok(given(name)?.or_else(default))
         };
         provider_instances(&mut module, inner, diags);
         let dirs = std::mem::replace(&mut self.dirs, vec![dir]);
@@ -329,7 +329,7 @@ impl Loader<'_> {
         let call_span = block.call.span;
         let arguments = &block.call.arguments;
         let defaults: BTreeMap<Arc<str>, Variable> = module.variables.clone();
-        let inner: Given<'_> = &|name: &str, depth: usize| {
+        let inner: Given<'_> = &|name: &str| {
             let Some(variable) = defaults.get(name) else {
                 return Ok(None);
             };
@@ -350,7 +350,7 @@ impl Loader<'_> {
                     .clone()
                     .map_or_else(missing, |value| Ok(Some(value)));
             };
-            let value = statics.value(&argument.expr, depth + 1)?;
+            let value = statics.value(&argument.expr)?;
             match variable.convert(&value) {
                 Ok(value) if value.is_null() && !variable.nullable => Ok(variable.default.clone()),
                 Ok(value) => Ok(Some(value)),

@@ -12,21 +12,22 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::eval::{self, Scope};
 use crate::syntax::{Expr, StepKind, Traversal};
 
-/// How deep values may refer to values.
-const MAX_DEPTH: usize = 40;
+/// The value that a module's variable has while loading, if any, or why it has none.
+pub(super) type Given<'a> = &'a dyn Fn(&str) -> Result<Option<Value>, Diagnostics>;
 
-/// The value that a module's variable has while loading, if any, or why it has none; the depth of
-/// references so far goes with the name.
-pub(super) type Given<'a> = &'a dyn Fn(&str, usize) -> Result<Option<Value>, Diagnostics>;
+/// What was worked out once, by name.
+type Known = RefCell<HashMap<Arc<str>, Result<Value, Diagnostics>>>;
 
 /// A module and the values of its variables.
 pub(super) struct Statics<'a> {
     pub(super) module: &'a Module,
     pub(super) given: Given<'a>,
-    /// The local values that are being worked out.
+    // Each is asked for more than once; without, a variable handed down through n modules would be
+    // worked out 2^n times.
+    variables: Known,
+    locals: Known,
+    /// The local values that are being worked out, each for the one before it.
     open: RefCell<Vec<Arc<str>>>,
-    /// Those that were: each is asked for more than once.
-    locals: RefCell<HashMap<Arc<str>, Result<Value, Diagnostics>>>,
 }
 
 impl<'a> Statics<'a> {
@@ -34,25 +35,16 @@ impl<'a> Statics<'a> {
         Self {
             module,
             given,
-            open: RefCell::default(),
+            variables: RefCell::default(),
             locals: RefCell::default(),
+            open: RefCell::default(),
         }
     }
 
     /// The value of an expression that must be known now.
-    pub(super) fn value(&self, expr: &Expr, depth: usize) -> Result<Value, Diagnostics> {
-        if depth > MAX_DEPTH {
-            let detail = "A value that must be known while modules are loaded refers to itself, or through too many others.";
-            return Err(Diagnostic::error("Circular reference", detail)
-                .at(expr.span)
-                .into());
-        }
-        self.look_up(expr, depth)?;
-        let scope = AtDepth {
-            statics: self,
-            depth,
-        };
-        let (value, diags) = eval::evaluate(expr, &scope);
+    pub(super) fn value(&self, expr: &Expr) -> Result<Value, Diagnostics> {
+        self.look_up(expr)?;
+        let (value, diags) = eval::evaluate(expr, self);
         if diags.has_errors() {
             Err(diags)
         } else {
@@ -62,10 +54,10 @@ impl<'a> Statics<'a> {
 
     /// All that an expression names must be there and known, in a branch not taken too, and no
     /// `try` gets over it.
-    fn look_up(&self, expr: &Expr, depth: usize) -> Result<(), Diagnostics> {
+    fn look_up(&self, expr: &Expr) -> Result<(), Diagnostics> {
         let mut faults = Diagnostics::new();
         for traversal in expr.traversals() {
-            if let Err(fault) = self.resolve(traversal, depth) {
+            if let Err(fault) = self.resolve(traversal) {
                 faults.append(fault);
             }
         }
@@ -89,29 +81,7 @@ impl<'a> Statics<'a> {
         }
     }
 
-    /// The value of a reference, and how many of its steps that is.
-    pub(super) fn resolve(
-        &self,
-        traversal: &Traversal,
-        depth: usize,
-    ) -> Result<(Value, usize), Diagnostics> {
-        match traversal.steps.first().map(|s| &s.kind) {
-            Some(StepKind::Attr(name)) => {
-                self.named(traversal, name, depth).map(|value| (value, 1))
-            }
-            _ => {
-                let detail = format!(
-                    "The \"{}\" object cannot be used alone here.",
-                    traversal.root
-                );
-                Err(Diagnostic::error("Invalid reference", detail)
-                    .at(traversal.span())
-                    .into())
-            }
-        }
-    }
-
-    fn named(&self, traversal: &Traversal, name: &str, depth: usize) -> Result<Value, Diagnostics> {
+    fn named(&self, traversal: &Traversal, name: &str) -> Result<Value, Diagnostics> {
         let fail = |summary: &str, detail: String| {
             Err(Diagnostic::error(summary, detail)
                 .at(traversal.span())
@@ -131,11 +101,11 @@ impl<'a> Statics<'a> {
                     );
                     return fail("Variable is not constant", detail);
                 }
-                self.variable(variable, depth)
+                self.variable(variable)
                     .map_err(|cause| through(traversal, cause))
             }
             "local" => match self.module.locals.get_key_value(name) {
-                Some((name, local)) => self.local(traversal, name, &local.expr, depth),
+                Some((name, _)) => self.local(traversal, name),
                 None => fail("Undefined local", format!("Undefined local local.{name}.")),
             },
             "path" if name == "module" => Ok(Value::string(&self.module.dir_text)),
@@ -154,8 +124,18 @@ impl<'a> Statics<'a> {
 
 impl Statics<'_> {
     /// The value that a variable has.
-    pub(super) fn variable(&self, variable: &Variable, depth: usize) -> Result<Value, Diagnostics> {
-        let Some(mut value) = (self.given)(&variable.name, depth)? else {
+    pub(super) fn variable(&self, variable: &Variable) -> Result<Value, Diagnostics> {
+        if let Some(known) = self.variables.borrow().get(&variable.name) {
+            return known.clone();
+        }
+        let value = self.passed(variable);
+        let mut known = self.variables.borrow_mut();
+        known.insert(variable.name.clone(), value.clone());
+        value
+    }
+
+    fn passed(&self, variable: &Variable) -> Result<Value, Diagnostics> {
+        let Some(mut value) = (self.given)(&variable.name)? else {
             let detail = format!(
                 "var.{} has no value that is known while loading.",
                 variable.name
@@ -172,27 +152,55 @@ impl Statics<'_> {
         Ok(value)
     }
 
-    /// A local value, worked out once.
-    fn local(
-        &self,
-        traversal: &Traversal,
-        name: &Arc<str>,
-        expr: &Expr,
-        depth: usize,
-    ) -> Result<Value, Diagnostics> {
-        if let Some(known) = self.locals.borrow().get(name) {
-            return known.clone().map_err(|cause| through(traversal, cause));
-        }
+    fn local(&self, traversal: &Traversal, name: &Arc<str>) -> Result<Value, Diagnostics> {
         if self.open.borrow().contains(name) {
             let detail = format!("local.{name} rests on itself, directly or through others.");
             let circle = Diagnostic::error("Circular reference", detail);
-            return Err(circle.at(expr.span).into());
+            return Err(circle.at(self.module.locals[name].expr.span).into());
         }
-        self.open.borrow_mut().push(name.clone());
-        let value = self.value(expr, depth + 1);
-        self.open.borrow_mut().pop();
-        self.locals.borrow_mut().insert(name.clone(), value.clone());
-        value.map_err(|cause| through(traversal, cause))
+        if !self.locals.borrow().contains_key(name) {
+            self.work_out(name.clone());
+        }
+        self.locals.borrow()[name]
+            .clone()
+            .map_err(|cause| through(traversal, cause))
+    }
+
+    /// Works out a local value, and those that it rests on before it: they are as many as a module
+    /// has, so nothing calls itself for them.
+    fn work_out(&self, name: Arc<str>) {
+        let mut needed = vec![self.rests_on(&name)];
+        self.open.borrow_mut().push(name);
+        while let Some(first) = needed.last_mut() {
+            if let Some(next) = first.pop() {
+                if !self.locals.borrow().contains_key(&next) && !self.open.borrow().contains(&next)
+                {
+                    needed.push(self.rests_on(&next));
+                    self.open.borrow_mut().push(next);
+                }
+                continue;
+            }
+            needed.pop();
+            let Some(name) = self.open.borrow().last().cloned() else {
+                return;
+            };
+            let value = self.value(&self.module.locals[&name].expr);
+            self.open.borrow_mut().pop();
+            self.locals.borrow_mut().insert(name, value);
+        }
+    }
+
+    /// The local values that one names, the first of them last.
+    fn rests_on(&self, name: &str) -> Vec<Arc<str>> {
+        let named = self.module.locals[name].expr.traversals();
+        let names = named.iter().rev().filter_map(|traversal| {
+            let StepKind::Attr(name) = &traversal.steps.first()?.kind else {
+                return None;
+            };
+            let (name, _) = self.module.locals.get_key_value(name)?;
+            (&*traversal.root == "local").then(|| name.clone())
+        });
+        names.collect()
     }
 
     fn cwd(&self, traversal: &Traversal) -> Result<Value, Diagnostics> {
@@ -207,8 +215,14 @@ impl Statics<'_> {
     }
 }
 
+/// How many references on the way to a fault are told with it.
+const TOLD: usize = 40;
+
 /// What went wrong further on, and that it is needed here.
 fn through(traversal: &Traversal, mut cause: Diagnostics) -> Diagnostics {
+    if cause.len() >= TOLD {
+        return cause;
+    }
     let detail = format!(
         "{traversal} must be known while modules are loaded, and rests on something that is not."
     );
@@ -216,17 +230,23 @@ fn through(traversal: &Traversal, mut cause: Diagnostics) -> Diagnostics {
     cause
 }
 
-struct AtDepth<'s, 'a> {
-    statics: &'s Statics<'a>,
-    depth: usize,
-}
-
-impl Scope for AtDepth<'_, '_> {
+impl Scope for Statics<'_> {
     fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics> {
-        self.statics.resolve(traversal, self.depth)
+        match traversal.steps.first().map(|s| &s.kind) {
+            Some(StepKind::Attr(name)) => self.named(traversal, name).map(|value| (value, 1)),
+            _ => {
+                let detail = format!(
+                    "The \"{}\" object cannot be used alone here.",
+                    traversal.root
+                );
+                Err(Diagnostic::error("Invalid reference", detail)
+                    .at(traversal.span())
+                    .into())
+            }
+        }
     }
 
     fn base_dir(&self) -> &std::path::Path {
-        &self.statics.module.dir
+        &self.module.dir
     }
 }

@@ -68,8 +68,8 @@ pub(super) fn modules(
         }
         seen.push(&wanted.source);
         let statics = Statics::new(root, given);
-        let inner = |name: &str, depth: usize| match run.variables.get(name) {
-            Some(expr) => statics.value(expr, depth + 1).map(Some),
+        let inner = |name: &str| match run.variables.get(name) {
+            Some(expr) => statics.value(expr).map(Some),
             None => Ok(None),
         };
         let key = key(&file.name, &run.name);

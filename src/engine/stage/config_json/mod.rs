@@ -55,12 +55,13 @@ impl Configuration<'_> {
     }
 
     /// What refreshing found that no state has yet: what was read for a check, whose deploy reads
-    /// it again, and what is to be imported.
+    /// it again (what could not be read is there too, with nulls for what nobody knows), and what
+    /// is to be imported.
     pub fn found(&self, change: &Change) -> Option<StateObject> {
         let read = change.reason == Some(Reason::ReadBecauseCheckNested);
         let (value, identity) = match change.importing.is_some() {
-            true => (&change.before, change.identity_before.as_ref()),
-            false if read => (&change.after, None),
+            true => (change.before.clone(), change.identity_before.as_ref()),
+            false if read => (change.after.unknown_as_null(), None),
             false => return None,
         };
         if value.is_null() || !value.is_wholly_known() {
@@ -86,7 +87,7 @@ impl Configuration<'_> {
                 (text, self.identity_version(change))
             }),
         };
-        objects::record(&around, schema, value, &[]).ok()
+        objects::record(&around, schema, &value, &[]).ok()
     }
 
     fn schema(&self, address: &str, resource: &Name) -> Option<&Schema> {

@@ -17,7 +17,8 @@ use lang::diag::Diagnostic;
 use lang::syntax::ast::{Expr, StepKind};
 
 impl PlanWalk {
-    /// Whether what is planned for an instance may be: `prevent_destroy` must have a fit value for
+    /// Whether what is planned for an instance may be: `destroy` must be true or false and
+    /// `prevent_destroy` must have a fit value for
     /// any change, and be false where the object is destroyed. Instances that are gone have neither
     /// `each` nor `count`, so nobody has them there.
     pub(super) fn prevented(
@@ -28,6 +29,7 @@ impl PlanWalk {
         destroys: bool,
         cell: &mut Cell,
     ) -> Result<(), ()> {
+        decided(resource, address, cell)?;
         let Some(expr) = resource.lifecycle.prevent_destroy.as_ref() else {
             return Ok(());
         };
@@ -214,6 +216,19 @@ pub(super) fn trigger(
         key,
         path,
     ))
+}
+
+/// Whether it is said in a fit way that an object is destroyed or forgotten once it goes.
+pub(super) fn decided(
+    resource: &Resource,
+    address: &AbsInstance,
+    cell: &mut Cell,
+) -> Result<(), ()> {
+    let Some(Err(fault)) = &resource.lifecycle.destroy else {
+        return Ok(());
+    };
+    cell.report(fault.clone().about(address.to_string()));
+    Err(())
 }
 
 /// A `prevent_destroy` of a value that decides nothing.

@@ -1,6 +1,5 @@
 //! What is needed to look at an object and to destroy it, and what looking at it has found.
 
-use super::gone::forgets;
 use super::instance::Declared;
 use super::resource::Shared;
 use crate::engine::provider::Provider;
@@ -73,7 +72,7 @@ pub(super) fn going<'a>(shared: &Shared<'a>) -> Going<'a> {
         by_record: shared.route.by.is_some(),
         schema: shared.schema,
         plan_destroy: shared.plan_destroy,
-        forgets: Some(forgets(shared.resource)),
+        forgets: Some(shared.resource.lifecycle.forgets()),
         span: Some(shared.resource.span),
     }
 }

@@ -283,10 +283,6 @@ pub(super) fn forget_data(there: &Objects, cell: &mut Cell) {
     }
 }
 
-pub(super) fn forgets(resource: &Resource) -> bool {
-    resource.lifecycle.destroy == Some(false)
-}
-
 pub(super) fn wrong_key(expansion: &Expansion, key: &InstanceKey) -> Reason {
     match (expansion, key) {
         (Expansion::Disabled, _) => Reason::DeleteBecauseEnabledFalse,

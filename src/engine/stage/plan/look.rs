@@ -2,7 +2,6 @@
 
 use super::PlanWalk;
 use super::going::{Gone, Looked};
-use super::gone::forgets;
 use super::instance::Declared;
 use crate::engine::calls::CallContext;
 use crate::engine::provider::ReadRequest;
@@ -276,7 +275,7 @@ impl PlanWalk {
             provider: &declared.key,
             tainted: object.tainted,
             create_before_destroy: declared.create_first,
-            skip_destroy: forgets(declared.resource),
+            skip_destroy: declared.resource.lifecycle.forgets(),
             dependencies,
             needs,
             identity: objects::kept_identity(

@@ -1,8 +1,9 @@
 //! An instance of a managed resource: what is there, what the configuration wants, and the change
 //! between the two, which its provider plans.
 
+use super::force::decided;
 use super::going::{Looked, declared_gone};
-use super::gone::{End, forgets};
+use super::gone::End;
 use super::instance::Declared;
 use super::walk::PlanWalk;
 use crate::engine::calls::CallContext;
@@ -28,6 +29,7 @@ impl PlanWalk {
         repetition: Repetition,
         cell: &mut Cell,
     ) -> Result<Value, ()> {
+        decided(declared.resource, address, cell)?;
         let there = self.prior.objects(address).cloned().unwrap_or_default();
         let ctx = self
             .walk
@@ -104,7 +106,7 @@ impl PlanWalk {
         cell: &mut Cell,
     ) -> Result<Value, ()> {
         let value = looked.now.as_ref().map(|p| p.value.clone());
-        let forget = forgets(declared.resource);
+        let forget = declared.resource.lifecycle.forgets();
         if looked.now.is_some() {
             self.prevented(declared.module, declared.resource, address, !forget, cell)?;
         }
@@ -168,12 +170,12 @@ impl PlanWalk {
         planned: &Planned,
         cell: &mut Cell,
     ) -> Result<Vec<CommandView>, ()> {
-        let destroys = planned.action.destroys() && !forgets(declared.resource);
+        let destroys = planned.action.destroys() && !declared.resource.lifecycle.forgets();
         self.prevented(declared.module, declared.resource, address, destroys, cell)?;
         let mut commands = Vec::new();
         // An object that was never finished has nothing to be run at its end.
         if planned.action == Action::Replace
-            && !forgets(declared.resource)
+            && !declared.resource.lifecycle.forgets()
             && planned.reason != Some(Reason::ReplaceBecauseTainted)
         {
             commands = self.destruction_runs(address, &planned.before, cell)?;
@@ -279,7 +281,7 @@ pub(super) fn planned_change(
             .as_ref()
             .map_or_else(|| Some(Needs::new()), objects::recorded_needs),
         create_before_destroy: declared.create_first,
-        skip_destroy: forgets(declared.resource),
+        skip_destroy: declared.resource.lifecycle.forgets(),
         tainted: there.current.as_ref().is_some_and(|o| o.tainted),
         identity_before: looked.now.as_ref().and_then(|p| p.identity.clone()),
         identity_after: planned.identity,

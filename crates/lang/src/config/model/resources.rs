@@ -6,6 +6,7 @@ use super::providers::ProviderRef;
 use super::values::Condition;
 use crate::addr::Resource as ResourceName;
 use crate::body::Body;
+use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast::{Expr, Traversal};
 
@@ -57,8 +58,9 @@ pub struct Lifecycle {
     pub create_before_destroy: Option<bool>,
     /// `prevent_destroy`, an expression.
     pub prevent_destroy: Option<Expr>,
-    /// `destroy = false`: forget instead of destroying. A constant.
-    pub destroy: Option<bool>,
+    /// `destroy = false`: forget instead of destroying. A constant; what else stands there is told
+    /// with each instance that is planned, as the reference does, and not when it is read.
+    pub destroy: Option<Result<bool, Diagnostic>>,
     /// `enabled`, an expression.
     pub enabled: Option<Expr>,
     /// `ignore_changes`.
@@ -69,6 +71,13 @@ pub struct Lifecycle {
     pub preconditions: Vec<Condition>,
     /// Checked after plan and apply; may use `self`.
     pub postconditions: Vec<Condition>,
+}
+
+impl Lifecycle {
+    /// Whether objects are forgotten instead of destroyed.
+    pub fn forgets(&self) -> bool {
+        matches!(self.destroy, Some(Ok(false)))
+    }
 }
 
 /// A `provisioner` block.
