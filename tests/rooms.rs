@@ -184,10 +184,11 @@ fn the_engine_knows_neither_app_nor_ui_nor_cli() {
 }
 
 /// The rooms of the engine, from the ground up: each knows only those before it.
-const FLOORS: [&str; 32] = [
+const FLOORS: [&str; 33] = [
     // What every room may say, and what every room may use.
     "words",
     "mutex",
+    "cores",
     "process",
     "visible",
     "settings",

@@ -3,6 +3,7 @@
 
 pub mod bus;
 pub mod calls;
+mod cores;
 pub mod deploy;
 pub mod doctor;
 pub mod error;

@@ -1,11 +1,12 @@
 //! What stands in a state file, and its reading.
 
 use crate::error::ReadError;
-use crate::fields::{Fields, Raw, path};
+use crate::fields::{Fields, path};
+use crate::members::Members;
 use crate::text::{compact, indented};
 use crate::version3;
 use base64::Engine as _;
-use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
@@ -121,26 +122,23 @@ impl StateFile {
         if text.is_empty() {
             return Ok(None);
         }
-        let mut fields: Fields = serde_json::from_slice(text).map_err(ReadError::Json)?;
+        let mut fields = Members::of_document(text).map_err(ReadError::Json)?;
         if version(&mut fields)? == 3 {
             return version3::read(fields).map(Some);
         }
-        let outputs: Option<Fields> = fields.take("outputs", "")?;
-        let resources: Option<Vec<Fields>> = fields.take("resources", "")?;
-        let check_results: Option<Raw> = fields.take("check_results", "")?;
+        let outputs = fields.take_raw("outputs");
         let mut file = Self {
+            outputs: outputs.map_or_else(|| Ok(Vec::new()), outputs_of)?,
+            resources: Vec::new(),
+            check_results: fields.take_raw("check_results").map(text_of),
             terraform_version: fields.take("terraform_version", "")?.unwrap_or_default(),
             serial: fields.take("serial", "")?.unwrap_or_default(),
             lineage: fields.take("lineage", "")?.unwrap_or_default(),
-            outputs: Vec::new(),
-            resources: Vec::new(),
-            check_results: check_results.map(text_of),
-            rest: fields,
+            rest: Fields::default(),
         };
-        for (name, raw) in outputs.unwrap_or_default().0 {
-            file.outputs.push(Output::read(name, &raw)?);
-        }
-        for (position, fields) in resources.unwrap_or_default().into_iter().enumerate() {
+        let resources = fields.take_list("resources", "")?;
+        file.rest = fields.rest();
+        for (position, fields) in resources.into_iter().enumerate() {
             file.resources.push(Resource::read(fields, position)?);
         }
         no_doubles(&file.resources)?;
@@ -190,9 +188,8 @@ impl StateFile {
 }
 
 /// Takes the version out, and refuses all but the third and the fourth.
-fn version(fields: &mut Fields) -> Result<u64, ReadError> {
-    let encrypted = fields.0.iter().any(|(name, _)| name == "encrypted_data");
-    if encrypted {
+fn version(fields: &mut Members<'_>) -> Result<u64, ReadError> {
+    if fields.has("encrypted_data") {
         return Err(ReadError::Encrypted);
     }
     match fields.take::<u64>("version", "") {
@@ -206,37 +203,37 @@ fn version(fields: &mut Fields) -> Result<u64, ReadError> {
     }
 }
 
-fn text_of(raw: Raw) -> String {
-    Box::<str>::from(raw).into_string()
+fn text_of(raw: &RawValue) -> String {
+    raw.get().to_owned()
+}
+
+fn outputs_of(raw: &RawValue) -> Result<Vec<Output>, ReadError> {
+    let all = Members::of(raw, &path("", "outputs"))?;
+    all.each()
+        .map(|(name, raw)| Output::read(name, raw))
+        .collect()
 }
 
 impl Output {
-    fn read(name: String, raw: &Raw) -> Result<Self, ReadError> {
+    fn read(name: String, raw: &RawValue) -> Result<Self, ReadError> {
         let at = format!("output {name:?}");
-        let mut fields: Fields = within(raw, &at)?;
+        let mut fields = Members::of(raw, &at)?;
         Ok(Self {
             // A value of null is one.
             value: text_of(fields.need_raw("value", &at)?),
             ty: text_of(fields.need_raw("type", &at)?),
             sensitive: fields.take("sensitive", &at)?.unwrap_or_default(),
-            rest: fields,
+            rest: fields.rest(),
             name,
         })
     }
 }
 
-fn within<'a, T: Deserialize<'a>>(raw: &'a Raw, at: &str) -> Result<T, ReadError> {
-    serde_json::from_str(raw.get()).map_err(|source| ReadError::Field {
-        at: at.to_owned(),
-        source,
-    })
-}
-
 impl Resource {
-    fn read(mut fields: Fields, position: usize) -> Result<Self, ReadError> {
+    fn read(mut fields: Members<'_>, position: usize) -> Result<Self, ReadError> {
         let at = format!("resource {}", position + 1);
         let mode: String = fields.need("mode", &at)?;
-        let instances: Option<Vec<Fields>> = fields.take("instances", &at)?;
+        let instances = fields.take_list("instances", &at)?;
         let mut resource = Self {
             module: fields.take("module", &at)?.unwrap_or_default(),
             mode: match mode.as_str() {
@@ -254,12 +251,12 @@ impl Resource {
             name: fields.need("name", &at)?,
             provider: fields.take("provider", &at)?,
             instances: Vec::new(),
-            rest: fields,
+            rest: fields.rest(),
         };
         // A resource of an older program says how its instances are told apart; they do so too.
         resource.rest.0.retain(|(name, _)| name != "each");
         let address = resource.to_string();
-        for fields in instances.unwrap_or_default() {
+        for fields in instances {
             let instance = Instance::read(fields, &address)?;
             if resource.provider.is_none() && instance.provider.is_none() {
                 return Err(ReadError::Missing {
@@ -273,7 +270,7 @@ impl Resource {
 }
 
 impl Instance {
-    fn read(mut fields: Fields, resource: &str) -> Result<Self, ReadError> {
+    fn read(mut fields: Members<'_>, resource: &str) -> Result<Self, ReadError> {
         let key = key(&mut fields, resource)?;
         let at = format!("{resource}{key}");
         let status: Option<String> = fields.take("status", &at)?;
@@ -296,9 +293,9 @@ impl Instance {
         let private = base64::engine::general_purpose::STANDARD
             .decode(&private)
             .map_err(|_| wrong("private", &private, "it must be base64"))?;
-        let attributes: Option<Raw> = fields.take("attributes", &at)?;
-        let sensitive: Option<Raw> = fields.take("sensitive_attributes", &at)?;
-        let identity: Option<Raw> = fields.take("identity", &at)?;
+        let attributes = fields.take_raw("attributes");
+        let sensitive = fields.take_raw("sensitive_attributes");
+        let identity = fields.take_raw("identity");
         Ok(Self {
             key,
             tainted,
@@ -315,12 +312,12 @@ impl Instance {
             skip_destroy: fields.take("skip_destroy", &at)?.unwrap_or_default(),
             identity: identity.map(text_of),
             identity_version: fields.take("identity_schema_version", &at)?,
-            rest: fields,
+            rest: fields.rest(),
         })
     }
 }
 
-fn key(fields: &mut Fields, resource: &str) -> Result<Key, ReadError> {
+fn key(fields: &mut Members<'_>, resource: &str) -> Result<Key, ReadError> {
     use serde_json::Value;
     let value: Option<Value> = fields.take("index_key", resource)?;
     let wrong = |found: &Value| ReadError::Value {

@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use keys::Remembered;
 pub use keys::{Hash, KeySource, Secret};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The version of the envelope.
@@ -130,15 +131,15 @@ impl Encryption {
         Ok(compact(&serde_json::to_string(&envelope).unwrap_or_default()) + "\n")
     }
 
-    /// The text in a file, by the first method that fits.
+    /// The text in a file, by the first method that fits; the file's own where it is plain.
     ///
     /// # Errors
     /// None does; why the first one does not.
-    pub fn open(&self, file: &[u8]) -> Result<Vec<u8>, EncryptionError> {
+    pub fn open<'f>(&self, file: &'f [u8]) -> Result<Cow<'f, [u8]>, EncryptionError> {
         if !is_sealed(file) {
             let plain = self.methods.contains(&Method::Unencrypted);
             return if plain || self.methods.is_empty() {
-                Ok(file.to_vec())
+                Ok(Cow::Borrowed(file))
             } else {
                 Err(EncryptionError::Plain)
             };
@@ -157,7 +158,7 @@ impl Encryption {
                 continue;
             };
             match self.open_with(key, aad, &envelope) {
-                Ok(text) => return Ok(text),
+                Ok(text) => return Ok(Cow::Owned(text)),
                 Err(error) => drop(why.get_or_insert(error)),
             }
         }
@@ -207,6 +208,10 @@ impl Encryption {
 /// Whether a file is an envelope.
 #[must_use]
 pub fn is_sealed(file: &[u8]) -> bool {
+    // Without a look at the whole of what may be large: most have no such word.
+    if memchr::memmem::find(file, b"\"encrypted_data\"").is_none() {
+        return false;
+    }
     #[derive(Deserialize)]
     struct Look {
         encrypted_data: Option<serde::de::IgnoredAny>,

@@ -1,8 +1,7 @@
-//! An object of JSON, member by member, each as it is written: what is known is taken out by name,
-//! what is left goes back into the file as it was.
+//! What is left of an object of JSON once what is known was taken out: it goes back into the file as
+//! it was.
 
-use crate::error::ReadError;
-use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -15,42 +14,6 @@ pub type Raw = Box<RawValue>;
 pub struct Fields(pub Vec<(String, Raw)>);
 
 impl Fields {
-    /// Takes a member out. `null` counts as none, as it does for who wrote the file.
-    ///
-    /// # Errors
-    /// It has another form; `at` says where the object is.
-    pub(crate) fn take<T: DeserializeOwned>(
-        &mut self,
-        name: &str,
-        at: &str,
-    ) -> Result<Option<T>, ReadError> {
-        let Some(position) = self.0.iter().position(|(n, _)| n == name) else {
-            return Ok(None);
-        };
-        let (_, raw) = self.0.remove(position);
-        serde_json::from_str(raw.get()).map_err(|source| ReadError::Field {
-            at: path(at, name),
-            source,
-        })
-    }
-
-    /// Takes a member out that must be there.
-    pub(crate) fn need<T: DeserializeOwned>(
-        &mut self,
-        name: &str,
-        at: &str,
-    ) -> Result<T, ReadError> {
-        self.take(name, at)?
-            .ok_or_else(|| ReadError::Missing { at: path(at, name) })
-    }
-
-    /// Takes a member out that must be there, as it is written.
-    pub(crate) fn need_raw(&mut self, name: &str, at: &str) -> Result<Raw, ReadError> {
-        let found = self.0.iter().position(|(n, _)| n == name);
-        let position = found.ok_or_else(|| ReadError::Missing { at: path(at, name) })?;
-        Ok(self.0.remove(position).1)
-    }
-
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

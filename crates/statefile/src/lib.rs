@@ -9,6 +9,7 @@ pub mod encryption;
 mod error;
 mod fields;
 mod lock_info;
+mod members;
 mod text;
 mod version3;
 mod write;

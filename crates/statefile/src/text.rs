@@ -15,81 +15,132 @@ pub fn compact(json: &str) -> String {
 /// The text must be valid JSON; of another one no more is promised than that nothing panics.
 #[must_use]
 pub fn indented(json: &str) -> String {
-    spelt(json, Some("  "))
+    spelt(json, Some(2))
 }
 
+/// What lines begin with, as far as it reaches.
+const SPACES: &str = "                                                                ";
+
+/// What comes between tokens and means nothing.
+const BLANK: [u8; 4] = [b' ', b'\t', b'\r', b'\n'];
+
 /// Goes over the text once, token by token: order, digits of numbers and doubled members stay.
-fn spelt(json: &str, indent: Option<&str>) -> String {
+/// Files of tens of megabytes go through here, so it looks at bytes and copies by the piece.
+fn spelt(json: &str, indent: Option<usize>) -> String {
     let mut out = String::with_capacity(json.len() + json.len() / 4);
+    let bytes = json.as_bytes();
     let mut depth = 0_usize;
     let line = |out: &mut String, depth: usize| {
-        if let Some(indent) = indent {
-            out.push('\n');
-            (0..depth).for_each(|_| out.push_str(indent));
+        let Some(indent) = indent else { return };
+        out.push('\n');
+        let mut left = depth * indent;
+        while left > 0 {
+            let now = left.min(SPACES.len());
+            out.push_str(&SPACES[..now]);
+            left -= now;
         }
     };
-    let mut rest = json;
-    while let Some(token) = rest.chars().next() {
-        let mut width = token.len_utf8();
+    let after_blanks = |mut at: usize| {
+        while bytes.get(at).is_some_and(|b| BLANK.contains(b)) {
+            at += 1;
+        }
+        at
+    };
+    let mut at = after_blanks(0);
+    while let Some(&token) = bytes.get(at) {
         match token {
-            ' ' | '\t' | '\r' | '\n' => {}
-            '{' | '[' => {
-                let close = if token == '{' { '}' } else { ']' };
-                let inside = rest[1..].trim_start_matches([' ', '\t', '\r', '\n']);
-                out.push(token);
-                if inside.starts_with(close) {
-                    out.push(close);
-                    width = rest.len() - inside.len() + 1;
+            b'{' | b'[' => {
+                out.push(char::from(token));
+                let close = if token == b'{' { b'}' } else { b']' };
+                let inside = after_blanks(at + 1);
+                if bytes.get(inside) == Some(&close) {
+                    out.push(char::from(close));
+                    at = inside + 1;
                 } else {
                     depth += 1;
                     line(&mut out, depth);
+                    at = inside;
                 }
             }
-            '}' | ']' => {
+            b'}' | b']' => {
                 depth = depth.saturating_sub(1);
                 line(&mut out, depth);
-                out.push(token);
+                out.push(char::from(token));
+                at += 1;
             }
-            ',' => {
-                out.push(token);
+            b',' => {
+                out.push(',');
                 line(&mut out, depth);
+                at += 1;
             }
-            ':' => {
-                out.push(token);
-                if indent.is_some() {
-                    out.push(' ');
-                }
+            b':' => {
+                out.push_str(if indent.is_some() { ": " } else { ":" });
+                at += 1;
             }
-            '"' => width = string(rest, &mut out),
-            other => out.push(other),
+            b'"' => at += string(&json[at..], &mut out),
+            // A number or a word.
+            _ => {
+                let rest = &bytes[at..];
+                let ends = |b: &u8| BLANK.contains(b) || b"{}[],:\"".contains(b);
+                let width = rest.iter().position(ends).unwrap_or(rest.len());
+                out.push_str(&json[at..at + width]);
+                at += width;
+            }
         }
-        rest = &rest[width..];
+        at = after_blanks(at);
     }
     out
 }
 
+/// Whether a byte within a string may be the beginning of what is written otherwise there.
+const fn is_special(byte: u8) -> bool {
+    // U+2028 and U+2029 begin with the last of these.
+    matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&' | 0xe2)
+}
+
+/// The same, looked up.
+const SPECIAL: [bool; 256] = {
+    let mut all = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        all[byte] = is_special(byte as u8);
+        byte += 1;
+    }
+    all
+};
+
 /// Writes the string that the text begins with; the answer is how long it is there.
 fn string(text: &str, out: &mut String) -> usize {
     out.push('"');
+    let bytes = text.as_bytes();
+    // Up to where it is written.
+    let mut done = 1;
     let mut at = 1;
-    while let Some(found) = text[at..].find(['"', '\\', '<', '>', '&', '\u{2028}', '\u{2029}']) {
-        out.push_str(&text[at..at + found]);
+    while let Some(found) = bytes[at..].iter().position(|b| SPECIAL[usize::from(*b)]) {
         at += found;
         let tail = &text[at..];
-        match tail.chars().next() {
-            Some('"') => {
+        let Some(next) = tail.chars().next() else {
+            break;
+        };
+        if bytes[at] == 0xe2 && !matches!(next, '\u{2028}' | '\u{2029}') {
+            at += next.len_utf8();
+            continue;
+        }
+        out.push_str(&text[done..at]);
+        match next {
+            '"' => {
                 out.push('"');
                 return at + 1;
             }
-            Some('\\') => at += escape(tail, out),
-            Some(other) => {
+            '\\' => at += escape(tail, out),
+            other => {
                 character(other, out);
                 at += other.len_utf8();
             }
-            None => break,
         }
+        done = at;
     }
-    out.push_str(&text[at..]);
+    out.push_str(&text[done..]);
     text.len()
 }
 

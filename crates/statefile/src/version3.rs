@@ -4,6 +4,7 @@
 use crate::document::{Output, StateFile};
 use crate::error::ReadError;
 use crate::fields::{Fields, Raw};
+use crate::members::Members;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ struct OldOutput {
 }
 
 /// Reads what is left of such a file once its version was taken out.
-pub(crate) fn read(mut fields: Fields) -> Result<StateFile, ReadError> {
+pub(crate) fn read(mut fields: Members<'_>) -> Result<StateFile, ReadError> {
     let modules: Vec<Module> = fields.take("modules", "")?.unwrap_or_default();
     if modules.iter().any(|module| !module.resources.is_empty()) {
         return Err(ReadError::Old(3));

@@ -93,7 +93,8 @@ async fn content(settings: &Settings, place: &Whereabouts) -> Result<Option<Stat
         return Ok(None);
     }
     let encryption = place.encryption.clone();
-    let opened = tokio::task::spawn_blocking(move || encryption.open(&text));
+    let opened =
+        tokio::task::spawn_blocking(move || encryption.open(&text).map(|text| text.into_owned()));
     let opened = opened.await.map_err(|e| e.to_string())?;
     let opened = opened.map_err(|e| format!("the state cannot be opened: {e}"))?;
     StateFile::read(&opened).map_err(|e| format!("the state cannot be read: {e}"))

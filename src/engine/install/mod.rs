@@ -194,7 +194,10 @@ fn in_state(
         let text = runtime.block_on(place.place.text(&request.dir));
         let text = text.map_err(|e| e.to_string())?;
         let text = match is_sealed(&text) {
-            true => place.encryption.open(&text).map_err(|e| e.to_string())?,
+            true => {
+                let inside = place.encryption.open(&text);
+                inside.map_err(|e| e.to_string())?.into_owned()
+            }
             false => text,
         };
         StateFile::read(&text).map_err(|e| e.to_string())

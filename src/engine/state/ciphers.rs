@@ -45,9 +45,11 @@ impl Ciphers {
         }
         match (self.known.open(&file), &self.lacks) {
             // Without a method that is known, what is plain is taken, and should not be.
-            (Ok(text), Some(_)) if is_sealed(&file) || self.known.has_methods() => Ok(text),
+            (Ok(text), Some(_)) if is_sealed(&file) || self.known.has_methods() => {
+                Ok(text.into_owned())
+            }
             (_, Some(lacks)) => Err(CipherError::Unknown(lacks.clone())),
-            (opened, None) => Ok(opened?),
+            (opened, None) => Ok(opened?.into_owned()),
         }
     }
 

@@ -26,16 +26,35 @@ pub(super) enum Look {
     Half,
 }
 
+/// What was read at home, which may be large: its digest is worked out once.
+pub(super) struct Found {
+    pub(super) text: Vec<u8>,
+    digest: String,
+}
+
+impl Found {
+    pub(super) fn new(text: Vec<u8>) -> Self {
+        Self {
+            digest: digest(&text),
+            text,
+        }
+    }
+
+    /// Whether it is what was seen there last.
+    pub(super) fn is_as_seen(&self, known: &HomeRecord, place: &str) -> bool {
+        known.place == place && seen_and_begun(known).0 == self.digest
+    }
+}
+
 impl StateOfRecord {
     /// Compares what is at home with what is known of it.
     pub(super) async fn look(
         &self,
         place: &str,
-        text: Vec<u8>,
+        Found { text, digest }: Found,
         known: &HomeRecord,
         copy: &State,
     ) -> Result<Look, HomeError> {
-        let digest = digest(&text);
         let here = known.place == place;
         // Also where nothing has changed there: how it may be read has, perhaps.
         let text = match self.opened(place, text).await {
@@ -77,11 +96,6 @@ impl StateOfRecord {
 /// The digest of what was seen at home last, and those of what was sent there since.
 fn seen_and_begun(known: &HomeRecord) -> (&str, &str) {
     known.digest.split_once(' ').unwrap_or((&known.digest, ""))
-}
-
-/// Whether what is at home is what was seen there last.
-pub(super) fn is_as_seen(known: &HomeRecord, place: &str, text: &[u8]) -> bool {
-    known.place == place && seen_and_begun(known).0 == digest(text)
 }
 
 /// Whether home lacks something that the copy has: what was worked out and could not be brought

@@ -1,6 +1,6 @@
 //! The state of record as it is worked with: what is at its home, and the store's copy of it.
 
-use super::look::{Look, digest, is_as_seen, is_behind, is_blank, with_begun};
+use super::look::{Found, Look, digest, is_behind, is_blank, with_begun};
 use super::sealed::spelt;
 use super::told::{apart, brought, gone, taken_over};
 use super::{Home, HomeError, Patience, Place};
@@ -132,9 +132,9 @@ impl StateOfRecord {
         let home = self.home();
         let known = self.copy.home().await?;
         let copy = self.copy.state().await?;
-        let text = home.read().await?;
-        let as_seen = is_as_seen(&known, &home.place(), &text);
-        match self.look(&home.place(), text, &known, &copy).await {
+        let found = Found::new(home.read().await?);
+        let as_seen = found.is_as_seen(&known, &home.place());
+        match self.look(&home.place(), found, &known, &copy).await {
             // To be encrypted from now on, and still as it was: whoever only looks may see it.
             Err(HomeError::Encrypted {
                 source: EncryptionError::Plain,
@@ -166,6 +166,9 @@ impl StateOfRecord {
     /// # Errors
     /// It cannot be read.
     pub async fn object(&self, address: &str) -> Result<Option<StateObject>, HomeError> {
+        if self.is_open() {
+            return Ok(self.copy.object(address).await?);
+        }
         let all = self.read().await?.objects.into_iter();
         Ok(all
             .filter(|object| object.deposed.is_empty())
@@ -221,10 +224,19 @@ impl StateOfRecord {
     async fn agree(&self, home: &dyn Home) -> Result<Vec<String>, HomeError> {
         let place = home.place();
         let known = self.copy.home().await?;
+        let found = Found::new(home.read().await?);
+        // Without a look at the whole copy: most of the time nobody else was there.
+        if found.is_as_seen(&known, &place)
+            && !known.writing
+            && known.serial == self.copy.state_serial().await?
+        {
+            // Also then: how it may be read has changed, perhaps.
+            self.opened(&place, found.text).await?;
+            return Ok(Vec::new());
+        }
         let copy = self.copy.state().await?;
         let moved = !known.place.is_empty() && known.place != place && !is_blank(&copy);
-        match self.look(&place, home.read().await?, &known, &copy).await? {
-            Look::Unchanged if known.serial == copy.serial && !known.writing => Ok(Vec::new()),
+        match self.look(&place, found, &known, &copy).await? {
             // All was written, and that it was could not be kept; or it was brought there by hand.
             Look::Same { digest } => {
                 self.note(place, digest, copy.serial).await?;

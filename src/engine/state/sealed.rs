@@ -5,6 +5,7 @@ use super::record::StateOfRecord;
 use super::{HomeError, Spelling};
 use crate::engine::store::model::State;
 use crate::engine::store::version4;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 impl StateOfRecord {
@@ -15,7 +16,13 @@ impl StateOfRecord {
         }
         let encryption = self.encryption();
         // Deriving a key takes a while.
-        let opened = tokio::task::spawn_blocking(move || encryption.open(&text));
+        let opened = tokio::task::spawn_blocking(move || {
+            let inside = match encryption.open(&text)? {
+                Cow::Owned(inside) => Some(inside),
+                Cow::Borrowed(_) => None,
+            };
+            Ok(inside.unwrap_or(text))
+        });
         opened
             .await
             .map_err(|e| HomeError::Task(Arc::new(e)))?

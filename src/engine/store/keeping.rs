@@ -4,7 +4,7 @@
 use super::StoreError;
 use super::model::{
     Acquired, CallSample, HomeRecord, Intent, NewDeploy, Outcome, StageRecord, State, StateEdit,
-    UnknownOutcome,
+    StateObject, UnknownOutcome,
 };
 use crate::engine::words::*;
 use async_trait::async_trait;
@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 pub trait States: Send + Sync {
     /// The whole state. A workspace without a store has an empty one: serial 0, no lineage.
     async fn state(&self) -> Result<State, StoreError>;
+
+    /// The current object at an address.
+    async fn object(&self, address: &str) -> Result<Option<StateObject>, StoreError>;
 
     /// The state's serial alone.
     async fn state_serial(&self) -> Result<i64, StoreError>;

@@ -2,6 +2,7 @@
 
 use super::model::{State, StateObject};
 use super::sensitive::{Paths, Place};
+use crate::engine::cores;
 use crate::engine::words::{OutputValue, StateRow};
 use lang::addr::{AbsInstance, Mode};
 use serde_json::Value;
@@ -39,12 +40,10 @@ pub fn rows(state: &State) -> Vec<StateRow> {
                 .insert(address.config().to_string());
         }
     }
-    state
-        .objects
-        .iter()
-        .zip(&parsed)
-        .map(|(object, address)| row(object, address.as_ref(), &dependents))
-        .collect()
+    let objects = state.objects.iter().zip(&parsed).collect();
+    cores::each(objects, |(object, address)| {
+        row(object, address.as_ref(), &dependents)
+    })
 }
 
 fn row(

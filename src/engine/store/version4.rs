@@ -1,6 +1,7 @@
 //! Between the store's records and the file that other tools know, state version 4.
 
 use super::model::{State, StateObject, StateOutput};
+use crate::engine::cores;
 use crate::engine::words::{ConfigKey, TERRAFORM_VERSION};
 use lang::addr::{AbsInstance, InstanceKey, Mode};
 use serde::{Deserialize, Serialize};
@@ -179,13 +180,18 @@ pub fn from_version4(file: StateFile) -> Result<State, Version4Error> {
     if let Some(text) = &file.check_results {
         checks(text)?;
     }
-    let mut objects = Vec::new();
-    for mut resource in file.resources {
-        let address = resource.to_string();
-        for instance in std::mem::take(&mut resource.instances) {
-            objects.push(object(&address, &resource, instance)?);
-        }
-    }
+    let mut resources = file.resources;
+    let instances: Vec<Vec<Instance>> = resources
+        .iter_mut()
+        .map(|resource| std::mem::take(&mut resource.instances))
+        .collect();
+    let found = resources
+        .iter()
+        .zip(instances)
+        .flat_map(|(resource, all)| all.into_iter().map(move |instance| (resource, instance)))
+        .collect();
+    let objects = cores::each(found, |(resource, instance)| object(resource, instance));
+    let mut objects: Vec<StateObject> = objects.into_iter().collect::<Result<_, _>>()?;
     objects.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
     let outputs = file.outputs.into_iter().map(read_output);
     let mut outputs: Vec<StateOutput> = outputs.collect::<Result<_, _>>()?;
@@ -287,17 +293,13 @@ fn provider_address(text: &str) -> Option<String> {
     ConfigKey::parse(&whole).map(|_| whole)
 }
 
-fn object(
-    resource_address: &str,
-    resource: &Resource,
-    instance: Instance,
-) -> Result<StateObject, Version4Error> {
+fn object(resource: &Resource, instance: Instance) -> Result<StateObject, Version4Error> {
     let key = match instance.key {
         Key::None => InstanceKey::None,
         Key::Number(number) => InstanceKey::Int(number),
         Key::Name(name) => InstanceKey::Str(name.into()),
     };
-    let written = format!("{resource_address}{key}");
+    let written = format!("{resource}{key}");
     let address: AbsInstance =
         written
             .parse()

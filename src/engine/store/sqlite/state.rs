@@ -16,6 +16,11 @@ impl States for Sqlite {
         self.read(whole).await
     }
 
+    async fn object(&self, address: &str) -> Result<Option<StateObject>, StoreError> {
+        let address = address.to_owned();
+        self.read(move |conn| current(conn, &address)).await
+    }
+
     async fn state_serial(&self) -> Result<i64, StoreError> {
         self.read(serial).await
     }
@@ -114,6 +119,14 @@ pub(super) fn whole(conn: &Connection) -> Job<State> {
         check_results: meta(conn, CHECK_RESULTS)?.filter(|text| !text.is_empty()),
         rest: meta(conn, REST)?.unwrap_or_default(),
     })
+}
+
+fn current(conn: &Connection, address: &str) -> Job<Option<StateObject>> {
+    let found = conn
+        .prepare_cached("SELECT * FROM state_resource WHERE address = ?1 AND deposed = ''")?
+        .query_row([address], object)
+        .optional()?;
+    found.map(with_dependencies).transpose()
 }
 
 /// Puts a state into the place of whatever is there, which must be nothing.

@@ -1,0 +1,47 @@
+//! Work on many things that have nothing to do with each other, on all cores of the machine.
+
+/// Fewer than so many are done where they are asked for.
+const FEW: usize = 500;
+
+/// More cores than these gain nothing: what they read is in one memory.
+const MOST: usize = 8;
+
+/// What each of `items` comes to, in their order. The caller's thread waits; a panic goes through.
+pub fn each<T: Send, R: Send>(mut items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST));
+    if cores == 1 || items.len() < FEW {
+        return items.into_iter().map(work).collect();
+    }
+    let size = items.len().div_ceil(cores);
+    let mut parts = Vec::with_capacity(cores);
+    while items.len() > size {
+        let rest = items.split_off(size);
+        parts.push(std::mem::replace(&mut items, rest));
+    }
+    parts.push(items);
+    std::thread::scope(|scope| {
+        let work = &work;
+        let running: Vec<_> = parts
+            .into_iter()
+            .map(|part| scope.spawn(move || part.into_iter().map(work).collect::<Vec<R>>()))
+            .collect();
+        running
+            .into_iter()
+            .flat_map(|part| {
+                part.join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_order_is_that_of_the_items_however_many_there_are() {
+        for n in [0, 1, super::FEW - 1, super::FEW, 4 * super::FEW + 3] {
+            let doubled = super::each((0..n).collect(), |item: usize| 2 * item);
+            assert_eq!(doubled, (0..n).map(|item| 2 * item).collect::<Vec<_>>());
+        }
+    }
+}
