@@ -145,6 +145,23 @@ impl StateFile {
         Ok(Some(file))
     }
 
+    /// A file's text as it is kept elsewhere: on one line, with a newline; `None` where there is
+    /// nothing in it. One of this version is as it was otherwise, and not looked at any closer.
+    ///
+    /// # Errors
+    /// It is no state file.
+    pub fn read_on_one_line(text: &[u8]) -> Result<Option<String>, ReadError> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let mut fields = Members::of_document(text).map_err(ReadError::Json)?;
+        if version(&mut fields)? == 3 {
+            return Ok(Some(version3::read(fields)?.to_line()));
+        }
+        // All of it was found to be JSON, so all of it is text.
+        Ok(Some(compact(&String::from_utf8_lossy(text)) + "\n"))
+    }
+
     /// The provider configurations of resources and of single instances, as often as they are named.
     pub fn providers(&self) -> impl Iterator<Item = &String> {
         self.resources.iter().flat_map(|resource| {

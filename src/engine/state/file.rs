@@ -317,7 +317,7 @@ fn on_one_line(text: &[u8]) -> Option<String> {
         let text = std::str::from_utf8(text).ok()?;
         return Some(statefile::compact(text) + "\n");
     }
-    Some(StateFile::read(text).ok()??.to_line())
+    StateFile::read_on_one_line(text).ok()?
 }
 
 /// A file for its owner alone, emptied.

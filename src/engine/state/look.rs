@@ -15,9 +15,9 @@ pub(super) enum Look {
     /// What was seen there last.
     Unchanged,
     /// What the copy says.
-    Same { digest: String },
+    Same,
     /// Another state.
-    Other { state: Box<State>, digest: String },
+    Other(Box<State>),
     /// Nothing, and there was nothing.
     Nothing,
     /// Nothing, where there was something.
@@ -26,23 +26,33 @@ pub(super) enum Look {
     Half,
 }
 
-/// What was read at home, which may be large: its digest is worked out once.
-pub(super) struct Found {
+/// What was read at home, which may be large: its digest is worked out once, and only where
+/// something is known that it can be held against.
+pub(super) struct Found<'k> {
     pub(super) text: Vec<u8>,
-    digest: String,
+    known: &'k HomeRecord,
+    /// Where what is known is of another place, or of none: none.
+    digest: Option<String>,
 }
 
-impl Found {
-    pub(super) fn new(text: Vec<u8>) -> Self {
+impl<'k> Found<'k> {
+    pub(super) fn new(text: Vec<u8>, place: &str, known: &'k HomeRecord) -> Self {
         Self {
-            digest: digest(&text),
+            digest: (known.place == place).then(|| digest(&text)),
             text,
+            known,
         }
     }
 
+    /// Its digest, to be noted.
+    pub(super) fn digest(&self) -> String {
+        let known = self.digest.clone();
+        known.unwrap_or_else(|| digest(&self.text))
+    }
+
     /// Whether it is what was seen there last.
-    pub(super) fn is_as_seen(&self, known: &HomeRecord, place: &str) -> bool {
-        known.place == place && seen_and_begun(known).0 == self.digest
+    pub(super) fn is_as_seen(&self) -> bool {
+        self.digest.as_deref() == Some(seen_and_begun(self.known).0)
     }
 }
 
@@ -51,11 +61,16 @@ impl StateOfRecord {
     pub(super) async fn look(
         &self,
         place: &str,
-        Found { text, digest }: Found,
-        known: &HomeRecord,
+        found: Found<'_>,
         copy: &State,
     ) -> Result<Look, HomeError> {
-        let here = known.place == place;
+        let as_seen = found.is_as_seen();
+        let Found {
+            text,
+            known,
+            digest,
+        } = found;
+        let here = digest.is_some();
         // Also where nothing has changed there: how it may be read has, perhaps.
         let text = match self.opened(place, text).await {
             // Half of an envelope is none.
@@ -65,8 +80,8 @@ impl StateOfRecord {
             }) if here && known.writing => return Ok(Look::Half),
             opened => opened?,
         };
-        let (seen, begun) = seen_and_begun(known);
-        if here && digest == seen {
+        let (_, begun) = seen_and_begun(known);
+        if as_seen {
             return Ok(Look::Unchanged);
         }
         let state = match parsed(place, &text) {
@@ -79,13 +94,12 @@ impl StateOfRecord {
             read => read?,
         };
         Ok(match state {
-            Some(state) if same(&state, copy) => Look::Same { digest },
+            Some(state) if same(&state, copy) => Look::Same,
             // An earlier one of ours, of which it was not known whether it had arrived.
-            Some(_) if here && begun.split(' ').any(|one| one == digest) => Look::Unchanged,
-            Some(state) => Look::Other {
-                state: Box::new(state),
-                digest,
-            },
+            Some(_) if begun.split(' ').any(|one| digest.as_deref() == Some(one)) => {
+                Look::Unchanged
+            }
+            Some(state) => Look::Other(Box::new(state)),
             None if here && known.writing => Look::Half,
             None if here && !is_blank(copy) => Look::Gone,
             None => Look::Nothing,

@@ -132,21 +132,22 @@ impl StateOfRecord {
         let home = self.home();
         let known = self.copy.home().await?;
         let copy = self.copy.state().await?;
-        let found = Found::new(home.read().await?);
-        let as_seen = found.is_as_seen(&known, &home.place());
-        match self.look(&home.place(), found, &known, &copy).await {
+        let place = home.place();
+        let found = Found::new(home.read().await?, &place, &known);
+        let as_seen = found.is_as_seen();
+        match self.look(&place, found, &copy).await {
             // To be encrypted from now on, and still as it was: whoever only looks may see it.
             Err(HomeError::Encrypted {
                 source: EncryptionError::Plain,
                 ..
             }) if as_seen => Ok(copy),
             Err(error) => Err(error),
-            Ok(Look::Other { state, .. }) if is_behind(&known, &copy) => {
+            Ok(Look::Other(state)) if is_behind(&known, &copy) => {
                 Err(apart(home.place(), &state, &copy))
             }
-            Ok(Look::Other { state, .. }) => Ok(*state),
+            Ok(Look::Other(state)) => Ok(*state),
             Ok(Look::Gone) => Err(gone(home.place(), &copy)),
-            Ok(Look::Unchanged | Look::Same { .. } | Look::Nothing | Look::Half) => Ok(copy),
+            Ok(Look::Unchanged | Look::Same | Look::Nothing | Look::Half) => Ok(copy),
         }
     }
 
@@ -224,25 +225,23 @@ impl StateOfRecord {
     async fn agree(&self, home: &dyn Home) -> Result<Vec<String>, HomeError> {
         let place = home.place();
         let known = self.copy.home().await?;
-        let found = Found::new(home.read().await?);
+        let found = Found::new(home.read().await?, &place, &known);
         // Without a look at the whole copy: most of the time nobody else was there.
-        if found.is_as_seen(&known, &place)
-            && !known.writing
-            && known.serial == self.copy.state_serial().await?
-        {
+        if found.is_as_seen() && !known.writing && known.serial == self.copy.state_serial().await? {
             // Also then: how it may be read has changed, perhaps.
             self.opened(&place, found.text).await?;
             return Ok(Vec::new());
         }
+        let digest = found.digest();
         let copy = self.copy.state().await?;
         let moved = !known.place.is_empty() && known.place != place && !is_blank(&copy);
-        match self.look(&place, found, &known, &copy).await? {
+        match self.look(&place, found, &copy).await? {
             // All was written, and that it was could not be kept; or it was brought there by hand.
-            Look::Same { digest } => {
+            Look::Same => {
                 self.note(place, digest, copy.serial).await?;
                 Ok(Vec::new())
             }
-            Look::Other { .. } | Look::Nothing if moved => Err(HomeError::Moved {
+            Look::Other(_) | Look::Nothing if moved => Err(HomeError::Moved {
                 from: known.place,
                 to: place,
             }),
@@ -260,10 +259,8 @@ impl StateOfRecord {
                 )])
             }
             Look::Gone => Err(gone(place, &copy)),
-            Look::Other { state, .. } if is_behind(&known, &copy) => {
-                Err(apart(place, &state, &copy))
-            }
-            Look::Other { state, digest } => {
+            Look::Other(state) if is_behind(&known, &copy) => Err(apart(place, &state, &copy)),
+            Look::Other(state) => {
                 let told = taken_over(&place, &state, &known);
                 self.take_over(*state, &copy, place, digest).await?;
                 Ok(vec![told])
