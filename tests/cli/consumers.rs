@@ -1,5 +1,5 @@
 //! Programs that others wrote read the plan representation: terraform-compliance holds it against
-//! features.
+//! features, OPA judges it by a policy.
 
 use crate::support::Workspace;
 use std::ffi::OsString;
@@ -49,20 +49,31 @@ fn feature(network: &str) -> String {
     )
 }
 
-/// The program; where it is not, the test says so.
-fn compliance() -> Option<OsString> {
-    const NAME: &str = "terraform-compliance";
-    if let Some(program) = std::env::var_os("FLIGHTDECK_TEST_COMPLIANCE") {
+/// A program that others wrote, on the path or named by a variable; where it is not, the test says
+/// so.
+fn program(name: &str, variable: &str) -> Option<OsString> {
+    if let Some(program) = std::env::var_os(variable) {
         return Some(program);
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let there = std::env::split_paths(&path).any(|dir| dir.join(NAME).is_file());
+    let there = std::env::split_paths(&path).any(|dir| dir.join(name).is_file());
     if !there {
-        cty::testing::skipped(
-            "there is no terraform-compliance on the path, and FLIGHTDECK_TEST_COMPLIANCE names none",
-        );
+        cty::testing::skipped(&format!(
+            "there is no {name} on the path, and {variable} names none"
+        ));
     }
-    there.then(|| NAME.into())
+    there.then(|| name.into())
+}
+
+/// A workspace with a plan in `plan.json`, and what else it is to hold.
+fn planned(more: &[(&str, &str)]) -> Workspace {
+    let w = Workspace::new(&[&[("main.tf", MAIN), ("m/main.tf", MODULE)], more].concat());
+    w.run(&["plan", "-out=p"]).expect(0);
+    w.write(
+        "plan.json",
+        &w.run(&["show", "-json", "p"]).expect(0).stdout,
+    );
+    w
 }
 
 /// A text without its colours.
@@ -76,18 +87,13 @@ fn plain(text: &[u8]) -> String {
 
 #[test]
 fn terraform_compliance_holds_a_plan_against_features() {
-    let Some(program) = compliance() else { return };
-    let w = Workspace::new(&[
-        ("main.tf", MAIN),
-        ("m/main.tf", MODULE),
+    let Some(program) = program("terraform-compliance", "FLIGHTDECK_TEST_COMPLIANCE") else {
+        return;
+    };
+    let w = planned(&[
         ("fits/a.feature", &feature("10")),
         ("does_not/a.feature", &feature("192")),
     ]);
-    w.run(&["plan", "-out=p"]).expect(0);
-    w.write(
-        "plan.json",
-        &w.run(&["show", "-json", "p"]).expect(0).stdout,
-    );
     let held = |features: &str| {
         let mut command = Command::new(&program);
         command
@@ -102,4 +108,46 @@ fn terraform_compliance_holds_a_plan_against_features() {
     let (code, told) = held("does_not");
     assert_eq!(code, Some(1), "{told}");
     assert!(told.contains("10.0.0.0/16"), "{told}");
+}
+
+/// What is to be, what it is made from, and where it lies in the configuration.
+const POLICY: &str = r#"package house
+
+small contains change.address if {
+	some change in input.resource_changes
+	change.type == "lab_network"
+	change.change.actions == ["create"]
+	endswith(change.change.after.cidr, "/16")
+}
+
+rests_on contains reference if {
+	some reference in input.configuration.root_module.module_calls.m.expressions.name.references
+}
+
+within contains resource.address if {
+	some module in input.planned_values.root_module.child_modules
+	some resource in module.resources
+}
+"#;
+
+#[test]
+fn opa_judges_a_plan_by_a_policy() {
+    let Some(program) = program("opa", "FLIGHTDECK_TEST_OPA") else {
+        return;
+    };
+    let w = planned(&[("house.rego", POLICY)]);
+    let mut command = Command::new(&program);
+    command
+        .args(["eval", "-i", "plan.json", "-d", "house.rego"])
+        .args(["--format", "raw", "data.house"])
+        .current_dir(w.path());
+    let ended = command.output().unwrap();
+    let told: serde_json::Value =
+        serde_json::from_slice(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"));
+    let expected = serde_json::json!({
+        "small": ["lab_network.main"],
+        "rests_on": ["lab_network.main", "lab_network.main.id"],
+        "within": ["module.m.lab_thing.t"],
+    });
+    assert_eq!(told, expected);
 }

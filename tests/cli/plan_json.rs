@@ -339,3 +339,46 @@ fn tofu_shows_the_same_documents() {
         }
     }
 }
+
+/// An object that is imported takes over what it depends on with the change that is made to it; at
+/// once where none is.
+#[test]
+fn what_is_imported_and_to_be_changed_depends_on_nothing_yet() {
+    const MAIN: &str = r#"
+resource "terraform_data" "first" {}
+resource "terraform_data" "as_it_is" {
+  depends_on = [terraform_data.first]
+}
+resource "terraform_data" "to_be_changed" {
+  input = terraform_data.first.id
+}
+import {
+  to = terraform_data.as_it_is
+  id = "a"
+}
+import {
+  to = terraform_data.to_be_changed
+  id = "b"
+}
+"#;
+    let w = Workspace::new(&[("main.tf", MAIN)]);
+    w.run(&["stage", "--plan-json", "plan.json"]).expect(0);
+    let plan: Value = serde_json::from_str(&w.read("plan.json")).unwrap();
+    let found = &plan["prior_state"]["values"]["root_module"]["resources"];
+    let found: Vec<(&Value, &Value)> = found
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|resource| (&resource["address"], &resource["depends_on"]))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (
+                &json!("terraform_data.as_it_is"),
+                &json!(["terraform_data.first"])
+            ),
+            (&json!("terraform_data.to_be_changed"), &Value::Null),
+        ]
+    );
+}

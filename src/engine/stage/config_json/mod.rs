@@ -13,6 +13,7 @@ use crate::engine::stage::managed::Reason;
 use crate::engine::stage::masks;
 use crate::engine::stage::objects::{self, Around};
 use crate::engine::store::model::StateObject;
+use crate::engine::words::Action;
 use cty::schema::Schema;
 use lang::addr::Resource as Name;
 use lang::config::Module;
@@ -77,9 +78,10 @@ impl Configuration<'_> {
             tainted: false,
             create_before_destroy: false,
             skip_destroy: false,
-            dependencies: match read {
-                true => &nothing,
-                false => &change.dependencies,
+            // What is to be changed takes its own over with the change.
+            dependencies: match change.action {
+                Action::NoOp => &change.dependencies,
+                _ => &nothing,
             },
             needs: &change.needs,
             identity: known.map(|v| {
