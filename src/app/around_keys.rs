@@ -9,7 +9,7 @@ use super::msg::Effect;
 use super::popup_keys::{ENTER, moved, step};
 use super::state::*;
 use crate::engine::doctor::Mend;
-use crate::engine::words::CancelRung;
+use crate::engine::words::{Bring, CancelRung};
 
 /// In the list of workspaces: letters are typed, so only other keys move.
 pub(super) fn workspaces(
@@ -116,12 +116,27 @@ pub(super) fn installing(state: &mut State, scroll: usize, key: Key, effects: &m
             alt: false,
         }
         | ENTER => return,
-        _ => {}
+        _ => {
+            if let Some(bring) = answer(state, key) {
+                state.view.install = None;
+                effects.push(Effect::Install(bring));
+            }
+        }
     }
     let lines = super::doc::installing(state).len();
     state.frame.popup = Some(Popup::Installing {
         scroll: step(key).map_or(scroll, |by| moved(scroll, by, lines)),
     });
+}
+
+/// What the key says of states that are where the backend was before, where that is asked.
+fn answer(state: &State, key: Key) -> Option<Bring> {
+    state.asks_what_to_bring().then_some(())?;
+    match key {
+        k if k == Key::char('b') => Some(Bring::Copy),
+        k if k == Key::char('l') => Some(Bring::Leave),
+        _ => None,
+    }
 }
 
 /// In the list of findings: what is safe is done from here.

@@ -129,6 +129,10 @@ fn on_installed(state: &mut State, end: &InstallEnd, effects: &mut Vec<Effect>) 
             around_keys::reopen(state, workspace, false, effects);
             state.say("everything is installed; the workspace is loaded again");
         }
+        InstallEnd::Asks { .. } => {
+            state.frame.popup = Some(Popup::Installing { scroll: 0 });
+            state.complain("init: there are states to bring over; say what becomes of them");
+        }
         InstallEnd::Stopped => state.complain("installing was stopped"),
         InstallEnd::Failed { text, .. } => {
             let first = text.lines().next().unwrap_or_default();

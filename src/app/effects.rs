@@ -208,7 +208,11 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
         Effect::LoadWorkspaces => told("workspace", engine.workspaces().await, |all| {
             Some(Answer::Workspaces(all))
         }),
-        Effect::Install => told("init", engine.install().await, |()| None),
+        Effect::Install(bring) => match engine.install(bring).await {
+            // It is asked in the events.
+            Err(EngineError::StatesToBring { .. }) => None,
+            done => told("init", done, |()| None),
+        },
         Effect::Examine => Some(Answer::Findings(doctor::examine(engine.settings()).await)),
         Effect::Mend(what) => Some(match doctor::mend(&what).await {
             Ok(text) => Answer::Mended(text),

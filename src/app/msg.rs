@@ -90,7 +90,7 @@ pub enum Effect {
         create: bool,
     },
     /// Fetches what the configuration needs.
-    Install,
+    Install(Bring),
     /// Looks for what is wrong with machine and workspace.
     Examine,
     /// Does what is safe about a finding.

@@ -71,6 +71,12 @@ impl Engine {
         let found = found.unwrap_or_else(|error| {
             let mut unsaid = home::unsaid(&settings.named);
             if let Some(why) = error.refused {
+                let backend = Some(why.clone());
+                let lacks = Absent {
+                    backend,
+                    ..Absent::default()
+                };
+                bus.emit(EventKind::Absent(lacks));
                 unsaid.place = Place::Refused(why);
             }
             unsaid

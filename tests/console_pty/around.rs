@@ -103,6 +103,45 @@ fn modules_that_are_missing_are_offered_installed_and_then_staged() {
     w.is_free();
 }
 
+/// The directory was initialized for one file, and the block names another one by now.
+#[test]
+fn a_backend_that_was_changed_is_made_ready_and_the_state_brought_over_after_a_word() {
+    let block = |file: &str| {
+        format!("terraform {{\n  backend \"local\" {{\n    path = \"{file}\"\n  }}\n}}\n{DATA}")
+    };
+    let w = Workspace::of(&block("old.tfstate"));
+    let run = |args: &[&str]| {
+        let done = Command::new(FLIGHTDECK)
+            .args(args)
+            .current_dir(w.path())
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{args:?}: {done:?}");
+    };
+    run(&["init"]);
+    run(&["deploy", "--auto-approve"]);
+    std::fs::write(w.path().join("main.tf"), block("new.tfstate")).unwrap();
+    let mut c = w.console();
+    c.wait("make the backend ready?", LONG).unwrap();
+    c.keys("y").unwrap();
+    c.wait("There is a state in old.tfstate", LONG).unwrap();
+    assert!(!w.path().join("new.tfstate").exists());
+    c.keys("b").unwrap();
+    c.wait("✓ installed", LONG).unwrap();
+    c.wait("lock: you", LONG).unwrap();
+    let state = |name: &str| std::fs::read_to_string(w.path().join(name)).unwrap();
+    assert!(state("new.tfstate").contains("terraform_data"));
+    assert!(state("old.tfstate").contains("terraform_data"));
+    c.keys("\x1b").unwrap();
+    c.wait_until(|screen| !screen.contains("✓ installed"), SOON)
+        .unwrap();
+    c.keys("6").unwrap();
+    c.wait("terraform_data.a", LONG).unwrap();
+    c.keys("q").unwrap();
+    assert_eq!(c.end(LONG).unwrap().0, 0);
+    w.is_free();
+}
+
 #[test]
 fn what_is_wrong_is_mended_from_the_console() {
     use std::os::unix::fs::PermissionsExt;

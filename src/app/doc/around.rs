@@ -99,6 +99,16 @@ pub fn installing(state: &State) -> Doc {
             );
             doc.push(line(Role::Ok, all));
         }
+        Some(InstallEnd::Asks { from, to }) => {
+            let found = format!("There is a state in {from}, and the backend is {to} now.");
+            push_text(&mut doc, Role::Warn, "", &found);
+            push_text(
+                &mut doc,
+                Role::Plain,
+                "",
+                "b brings it there, a copy; what is in the old place stays. l leaves it, and goes on with what is in the new place. Until one of them is chosen, nothing is changed.",
+            );
+        }
         Some(InstallEnd::Stopped) => doc.push(line(
             Role::Warn,
             "stopped; what was whole by then stays, the rest is fetched the next time",
@@ -174,7 +184,9 @@ pub fn findings_head(state: &State) -> Line {
 /// What stands in the header while something is not installed.
 pub fn absent_badge(state: &State, short: bool) -> String {
     let (n, key) = (state.view.absent.len(), state.keys.first("init"));
-    if short {
+    if state.view.absent.backend.is_some() {
+        format!("  ✗ not initialized ({key})")
+    } else if short {
         format!("  ✗{n} missing ({key})")
     } else {
         format!("  ✗ {n} not installed ({key})")

@@ -1,6 +1,6 @@
 //! What is said where there is nothing to show yet: what to do next.
 
-use super::{Doc, Line, Role, diagnostics, fit_line, line, span, wrap};
+use super::{Doc, Line, Role, diagnostics, fit_line, line, push_text, span, wrap};
 use crate::app::state::{Context, State};
 use crate::engine::words::StageMode;
 
@@ -119,16 +119,26 @@ fn stage(state: &State, doc: &mut Doc) {
 
 /// The configuration could not be read, for modules of it are not there.
 fn absent(state: &State, doc: &mut Doc) {
-    doc.push(line(Role::Heading, "Not everything is installed"));
-    let names = state.view.absent.modules.join(", ");
-    doc.push(line(
-        Role::Plain,
-        format!("The configuration calls modules that are not there: {names}."),
-    ));
+    let absent = &state.view.absent;
+    let (head, what) = match absent.modules.is_empty() {
+        true => ("The backend is not ready", "makes it ready; asks first"),
+        false => ("Not everything is installed", "installs them; asks first"),
+    };
+    doc.push(line(Role::Heading, head));
+    if let Some(why) = &absent.backend {
+        push_text(doc, Role::Plain, "", why);
+    }
+    if !absent.modules.is_empty() {
+        let names = absent.modules.join(", ");
+        doc.push(line(
+            Role::Plain,
+            format!("The configuration calls modules that are not there: {names}."),
+        ));
+    }
     keys(
         doc,
         &[
-            (&state.keys.first("init"), "installs them; asks first"),
+            (&state.keys.first("init"), what),
             ("L", "reads the configuration again"),
         ],
     );
@@ -191,7 +201,7 @@ pub fn empty(state: &State) -> Option<Doc> {
     }
     let mut doc = Doc::new();
     match context {
-        Context::Plugins if !state.view.absent.modules.is_empty() => absent(state, &mut doc),
+        Context::Plugins if state.cannot_be_read() => absent(state, &mut doc),
         Context::Plugins => {
             doc.push(line(Role::Heading, "No plugins yet"));
             doc.push(line(Role::Plain, "The configuration names no provider that runs as a plugin, or it has not been read yet."));

@@ -4,7 +4,7 @@ use super::Engine;
 use crate::engine::error::EngineError;
 use crate::engine::install::unprepared;
 use crate::engine::settings::Settings;
-use crate::engine::words::StageRequest;
+use crate::engine::words::{Bring, StageRequest};
 use crate::engine::workspace::named;
 
 impl Engine {
@@ -13,8 +13,10 @@ impl Engine {
     ///
     /// # Errors
     /// Something is not to be had, the configuration is wrong, cancellation.
-    pub async fn install(&self) -> Result<(), EngineError> {
-        Box::pin(self.shared.work.install()).await
+    /// [`EngineError::StatesToBring`] where there are states at the place that the backend was
+    /// before and `bring` does not say what becomes of them.
+    pub async fn install(&self, bring: Bring) -> Result<(), EngineError> {
+        Box::pin(self.shared.work.install(bring)).await
     }
 
     /// The name of the workspace that this engine works on, as operators know it.

@@ -10,18 +10,33 @@ pub struct Absent {
     pub modules: Vec<String>,
     /// Providers, as an operator writes them; not known while a module is missing.
     pub providers: Vec<String>,
+    /// Why the backend is not the one that the directory was initialized for, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
 }
 
 impl Absent {
     /// Whether nothing is missing.
     pub fn is_empty(&self) -> bool {
-        self.modules.is_empty() && self.providers.is_empty()
+        self.len() == 0
     }
 
     /// How much is missing.
     pub fn len(&self) -> usize {
-        self.modules.len() + self.providers.len()
+        self.modules.len() + self.providers.len() + usize::from(self.backend.is_some())
     }
+}
+
+/// What becomes of states that are where the backend was before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Bring {
+    /// Nothing, without an answer: where there are some, that is the end.
+    #[default]
+    Ask,
+    /// They are copied to where the backend is now.
+    Copy,
+    /// They stay, and what is where the backend is now counts.
+    Leave,
 }
 
 /// A step of installing.
@@ -234,6 +249,8 @@ pub enum InstallEnd {
         text: String,
         diagnostics: Vec<Diagnostic>,
     },
+    /// There are states where the backend was before: whether they are copied is to be said.
+    Asks { from: String, to: String },
     /// It was stopped by an operator; what is whole stays.
     Stopped,
 }

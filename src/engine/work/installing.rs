@@ -5,6 +5,7 @@ use crate::engine::error::EngineError;
 use crate::engine::install::{self, Installed, Request, Tell};
 use crate::engine::mutex::lock;
 use crate::engine::words::*;
+use crate::engine::workspace::initialize::InitBackend;
 use lang::config::wants_install;
 use lang::diag::Diagnostics;
 use lang::source::SourceMap;
@@ -34,20 +35,36 @@ impl Work {
             }
         }
         if !modules.is_empty() {
-            let providers = Vec::new();
-            self.absent(Absent { modules, providers });
+            let backend = self.bus.with_view(|view| view.absent.backend.clone());
+            self.absent(Absent {
+                modules,
+                backend,
+                ..Absent::default()
+            });
         }
+    }
+
+    /// Tells whether the backend is another one than the directory was initialized for, and why.
+    pub(super) fn backend_absent(&self, backend: Option<String>) {
+        let known = self.bus.with_view(|view| view.absent.clone());
+        self.absent(Absent { backend, ..known });
     }
 
     /// Fetches what the configuration needs; how it goes is in the events. What runs is waited for,
     /// and [`cancel`](Self::cancel) ends it at its next wait.
-    pub async fn install(&self) -> Result<(), EngineError> {
+    pub async fn install(&self, bring: Bring) -> Result<(), EngineError> {
         let _turn = self.turn.lock().await;
         let switches = self.begin();
         self.bus.emit(EventKind::Install(InstallEvent::Began));
         let request = Request {
             dir: self.settings.workspace.clone(),
             named: self.settings.named.clone(),
+            backend: InitBackend {
+                migrate: bring != Bring::Leave,
+                force_copy: bring == Bring::Copy,
+                reconfigure: bring == Bring::Leave,
+                ..InitBackend::default()
+            },
             ..Request::default()
         };
         let done = install::install(request, self.hears(), switches.stop.clone()).await;
@@ -55,6 +72,10 @@ impl Work {
         let end = match &done {
             Ok(installed) => ended(installed),
             Err(EngineError::Cancelled) => InstallEnd::Stopped,
+            Err(EngineError::StatesToBring { from, to }) => InstallEnd::Asks {
+                from: from.clone(),
+                to: to.clone(),
+            },
             Err(error) => InstallEnd::Failed {
                 text: error.to_string(),
                 diagnostics: error.diagnostics().to_vec(),

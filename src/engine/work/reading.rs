@@ -95,9 +95,11 @@ impl Work {
                 plugins: sought.untrusted.clone(),
             });
         }
+        let backend = self.bus.with_view(|view| view.absent.backend.clone());
         self.absent(Absent {
             modules: Vec::new(),
             providers: sought.absent.clone(),
+            backend,
         });
         Ok(sought)
     }

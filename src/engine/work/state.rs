@@ -52,6 +52,7 @@ impl Work {
             .map_err(EngineError::task("the configuration could not be read"))?
         {
             Ok(found) => {
+                self.backend_absent(None);
                 if let Some((record, told)) = found.record {
                     let data = home::data_dir(&self.settings.workspace);
                     let written =
@@ -67,7 +68,12 @@ impl Work {
                 self.memory.encrypts_plans(found.plans);
                 self.pool.decrypts(found.others);
             }
-            Err(home::Unlocated { sources, diags, .. }) => {
+            Err(home::Unlocated {
+                sources,
+                diags,
+                refused,
+            }) => {
+                self.backend_absent(refused);
                 // All that is wrong with it is told at once, and this is part of it.
                 self.read(request).await?;
                 self.tell(tell_all(diags.iter(), &sources, self.pool.secrets()))?;

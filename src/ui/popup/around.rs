@@ -93,6 +93,10 @@ pub(super) fn installing(
             inner,
             &[("c", "stop it"), ("esc", "close; it goes on")],
         ),
+        false if state.asks_what_to_bring() => {
+            let all = [("b", "bring it there"), ("l", "leave it"), ("esc", "close")];
+            keys(brush, inner, &all);
+        }
         false => keys(brush, inner, &[("j k", "scroll"), ("esc", "close")]),
     }
 }

@@ -148,6 +148,7 @@ fn lacking(width: u16, height: u16) -> Console {
     c.event(EventKind::Absent(Absent {
         modules: Vec::new(),
         providers: vec!["hashicorp/aws".into(), "acme/lab".into()],
+        backend: None,
     }));
     c
 }
@@ -168,7 +169,7 @@ fn what_is_missing_is_offered_once_and_installed_after_a_yes() {
     c.tick(1_000);
     assert!(c.state.frame.popup.is_none(), "it is asked once");
     c.press("i y");
-    assert_eq!(c.take_effects(), [Effect::Install]);
+    assert_eq!(c.take_effects(), [Effect::Install(Bring::Ask)]);
     c.event(EventKind::Install(InstallEvent::Began));
     for done in [10_000_000, 345_000_000] {
         c.event(EventKind::Install(InstallEvent::Step(InstallStep::Bytes {
@@ -239,10 +240,59 @@ fn modules_that_are_missing_are_named_where_the_plugins_would_be() {
     c.event(EventKind::Absent(Absent {
         modules: vec!["network".into()],
         providers: Vec::new(),
+        backend: None,
     }));
     c.press("esc 1");
     c.shows("calls modules that are not there: network.");
     c.shows("installs them; asks first");
+}
+
+/// A directory whose backend is another one than it was initialized for.
+fn moved(w: u16, h: u16) -> Console {
+    let mut c = Console::new(w, h);
+    c.event(EventKind::Absent(Absent {
+        backend: Some("The block of the backend was changed.".into()),
+        ..Absent::default()
+    }));
+    c
+}
+
+#[test]
+fn a_backend_that_was_changed_is_offered_to_be_made_ready_and_states_are_copied_after_a_word() {
+    let mut c = moved(120, 40);
+    c.shows("✗ not initialized (i)");
+    c.shows("the backend is not made ready:");
+    c.press("y");
+    assert_eq!(c.take_effects(), [Effect::Install(Bring::Ask)]);
+    let asked = || {
+        EventKind::Install(InstallEvent::Ended(InstallEnd::Asks {
+            from: "old.tfstate".into(),
+            to: "s3".into(),
+        }))
+    };
+    for (key, bring) in [("b", Bring::Copy), ("l", Bring::Leave)] {
+        c.event(EventKind::Install(InstallEvent::Began));
+        c.event(asked());
+        c.shows("There is a state in old.tfstate, and the backend is s3 now.");
+        assert_eq!(c.take_effects(), []);
+        c.press(key);
+        assert_eq!(c.take_effects(), [Effect::Install(bring)]);
+    }
+    // Without an answer nothing is done, and it can be asked again.
+    c.event(EventKind::Install(InstallEvent::Began));
+    c.event(asked());
+    c.press("esc b");
+    assert_eq!(c.take_effects(), []);
+    c.press("i");
+    c.shows("the backend is not made ready:");
+}
+
+#[test]
+fn where_the_backend_is_not_ready_the_screen_says_what_to_do() {
+    let mut c = moved(80, 24);
+    c.press("esc 1");
+    c.shows("The block of the backend was changed.");
+    c.shows("makes it ready; asks first");
 }
 
 fn findings() -> Vec<Finding> {

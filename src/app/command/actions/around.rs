@@ -7,6 +7,7 @@ use crate::app::entry::Entry;
 use crate::app::format::count;
 use crate::app::msg::Effect;
 use crate::app::state::*;
+use crate::engine::words::Bring;
 
 /// Nothing runs that belongs to this workspace. Who else holds it is no hindrance.
 pub fn can_switch(state: &State) -> Available {
@@ -62,6 +63,16 @@ pub fn ask_install(state: &mut State, _: &mut Vec<Effect>) {
 fn install(state: &State) -> Popup {
     let absent = &state.view.absent;
     let mut body = Doc::new();
+    if let Some(why) = &absent.backend {
+        body.push(line(Role::Warn, "the backend is not made ready:"));
+        push_text(&mut body, Role::Plain, "  ", why);
+        push_text(
+            &mut body,
+            Role::Dim,
+            "",
+            "Where there are states to bring over, you are asked before any is copied.",
+        );
+    }
     for (names, word) in [(&absent.modules, "module"), (&absent.providers, "provider")] {
         if names.is_empty() {
             continue;
@@ -80,18 +91,23 @@ fn install(state: &State) -> Popup {
         ));
     }
     body.push(Line::new());
-    push_text(
-        &mut body,
-        Role::Plain,
-        "",
-        "Yes fetches them as `flightdeck init` does: from the registries, mirrors and repositories that the configuration and your CLI configuration name, checked against the lock file, into .terraform; .terraform.lock.hcl is written where there is something new. Then the workspace is loaded again, which launches its plugins.",
-    );
+    let (title, yes) = match (&absent.backend, absent.len()) {
+        (Some(_), 1) => (
+            "make the backend ready?",
+            "Yes records it in .terraform, as `flightdeck init` does, and fetches the modules and providers that are missing. Then the workspace is loaded again, which launches its plugins.",
+        ),
+        _ => (
+            "install what is missing?",
+            "Yes fetches them as `flightdeck init` does: from the registries, mirrors and repositories that the configuration and your CLI configuration name, checked against the lock file, into .terraform; .terraform.lock.hcl is written where there is something new. Then the workspace is loaded again, which launches its plugins.",
+        ),
+    };
+    push_text(&mut body, Role::Plain, "", yes);
     Popup::Confirm(Box::new(Confirm {
-        title: "install what is missing?".to_owned(),
+        title: title.to_owned(),
         body,
         yes: false,
         typed: None,
-        effects: vec![Effect::Install],
+        effects: vec![Effect::Install(Bring::Ask)],
         after: After::Installing,
         stage: None,
         scroll: 0,
