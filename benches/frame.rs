@@ -117,6 +117,7 @@ fn operation(i: usize) -> Operation {
         usual_ms: Some(30_000),
         failure: None,
         warnings: Vec::new(),
+        beside: Vec::new(),
     }
 }
 
@@ -217,6 +218,7 @@ fn events() -> Vec<EventKind> {
                 resource,
                 waits_for,
                 blocker: Some(call % 40),
+                deadline_ms: None,
             }));
         }
     }

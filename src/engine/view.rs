@@ -33,6 +33,9 @@ pub struct View {
     /// How the last calls of each plugin went, as its lane measured them when the newest of them
     /// ended.
     pub latencies: BTreeMap<PluginId, Latencies>,
+    /// Resources that plugins have locked, by the numbers of the locks.
+    #[serde(default)]
+    pub locks: BTreeMap<u64, ResourceLock>,
     pub staging: Option<Staging>,
     pub stage: Option<Arc<StageSummary>>,
     /// Addresses of the current stage that are left out.
@@ -76,6 +79,8 @@ impl View {
             EventKind::CallQueued(_) | EventKind::CallStarted(_) | EventKind::CallFinished(_) => {
                 self.apply_call(event)
             }
+            EventKind::ResourceLock(l) if l.held => drop(self.locks.insert(l.lock, l.clone())),
+            EventKind::ResourceLock(l) => drop(self.locks.remove(&l.lock)),
             EventKind::Diagnostic(d) if self.diagnostics.contains(d) => {}
             EventKind::Diagnostic(d) => push(&mut self.diagnostics, d.clone()),
             EventKind::StageStarted(_)

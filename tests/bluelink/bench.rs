@@ -2,11 +2,14 @@
 
 use crate::support::{Run, Workspace};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Where the plugin is installed unless a test says otherwise.
 pub(crate) const USUAL: &str = "providers/bluelink/fake/1.0.0";
+
+/// Where another plugin is.
+const OTHER: &str = "providers/bluelink/other/1.0.0";
 
 /// What every configuration begins with.
 pub(crate) const HEAD: &str = r#"
@@ -29,6 +32,23 @@ impl Bench {
         let bench = Self::empty(&format!("{HEAD}{main}"));
         bench.install(USUAL);
         bench
+    }
+
+    /// With another plugin beside it, `bluelink/other`.
+    pub(crate) fn two(main: &str) -> Self {
+        let bench = Self::new("");
+        bench.install(OTHER);
+        std::fs::write(bench.other("id"), "bluelink/other").unwrap();
+        let text = format!(
+            "terraform {{\n  required_providers {{\n    fake = {{ source = \"bluelink/fake\" }}\n    other = {{ source = \"bluelink/other\" }}\n  }}\n}}\n{main}"
+        );
+        bench.workspace.write("main.tf", &text);
+        bench
+    }
+
+    /// A file beside the other plugin.
+    pub(crate) fn other(&self, name: &str) -> PathBuf {
+        self.root.path().join(OTHER).join(name)
     }
 
     /// With this whole configuration and no plugin.
@@ -108,26 +128,23 @@ impl Bench {
 
     /// The calls of a method so far.
     pub(crate) fn calls(&self, method: &str) -> Vec<Value> {
-        let text = std::fs::read_to_string(self.file("calls")).unwrap_or_default();
-        let all = text
-            .lines()
-            .map(|l| serde_json::from_str::<Value>(l).unwrap());
-        all.filter(|call| call["method"] == method).collect()
+        calls(&self.file("calls"), method)
+    }
+
+    /// The same of the other plugin.
+    pub(crate) fn calls_of_other(&self, method: &str) -> Vec<Value> {
+        calls(&self.other("calls"), method)
     }
 
     /// The objects in the plugin's world, by their ids.
     pub(crate) fn world(&self) -> Vec<Value> {
-        let files = std::fs::read_dir(self.file("world"));
-        let files = files.into_iter().flatten().flatten();
-        let one = |f: std::fs::DirEntry| {
-            let text = std::fs::read_to_string(f.path()).unwrap();
-            serde_json::from_str::<Value>(&text).unwrap()
-        };
-        let mut all: Vec<Value> = files.map(one).collect();
-        all.sort_by_key(|object| object["id"].to_string());
-        all
+        world(&self.file("world"))
     }
 
+    /// The same of the other plugin.
+    pub(crate) fn world_of_other(&self) -> Vec<Value> {
+        world(&self.other("world"))
+    }
     /// Changes the one object in the world.
     pub(crate) fn meddle(&self, change: impl Fn(&mut Value)) {
         let mut object = self.world().remove(0);
@@ -152,6 +169,26 @@ impl Bench {
         let found = all.iter().find(|r| r["type"] == kind);
         found.map_or(Value::Null, |r| r["instances"][0].clone())
     }
+}
+
+fn calls(file: &Path, method: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    // The last line may be on its way.
+    let whole = text
+        .lines()
+        .filter_map(|l| serde_json::from_str::<Value>(l).ok());
+    whole.filter(|call| call["method"] == method).collect()
+}
+
+fn world(folder: &Path) -> Vec<Value> {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let one = |f: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(f.path()).unwrap();
+        serde_json::from_str::<Value>(&text).unwrap()
+    };
+    let mut all: Vec<Value> = files.map(one).collect();
+    all.sort_by_key(|object| object["id"].to_string());
+    all
 }
 
 /// What a stage would do: `create 1, update 2`; empty where there is nothing to do.

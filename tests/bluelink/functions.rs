@@ -60,18 +60,10 @@ fn s2_11_a_call_from_plugin_to_plugin_is_a_call_that_is_seen_with_who_has_asked(
     );
 }
 
-/// Two plugins beside each other.
+/// Two plugins beside each other, of which the other has these functions.
 fn two(main: &str, functions: &str) -> Bench {
-    let bench = Bench::new("");
-    let other = "providers/bluelink/other/1.0.0";
-    bench.install(other);
-    let folder = bench.root().join(other);
-    std::fs::write(folder.join("id"), "bluelink/other").unwrap();
-    std::fs::write(folder.join("functions"), functions).unwrap();
-    let text = format!(
-        "terraform {{\n  required_providers {{\n    fake = {{ source = \"bluelink/fake\" }}\n    other = {{ source = \"bluelink/other\" }}\n  }}\n}}\n{main}"
-    );
-    bench.workspace.write("main.tf", &text);
+    let bench = Bench::two(main);
+    std::fs::write(bench.other("functions"), functions).unwrap();
     bench
 }
 

@@ -9,7 +9,10 @@ mod discovery;
 mod drift;
 mod failing;
 mod functions;
+mod gate;
 mod launches;
+mod live;
+mod locks;
 mod stories;
 #[path = "../cli/support.rs"]
 #[allow(dead_code, reason = "what these tests do not need of it")]

@@ -4,7 +4,7 @@ use super::{Doc, Role, line, push_heading, push_pair, push_text, span};
 use crate::app::format::{clock, duration, elapsed};
 use crate::app::state::State;
 use crate::engine::view::CallView;
-use crate::engine::words::{CallFinished, CallOutcome};
+use crate::engine::words::{CallFinished, CallOutcome, ResourceLock};
 
 /// A call that waits or runs.
 pub fn call(state: &State, c: &CallView) -> Doc {
@@ -65,8 +65,27 @@ pub fn call(state: &State, c: &CallView) -> Doc {
             ]);
         }
     }
+    holds(state, c, &mut doc);
     behind(state, c, &mut doc);
     doc
+}
+
+/// The resources that its plugin has locked for it.
+fn holds(state: &State, c: &CallView, doc: &mut Doc) {
+    let its = |l: &&ResourceLock| l.call == Some(c.call);
+    let held: Vec<&ResourceLock> = state.view.locks.values().filter(its).collect();
+    if held.is_empty() {
+        return;
+    }
+    push_heading(doc, "holds, until it ends");
+    for l in held {
+        let since = elapsed(state.now - l.since);
+        let text = format!("lock on {:?} for {since}", l.name);
+        push_text(doc, Role::Plain, "  ", &text);
+        for waiter in &l.waiters {
+            push_text(doc, Role::Warn, "    waits for it: ", waiter);
+        }
+    }
 }
 
 /// The calls that wait for this one.

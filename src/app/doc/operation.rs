@@ -6,7 +6,7 @@ use super::{
 use crate::app::format::{clock, clock_ms, duration, elapsed};
 use crate::app::running;
 use crate::app::state::{Context, State};
-use crate::engine::words::{Failure, Operation, OperationState};
+use crate::engine::words::{DeedEnd, Failure, Operation, OperationState};
 use crate::engine::words::{PluginId, UnixMs};
 
 /// One operation of a deploy at a moment.
@@ -31,6 +31,7 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
         doc.push(Line::new());
         doc.push(vec![span(Role::Warn, "warning: "), span(Role::Plain, w)]);
     }
+    beside(op, &mut doc);
     timeline(state, op, &mut doc);
     calls_of(state, op, &mut doc);
     lines_of(state, op, now, &mut doc);
@@ -97,6 +98,23 @@ fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
             doc.push(line(Role::Dim, "not attempted; t stages what is left"))
         }
         OperationState::Waiting => doc.push(line(Role::Dim, "waiting")),
+    }
+}
+
+/// What its plugin asked another for.
+fn beside(op: &Operation, doc: &mut Doc) {
+    if op.beside.is_empty() {
+        return;
+    }
+    push_heading(doc, "beside it, and in no state");
+    for beside in &op.beside {
+        let role = match beside.end {
+            DeedEnd::Open => Role::Busy,
+            DeedEnd::Done => Role::Plain,
+            DeedEnd::Failed(_) => Role::Bad,
+            DeedEnd::Unknown(_) => Role::Warn,
+        };
+        push_text(doc, role, "  ", &beside.text());
     }
 }
 

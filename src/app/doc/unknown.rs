@@ -60,7 +60,9 @@ pub fn unknown_keys(u: &Unknown) -> Line {
         l.push(span(Role::Key, key));
         l.push(span(Role::Dim, format!(" {text}  ")));
     };
-    if u.creation {
+    if u.step.beside().is_some() {
+        key("X", "it is seen to…");
+    } else if u.creation {
         key("i", "take it in…");
         key("X", "it is not there…");
     } else if u.provisioner {
@@ -79,7 +81,9 @@ pub fn unknown_keys(u: &Unknown) -> Line {
 /// What stands in a row of the Stage screen; what matters most first, for rows are cut.
 pub fn unknown_note(state: &State, u: &Unknown) -> Line {
     let (key, step, deploy) = (state.keys.first("unknown"), &u.step, u.deploy);
-    let text = if u.provisioner {
+    let text = if let Some(deed) = u.step.beside() {
+        format!("? the {deed} beside it, in deploy #{deploy}, has no end on record ({key})")
+    } else if u.provisioner {
         format!(
             "? its {step} in deploy #{deploy} has no end on record: replaced, and run again ({key})"
         )
@@ -93,9 +97,10 @@ pub fn unknown_note(state: &State, u: &Unknown) -> Line {
     vec![span(Role::Bad, text)]
 }
 
-/// Whether it was left by this operation.
+/// Whether it is the end of this operation that is not on record, and not of what is beside it.
 pub fn is_of(u: &Unknown, op: &Operation) -> bool {
-    u.deploy == op.deploy && (u.address == op.address || u.name() == op.address)
+    let own = u.step.beside().is_none();
+    own && u.deploy == op.deploy && (u.address == op.address || u.name() == op.address)
 }
 
 /// What stands beside an operation whose outcome is unknown: how it was settled, or how it is.

@@ -126,6 +126,12 @@ fn operation_lines(out: &mut Output, operation: &Operation) {
         .settled()
         .map_or_else(String::new, |how| format!(" ({})", safe(how)));
     out.line(format!("{head}  {state}{settled} {took}").trim_end());
+    for warning in &operation.warnings {
+        out.line(&format!("        warning: {}", safe_lines(warning)));
+    }
+    for beside in &operation.beside {
+        out.line(&format!("        beside it: {}", safe(&beside.text())));
+    }
     let Some(failure) = &operation.failure else {
         return;
     };

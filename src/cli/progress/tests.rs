@@ -20,6 +20,7 @@ fn operation(index: u32, address: &str, state: OperationState) -> Operation {
         usual_ms: None,
         failure: None,
         warnings: Vec::new(),
+        beside: Vec::new(),
         half_done: false,
     }
 }
@@ -70,6 +71,7 @@ fn what_stands_in_line_for_a_slot_is_not_said_to_run() {
             resource,
             waits_for: "a slot".into(),
             blocker: None,
+            deadline_ms: None,
         })
     };
     hear(queued(1, "a.a"));

@@ -1,6 +1,6 @@
 //! On whose behalf a call is made.
 
-use super::Retrying;
+use super::{Ledger, Retrying};
 use cty::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +19,12 @@ pub struct CallContext {
     /// The provider's configuration, where it goes with each call; whoever gave the provider out
     /// puts it here.
     pub configuration: Option<Arc<Value>>,
+    /// Where it is written down what the plugin asks of others meanwhile; where there is none, that
+    /// is refused.
+    pub ledger: Option<Arc<dyn Ledger>>,
+    /// The number under which the dialect knows the call, where its plugin is to name it when it
+    /// asks something of us.
+    pub asking: Option<u64>,
     /// `None` for the method's own deadline.
     pub deadline: Option<Duration>,
     /// Gives up waiting for a slot, and drops a running call unless it is an apply.

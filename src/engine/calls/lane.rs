@@ -2,6 +2,7 @@
 
 mod line;
 mod running;
+mod standing;
 
 use super::stats::{self, Past, Window};
 use super::switchboard::Shared;
@@ -12,6 +13,8 @@ use crate::engine::settings::RetrySettings;
 use crate::engine::words::*;
 pub use line::Drained;
 use line::Line;
+pub use running::current;
+pub use standing::Standing;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -84,6 +87,11 @@ impl Lane {
     /// What is hidden in its answers.
     pub fn secrets(&self) -> &Secrets {
         &self.shared.secrets
+    }
+
+    /// Says something that has to do with its calls.
+    pub fn say(&self, kind: EventKind) {
+        self.shared.sink.emit(kind);
     }
 
     /// Whose lane it is.

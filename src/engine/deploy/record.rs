@@ -1,6 +1,7 @@
 //! What a deploy leaves behind: events for those who watch, records for those who come later. Every
 //! operation's state lives here. Only intents and outcomes are waited for.
 
+mod beside;
 mod failure;
 mod operations;
 mod outcome;
@@ -12,6 +13,7 @@ use crate::engine::secrets::Secrets;
 use crate::engine::store::Store;
 use crate::engine::store::model::UnknownOutcome;
 use crate::engine::words::*;
+pub use beside::{Account, Objects};
 pub use failure::fingerprint;
 use operations::Operations;
 use std::sync::{Arc, Mutex};

@@ -69,6 +69,7 @@ fn operation(index: u32, state: OperationState) -> EventKind {
         usual_ms: None,
         failure: None,
         warnings: Vec::new(),
+        beside: Vec::new(),
     })
 }
 

@@ -197,6 +197,12 @@ impl UnknownOutcome {
         self.step.is_provisioner()
     }
 
+    /// What it is beside the object of its operation, where it is: no state has anything of it, and
+    /// only an operator can look.
+    pub fn beside(&self) -> Option<&Deed> {
+        self.step.beside()
+    }
+
     /// `create in deploy #3`.
     pub fn text(&self) -> String {
         format!("{} in deploy #{}", self.step, self.deploy)

@@ -49,7 +49,7 @@ impl View {
                         started_at: None,
                         slot: None,
                         slots: 0,
-                        deadline_ms: None,
+                        deadline_ms: q.deadline_ms,
                         usual: None,
                         waits_for: Some(q.waits_for.clone()),
                         blocker: q.blocker,

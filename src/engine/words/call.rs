@@ -15,6 +15,9 @@ pub struct CallQueued {
     pub waits_for: String,
     /// The call that holds what it waits for, where one can be named.
     pub blocker: Option<CallId>,
+    /// How long it may wait, where that has an end of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_ms: Option<u64>,
 }
 
 /// A call got its slot and was sent.

@@ -2,8 +2,8 @@
 
 use super::{
     Absent, CallFinished, CallQueued, CallStarted, CancelRung, DeployStarted, DeploySummary,
-    Diagnostic, InstallEvent, LockHolder, ObjectStep, Operation, PluginEvent, StageId,
-    StageStarted, StageSummary, StateChange, UnixMs, Unknown, WorkspacePlugin,
+    Diagnostic, InstallEvent, LockHolder, ObjectStep, Operation, PluginEvent, ResourceLock,
+    StageId, StageStarted, StageSummary, StateChange, UnixMs, Unknown, WorkspacePlugin,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub enum EventKind {
     CallQueued(CallQueued),
     CallStarted(CallStarted),
     CallFinished(CallFinished),
+    /// Who has locked a resource for whom, and who waits for it.
+    ResourceLock(ResourceLock),
     Diagnostic(Diagnostic),
     StageStarted(StageStarted),
     StageProgress {

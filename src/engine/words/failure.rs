@@ -79,9 +79,17 @@ pub struct Unknown {
     pub detail: String,
 }
 
+/// The name of what was asked for beside an object, by the number of its intent.
+pub fn beside_name(address: &str, intent: i64) -> String {
+    format!("{address} (beside {intent})")
+}
+
 impl Unknown {
     /// As `state forget` and lists name it.
     pub fn name(&self) -> String {
+        if self.step.beside().is_some() {
+            return beside_name(&self.address, self.intent);
+        }
         self.deposed.as_ref().map_or_else(
             || self.address.clone(),
             |key| format!("{} (deposed {key})", self.address),

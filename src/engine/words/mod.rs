@@ -5,6 +5,7 @@
 
 mod action;
 mod answer;
+mod beside;
 mod call;
 mod command;
 mod deploy;
@@ -27,6 +28,7 @@ mod workspace;
 
 pub use action::*;
 pub use answer::*;
+pub use beside::*;
 pub use call::*;
 pub use command::*;
 pub use deploy::*;

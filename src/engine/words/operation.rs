@@ -1,6 +1,8 @@
 //! One resource's part in a deploy, and how it stands.
 
-use super::{Action, DeployId, Failure, PluginId, Reached, Retry, UnixMs};
+use super::{
+    Action, Beside, DeedEnd, DeployId, Failure, OperationStep, PluginId, Reached, Retry, UnixMs,
+};
 use serde::{Deserialize, Serialize};
 
 /// How an operation stands.
@@ -64,6 +66,9 @@ pub struct Operation {
     pub usual_ms: Option<u64>,
     pub failure: Option<Box<Failure>>,
     pub warnings: Vec<String>,
+    /// What its plugin asked another for meanwhile, of which no state has anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Beside>,
 }
 
 impl Operation {
@@ -96,9 +101,15 @@ impl Operation {
         }
     }
 
-    /// Says how its unknown outcome was settled.
-    pub fn settle(&mut self, how: &str) {
-        self.step = Reached::Settled(how.to_owned());
+    /// Says how the unknown outcome of one of its steps was settled.
+    pub fn settle(&mut self, step: &OperationStep, how: &str) {
+        let OperationStep::Beside { place, .. } = step else {
+            self.step = Reached::Settled(how.to_owned());
+            return;
+        };
+        for beside in self.beside.iter_mut().filter(|b| b.place == *place) {
+            beside.end = DeedEnd::Unknown(format!("settled: {how}"));
+        }
     }
 
     /// How its outcome, which was unknown, was settled.

@@ -2,7 +2,7 @@
 //! that the store and programs read. An older store reads: what it says in other words is shown as
 //! it is.
 
-use super::Action;
+use super::{Action, Deed};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -22,6 +22,11 @@ pub enum OperationStep {
         kind: String,
         place: usize,
     },
+    /// What the plugin asked another for meanwhile; its place among those of the operation, from 1.
+    Beside {
+        deed: Deed,
+        place: u32,
+    },
 }
 
 /// A word that names no step.
@@ -31,11 +36,22 @@ pub struct NoStep(String);
 
 /// Between the kind of a provisioner and its place.
 const PROVISIONER: &str = " provisioner ";
+/// Around the place of what a plugin asked for.
+const ASKED_FOR: (&str, &str) = (" (asked for by its plugin, ", ")");
 
 impl OperationStep {
     /// Whether it is a provisioner's: what one did is not seen by reading the object back.
     pub fn is_provisioner(&self) -> bool {
         matches!(self, Self::Provisioner { .. })
+    }
+
+    /// What it is beside the object of its operation, where it is: that is in no state, and so cannot
+    /// be read back.
+    pub fn beside(&self) -> Option<&Deed> {
+        match self {
+            Self::Beside { deed, .. } => Some(deed),
+            _ => None,
+        }
     }
 
     /// Whether an operation that does this is done once the step is.
@@ -63,6 +79,9 @@ impl fmt::Display for OperationStep {
             Self::Import => "import",
             Self::Read => "read",
             Self::Provisioner { kind, place } => return write!(f, "{kind}{PROVISIONER}{place}"),
+            Self::Beside { deed, place } => {
+                return write!(f, "{deed}{}{place}{}", ASKED_FOR.0, ASKED_FOR.1);
+            }
         })
     }
 }
@@ -78,6 +97,14 @@ impl FromStr for OperationStep {
             "forget" => Self::Forget,
             "import" => Self::Import,
             "read" => Self::Read,
+            _ if word.ends_with(ASKED_FOR.1) => {
+                let parts = word
+                    .strip_suffix(ASKED_FOR.1)
+                    .and_then(|word| word.rsplit_once(ASKED_FOR.0))
+                    .and_then(|(deed, place)| Some((Deed::parse(deed)?, place.parse().ok()?)));
+                let (deed, place) = parts.ok_or_else(|| NoStep(word.to_owned()))?;
+                Self::Beside { deed, place }
+            }
             _ => {
                 let parts = word
                     .rsplit_once(PROVISIONER)

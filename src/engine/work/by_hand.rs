@@ -1,6 +1,7 @@
 //! What operators do to the state by hand: import and forget. Each settles what is unknown of the
 //! address.
 
+use super::held::{Going, Held, absent, parse};
 use super::reading::nodes;
 use super::unknown::quoted;
 use super::verb::{Switches, Work};
@@ -16,17 +17,9 @@ use crate::engine::stage::{adopt, moves};
 use crate::engine::store::model::{State, StateEdit, StateObject, UnknownOutcome};
 use crate::engine::told::tell_all;
 use crate::engine::words::*;
-use lang::addr::{AbsInstance, Mode, Target};
-use std::collections::{BTreeMap, BTreeSet};
+use lang::addr::{AbsInstance, Mode};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// A name of something in the state.
-enum Named {
-    /// A module, a resource, or an instance.
-    Whole(Target),
-    /// One deposed object, as lists show it: `lab_thing.a (deposed 0a1b2c3d)`.
-    Deposed(AbsInstance, String),
-}
 
 impl Work {
     /// Takes an object that is there into the state.
@@ -285,88 +278,6 @@ impl Work {
         }
         changes
     }
-}
-
-/// What there is of one address.
-#[derive(Default)]
-struct Held<'a> {
-    objects: Vec<&'a StateObject>,
-    unknown: Vec<&'a UnknownOutcome>,
-}
-
-/// What of it is let go.
-type Going<'a> = Held<'a>;
-
-impl<'a> Held<'a> {
-    /// What a name means here; `None` where it means nothing.
-    fn named(&self, named: &Named, address: &AbsInstance) -> Option<Going<'a>> {
-        match named {
-            Named::Deposed(of, key) => {
-                let objects: Vec<_> = self
-                    .objects
-                    .iter()
-                    .copied()
-                    .filter(|o| of == address && o.deposed == *key)
-                    .collect();
-                let unknown = self
-                    .unknown
-                    .iter()
-                    .copied()
-                    .filter(|u| u.deposed == *key)
-                    .collect();
-                (!objects.is_empty()).then_some(Held { objects, unknown })
-            }
-            Named::Whole(target) if !target.contains(address) => None,
-            Named::Whole(_) => {
-                let current = self.objects.iter().any(|o| o.deposed.is_empty());
-                let made: Vec<_> = self
-                    .unknown
-                    .iter()
-                    .copied()
-                    .filter(|u| u.is_creation())
-                    .collect();
-                // A creation of which nothing is known is all that is meant; the old object that it
-                // was to replace stays.
-                if !current && !made.is_empty() {
-                    return Some(Held {
-                        objects: Vec::new(),
-                        unknown: made,
-                    });
-                }
-                Some(Held {
-                    objects: self.objects.clone(),
-                    unknown: self.unknown.clone(),
-                })
-            }
-        }
-    }
-}
-
-fn parse(text: &str) -> Result<Named, EngineError> {
-    let text = text.trim();
-    match text
-        .strip_suffix(')')
-        .and_then(|t| t.split_once(" (deposed "))
-    {
-        Some((address, key)) => Ok(Named::Deposed(address.parse()?, key.to_owned())),
-        None => Ok(Named::Whole(text.parse()?)),
-    }
-}
-
-fn absent(text: &str, all: &BTreeMap<AbsInstance, Held<'_>>) -> EngineError {
-    // Instances, and what they belong to.
-    let names: BTreeSet<String> = all
-        .keys()
-        .flat_map(|a| [a.to_string(), a.abs().to_string(), a.module.to_string()])
-        .filter(|name| !name.is_empty())
-        .collect();
-    let hint = match lang::eval::closest(text, names.iter().map(String::as_str)) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "`flightdeck state list` shows what there is".to_owned(),
-    };
-    EngineError::NotFound(format!(
-        "{text} is not in the state, and no outcome of it is unknown, so nothing was forgotten; {hint}"
-    ))
 }
 
 pub(super) fn by_hand(what: StateChangeKind, address: &str) -> StateChange {

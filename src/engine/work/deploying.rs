@@ -332,6 +332,7 @@ pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
         usual_ms,
         failure: None,
         warnings: Vec::new(),
+        beside: Vec::new(),
     }
 }
 

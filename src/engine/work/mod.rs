@@ -5,6 +5,7 @@ mod by_hand;
 mod deploying;
 mod drawing;
 mod evaluating;
+mod held;
 mod installing;
 mod kept;
 mod lock;

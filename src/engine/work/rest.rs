@@ -126,6 +126,7 @@ mod tests {
             usual_ms: None,
             failure: None,
             warnings: Vec::new(),
+            beside: Vec::new(),
         }
     }
 

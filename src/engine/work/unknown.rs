@@ -68,8 +68,9 @@ impl Work {
                         .iter()
                         .any(|o| o.address == unknown.address && o.deposed == unknown.deposed));
             // What was begun after the reading is not answered by it.
-            if read && !unknown.is_creation() && !unknown.is_provisioner() && unknown.at < stage.at
-            {
+            let can_be_read =
+                !unknown.is_creation() && !unknown.is_provisioner() && unknown.beside().is_none();
+            if read && can_be_read && unknown.at < stage.at {
                 settled.push(unknown.id);
             }
         }
@@ -103,10 +104,16 @@ impl Work {
         for change in taken.iter().map(|&i| &stage.changes[i]) {
             let address = change.address.to_string();
             for outcome in by_address.get(address.as_str()).into_iter().flatten() {
-                if outcome.is_creation()
-                    && change.action == Action::Create
-                    && change.importing.is_none()
-                {
+                let again = match outcome.beside() {
+                    // Whatever has it asked for this again.
+                    Some(deed) => deed.is_creation() && asks_again(change.action),
+                    None => {
+                        outcome.is_creation()
+                            && change.action == Action::Create
+                            && change.importing.is_none()
+                    }
+                };
+                if again {
                     refused.push(Diagnostic {
                         severity: Severity::Error,
                         summary: "Nothing is created twice".to_owned(),
@@ -115,6 +122,7 @@ impl Work {
                 } else if outcome.at >= stage.at
                     && change.address.resource.mode == Mode::Managed
                     && !outcome.is_creation()
+                    && outcome.beside().is_none()
                 {
                     let what = format!(
                         "the outcome of {} of {address} is unknown since",
@@ -133,6 +141,12 @@ impl Work {
             Err(EngineError::Diagnostics(refused))
         }
     }
+}
+
+/// Whether an operation's plugin may ask others to make something.
+fn asks_again(action: Action) -> bool {
+    use Action::{Create, Replace, ReplaceCreateFirst, Update};
+    matches!(action, Create | Update | Replace | ReplaceCreateFirst)
 }
 
 fn shown(unknown: &UnknownOutcome) -> Unknown {
@@ -165,7 +179,9 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
         "the {} of {object}{address} was begun in deploy #{}, and its end is not on record",
         unknown.step, unknown.deploy
     );
-    let detail = if unknown.is_creation() {
+    let detail = if let Some(deed) = unknown.beside() {
+        beside(unknown, deed)
+    } else if unknown.is_creation() {
         let id = unknown
             .object_id()
             .map_or_else(|| "ID".to_owned(), |id| quoted(&id));
@@ -207,6 +223,26 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
         further: None,
         intent: Some(unknown.id),
     }
+}
+
+/// What is said of what a plugin asked another for.
+fn beside(unknown: &UnknownOutcome, deed: &Deed) -> String {
+    let detail: serde_json::Value = serde_json::from_str(&unknown.detail).unwrap_or_default();
+    let asked_by = detail["asked_by"].as_str().unwrap_or("its plugin");
+    let id = unknown
+        .object_id()
+        .map_or_else(String::new, |id| format!(" (it has the id {id})"));
+    let name = quoted(&beside_name(&unknown.address, unknown.id));
+    let again = match deed.is_creation() {
+        true => " A deploy does not carry out the operation again before that is settled.",
+        false => "",
+    };
+    format!(
+        "for {}, {asked_by} asked in deploy #{} for the {deed}{id}, and its end is not on record: it may have been carried out or not. \
+         The object is in no state, so it cannot be read back.{again} Look for it in the target system, and see to it there; `flightdeck state forget {name}` \
+         says that this is done.",
+        unknown.address, unknown.deploy
+    )
 }
 
 /// A word for a shell: in quotes where it needs them.

@@ -1,7 +1,7 @@
 //! The Calls screen: who holds which slot for how long, who waits for whom.
 
 use crate::app::doc::{self, Line, Role, line, span};
-use crate::app::format::{duration, elapsed};
+use crate::app::format::{count, duration, elapsed};
 use crate::app::list::Row;
 use crate::app::rows::{CallRow, call_row};
 use crate::app::state::State;
@@ -79,6 +79,20 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     }
 }
 
+/// How many locks its plugin holds for it, and how many wait for one of them.
+fn holds(state: &State, c: &CallView) -> Line {
+    let held = state.view.locks.values().filter(|l| l.call == Some(c.call));
+    let (n, waiters) = held.fold((0, 0), |(n, w), l| (n + 1, w + l.waiters.len()));
+    match (n, waiters) {
+        (0, _) => Line::new(),
+        (n, 0) => line(Role::Plain, format!("holds {} · ", count(n, "lock"))),
+        (n, w) => line(
+            Role::Warn,
+            format!("holds {}, {w} behind · ", count(n, "lock")),
+        ),
+    }
+}
+
 fn open(state: &State, c: &CallView) -> Vec<Line> {
     let role = time_role(state, c);
     let since = state.now - c.started_at.unwrap_or(c.queued_at);
@@ -88,7 +102,7 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
         // What is in this process needs no slot.
         (_, None) => line(Role::Dim, "–"),
     };
-    let mut last = Line::new();
+    let mut last = holds(state, c);
     if let Some(w) = &c.waits_for {
         last.push(span(Role::Warn, w));
     } else {

@@ -208,3 +208,83 @@ fn an_operation_has_the_calls_of_its_own_deploy() {
     c.shows("policy is not valid JSON");
     c.hides("of the first");
 }
+
+#[test]
+fn a_lock_is_shown_with_whose_call_holds_it_for_how_long_and_who_waits() {
+    let mut c = Console::deploying(120, 40);
+    let lock = ResourceLock {
+        lock: 1,
+        name: "roles".into(),
+        holder: "aws_db_instance.main".into(),
+        plugin: id("hashicorp/aws"),
+        call: Some(7),
+        since: NOW + 2_000,
+        waiters: vec![],
+        held: true,
+    };
+    c.event(EventKind::ResourceLock(lock.clone()));
+    c.press("2 g");
+    let row = |c: &mut Console| c.line("aws_db_instance.main ");
+    let text = row(&mut c);
+    assert!(text.contains("holds 1 lock ·"), "{text}");
+    c.shows("lock on \"roles\" for 1m00s");
+    c.hides("waits for it");
+    c.event(EventKind::ResourceLock(ResourceLock {
+        waiters: vec!["aws_eip.old".into()],
+        ..lock.clone()
+    }));
+    let text = row(&mut c);
+    assert!(text.contains("holds 1 lock, 1 behind"), "{text}");
+    c.shows("waits for it: aws_eip.old");
+    c.event(EventKind::ResourceLock(ResourceLock {
+        held: false,
+        ..lock
+    }));
+    c.hides("lock on");
+    let text = row(&mut c);
+    assert!(!text.contains("holds"), "{text}");
+}
+
+#[test]
+fn what_is_beside_an_operation_is_told_with_it_and_is_an_unknown_outcome_of_its_own() {
+    let mut c = Console::deploying(120, 40);
+    let deed = Deed {
+        action: Action::Create,
+        kind: "aws/iam/role".into(),
+        name: "reader".into(),
+    };
+    let mut op = fixture::operation(4, "aws_eip.old", Action::Update, OperationState::Done);
+    op.beside = vec![Beside {
+        place: 1,
+        deed: deed.clone(),
+        asked_by: "hashicorp/aws".into(),
+        began: NOW,
+        took_ms: Some(9),
+        end: DeedEnd::Unknown("it died".into()),
+    }];
+    c.event(EventKind::Operation(op));
+    c.press("4 G enter");
+    c.shows("beside it, and in no state");
+    c.shows("create of aws/iam/role \"reader\"");
+    // Where nothing is deployed, it can be settled.
+    let mut c = Console::staged(120, 40);
+    c.event(EventKind::UnknownOutcomes {
+        outcomes: vec![Unknown {
+            intent: 17,
+            deploy: 31,
+            address: "aws_eip.old".into(),
+            deposed: None,
+            step: OperationStep::Beside { deed, place: 1 },
+            begun_at: NOW,
+            creation: false,
+            provisioner: false,
+            id: None,
+            detail: "look for it".into(),
+        }],
+    });
+    c.press("U");
+    c.shows("aws_eip.old (beside 17)");
+    c.shows("X it is seen to");
+    c.press("X");
+    c.shows("is it seen to, beside aws_eip.old?");
+}

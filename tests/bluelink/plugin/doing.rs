@@ -148,11 +148,21 @@ fn told(request: &DeployResourceRequest) -> Value {
     })
 }
 
+/// The name of what is deployed.
+fn box_of(request: &DeployResourceRequest) -> String {
+    let info = request.changes.as_ref();
+    let info = info.and_then(|c| c.applied_resource_info.as_ref());
+    let spec = info.and_then(|i| i.resource_with_resolved_subs.as_ref()?.spec.as_ref());
+    let spec = spec.and_then(|spec| json(spec).ok()).unwrap_or_default();
+    spec["name"].as_str().unwrap_or_default().to_owned()
+}
+
 impl Fake {
     pub async fn deploy(&self, request: DeployResourceRequest) -> Result<Value, ErrorResponse> {
         self.enter("DeployResource", &request.host_id, told(&request))
             .await?;
         let told = context(request.context.as_ref());
+        crate::asking::ask(&box_of(&request), &request).await?;
         let changes = request.changes.unwrap_or_default();
         let info = changes.applied_resource_info.unwrap_or_default();
         let before = info

@@ -7,6 +7,7 @@
 //! - `troubles`: what calls do wrong, a line each: METHOD WHAT HOW-OFTEN,
 //! - `retry`: its retry policy; without, it has none, which arrives as zeros,
 //! - `old`: where it is there, it knows nothing of data sources and functions,
+//! - `asks`: what it asks of its host while it deploys, a line each: NAME WHAT ARGUMENTS,
 //! - `functions`: names of those that it has; without, all,
 //! - `unix`: where it is there, it listens at a socket beside it,
 //! - `world/`: a file for each object; `calls`: a line of JSON for each call.
@@ -20,6 +21,7 @@
     reason = "a plugin for tests ends at its first surprise"
 )]
 
+mod asking;
 mod convert;
 mod doing;
 mod functions;

@@ -58,7 +58,22 @@ pub fn untaint(u: &Unknown) -> Popup {
 
 /// The question before what is unknown is let go of.
 pub fn forget(u: &Unknown) -> Popup {
-    let (title, body) = if u.creation {
+    let (title, body) = if let Some(deed) = u.step.beside() {
+        let body = vec![
+            line(
+                Role::Plain,
+                format!(
+                    "The {deed} was asked for in deploy #{}, and no answer is on record.",
+                    u.deploy
+                ),
+            ),
+            line(
+                Role::Warn,
+                "It is in no state: look for it in the target system first, and see to it there.",
+            ),
+        ];
+        (format!("is it seen to, beside {}?", u.address), body)
+    } else if u.creation {
         let body = vec![
             line(
                 Role::Plain,

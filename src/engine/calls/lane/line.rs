@@ -158,6 +158,7 @@ impl Lane {
             resource: waiter.resource.clone(),
             waits_for,
             blocker: blocker.map(|b| b.call),
+            deadline_ms: None,
         }));
     }
 

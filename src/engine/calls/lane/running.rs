@@ -10,6 +10,16 @@ use std::pin::pin;
 use std::sync::Arc;
 use tokio::time::Instant;
 
+tokio::task_local! {
+    /// The call that is on its way.
+    static CURRENT: CallId;
+}
+
+/// The number of the call that whoever asks is the work of, where it is that of one.
+pub fn current() -> Option<CallId> {
+    CURRENT.try_with(|number| *number).ok()
+}
+
 impl Lane {
     pub(super) async fn running<T, F>(
         self: &Arc<Self>,
@@ -48,7 +58,7 @@ impl Lane {
             _slot: slot,
             reported: false,
         };
-        let mut call = pin!(call);
+        let mut call = pin!(CURRENT.scope(number, call));
         let result = tokio::select! {
             biased;
             result = &mut call => result,

@@ -102,6 +102,7 @@ impl DeployRecord {
             let answered = |u: &&UnknownOutcome| {
                 u.address == address
                     && !u.is_creation()
+                    && u.beside().is_none()
                     && (u.deposed.is_empty() || u.deposed == deposed)
             };
             self.settle_earlier(self.unknown_before.iter().filter(answered), step)

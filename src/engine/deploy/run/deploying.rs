@@ -1,7 +1,7 @@
 //! The deploy as a whole: what it knows, its walk, and what may start.
 
 use super::turns::{Turn, Turns};
-use crate::engine::deploy::record::DeployRecord;
+use crate::engine::deploy::record::{DeployRecord, Objects};
 use crate::engine::graph::{Starts, Step, Urgency};
 use crate::engine::stage::change::{Change, Stage};
 use crate::engine::stage::checked::Checked;
@@ -36,7 +36,7 @@ pub struct Deploying {
     pub parallelism: usize,
     pub stops: Stops,
     /// Objects of the state as the deploy goes on, current ones only.
-    pub state: Mutex<HashMap<AbsInstance, StateObject>>,
+    pub state: Objects,
     /// An operation's turn is given back when the plugin has answered: while the outcome is being
     /// written down, the next one can begin.
     pub(super) turns: Arc<Turns>,
@@ -103,7 +103,7 @@ impl Deploying {
             recorder,
             parallelism,
             stops,
-            state: Mutex::new(state),
+            state: Arc::new(Mutex::new(state)),
             turns: Turns::new(parallelism, urgency.clone()),
             urgency,
             handed: Mutex::default(),

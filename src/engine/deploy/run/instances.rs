@@ -4,6 +4,7 @@
 use super::deploying::{AT_THE_END, Deploying};
 use super::trouble::Trouble;
 use crate::engine::calls::{CallContext, Retrying};
+use crate::engine::deploy::record::Account;
 use crate::engine::graph::Step;
 use crate::engine::mutex::lock;
 use crate::engine::provider::Provider;
@@ -263,6 +264,7 @@ impl Deploying {
         CallContext {
             meta,
             retrying,
+            ledger: Some(Account::of(&self.recorder, change, &self.state)),
             ..CallContext::of(id, &self.walk.cancel)
         }
     }

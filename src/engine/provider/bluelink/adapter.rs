@@ -7,6 +7,7 @@ use super::convert::{Unknown, decode, encode};
 use super::data::DataDefinition;
 use super::deploy::spec_of;
 use super::drift::observed;
+use super::gate::Gate;
 use super::plan::plan;
 use super::retry::Policy;
 use super::schema::{Definition, ty};
@@ -14,7 +15,7 @@ use super::settings::BluelinkSettings;
 use super::signature::Callable;
 use super::state::{Kept, fit};
 use super::wire::{Fault, Wire};
-use crate::engine::calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
+use crate::engine::calls::{CallContext, Checked, Lane, Method, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::*;
 use async_trait::async_trait;
 use cty::Value;
@@ -33,13 +34,16 @@ pub(super) struct BluelinkProvider {
     pub(super) wire: Arc<Wire>,
     pub(super) schema: Arc<ProviderSchema>,
     /// By the names that configurations have for them.
-    pub(super) definitions: BTreeMap<String, Definition>,
+    pub(super) definitions: Arc<BTreeMap<String, Definition>>,
     pub(super) data: BTreeMap<String, DataDefinition>,
     /// Those that configurations can call.
     pub(super) functions: BTreeMap<String, Callable>,
     pub(super) policy: Policy,
     pub(super) caller: Caller,
     pub(super) settings: Arc<BluelinkSettings>,
+    /// By which the plugin asks something of us meanwhile.
+    pub(super) gate: Arc<Gate>,
+    pub(super) lane: Arc<Lane>,
 }
 
 impl BluelinkProvider {
@@ -266,10 +270,20 @@ impl Provider for BluelinkProvider {
         ctx: &CallContext,
     ) -> Result<ApplyResponse, ProviderError> {
         let of = self.definition(&request.type_name)?;
-        match request.planned.is_null() {
+        let entry = self.gate.enter(&self.caller.plugin_id, &self.lane, ctx);
+        let ctx = &CallContext {
+            asking: entry.as_ref().map(|entry| entry.asking.number),
+            ..ctx.clone()
+        };
+        let answer = match request.planned.is_null() {
             true => self.destroy(of, request, ctx).await,
             false => self.deploy(of, request, ctx).await,
+        };
+        // It has not ended before what its plugin asked for has.
+        if let Some(entry) = entry {
+            entry.over().await;
         }
+        answer
     }
 
     /// There is no such call; what is known by its id alone can be looked at.

@@ -1,6 +1,7 @@
 //! What goes with every call: the provider's configuration, what host asks, how objects are tagged.
 //! Pure.
 
+use super::gate::CALL;
 use super::schema::VARIABLES;
 use crate::engine::calls::{CallContext, ProviderDiagnostic};
 use cty::{Path, Value};
@@ -38,14 +39,18 @@ impl Caller {
             ("providerPluginProtocolVersion", "1.0".to_owned()),
             ("bluelink.sessionId", session.to_string()),
         ];
+        // Plugins pass it on with what they ask of us meanwhile.
+        let call = ctx.asking.map(|number| (CALL, number.to_string()));
         let text = |text: String| ScalarValue {
             value: Some(Scalar::StringValue(text)),
         };
         ProviderContext {
             provider_config_variables: variables,
             context_variables: said
+                .into_iter()
+                .chain(call)
                 .map(|(name, value)| (name.to_owned(), text(value)))
-                .into(),
+                .collect(),
             tagging_config: Some(TaggingConfig {
                 prefix: TAGS.to_owned(),
                 deploy_engine_version: version.to_owned(),

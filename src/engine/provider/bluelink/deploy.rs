@@ -19,9 +19,9 @@ use proto::bluelink::sharedtypesv1::*;
 use std::time::Duration;
 use tokio::time::Instant;
 
-const DEPLOY: &str = "/providerserverv1.Provider/DeployResource";
-const STABLE: &str = "/providerserverv1.Provider/ResourceHasStabilised";
-const DESTROY: &str = "/providerserverv1.Provider/DestroyResource";
+pub(super) const DEPLOY: &str = "/providerserverv1.Provider/DeployResource";
+pub(super) const STABLE: &str = "/providerserverv1.Provider/ResourceHasStabilised";
+pub(super) const DESTROY: &str = "/providerserverv1.Provider/DestroyResource";
 
 /// One object, as calls name it.
 pub(super) struct Named {

@@ -11,6 +11,7 @@ mod data;
 mod deploy;
 mod drift;
 mod function;
+mod gate;
 mod life;
 mod merge;
 mod neighbours;

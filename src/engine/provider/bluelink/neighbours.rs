@@ -1,8 +1,13 @@
-//! What plugins that are up can ask of each other through their host: functions. Each such call is
-//! one of ours to the other plugin, beside its slots, as whoever asks may hold one of them; the
-//! board of calls says who has asked. Owns the list of those that are up.
+//! What plugins that are up can ask of each other through their host: functions here, and what
+//! changes something in [`super::gate`]. Each such call is one of ours to the other plugin, beside its
+//! slots, as whoever asks may hold one of them; the board of calls says who has asked. Owns the list
+//! of those that are up.
 
 use super::function::CALL;
+use super::gate::Gate;
+use super::replies::Reply;
+use super::schema::Definition;
+use super::settings::BluelinkSettings;
 use super::wire::{Fault, Wire};
 use crate::engine::calls::{CallContext, Checked, Lane, Method, ProviderError};
 use crate::engine::mutex::lock;
@@ -10,28 +15,31 @@ use crate::engine::words::PluginId;
 use proto::bluelink::sharedtypesv1::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Calls from plugin to plugin at a time.
 const AT_A_TIME: usize = 256;
 /// How long a chain of such calls may get.
-const DEEP: usize = 64;
+pub(super) const DEEP: usize = 64;
 
 /// One that is up.
 pub(super) struct Neighbour {
     /// `bluelink/aws`.
     pub(super) id: String,
+    /// The whole provider address.
+    pub(super) address: String,
     pub(super) lane: Arc<Lane>,
     pub(super) wire: Arc<Wire>,
+    /// By the names that configurations have for them.
+    pub(super) definitions: Arc<BTreeMap<String, Definition>>,
     pub(super) functions: BTreeMap<String, FunctionDefinition>,
 }
 
 /// All that are up, and what they ask of each other.
 pub(super) struct Neighbours {
     up: Mutex<BTreeMap<PluginId, Arc<Neighbour>>>,
-    places: Semaphore,
-    within: Duration,
+    places: Arc<Semaphore>,
+    pub(super) gate: Arc<Gate>,
 }
 
 impl std::fmt::Debug for Neighbours {
@@ -41,13 +49,23 @@ impl std::fmt::Debug for Neighbours {
 }
 
 impl Neighbours {
-    /// Nobody yet. A call may take so long.
-    pub(super) fn new(within: Duration) -> Self {
+    /// Nobody yet.
+    pub(super) fn new(settings: Arc<BluelinkSettings>) -> Self {
         Self {
             up: Mutex::default(),
-            places: Semaphore::new(AT_A_TIME),
-            within,
+            places: Arc::new(Semaphore::new(AT_A_TIME)),
+            gate: Arc::new(Gate::new(settings)),
         }
+    }
+
+    /// A place for one more call.
+    pub(super) fn place(&self) -> Result<OwnedSemaphorePermit, ErrorResponse> {
+        let place = self.places.clone().try_acquire_owned();
+        place.map_err(|_| {
+            refused(format!(
+                "{AT_A_TIME} calls between plugins are under way already"
+            ))
+        })
     }
 
     /// One more; in the place of its last launch.
@@ -63,13 +81,21 @@ impl Neighbours {
         names.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Who has a function, asked by the plugin of this id: itself before others.
+    /// Who has a function, asked by the plugin of this id.
     fn who(&self, asks: &str, function: &str) -> Result<Arc<Neighbour>, ErrorResponse> {
+        let what = format!("function {function:?}");
+        self.having(asks, &what, |n| n.functions.contains_key(function))
+    }
+
+    /// Who has what is asked for by the plugin of this id: itself before others.
+    pub(super) fn having(
+        &self,
+        asks: &str,
+        what: &str,
+        has: impl Fn(&Neighbour) -> bool,
+    ) -> Result<Arc<Neighbour>, ErrorResponse> {
         let up = lock(&self.up);
-        let mut have: Vec<&Arc<Neighbour>> = up
-            .values()
-            .filter(|n| n.functions.contains_key(function))
-            .collect();
+        let mut have: Vec<&Arc<Neighbour>> = up.values().filter(|n| has(n)).collect();
         have.sort_by(|a, b| a.id.cmp(&b.id));
         // Processes of one plugin are alike.
         have.dedup_by(|a, b| a.id == b.id);
@@ -78,12 +104,12 @@ impl Neighbours {
             (Some(own), _) => Ok(own.clone()),
             (None, [one]) => Ok((*one).clone()),
             (None, []) => Err(refused(format!(
-                "no plugin that is in use here has a function {function:?}"
+                "no plugin that is in use here has a {what}"
             ))),
             (None, several) => {
                 let ids: Vec<&str> = several.iter().map(|n| n.id.as_str()).collect();
                 Err(refused(format!(
-                    "the function {function:?} is one of several plugins ({}): which is meant cannot be told",
+                    "the {what} is one of several plugins ({}): which is meant cannot be told",
                     ids.join(", ")
                 )))
             }
@@ -124,11 +150,7 @@ impl Neighbours {
             false => format!("asked by {asks} in {}", chain.join(" > ")),
         };
         let who = self.who(asks, &function)?;
-        let Ok(_place) = self.places.try_acquire() else {
-            return Err(refused(format!(
-                "{AT_A_TIME} calls between plugins are under way already"
-            )));
-        };
+        let _place = self.place()?;
         let location = context.current_location;
         context.call_stack.push(FunctionCall {
             file_path: String::new(),
@@ -142,43 +164,71 @@ impl Neighbours {
         };
         let ctx = CallContext {
             resource: Some(asked_by),
-            deadline: Some(self.within),
+            deadline: Some(self.gate.settings.between_plugins),
             ..CallContext::default()
         };
-        made(&who, &ctx, request).await
+        let call = (Method::CallFunction, CALL, "could not work it out");
+        let answer = made::<FunctionCallResponse>(&who, call, &ctx, request, || ()).await;
+        answer.map_err(Unmade::told)
     }
 }
 
-/// Makes a call as calls are made, so that it is seen, timed and bounded.
-async fn made(
+/// Why there is no answer that was asked for.
+pub(super) enum Unmade {
+    /// The plugin says so.
+    Said(ErrorResponse),
+    /// Nobody answered.
+    Call(ProviderError),
+}
+
+impl Unmade {
+    /// As it is told to who asked.
+    pub(super) fn told(self) -> ErrorResponse {
+        match self {
+            Self::Said(error) => error,
+            Self::Call(error) => refused(error.to_string()),
+        }
+    }
+}
+
+/// Makes a call as calls are made, so that it is seen, timed and bounded. `begun` hears when it is
+/// on the board; what the plugin says is wrong is told as what it could not do.
+pub(super) async fn made<A>(
     who: &Neighbour,
+    (method, path, could_not): (Method, &'static str, &str),
     ctx: &CallContext,
-    request: FunctionCallRequest,
-) -> Result<FunctionCallResult, ErrorResponse> {
-    let method = Method::CallFunction;
+    request: impl prost::Message + 'static,
+    begun: impl FnOnce() + Send,
+) -> Result<A::Good, Unmade>
+where
+    A: Reply,
+    A::Good: Send,
+{
     let mut answered = None;
     let call = async {
-        let asked = who.wire.ask::<FunctionCallResponse>(method, CALL, request);
+        begun();
         let mut said = Checked::default();
-        match asked.await {
+        match who.wire.ask::<A>(method, path, request).await {
             Ok(result) => answered = Some(Ok(result)),
             Err(Fault::Call(error)) => return Err(error),
             Err(Fault::Said(wrong)) => {
-                let diagnostic = wrong.diagnostic("could not work it out");
+                let diagnostic = wrong.diagnostic(could_not);
                 let message = diagnostic.summary.clone();
                 said.diagnostics.push(diagnostic);
-                answered = Some(Err(ErrorResponse {
+                answered = Some(Err(Unmade::Said(ErrorResponse {
                     code: wrong.code.into(),
                     message,
                     details: None,
-                }));
+                })));
             }
         }
         Ok::<Checked, ProviderError>(said)
     };
     match Box::pin(who.lane.run_beside(method, ctx, call)).await {
-        Ok(_) => answered.unwrap_or_else(|| Err(refused("there is no answer".to_owned()))),
-        Err(error) => Err(refused(error.to_string())),
+        Ok(_) => {
+            answered.unwrap_or_else(|| Err(Unmade::Said(refused("there is no answer".to_owned()))))
+        }
+        Err(error) => Err(Unmade::Call(error)),
     }
 }
 

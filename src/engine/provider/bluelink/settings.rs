@@ -15,6 +15,8 @@ pub struct BluelinkSettings {
     pub(super) retries: Policy,
     /// How long a call of one plugin to another may take.
     pub between_plugins: Duration,
+    /// How long a plugin may wait for the lock on a resource that another call holds.
+    pub lock_within: Duration,
     /// The host's name of what it deploys to: a UUID that is the same in every run.
     pub instance_id: String,
     /// The same for people.
@@ -31,6 +33,7 @@ impl Default for BluelinkSettings {
             stable_within: Duration::from_secs(3600),
             retries: USUAL,
             between_plugins: Duration::from_secs(120),
+            lock_within: Duration::from_secs(15 * 60),
             instance_id: uuid::Uuid::nil().to_string(),
             instance_name: "workspace".to_owned(),
         }
@@ -56,6 +59,7 @@ impl BluelinkSettings {
             retries: retries().unwrap_or(usual.retries),
             between_plugins: millis("PLUGIN_TO_PLUGIN_CALL_TIMEOUT_MS", "PLUGINS_V1")
                 .unwrap_or(usual.between_plugins),
+            lock_within: lock_within().unwrap_or(usual.lock_within),
             instance_id: id.to_string(),
             instance_name: match named {
                 "" | "default" => folder.into_owned(),
@@ -63,6 +67,12 @@ impl BluelinkSettings {
             },
         }
     }
+}
+
+/// The deploy engine has no variable of its own for this.
+fn lock_within() -> Option<Duration> {
+    let said = std::env::var("FLIGHTDECK_RESOURCE_LOCK_MS").ok()?;
+    said.trim().parse().ok().map(Duration::from_millis)
 }
 
 /// A time of the environment, under either family of names. What is no number is as if it were not

@@ -44,13 +44,13 @@ impl Bluelink {
     #[must_use]
     pub fn new(settings: BluelinkSettings) -> Self {
         let host_id = uuid::Uuid::new_v4().to_string();
-        let neighbours = Arc::new(Neighbours::new(settings.between_plugins));
+        let settings = Arc::new(settings);
         Self {
             life: BluelinkLife {
                 host_id,
-                neighbours,
+                neighbours: Arc::new(Neighbours::new(settings.clone())),
             },
-            settings: Arc::new(settings),
+            settings,
         }
     }
 }
@@ -82,10 +82,13 @@ impl Dialect for Bluelink {
         let said = reached.asking.ask(Method::Schema, said(&wire)).await?;
         let functions = callables(&said.functions);
         let schema = Arc::new(provider_schema(&said, &functions));
+        let definitions = Arc::new(said.definitions);
         self.life.neighbours.add(Neighbour {
             id: link.id.clone(),
+            address: reached.address.clone(),
             lane: reached.asking.lane.clone(),
             wire: wire.clone(),
+            definitions: definitions.clone(),
             functions: said.functions,
         });
         let caller = Caller {
@@ -103,12 +106,14 @@ impl Dialect for Bluelink {
             info,
             wire,
             schema,
-            definitions: said.definitions,
+            definitions,
             data: said.data,
             functions,
             policy: Policy::of(&said.policy, self.settings.retries),
             caller,
             settings: self.settings.clone(),
+            gate: self.life.neighbours.gate.clone(),
+            lane: reached.asking.lane,
         }))
     }
 }

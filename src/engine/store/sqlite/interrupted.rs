@@ -66,8 +66,32 @@ pub(super) fn left(conn: &Connection, id: DeployId, began: UnixMs) -> Job<Left> 
     })
 }
 
+/// What became of what the plugin asked others for, by the steps.
+fn judge_beside(operation: &mut Operation, steps: &[Step]) {
+    for step in steps {
+        let OperationStep::Beside { place, .. } = &step.what else {
+            continue;
+        };
+        let Some(beside) = operation.beside.iter_mut().find(|b| b.place == *place) else {
+            continue;
+        };
+        let nobody = "flightdeck ended before the answer came".to_owned();
+        match (step.ok, &beside.end) {
+            (Some(true), _) => beside.end = DeedEnd::Done,
+            (None, DeedEnd::Open) => beside.end = DeedEnd::Unknown(nobody),
+            (Some(false), DeedEnd::Open) => {
+                beside.end = DeedEnd::Failed("why is not on record".to_owned());
+            }
+            (Some(false) | None, _) => {}
+        }
+    }
+}
+
 fn judge(conn: &Connection, operation: &mut Operation, steps: &[Step]) -> Job<()> {
     operation.waits_for.clear();
+    judge_beside(operation, steps);
+    // What is said of the operation is said of its own object.
+    let steps: Vec<&Step> = steps.iter().filter(|s| s.what.beside().is_none()).collect();
     if steps.iter().any(|s| s.ok.is_none()) {
         operation.state = OperationState::Unknown;
         return Ok(());

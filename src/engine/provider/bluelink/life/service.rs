@@ -1,14 +1,14 @@
 //! The service that plugins reach at their host: one for each launch, at a port of its own, so that
 //! who calls there is the plugin that was told of it. Lives as long as the connection to the plugin.
 
-use super::super::neighbours::{Neighbours, refused};
+use super::super::neighbours::Neighbours;
 use super::failure::BluelinkFailure;
 use super::peer;
 use crate::engine::plugin::Feed;
 use crate::engine::words::LogStream;
 use proto::bluelink::pluginservicev1::service_server::{Service, ServiceServer};
 use proto::bluelink::pluginservicev1::*;
-use proto::bluelink::sharedtypesv1::{self as shared, ErrorResponse};
+use proto::bluelink::sharedtypesv1 as shared;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -166,12 +166,6 @@ fn is_spoken(versions: &[String]) -> bool {
     all.is_some_and(|all| all.into_iter().any(spoken))
 }
 
-/// What plugins ask of their host for others: answered in the way of the protocol, so that it is
-/// read where the plugin tells it.
-fn not_here(what: &str) -> ErrorResponse {
-    refused(format!("flightdeck does not {what} for plugins"))
-}
-
 type Answer<T> = Result<Response<T>, Status>;
 
 #[tonic::async_trait]
@@ -282,37 +276,46 @@ impl Service for Door {
 
     async fn deploy_resource(
         &self,
-        _: Request<DeployResourceServiceRequest>,
+        request: Request<DeployResourceServiceRequest>,
     ) -> Answer<shared::DeployResourceResponse> {
         use shared::deploy_resource_response::Response as R;
-        let response = Some(R::ErrorResponse(not_here("deploy resources")));
+        let done = self.neighbours.deploy(&self.ids[0], request.into_inner());
+        let response = done
+            .await
+            .map_or_else(R::ErrorResponse, R::CompleteResponse);
+        let response = Some(response);
         Ok(Response::new(shared::DeployResourceResponse { response }))
     }
 
     async fn destroy_resource(
         &self,
-        _: Request<shared::DestroyResourceRequest>,
+        request: Request<shared::DestroyResourceRequest>,
     ) -> Answer<shared::DestroyResourceResponse> {
         use shared::destroy_resource_response::Response as R;
-        let response = Some(R::ErrorResponse(not_here("destroy resources")));
+        let done = self.neighbours.destroy(&self.ids[0], request.into_inner());
+        let response = Some(done.await.map_or_else(R::ErrorResponse, R::Result));
         Ok(Response::new(shared::DestroyResourceResponse { response }))
     }
 
     async fn lookup_resource_in_state(
         &self,
-        _: Request<LookupResourceInStateRequest>,
+        request: Request<LookupResourceInStateRequest>,
     ) -> Answer<LookupResourceInStateResponse> {
         use lookup_resource_in_state_response::Response as R;
-        let response = Some(R::ErrorResponse(not_here("look up resources")));
+        let found = self.neighbours.look_up(&self.ids[0], request.get_ref());
+        let response = Some(found.map_or_else(R::ErrorResponse, R::Resource));
         Ok(Response::new(LookupResourceInStateResponse { response }))
     }
 
     async fn acquire_resource_lock(
         &self,
-        _: Request<AcquireResourceLockRequest>,
+        request: Request<AcquireResourceLockRequest>,
     ) -> Answer<AcquireResourceLockResponse> {
         use acquire_resource_lock_response::Response as R;
-        let response = Some(R::ErrorResponse(not_here("lock resources")));
+        let gate = &self.neighbours.gate;
+        let locked = gate.acquire(&self.ids[0], request.into_inner()).await;
+        let acquired = |()| R::Result(AcquireResourceLockResult { acquired: true });
+        let response = Some(locked.map_or_else(R::ErrorResponse, acquired));
         Ok(Response::new(AcquireResourceLockResponse { response }))
     }
 }

@@ -45,11 +45,11 @@ pub(in crate::engine::store::sqlite) fn settle_intents(
 ) -> Job<usize> {
     let mut settled = 0;
     for id in intents {
-        let found: Option<(DeployId, u32)> = conn
-            .prepare_cached("SELECT deploy, idx FROM intent WHERE id = ?1 AND ok IS NULL AND settled_at IS NULL")?
-            .query_row([id], |r| Ok((r.get(0)?, r.get(1)?)))
+        let found: Option<(DeployId, u32, OperationStep)> = conn
+            .prepare_cached("SELECT deploy, idx, step FROM intent WHERE id = ?1 AND ok IS NULL AND settled_at IS NULL")?
+            .query_row([id], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
             .optional()?;
-        let Some((deploy, index)) = found else {
+        let Some((deploy, index, step)) = found else {
             continue;
         };
         conn.prepare_cached("UPDATE intent SET settled_at = ?2, settled_by = ?3 WHERE id = ?1")?
@@ -61,7 +61,7 @@ pub(in crate::engine::store::sqlite) fn settle_intents(
             .optional()?;
         if let Some(data) = data {
             let mut operation: Operation = parse("operation", &data)?;
-            operation.settle(how);
+            operation.settle(&step, how);
             put_operation(conn, &operation)?;
         }
     }

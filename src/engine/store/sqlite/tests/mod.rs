@@ -58,6 +58,7 @@ fn operation(index: u32, address: &str, state: OperationState) -> Operation {
         usual_ms: None,
         failure: None,
         warnings: vec![],
+        beside: Vec::new(),
     }
 }
 

@@ -1,0 +1,84 @@
+//! What a plugin asks of us, on the board beside the calls that it is asked: it takes no slot, and is
+//! no measure of the plugin. Reported once when it ends, however that is.
+
+use super::Lane;
+use crate::engine::words::*;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// One thing that a plugin has asked of us and that has no end yet.
+pub struct Standing {
+    lane: Arc<Lane>,
+    number: CallId,
+    method: &'static str,
+    resource: String,
+    began: Instant,
+    ended: bool,
+}
+
+impl Lane {
+    /// A plugin has asked something of us, for this resource.
+    pub fn standing(self: &Arc<Self>, method: &'static str, resource: String) -> Standing {
+        Standing {
+            lane: self.clone(),
+            number: self.shared.number(),
+            method,
+            resource,
+            began: Instant::now(),
+            ended: false,
+        }
+    }
+}
+
+impl Standing {
+    /// It waits for something, in words, for so long at most; `blocker` is the call that has it.
+    pub fn waits(&self, waits_for: String, blocker: Option<CallId>, within: Duration) {
+        let waits_for = self.lane.secrets().hide(&waits_for).into_owned();
+        self.lane.say(EventKind::CallQueued(CallQueued {
+            call: self.number,
+            plugin: self.lane.plugin.clone(),
+            method: self.method.to_owned(),
+            resource: Some(self.resource.clone()),
+            waits_for,
+            blocker,
+            deadline_ms: u64::try_from(within.as_millis()).ok(),
+        }));
+    }
+
+    /// It was answered: well, or with an error in words.
+    pub fn answered(mut self, error: Option<&str>) {
+        let outcome = match error {
+            None => CallOutcome::Ok,
+            Some(_) => CallOutcome::Error,
+        };
+        self.end(outcome, error.map(str::to_owned));
+    }
+
+    fn end(&mut self, outcome: CallOutcome, error: Option<String>) {
+        self.ended = true;
+        let error = error.map(|text| self.lane.secrets().hide(&text).into_owned());
+        self.lane.say(EventKind::CallFinished(CallFinished {
+            call: self.number,
+            plugin: self.lane.plugin.clone(),
+            method: self.method.to_owned(),
+            resource: Some(self.resource.clone()),
+            resource_type: None,
+            action: None,
+            took_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            outcome,
+            error,
+            again: None,
+            measured: None,
+        }));
+    }
+}
+
+impl Drop for Standing {
+    fn drop(&mut self) {
+        if !self.ended {
+            let gone = "the plugin does not wait for the answer any more";
+            self.end(CallOutcome::Cancelled, Some(gone.to_owned()));
+        }
+    }
+}

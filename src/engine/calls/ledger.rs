@@ -1,0 +1,37 @@
+//! Where a call's plugin has what it asks of others written down: before it is done, and after. Who
+//! makes the call gives it; without one, nothing is done for the plugin.
+
+use crate::engine::words::{Deed, DeedEnd};
+use async_trait::async_trait;
+
+/// An object that the state has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// Its address.
+    pub address: String,
+    /// JSON object text.
+    pub attributes: String,
+    pub private: Vec<u8>,
+    pub tainted: bool,
+}
+
+/// The account of one call.
+#[async_trait]
+pub trait Ledger: Send + Sync + std::fmt::Debug {
+    /// Writes down what `asked_by` (in words) wants done, and by which `id` the object is known,
+    /// where it is there already. It is durable when this returns: only then may it be done. The
+    /// answer is the deed's place.
+    ///
+    /// # Errors
+    /// Why it cannot be written down: it must not be done.
+    async fn intend(&self, deed: Deed, asked_by: &str, id: Option<String>) -> Result<u32, String>;
+
+    /// Writes down what became of it.
+    async fn settle(&self, place: u32, end: DeedEnd);
+
+    /// The objects of a type that the state has of a provider (by its whole address) right now.
+    fn objects(&self, provider: &str, kind: &str) -> Vec<Held>;
+
+    /// Says something to the operator about what the call is for.
+    async fn warn(&self, text: String);
+}

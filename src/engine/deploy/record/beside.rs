@@ -1,0 +1,178 @@
+//! What the plugin of an operation asks others for meanwhile: written down like the operation itself,
+//! an intent before and an outcome after, and told with it. No state has anything of it.
+
+use super::DeployRecord;
+use crate::engine::calls::{Held, Ledger};
+use crate::engine::mutex::lock;
+use crate::engine::stage::change::Change;
+use crate::engine::store::model::{Intent, Outcome, StateObject};
+use crate::engine::words::*;
+use async_trait::async_trait;
+use lang::addr::AbsInstance;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// The most that the plugin of one operation may ask for: each is told with the operation.
+const MOST: usize = 256;
+
+/// Objects of the state as a deploy goes on.
+pub type Objects = Arc<Mutex<HashMap<AbsInstance, StateObject>>>;
+
+/// The account of one operation.
+pub struct Account {
+    recorder: Arc<DeployRecord>,
+    /// The operation's.
+    id: String,
+    address: String,
+    objects: Objects,
+}
+
+impl std::fmt::Debug for Account {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Account")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Account {
+    /// For the calls of one change.
+    pub fn of(recorder: &Arc<DeployRecord>, change: &Change, objects: &Objects) -> Arc<Self> {
+        Arc::new(Self {
+            recorder: recorder.clone(),
+            id: change.id(),
+            address: change.address.to_string(),
+            objects: objects.clone(),
+        })
+    }
+
+    /// A place for one more; `None` where there are too many.
+    async fn place(&self, deed: &Deed, asked_by: &str) -> Option<u32> {
+        let mut place = None;
+        self.recorder
+            .change(&self.id, |o| {
+                if o.beside.len() < MOST {
+                    let next = u32::try_from(o.beside.len() + 1).unwrap_or(u32::MAX);
+                    o.beside.push(Beside {
+                        place: next,
+                        deed: deed.clone(),
+                        asked_by: asked_by.to_owned(),
+                        began: now_ms(),
+                        took_ms: None,
+                        end: DeedEnd::Open,
+                    });
+                    place = Some(next);
+                }
+            })
+            .await;
+        place
+    }
+
+    /// Tells what became of one; the answer is what it was.
+    async fn told(&self, place: u32, end: DeedEnd) -> Option<Deed> {
+        let (mut deed, mut unknown) = (None, None);
+        self.recorder
+            .change(&self.id, |o| {
+                if let Some(beside) = o.beside.iter_mut().find(|b| b.place == place) {
+                    beside.took_ms = u64::try_from(now_ms() - beside.began).ok();
+                    beside.end = end;
+                    deed = Some(beside.deed.clone());
+                    unknown = matches!(beside.end, DeedEnd::Unknown(_)).then(|| beside.text());
+                }
+            })
+            .await;
+        if let Some(what) = unknown {
+            // It is told at once, and not only by whoever comes next.
+            let text = format!("{}: beside it: {what}", self.id);
+            self.recorder.bus.emit(EventKind::Notice { text });
+        }
+        deed
+    }
+}
+
+#[async_trait]
+impl Ledger for Account {
+    async fn intend(&self, deed: Deed, asked_by: &str, id: Option<String>) -> Result<u32, String> {
+        let Some(place) = self.place(&deed, asked_by).await else {
+            return Err(format!(
+                "{} has asked for {MOST} things beside its own object already, which is the most",
+                self.id
+            ));
+        };
+        let detail = serde_json::json!({"type": deed.kind, "asked_by": asked_by, "id": id});
+        let intent = Intent {
+            deploy: self.recorder.deploy,
+            index: self.recorder.index(&self.id),
+            address: self.address.clone(),
+            deposed: String::new(),
+            step: OperationStep::Beside { deed, place },
+            at: now_ms(),
+            detail: detail.to_string(),
+        };
+        if let Err(error) = self.recorder.store.intend(intent).await {
+            let why = format!("it cannot be written down, and so is not done: {error}");
+            self.told(place, DeedEnd::Failed(why.clone())).await;
+            return Err(why);
+        }
+        Ok(place)
+    }
+
+    async fn settle(&self, place: u32, mut end: DeedEnd) {
+        if let DeedEnd::Failed(why) | DeedEnd::Unknown(why) = &mut end {
+            self.recorder.secrets().hide_in(why);
+        }
+        let ok = match &end {
+            DeedEnd::Done => Some(true),
+            DeedEnd::Failed(_) => Some(false),
+            // The intent stays open: that is what an unknown outcome is.
+            DeedEnd::Open | DeedEnd::Unknown(_) => None,
+        };
+        let Some(deed) = self.told(place, end).await else {
+            return;
+        };
+        let Some(ok) = ok else { return };
+        let outcome = Outcome {
+            deploy: self.recorder.deploy,
+            index: self.recorder.index(&self.id),
+            step: OperationStep::Beside { deed, place },
+            at: now_ms(),
+            ok,
+            edits: Vec::new(),
+        };
+        if let Err(error) = self.recorder.store.settle(outcome).await {
+            let why = format!("what became of it could not be written down: {error}");
+            self.told(place, DeedEnd::Unknown(why)).await;
+        }
+    }
+
+    fn objects(&self, provider: &str, kind: &str) -> Vec<Held> {
+        let of_it = format!("provider[\"{provider}\"]");
+        let objects = lock(&self.objects);
+        let mut all: Vec<Held> = objects
+            .iter()
+            .filter(|(address, object)| {
+                *address.resource.kind == *kind && object.provider.contains(&of_it)
+            })
+            .map(|(address, object)| Held {
+                address: address.to_string(),
+                attributes: object.attributes.clone(),
+                private: object.private.clone(),
+                tainted: object.tainted,
+            })
+            .collect();
+        // In the same order in every run.
+        all.sort_by(|a, b| a.address.cmp(&b.address));
+        all
+    }
+
+    async fn warn(&self, mut text: String) {
+        self.recorder.secrets().hide_in(&mut text);
+        self.recorder
+            .change(&self.id, |o| {
+                if !o.warnings.contains(&text) {
+                    o.warnings.push(text);
+                }
+            })
+            .await;
+    }
+}

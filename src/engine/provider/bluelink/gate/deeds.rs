@@ -1,0 +1,335 @@
+//! What one plugin has another deploy or destroy: on record before and after, made to its end whatever
+//! becomes of who asked, and told with the operation that it is for. The object is in no state: it is
+//! for the plugin that asked to know of it.
+
+use super::book::{Asking, Gate};
+use crate::engine::calls::{CallContext, Method, ProviderError};
+use crate::engine::provider::bluelink::deploy::{DEPLOY, DESTROY, STABLE};
+use crate::engine::provider::bluelink::merge::Spec;
+use crate::engine::provider::bluelink::neighbours::{
+    DEEP, Neighbour, Neighbours, Unmade, made, refused,
+};
+use crate::engine::provider::bluelink::replies::Reply;
+use crate::engine::provider::bluelink::schema::type_name;
+use crate::engine::words::{Action, Deed, DeedEnd, seconds};
+use proto::bluelink::pluginservicev1::DeployResourceServiceRequest;
+use proto::bluelink::schema::scalar_value::Value as Scalar;
+use proto::bluelink::schema::{MappingNode, ScalarValue};
+use proto::bluelink::sharedtypesv1::*;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, sleep};
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+/// One deed, before it is begun.
+struct Doing {
+    gate: Arc<Gate>,
+    asking: Arc<Asking>,
+    who: Arc<Neighbour>,
+    deed: Deed,
+    /// By which the world knows the object, where it is there.
+    id: Option<String>,
+    within: Duration,
+    _place: OwnedSemaphorePermit,
+    _until_done: TaskTrackerToken,
+}
+
+impl Neighbours {
+    /// Deploys an object for the plugin with this id.
+    pub(in super::super) async fn deploy(
+        &self,
+        id: &str,
+        said: DeployResourceServiceRequest,
+    ) -> Result<DeployResourceCompleteResponse, ErrorResponse> {
+        let request = said.deploy_request.unwrap_or_default();
+        let info = request.changes.as_ref();
+        let info = info.and_then(|changes| changes.applied_resource_info.clone());
+        let info = info.unwrap_or_default();
+        let before = info.current_resource_state.as_ref();
+        let deed = Deed {
+            action: before.map_or(Action::Create, |_| Action::Update),
+            kind: kind(request.resource_type.as_ref()),
+            name: name(&info.resource_name, &request.resource_id),
+        };
+        let within = match said.wait_until_stable {
+            true => self.gate.settings.stable_within,
+            false => self.gate.settings.between_plugins,
+        };
+        let doing = self.doing(id, request.context.as_ref(), deed, before, within)?;
+        let (who, asking) = (doing.who.clone(), doing.asking.clone());
+        let until = Instant::now() + within;
+        let asked = request.clone();
+        let call = doing.run::<DeployResourceResponse, _>(DEPLOY, never, move |host, context| {
+            DeployResourceRequest {
+                host_id: host,
+                context: Some(with_number(asked.context.clone(), context)),
+                ..asked
+            }
+        });
+        let mut set = ended(&asking, call).await?;
+        if said.wait_until_stable {
+            let spec = info.resource_with_resolved_subs.and_then(|r| r.spec);
+            let waiting = Waiting {
+                neighbours: self,
+                who: &who,
+                asking: &asking,
+                request: &request,
+                until,
+            };
+            waiting.stable(spec.unwrap_or_default(), &mut set).await?;
+        }
+        Ok(set)
+    }
+
+    /// Destroys an object for the plugin with this id.
+    pub(in super::super) async fn destroy(
+        &self,
+        id: &str,
+        request: DestroyResourceRequest,
+    ) -> Result<DestroyResourceResult, ErrorResponse> {
+        let state = request.resource_state.as_ref();
+        let called = state.map_or("", |state| state.name.as_str());
+        let deed = Deed {
+            action: Action::Destroy,
+            kind: kind(request.resource_type.as_ref()),
+            name: name(called, &request.resource_id),
+        };
+        let within = self.gate.settings.between_plugins;
+        let doing = self.doing(id, request.context.as_ref(), deed, state, within)?;
+        let asking = doing.asking.clone();
+        let call = doing.run::<DestroyResourceResponse, _>(
+            DESTROY,
+            |result| (!result.destroyed).then_some("the plugin says that it has not destroyed it"),
+            move |host, context| DestroyResourceRequest {
+                host_id: host,
+                context: Some(with_number(request.context.clone(), context)),
+                ..request
+            },
+        );
+        ended(&asking, call).await
+    }
+
+    /// All that a deed needs, where it can be done.
+    fn doing(
+        &self,
+        id: &str,
+        context: Option<&ProviderContext>,
+        deed: Deed,
+        before: Option<&ResourceState>,
+        within: Duration,
+    ) -> Result<Doing, ErrorResponse> {
+        let Deed { action, kind, .. } = &deed;
+        let verb = match action {
+            Action::Destroy => "destroy",
+            _ => "deploy",
+        };
+        let what = format!("{verb} {kind:?} for plugins");
+        let (asking, until_done) = self.gate.asking(id, context, &what)?;
+        if asking.chain.len() >= DEEP {
+            let n = asking.chain.len();
+            let what =
+                format!("plugins deploy for each other without an end: {n} of them to {kind:?}");
+            return Err(refused(what));
+        }
+        let own = type_name(kind);
+        let is_it = |n: &Neighbour| n.definitions.get(&own).is_some_and(|of| of.wire == *kind);
+        let who = self.having(id, &format!("resource type {kind:?}"), is_it)?;
+        let place = self.place()?;
+        // What is told of it.
+        let mut deed = deed.fit();
+        who.lane.secrets().hide_in(&mut deed.name);
+        let id = who.definitions.get(&own).and_then(|of| {
+            let spec = before?.spec_data.as_ref()?;
+            text(spec.fields.get(&of.id_field)?)
+        });
+        Ok(Doing {
+            gate: self.gate.clone(),
+            asking,
+            who,
+            deed,
+            id,
+            within,
+            _place: place,
+            _until_done: until_done,
+        })
+    }
+}
+
+impl Doing {
+    /// Does it, and has it written down. `not_done` says why an answer is none of success;
+    /// `request` is made with our name as a host and the number of the call.
+    async fn run<A, R>(
+        self,
+        path: &'static str,
+        not_done: fn(&A::Good) -> Option<&'static str>,
+        request: impl FnOnce(String, u64) -> R + Send,
+    ) -> Result<A::Good, ErrorResponse>
+    where
+        A: Reply,
+        A::Good: Send,
+        R: prost::Message + 'static,
+    {
+        let Self { asking, who, .. } = &self;
+        let (deed, who_asks) = (self.deed.clone(), asked_by(asking));
+        let intended = asking.ledger.intend(deed, &who_asks, self.id.clone());
+        let place = intended.await.map_err(refused)?;
+        let what = format!("{} {}", self.deed.kind, self.deed.name);
+        let entry = self.gate.enter_for(asking, (&who.id, &who.lane), what);
+        let ctx = CallContext {
+            action: Some(self.deed.action.word()),
+            ..context(asking, self.within)
+        };
+        let request = request(who.wire.host_id.clone(), entry.asking.number);
+        let begun = || entry.asking.is_current();
+        let call = (Method::Apply, path, "could not do it");
+        let answer = made::<A>(who, call, &ctx, request, begun).await;
+        entry.over().await;
+        let end = match &answer {
+            Ok(good) => not_done(good).map_or(DeedEnd::Done, |why| DeedEnd::Failed(why.to_owned())),
+            Err(Unmade::Said(error)) => DeedEnd::Failed(error.message.clone()),
+            Err(Unmade::Call(error)) if error.may_have_acted() => {
+                DeedEnd::Unknown(error.to_string())
+            }
+            Err(Unmade::Call(error)) => DeedEnd::Failed(error.to_string()),
+        };
+        asking.ledger.settle(place, end).await;
+        answer.map_err(Unmade::told)
+    }
+}
+
+/// Waits for the end of a deed, which comes whether somebody waits or not.
+async fn ended<T: Send + 'static>(
+    asking: &Asking,
+    deed: impl Future<Output = Result<T, ErrorResponse>> + Send + 'static,
+) -> Result<T, ErrorResponse> {
+    let done = asking.work.spawn(deed).await;
+    done.unwrap_or_else(|error| Err(refused(format!("it has ended without an answer: {error}"))))
+}
+
+/// Waiting until what was deployed is stable.
+struct Waiting<'a> {
+    neighbours: &'a Neighbours,
+    who: &'a Neighbour,
+    asking: &'a Asking,
+    request: &'a DeployResourceRequest,
+    until: Instant,
+}
+
+impl Waiting<'_> {
+    /// Looks until it is; takes what is set meanwhile.
+    async fn stable(
+        &self,
+        spec: MappingNode,
+        set: &mut DeployResourceCompleteResponse,
+    ) -> Result<(), ErrorResponse> {
+        let settings = &self.neighbours.gate.settings;
+        let kind = kind(self.request.resource_type.as_ref());
+        let not = |why: String| {
+            refused(format!(
+                "{kind} is deployed, and not known to be stable: {why}"
+            ))
+        };
+        let mut spec = Spec::new(spec);
+        let Some(of) = self.who.definitions.get(&type_name(&kind)) else {
+            return Err(not("its type is gone".to_owned()));
+        };
+        spec.merge(of, set.computed_field_values.clone());
+        // Bounded by the time that it may take.
+        loop {
+            match self.look(&spec).await {
+                Ok(info) => {
+                    spec.merge(of, info.computed_field_values.clone());
+                    set.computed_field_values.extend(info.computed_field_values);
+                    if info.stabilised {
+                        return Ok(());
+                    }
+                }
+                // One that is older than this call says nothing of it.
+                Err(Unmade::Call(ProviderError::Unsupported { .. })) => return Ok(()),
+                Err(unmade) => return Err(not(unmade.told().message)),
+            }
+            if Instant::now() + settings.look_every > self.until {
+                let within = seconds(settings.stable_within);
+                return Err(not(format!("it was not within {within}")));
+            }
+            tokio::select! {
+                () = self.asking.over.cancelled() => return Err(not("who asked is gone".to_owned())),
+                () = self.asking.cancel.cancelled() => return Err(not("the deploy is cancelled".to_owned())),
+                () = sleep(settings.look_every) => {}
+            }
+        }
+    }
+
+    async fn look(&self, spec: &Spec) -> Result<ResourceStabilisationInfo, Unmade> {
+        let request = ResourceHasStabilisedRequest {
+            resource_type: self.request.resource_type.clone(),
+            host_id: self.who.wire.host_id.clone(),
+            instance_id: self.request.instance_id.clone(),
+            instance_name: self.request.instance_name.clone(),
+            resource_id: self.request.resource_id.clone(),
+            resource_spec: Some(spec.node.clone()),
+            resource_metadata: None,
+            context: self.request.context.clone(),
+        };
+        let ctx = context(self.asking, self.neighbours.gate.settings.between_plugins);
+        let call = (Method::Read, STABLE, "could not look at it");
+        made::<ResourceHasStabilisedResponse>(self.who, call, &ctx, request, || ()).await
+    }
+}
+
+/// A call for another one, as the board has it.
+fn context(asking: &Asking, within: Duration) -> CallContext {
+    CallContext {
+        resource: Some(format!("asked by {} for {}", asking.id, asking.text())),
+        deadline: Some(within),
+        cancel: asking.cancel.clone(),
+        ..CallContext::default()
+    }
+}
+
+/// Who asks, for the record of the operation.
+fn asked_by(asking: &Asking) -> String {
+    match &asking.chain[..] {
+        [_, between @ ..] if !between.is_empty() => {
+            format!("{} for {}", asking.id, between.join(" > "))
+        }
+        _ => asking.id.clone(),
+    }
+}
+
+fn never<T>(_: &T) -> Option<&'static str> {
+    None
+}
+
+/// The context that the plugin gave, which is the other's to pass on with its own number.
+fn with_number(context: Option<ProviderContext>, number: u64) -> ProviderContext {
+    let mut context = context.unwrap_or_default();
+    let number = ScalarValue {
+        value: Some(Scalar::StringValue(number.to_string())),
+    };
+    context
+        .context_variables
+        .insert(super::book::CALL.to_owned(), number);
+    context
+}
+
+fn kind(kind: Option<&ResourceType>) -> String {
+    kind.map(|kind| kind.r#type.clone()).unwrap_or_default()
+}
+
+fn name(name: &str, id: &str) -> String {
+    match name.is_empty() {
+        true => id.to_owned(),
+        false => name.to_owned(),
+    }
+}
+
+/// A scalar as text.
+fn text(node: &MappingNode) -> Option<String> {
+    match node.scalar.as_ref()?.value.as_ref()? {
+        Scalar::StringValue(text) => Some(text.clone()),
+        Scalar::IntValue(number) => Some(number.to_string()),
+        _ => None,
+    }
+}

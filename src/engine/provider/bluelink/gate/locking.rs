@@ -1,0 +1,139 @@
+//! Waiting for the lock on a resource: seen on the board of calls with who holds it, ended by a
+//! deadline, by the end of the call that it is for, and at once where it would have no end.
+
+use super::book::{Asking, Gate};
+use super::locks::{Asked, Asker, Name, Place};
+use crate::engine::calls::Standing;
+use crate::engine::mutex::lock;
+use crate::engine::provider::bluelink::neighbours::refused;
+use crate::engine::words::{EventKind, seconds};
+use proto::bluelink::pluginservicev1::AcquireResourceLockRequest;
+use proto::bluelink::sharedtypesv1::ErrorResponse;
+use std::pin::pin;
+use std::sync::Arc;
+use tokio::time::sleep;
+
+/// A place in a line; left when dropped.
+struct InLine<'g> {
+    gate: &'g Gate,
+    name: Name,
+    ticket: u64,
+}
+
+impl InLine<'_> {
+    /// Whether it was still in line.
+    fn leave(&self) -> bool {
+        lock(&self.gate.book).locks.leave(&self.name, self.ticket)
+    }
+}
+
+impl Drop for InLine<'_> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl Gate {
+    /// Locks a resource for the plugin with this id, for as long as its call lasts.
+    pub(in super::super) async fn acquire(
+        &self,
+        id: &str,
+        said: AcquireResourceLockRequest,
+    ) -> Result<(), ErrorResponse> {
+        if said.resource_name.is_empty() {
+            return Err(refused("no resource is named that is to be locked".into()));
+        }
+        let what = format!("lock {:?} for plugins", said.resource_name);
+        let (asking, _until_done) = self.asking(id, said.context.as_ref(), &what)?;
+        let standing = asking.lane.standing("AcquireResourceLock", asking.text());
+        let asker = asker(&asking, said.acquired_by);
+        let name = (said.instance_id, said.resource_name);
+        let locked = self.acquired(&asking, asker, name, &standing).await;
+        standing.answered(locked.as_ref().err().map(|e| e.message.as_str()));
+        locked
+    }
+
+    async fn acquired(
+        &self,
+        asking: &Asking,
+        asker: Asker,
+        name: Name,
+        standing: &Standing,
+    ) -> Result<(), ErrorResponse> {
+        let asked = lock(&self.book).locks.ask(&name, asker);
+        match asked {
+            Asked::Granted => Ok(()),
+            Asked::Circle { text, others } => {
+                let text = format!("the lock on {:?} is refused: {text}", name.1);
+                let others: Vec<Arc<Asking>> = {
+                    let book = lock(&self.book);
+                    others.iter().filter_map(|n| book.call(*n)).collect()
+                };
+                let told = asking.lane.secrets().hide(&text).into_owned();
+                asking.lane.say(EventKind::Notice { text: told });
+                for one in others.iter().map(|other| &**other).chain([asking]) {
+                    one.ledger.warn(text.clone()).await;
+                }
+                Err(refused(format!(
+                    "{text}. Where locks are taken in the same order everywhere, or one operation runs at a time (--parallelism=1), that cannot be"
+                )))
+            }
+            Asked::Waits(place) => self.granted(asking, name, place, standing).await,
+        }
+    }
+
+    async fn granted(
+        &self,
+        asking: &Asking,
+        name: Name,
+        mut place: Place,
+        standing: &Standing,
+    ) -> Result<(), ErrorResponse> {
+        let in_line = InLine {
+            gate: self,
+            name,
+            ticket: place.ticket,
+        };
+        let within = self.settings.lock_within;
+        let mut deadline = pin!(sleep(within));
+        // Ends with the deadline at the latest.
+        let why = loop {
+            let waits = place.waits.borrow_and_update().clone();
+            standing.waits(waits.text.clone(), waits.blocker, within);
+            tokio::select! {
+                biased; // what was granted is taken
+                granted = &mut place.granted => {
+                    return granted.map_err(|_| refused("nobody keeps the lock any more".into()));
+                }
+                () = asking.over.cancelled() => break "the call that it is for is over".to_owned(),
+                () = asking.cancel.cancelled() => break "the deploy is cancelled".to_owned(),
+                () = &mut deadline => {
+                    break format!("it was not free within {} ({})", seconds(within), waits.text);
+                }
+                Ok(()) = place.waits.changed() => {}
+            }
+        };
+        if !in_line.leave() && place.granted.try_recv().is_ok() {
+            return Ok(());
+        }
+        let name = &in_line.name.1;
+        Err(refused(format!(
+            "the lock on {name:?} was not given: {why}"
+        )))
+    }
+}
+
+fn asker(asking: &Arc<Asking>, by: String) -> Asker {
+    let lane = asking.lane.clone();
+    Asker {
+        number: asking.number,
+        text: asking.text(),
+        plugin: asking.plugin().clone(),
+        call: asking.call(),
+        by,
+        tell: Arc::new(move |mut told| {
+            lane.secrets().hide_in(&mut told.name);
+            lane.say(EventKind::ResourceLock(told));
+        }),
+    }
+}

@@ -1,0 +1,102 @@
+//! A look into the state for a plugin: one object, by the id that the world has for it.
+
+use crate::engine::calls::Held;
+use crate::engine::provider::Bytes;
+use crate::engine::provider::bluelink::convert::{Unknown, encode};
+use crate::engine::provider::bluelink::neighbours::{Neighbour, Neighbours, refused};
+use crate::engine::provider::bluelink::schema::{Definition, ty, type_name};
+use crate::engine::provider::bluelink::state::{Kept, fit};
+use cty::Value;
+use proto::bluelink::pluginservicev1::LookupResourceInStateRequest;
+use proto::bluelink::sharedtypesv1::{
+    ErrorResponse, PreciseResourceStatus, ResourceState, ResourceStatus,
+};
+
+impl Neighbours {
+    /// The object of a type with this id in the world, as the state has it.
+    pub(in super::super) fn look_up(
+        &self,
+        id: &str,
+        said: &LookupResourceInStateRequest,
+    ) -> Result<ResourceState, ErrorResponse> {
+        let what = format!("look {:?} up for plugins", said.resource_type);
+        let (asking, _until_done) = self.gate.asking(id, said.context.as_ref(), &what)?;
+        let standing = asking.lane.standing("LookupResourceInState", asking.text());
+        let found = self.found(id, said, |who, kind| {
+            asking.ledger.objects(&who.address, kind)
+        });
+        standing.answered(found.as_ref().err().map(|e| e.message.as_str()));
+        found
+    }
+
+    fn found(
+        &self,
+        id: &str,
+        said: &LookupResourceInStateRequest,
+        objects: impl Fn(&Neighbour, &str) -> Vec<Held>,
+    ) -> Result<ResourceState, ErrorResponse> {
+        let settings = &self.gate.settings;
+        if said.instance_id != settings.instance_id {
+            return Err(refused(format!(
+                "there is no instance {:?} here: this workspace is {:?}",
+                said.instance_id, settings.instance_id
+            )));
+        }
+        let kind = type_name(&said.resource_type);
+        let of = |n: &Neighbour| {
+            let of = n.definitions.get(&kind);
+            of.is_some_and(|of| of.wire == said.resource_type)
+        };
+        let who = self.having(id, &format!("resource type {:?}", said.resource_type), of)?;
+        let Some(of) = who.definitions.get(&kind) else {
+            return Err(refused(format!("{} has no type {kind}", who.id)));
+        };
+        let all = objects(&who, &kind);
+        let found = all.iter().find_map(|held| {
+            let object = read(of, held)?;
+            let is_it = world_id(of, &object).as_deref() == Some(&*said.external_id);
+            is_it.then_some((held, object))
+        });
+        let Some((held, object)) = found else {
+            return Err(refused(format!(
+                "the state has no {} whose {} is {:?}",
+                said.resource_type, of.id_field, said.external_id
+            )));
+        };
+        Ok(state(of, held, &object, &settings.instance_id))
+    }
+}
+
+/// An object of the state; `None` where its values do not fit the schema.
+fn read(of: &Definition, held: &Held) -> Option<Value> {
+    let wanted = ty(&of.node);
+    let stored = serde_json::from_str(&held.attributes).ok()?;
+    cty::json::decode_value(&fit(stored, &wanted), &wanted).ok()
+}
+
+/// The id that the world has for it, as text.
+fn world_id(of: &Definition, object: &Value) -> Option<String> {
+    let id = object.get_attr(&of.id_field)?;
+    let id = cty::convert(&id, &cty::Type::String).ok()?;
+    id.as_str().map(str::to_owned)
+}
+
+fn state(of: &Definition, held: &Held, object: &Value, instance_id: &str) -> ResourceState {
+    let (status, precise) = match held.tainted {
+        false => (ResourceStatus::Created, PreciseResourceStatus::Created),
+        true => (
+            ResourceStatus::CreateFailed,
+            PreciseResourceStatus::CreateFailed,
+        ),
+    };
+    ResourceState {
+        id: Kept::of(&Bytes::from(held.private.clone())).resource_id,
+        name: held.address.clone(),
+        r#type: of.wire.clone(),
+        instance_id: instance_id.to_owned(),
+        status: status.into(),
+        precise_status: precise.into(),
+        spec_data: encode(object, Some(&of.node), Unknown::Omitted),
+        ..ResourceState::default()
+    }
+}

@@ -1,0 +1,123 @@
+//! Lines for locks, and circles in them.
+
+use super::locks::{Asked, Asker, Name, Place, Table};
+use crate::engine::words::PluginId;
+use std::sync::Arc;
+
+fn name(resource: &str) -> Name {
+    ("instance".to_owned(), resource.to_owned())
+}
+
+fn asker(number: u64) -> Asker {
+    Asker {
+        number,
+        text: format!("box.{number}"),
+        plugin: PluginId("bluelink/fake".into()),
+        call: Some(number + 100),
+        by: String::new(),
+        tell: Arc::new(|_| ()),
+    }
+}
+
+fn table(calls: &[u64]) -> Table {
+    let mut table = Table::default();
+    calls.iter().for_each(|number| table.begun(*number, None));
+    table
+}
+
+fn granted(table: &mut Table, number: u64, resource: &str) {
+    let asked = table.ask(&name(resource), asker(number));
+    assert!(matches!(asked, Asked::Granted), "{number} {resource}");
+}
+
+fn waits(table: &mut Table, number: u64, resource: &str) -> Place {
+    match table.ask(&name(resource), asker(number)) {
+        Asked::Waits(place) => place,
+        _ => panic!("{number} does not wait for {resource}"),
+    }
+}
+
+fn circle(table: &mut Table, number: u64, resource: &str) -> (String, Vec<u64>) {
+    match table.ask(&name(resource), asker(number)) {
+        Asked::Circle { text, others } => (text, others),
+        _ => panic!("{number} would not wait for ever for {resource}"),
+    }
+}
+
+#[test]
+fn who_came_first_is_next_and_who_has_left_is_passed_over() {
+    let mut table = table(&[1, 2, 3, 4]);
+    granted(&mut table, 1, "a");
+    let gone = waits(&mut table, 2, "a");
+    let mut third = waits(&mut table, 3, "a");
+    let mut fourth = waits(&mut table, 4, "a");
+    assert_eq!(fourth.waits.borrow().blocker, Some(101));
+    drop(gone);
+    table.over(1);
+    assert!(third.granted.try_recv().is_ok() && fourth.granted.try_recv().is_err());
+    let waits = fourth.waits.borrow_and_update().clone();
+    assert_eq!(
+        (waits.text.as_str(), waits.blocker),
+        ("lock on \"a\", held by box.3", Some(103))
+    );
+    assert!(table.leave(&name("a"), fourth.ticket), "it was in line");
+    assert!(!table.leave(&name("a"), fourth.ticket));
+    table.over(3);
+    granted(&mut table, 2, "a");
+}
+
+#[test]
+fn a_circle_of_three_is_told_whole_and_is_none_once_one_of_them_is_over() {
+    let mut table = table(&[1, 2, 3]);
+    for (number, resource) in [(1, "a"), (2, "b"), (3, "c")] {
+        granted(&mut table, number, resource);
+    }
+    let _first = waits(&mut table, 1, "b");
+    let mut second = waits(&mut table, 2, "c");
+    let (text, others) = circle(&mut table, 3, "a");
+    assert_eq!(
+        text,
+        "box.3 would wait for ever: for the lock on \"a\", held by box.1, which waits for the lock on \"b\", held by box.2, which waits for the lock on \"c\", held by box.3"
+    );
+    assert_eq!(others, [1, 2]);
+    let told = second.waits.borrow_and_update().text.clone();
+    assert!(
+        told.contains("box.3 asked for the lock on \"a\" meanwhile"),
+        "{told}"
+    );
+    table.over(3);
+    assert!(second.granted.try_recv().is_ok());
+    granted(&mut table, 2, "c");
+}
+
+#[test]
+fn who_is_behind_another_in_line_waits_for_that_one_too() {
+    let mut table = table(&[1, 2, 3]);
+    granted(&mut table, 1, "a");
+    granted(&mut table, 3, "c");
+    let _first = waits(&mut table, 2, "a");
+    // Another part of the same call.
+    let _second = waits(&mut table, 2, "c");
+    let (text, others) = circle(&mut table, 3, "a");
+    let behind = "for the lock on \"a\", which goes to box.2 first, which waits for the lock on \"c\", held by box.3";
+    assert!(text.ends_with(behind), "{text}");
+    assert_eq!(others, [2]);
+}
+
+#[test]
+fn what_is_made_for_a_call_has_its_locks_and_keeps_them_no_longer_than_it() {
+    let mut table = table(&[1, 2]);
+    table.begun(5, Some(1));
+    granted(&mut table, 5, "a");
+    // Its part has it, and ends without it.
+    let mut whole = waits(&mut table, 1, "a");
+    table.over(5);
+    assert!(whole.granted.try_recv().is_ok());
+    table.begun(6, Some(1));
+    granted(&mut table, 6, "a");
+    let mut second = waits(&mut table, 2, "a");
+    table.over(6);
+    assert!(second.granted.try_recv().is_err(), "1 has it still");
+    table.over(1);
+    assert!(second.granted.try_recv().is_ok());
+}

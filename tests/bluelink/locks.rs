@@ -1,0 +1,189 @@
+//! Locks that plugins take on resources: shown with who holds them and who waits, given back with the
+//! call, refused where they would be waited for without an end.
+
+use crate::bench::Bench;
+use crate::live::{Live, operation, until};
+use serde_json::{Value, json};
+
+const TWO: &str = "resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\nresource \"fake_box\" \"b\" {\n  name = \"b\"\n}\n";
+
+fn bench(asks: &str) -> Bench {
+    let bench = Bench::new(TWO);
+    bench.tell("asks", asks);
+    bench
+}
+
+fn is_in_line(event: &Value, address: &str) -> bool {
+    event["type"] == "call_queued"
+        && event["method"] == "AcquireResourceLock"
+        && event["resource"] == address
+}
+
+/// Each state of locks that was told: who holds which, who waits, whether it is held.
+fn told(events: &[Value]) -> Vec<Value> {
+    let all = events.iter().filter(|e| e["type"] == "resource_lock");
+    all.map(|l| json!([l["name"], l["holder"], l["waiters"], l["held"]]))
+        .collect()
+}
+
+/// The answer that a box got to what it asked for.
+fn answer(bench: &Bench, of: &str, asked: &[&str]) -> Option<Value> {
+    let mut all = bench.calls("Asked").into_iter();
+    all.rfind(|a| a["box"] == of && a["asked"] == json!(asked))
+}
+
+#[test]
+fn s2_11_a_lock_is_waited_for_until_its_call_is_over_and_the_board_says_by_whom() {
+    let bench = bench("a lock roles\na meet b\na wait in-line\nb meet a\nb lock roles\n");
+    let mut deploy = Live::deploy(&bench);
+    let call = deploy.until("the call of a", |e| {
+        e["type"] == "call_started"
+            && e["method"] == "ApplyResourceChange"
+            && e["resource"] == "fake_box.a"
+    });
+    let line = deploy.until("b in line", |e| is_in_line(e, "fake_box.b"));
+    assert_eq!(line["waits_for"], "lock on \"roles\", held by fake_box.a");
+    assert_eq!(line["blocker"], call["call"]);
+    assert_eq!(line["plugin"], "bluelink/fake");
+    assert_eq!(line["deadline_ms"], 900_000, "every wait has an end");
+    assert_eq!(answer(&bench, "b", &["lock", "roles"]), None);
+    bench.tell("in-line", "");
+    let (code, events) = deploy.end();
+    assert_eq!(code, Some(0), "{events:#?}");
+    let of = |holder: &str, waiters: &[&str], held: bool| json!(["roles", holder, waiters, held]);
+    assert_eq!(
+        told(&events),
+        [
+            of("fake_box.a", &[], true),
+            of("fake_box.a", &["fake_box.b"], true),
+            of("fake_box.a", &[], false),
+            of("fake_box.b", &[], true),
+            of("fake_box.b", &[], false),
+        ]
+    );
+    let ended = events
+        .iter()
+        .find(|e| e["type"] == "call_finished" && e["call"] == line["call"]);
+    assert_eq!(ended.unwrap()["outcome"], "ok");
+}
+
+#[test]
+fn s2_11_who_would_wait_for_ever_is_refused_at_once_and_both_are_told() {
+    let bench =
+        bench("a lock roles\na meet b\na lock tables\nb lock tables\nb meet a\nb lock roles\n");
+    let (code, events) = Live::deploy(&bench).end();
+    assert_eq!(code, Some(5), "{events:#?}");
+    let (a, b) = (
+        operation(&bench, "fake_box.a"),
+        operation(&bench, "fake_box.b"),
+    );
+    // Whoever asked later.
+    let (lost, won, lacks, has) = match a["state"] == "failed" {
+        true => (a, b, "tables", "roles"),
+        false => (b, a, "roles", "tables"),
+    };
+    assert_eq!(
+        (&lost["state"], &won["state"]),
+        (&json!("failed"), &json!("done"))
+    );
+    let words = format!(
+        "the lock on {lacks:?} is refused: {0} would wait for ever: for the lock on {lacks:?}, held by {1}, which waits for the lock on {has:?}, held by {0}",
+        lost["address"].as_str().unwrap(),
+        won["address"].as_str().unwrap()
+    );
+    let why = lost["failure"]["summary"].as_str().unwrap();
+    assert!(why.contains(&words), "{words}\n{why}");
+    for operation in [&lost, &won] {
+        assert_eq!(operation["warnings"], json!([words]), "{operation:#}");
+    }
+    let notice = events.iter().find(|e| e["type"] == "notice");
+    assert_eq!(notice.unwrap()["text"], words);
+    let line = events
+        .iter()
+        .rfind(|e| is_in_line(e, won["address"].as_str().unwrap()));
+    let line = line.unwrap()["waits_for"].as_str().unwrap();
+    let meanwhile = format!(
+        "asked for the lock on {lacks:?} meanwhile and was refused, as they would have waited for each other"
+    );
+    assert!(line.contains(&meanwhile), "{line}");
+}
+
+#[test]
+fn a_lock_is_given_back_when_the_plugin_ends_that_holds_it() {
+    let bench = Bench::two(
+        "resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\nresource \"other_box\" \"b\" {\n  name = \"b\"\n}\n",
+    );
+    bench.tell("asks", "a lock roles\na wait go\na exit\n");
+    std::fs::write(bench.other("asks"), "b wait go\nb lock roles\n").unwrap();
+    let mut deploy = Live::deploy(&bench);
+    deploy.until("the lock", |e| e["type"] == "resource_lock");
+    std::fs::write(bench.other("go"), "").unwrap();
+    deploy.until("b in line", |e| is_in_line(e, "other_box.b"));
+    bench.tell("go", "");
+    let (code, events) = deploy.end();
+    assert_eq!(code, Some(5), "{events:#?}");
+    let last = told(&events);
+    assert_eq!(
+        last.last(),
+        Some(&json!(["roles", "other_box.b", [], false]))
+    );
+    assert_eq!(operation(&bench, "fake_box.a")["state"], "unknown");
+    assert_eq!(operation(&bench, "other_box.b")["state"], "done");
+}
+
+#[test]
+fn nobody_waits_for_a_lock_for_longer_than_there_is_time() {
+    let mut bench = bench("a lock roles\na meet b\na wait refused\nb meet a\ntry b lock roles\n");
+    bench.set("FLIGHTDECK_RESOURCE_LOCK_MS", "200");
+    let deploy = Live::deploy(&bench);
+    until("the refusal", || {
+        answer(&bench, "b", &["lock", "roles"]).is_some()
+    });
+    let refused = answer(&bench, "b", &["lock", "roles"]).unwrap();
+    assert_eq!(
+        refused["error"],
+        "the lock on \"roles\" was not given: it was not free within 200 ms (lock on \"roles\", held by fake_box.a)"
+    );
+    bench.tell("refused", "");
+    let (code, events) = deploy.end();
+    assert_eq!(code, Some(0), "{events:#?}");
+    let all = told(&events);
+    assert_eq!(all[2], json!(["roles", "fake_box.a", [], true]), "{all:?}");
+}
+
+#[test]
+fn a_call_has_its_lock_however_often_it_asks_and_so_has_what_is_done_for_it() {
+    let asks = [
+        "a lock roles link",
+        "a lock roles link",
+        "a lock roles",
+        "a deploy fake/box inner",
+        "inner lock roles",
+        "try a lock roles another",
+        "a lock tables",
+        "a deploy fake/box second",
+        "try second lock roles another",
+        "",
+    ];
+    let bench = bench(&asks.join("\n"));
+    let (code, events) = Live::deploy(&bench).end();
+    assert_eq!(code, Some(0), "{events:#?}");
+    assert_eq!(
+        answer(&bench, "inner", &["lock", "roles"]).unwrap()["ok"],
+        true
+    );
+    let refused = answer(&bench, "a", &["lock", "roles", "another"]).unwrap();
+    let own = "fake_box.a (another) would wait for ever: for the lock on \"roles\", held by fake_box.a (link)";
+    assert!(
+        refused["error"].to_string().replace('\\', "").contains(own),
+        "{refused}"
+    );
+    let refused = answer(&bench, "second", &["lock", "roles", "another"]).unwrap();
+    let behind = "held by fake_box.a (link), which waits for a call that it asked for";
+    assert!(refused["error"].to_string().contains(behind), "{refused}");
+    let ends: Vec<Value> = told(&events)
+        .into_iter()
+        .filter(|l| l[3] == false)
+        .collect();
+    assert_eq!(ends.len(), 2, "each is given back once: {ends:?}");
+}

@@ -1,0 +1,258 @@
+//! What the fake provider asks of its host while it deploys a box, by the file `asks`: a line each,
+//! NAME WHAT ARGUMENTS, for the box of that name. The answers are in `calls` as `Asked`, and the
+//! first one that is an error is the error of the deploy, but for lines that begin with `try`.
+
+use crate::PORTS;
+use crate::convert::{json, node};
+use crate::doing::unexpected;
+use crate::place::{called, file};
+use proto::bluelink::pluginservicev1::acquire_resource_lock_response::Response as Locked;
+use proto::bluelink::pluginservicev1::lookup_resource_in_state_response::Response as Found;
+use proto::bluelink::pluginservicev1::service_client::ServiceClient;
+use proto::bluelink::pluginservicev1::{
+    AcquireResourceLockRequest, DeployResourceServiceRequest, LookupResourceInStateRequest,
+};
+use proto::bluelink::sharedtypesv1::deploy_resource_response::Response as Deployed;
+use proto::bluelink::sharedtypesv1::destroy_resource_response::Response as Destroyed;
+use proto::bluelink::sharedtypesv1::*;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use tonic::transport::Channel;
+
+/// How long it waits for what a test is to bring about.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Asks for all that is to be asked for while this box is deployed.
+pub async fn ask(box_name: &str, request: &DeployResourceRequest) -> Result<(), ErrorResponse> {
+    let text = std::fs::read_to_string(file("asks")).unwrap_or_default();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let (tries, words) = match words[..] {
+            ["try", ref rest @ ..] => (true, rest),
+            ref all => (false, all),
+        };
+        if words[0] != box_name {
+            continue;
+        }
+        if words[1] == "later" {
+            let (own, request) = (box_name.to_owned(), request.clone());
+            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+            tokio::spawn(async move {
+                until("later-now", &[]).await;
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                told(&own, &words[2..], &request).await.ok();
+            });
+            continue;
+        }
+        let answer = told(box_name, &words[1..], request).await;
+        if let (Err(error), false) = (answer, tries) {
+            return Err(unexpected(format!("the host says: {error}")));
+        }
+    }
+    Ok(())
+}
+
+/// Asks for one thing, and writes down what is answered.
+async fn told(own: &str, words: &[&str], request: &DeployResourceRequest) -> Result<Value, String> {
+    let answer = one(own, words, request).await;
+    let said = match &answer {
+        Ok(good) => json!({"box": own, "asked": words, "ok": good}),
+        Err(error) => json!({"box": own, "asked": words, "error": error}),
+    };
+    called("Asked", said);
+    answer
+}
+
+async fn service() -> ServiceClient<Channel> {
+    let port = std::env::var(PORTS[0]).unwrap();
+    ServiceClient::connect(format!("http://127.0.0.1:{port}"))
+        .await
+        .unwrap()
+}
+
+async fn one(own: &str, words: &[&str], request: &DeployResourceRequest) -> Result<Value, String> {
+    let context = request.context.clone();
+    let instance = request.instance_id.clone();
+    match *words {
+        ["deploy", kind, name] => deploy(deployment(kind, name, request), false).await,
+        ["update", kind, name] => {
+            let mut all = deployment(kind, name, request);
+            let info = all.changes.as_mut().unwrap().applied_resource_info.as_mut();
+            info.unwrap().current_resource_state = Some(state(kind, &format!("{name}-1")));
+            deploy(all, false).await
+        }
+        ["deploy-stable", kind, name] => deploy(deployment(kind, name, request), true).await,
+        // Without the context of the call.
+        ["deploy-bare", kind, name] => {
+            let all = deployment(kind, name, request);
+            deploy(
+                DeployResourceRequest {
+                    context: None,
+                    ..all
+                },
+                false,
+            )
+            .await
+        }
+        // Nobody waits for the answer.
+        ["deploy-and-exit", kind, name] => {
+            let all = deployment(kind, name, request);
+            tokio::spawn(deploy(all, false));
+            until("exit-now", &[]).await;
+            std::process::exit(9)
+        }
+        ["destroy", kind, id] => destroy(kind, id, request).await,
+        ["lookup", kind, id] => lookup(instance, kind, id, context).await,
+        ["lookup-elsewhere", kind, id] => lookup("elsewhere".into(), kind, id, context).await,
+        ["lock", name] => lock(instance, name, "", context).await,
+        ["lock", name, by] => lock(instance, name, by, context).await,
+        ["exit"] => std::process::exit(9),
+        // Goes on once all of them are here.
+        ["meet", ref others @ ..] => {
+            std::fs::write(file(&format!("met-{own}")), "").unwrap();
+            until("", others).await;
+            Ok(json!("met"))
+        }
+        ["wait", name] => {
+            until(name, &[]).await;
+            Ok(json!("there"))
+        }
+        _ => panic!("no such thing to ask: {words:?}"),
+    }
+}
+
+/// Waits for a file, and for others who are to be met.
+async fn until(name: &str, others: &[&str]) {
+    let began = Instant::now();
+    let there = || {
+        let named = name.is_empty() || file(name).exists();
+        named && others.iter().all(|o| file(&format!("met-{o}")).exists())
+    };
+    while !there() {
+        assert!(began.elapsed() < PATIENCE, "nobody came: {name} {others:?}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+fn of(kind: &str) -> Option<ResourceType> {
+    Some(ResourceType {
+        r#type: kind.to_owned(),
+    })
+}
+
+fn state(kind: &str, id: &str) -> ResourceState {
+    ResourceState {
+        id: "intermediary".to_owned(),
+        name: id.to_owned(),
+        r#type: kind.to_owned(),
+        spec_data: Some(node(&json!({"id": id, "name": id}))),
+        ..ResourceState::default()
+    }
+}
+
+fn deployment(kind: &str, name: &str, request: &DeployResourceRequest) -> DeployResourceRequest {
+    let mut spec = json!({"name": name});
+    if kind.ends_with("slow/thing") {
+        spec["looks"] = 2.into();
+    }
+    let info = ResourceInfo {
+        resource_id: "intermediary".to_owned(),
+        resource_name: name.to_owned(),
+        instance_id: request.instance_id.clone(),
+        current_resource_state: None,
+        resource_with_resolved_subs: Some(ResolvedResource {
+            r#type: of(kind),
+            spec: Some(node(&spec)),
+        }),
+    };
+    DeployResourceRequest {
+        resource_type: of(kind),
+        host_id: String::new(),
+        instance_id: request.instance_id.clone(),
+        instance_name: request.instance_name.clone(),
+        resource_id: "intermediary".to_owned(),
+        changes: Some(Changes {
+            applied_resource_info: Some(info),
+            ..Changes::default()
+        }),
+        context: request.context.clone(),
+    }
+}
+
+async fn deploy(request: DeployResourceRequest, wait_until_stable: bool) -> Result<Value, String> {
+    let request = DeployResourceServiceRequest {
+        deploy_request: Some(request),
+        wait_until_stable,
+    };
+    let answer = service().await.deploy_resource(request).await;
+    match answer.map_err(|e| e.to_string())?.into_inner().response {
+        Some(Deployed::CompleteResponse(set)) => {
+            let set = set.computed_field_values.iter();
+            let set = set.map(|(path, value)| (path.clone(), json(value).unwrap()));
+            Ok(Value::Object(set.collect()))
+        }
+        Some(Deployed::ErrorResponse(error)) => Err(error.message),
+        None => Err("no answer".to_owned()),
+    }
+}
+
+async fn destroy(kind: &str, id: &str, request: &DeployResourceRequest) -> Result<Value, String> {
+    let request = DestroyResourceRequest {
+        resource_type: of(kind),
+        host_id: String::new(),
+        instance_id: request.instance_id.clone(),
+        instance_name: request.instance_name.clone(),
+        resource_id: "intermediary".to_owned(),
+        resource_state: Some(state(kind, id)),
+        context: request.context.clone(),
+    };
+    let answer = service().await.destroy_resource(request).await;
+    match answer.map_err(|e| e.to_string())?.into_inner().response {
+        Some(Destroyed::Result(result)) => Ok(json!(result.destroyed)),
+        Some(Destroyed::ErrorResponse(error)) => Err(error.message),
+        None => Err("no answer".to_owned()),
+    }
+}
+
+async fn lookup(
+    instance_id: String,
+    kind: &str,
+    id: &str,
+    context: Option<ProviderContext>,
+) -> Result<Value, String> {
+    let request = LookupResourceInStateRequest {
+        instance_id,
+        resource_type: kind.to_owned(),
+        external_id: id.to_owned(),
+        context,
+    };
+    let answer = service().await.lookup_resource_in_state(request).await;
+    match answer.map_err(|e| e.to_string())?.into_inner().response {
+        Some(Found::Resource(state)) => Ok(json!({
+            "name": state.name, "type": state.r#type, "id": state.id,
+            "spec": json(&state.spec_data.unwrap_or_default())?,
+        })),
+        Some(Found::ErrorResponse(error)) => Err(error.message),
+        None => Err("no answer".to_owned()),
+    }
+}
+
+async fn lock(
+    instance_id: String,
+    name: &str,
+    by: &str,
+    context: Option<ProviderContext>,
+) -> Result<Value, String> {
+    let request = AcquireResourceLockRequest {
+        instance_id,
+        resource_name: name.to_owned(),
+        acquired_by: by.to_owned(),
+        context,
+    };
+    let answer = service().await.acquire_resource_lock(request).await;
+    match answer.map_err(|e| e.to_string())?.into_inner().response {
+        Some(Locked::Result(result)) => Ok(json!(result.acquired)),
+        Some(Locked::ErrorResponse(error)) => Err(error.message),
+        None => Err("no answer".to_owned()),
+    }
+}
