@@ -169,7 +169,7 @@ pub(crate) async fn apply(
 }
 
 /// What a create or update may return: an object in which everything is known.
-fn finished(state: State) -> Outcome<State> {
+pub(crate) fn finished(state: State) -> Outcome<State> {
     if state.value.is_null() {
         return Err(Failure::new(
             "the provider returned nothing",

@@ -19,6 +19,18 @@ pub trait Provider: Send + Sync + 'static {
     /// Its name, as `lab`: stands in log lines and begins the names of its types.
     fn name(&self) -> &str;
 
+    /// Who publishes it: the first part of the id by which it registers with a host of Bluelink's
+    /// kind, `acme` of `acme/lab` (a registry's host may stand before it). It is installed under
+    /// that id.
+    fn publisher(&self) -> &str {
+        "flightdeck"
+    }
+
+    /// Its version, as it tells such a host; semantic.
+    fn version(&self) -> &str {
+        "0.0.0"
+    }
+
     /// The schema of its configuration.
     fn schema(&self) -> Schema {
         Schema::new()

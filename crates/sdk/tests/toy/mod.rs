@@ -121,6 +121,7 @@ impl Resource for ToyBox {
             "silent" => Err(Failure {
                 diagnostics: Diagnostics::new(),
                 partial: None,
+                transient: false,
             }),
             "forgets" => {
                 object.set("etag", Value::unknown(Type::String));
