@@ -43,7 +43,7 @@ pub fn install(name: &str, root: &Path, program: &Path) -> io::Result<PathBuf> {
 /// that of a plugin of Bluelink's kind: `…/flightdeck/NAME/VERSION/plugin`.
 pub fn installed_as(program: &OsStr) -> Option<&'static str> {
     let program = Path::new(program);
-    let above = |level| Some(program.ancestors().nth(level)?.file_name()?.to_str()?);
+    let above = |level| program.ancestors().nth(level)?.file_name()?.to_str();
     let (file, name, publisher) = (above(0)?, above(2)?, above(3)?);
     let is_plugin = file == PLUGIN && publisher == "flightdeck";
     NAMES.into_iter().find(|known| is_plugin && *known == name)

@@ -36,6 +36,7 @@ fn options(folder: &tempfile::TempDir, identity: Option<&wire::Identity>) -> sdk
         cookie: Some(wire::env::MAGIC_COOKIE_VALUE.into()),
         client_cert: identity.map(|identity| identity.pem().to_owned()),
         socket_dir: Some(folder.path().to_owned()),
+        host_port: None,
     }
 }
 
