@@ -187,6 +187,16 @@ pub(super) async fn deploy(
     Ok(by_provider(&kind.entry.schema.block, &made.value, &spec))
 }
 
+/// Whether an object that was made or changed is stable.
+pub(super) async fn stable(
+    kind: Arc<Kind>,
+    cx: Context,
+    spec: Option<MappingNode>,
+) -> Outcome<bool> {
+    let state = kind.state(spec.as_ref())?;
+    kind.item().is_stable(&cx, &state).await
+}
+
 /// Removes an object.
 pub(super) async fn destroy(
     kind: Arc<Kind>,

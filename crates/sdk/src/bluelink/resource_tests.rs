@@ -66,6 +66,16 @@ impl Resource for Shelf {
         Ok(State::new(change.planned))
     }
 
+    async fn is_stable(&self, _: &Context, state: &State) -> Result<bool, Failure> {
+        self.note("look at", &state.value);
+        match state.value.get_attr("note").unwrap().as_str() {
+            Some("restless") => Ok(false),
+            Some("settling") => Ok(self.asked.lock().unwrap().len() > 2),
+            Some("unwell") => Err(Failure::new("it is unwell", "")),
+            _ => Ok(true),
+        }
+    }
+
     async fn delete(&self, _: &Context, state: State) -> Result<Diagnostics, Failure> {
         self.note("delete", &state.value);
         match state.value.get_attr("note").unwrap().as_str() {
@@ -227,4 +237,34 @@ async fn what_is_known_by_its_id_alone_is_imported() {
         .await
         .unwrap();
     assert_eq!(bench.asked(), ["read a old"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_stable_yet_is_looked_at_by_the_host_or_here() {
+    let bench = Bench::new();
+    let of = |note: &'static str| [("name", "a"), ("id", "i"), ("note", note)];
+    let asked = |note| stable(bench.kind.clone(), cx(), Some(node(&of(note))));
+    assert_eq!(asked("").await, Ok(true));
+    assert_eq!(asked("restless").await, Ok(false));
+    assert!(asked("unwell").await.is_err());
+    bench.asked();
+
+    // The other protocol has no such question, so it is asked here until there is a yes.
+    let here = async |note, cx: Context| {
+        let state = State::new(bench.kind.decode(&node(&of(note))).unwrap());
+        crate::calls::settled(&*bench.shelf, &cx, state).await
+    };
+    assert!(here("settling", cx()).await.is_ok());
+    assert_eq!(bench.asked(), ["look at a i"; 3]);
+    let stopped = cx();
+    stopped.stop().cancel();
+    for (note, cx, words) in [
+        ("restless", cx(), "toy_shelf does not become stable"),
+        ("restless", stopped, "stopped before it was stable"),
+        ("unwell", cx(), "it is unwell"),
+    ] {
+        let failure = here(note, cx).await.unwrap_err();
+        assert_eq!(failure.diagnostics.0[0].summary, words);
+        assert!(failure.partial.is_some(), "it is there");
+    }
 }

@@ -239,19 +239,21 @@ impl Wire for Server {
         self.answer(&request.host_id, work).await
     }
 
-    /// An author's call ends when its work is done, so nothing is left to wait for.
     async fn resource_has_stabilised(
         &self,
         request: Request<shared::ResourceHasStabilisedRequest>,
     ) -> Answer<shared::ResourceHasStabilisedResponse> {
         let request = request.into_inner();
-        let known = self.kind(request.resource_type);
-        let stable = shared::ResourceStabilisationInfo {
-            stabilised: true,
-            ..shared::ResourceStabilisationInfo::default()
+        let work = async {
+            let kind = self.kind(request.resource_type)?;
+            let call = |cx| resource::stable(kind, cx, request.resource_spec);
+            let stabilised = self.configured(request.context, call).await?;
+            Ok(shared::ResourceStabilisationInfo {
+                stabilised,
+                ..shared::ResourceStabilisationInfo::default()
+            })
         };
-        self.answer(&request.host_id, async { known.map(|_| stable) })
-            .await
+        self.answer(&request.host_id, work).await
     }
 
     async fn get_resource_external_state(
