@@ -8,9 +8,9 @@ terraform {
     local = {
       source = "flightdeck.internal/bundled/local"
     }
-    # Comes up only at its third launch.
+    # A Bluelink plugin. Its first two launches end before it registers, on purpose; the third succeeds.
     slowstart = {
-      source = "flightdeck.internal/bundled/slowstart"
+      source = "flightdeck/slowstart"
     }
     # Never comes up. Nothing below needs it.
     broken = {

@@ -34,6 +34,11 @@ pub fn main() -> ExitCode {
     if words.get(1).is_some_and(|w| w == guard::WORD) {
         return guard::main(&words[2..]);
     }
+    if let [program] = &words[..]
+        && let Some(name) = providers::installed_as(program)
+    {
+        return providers::main(name);
+    }
     guard::offer();
     let words = spelling::ours(words);
     let args = match args::Args::try_parse_from(&words) {

@@ -114,6 +114,8 @@ pub struct Settings {
     pub parallelism: usize,
     /// Variables that bundled plugins get on top of the environment.
     pub bundled_environment: Vec<(String, String)>,
+    /// Where plugins of Bluelink's kind are looked for, in the place of what the environment says.
+    pub plugin_path: Option<PathBuf>,
     /// Bytes of memory that this process may take; half of the machine's where nothing is said.
     pub memory: Option<u64>,
     /// Where it is remembered which plugins that come with workspaces are trusted; never in a
@@ -141,6 +143,7 @@ impl Settings {
             slots: 10,
             parallelism: 10,
             bundled_environment: Vec::new(),
+            plugin_path: None,
             memory: None,
             trusted_plugins: None,
             follow: false,

@@ -9,6 +9,7 @@ use super::plugin::{Plugins, Start};
 use super::pool::Pool;
 use super::provider::functions::Functions;
 use super::provider::{Provider, ProviderSchema};
+use super::settings::Settings;
 use super::stage::walk::Providers;
 use super::trust::{Trust, Verdict};
 use super::words::{
@@ -20,7 +21,7 @@ use async_trait::async_trait;
 use cty::Value;
 use lang::config::Module;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What the search for a workspace's providers came to.
@@ -107,13 +108,17 @@ fn refused(
 pub fn seek(
     root: &Module,
     in_state: &BTreeSet<String>,
-    workspace: PathBuf,
-    bundled: &[(String, String)],
+    settings: &Settings,
     cache: &HashCache,
     trust: &Trust,
 ) -> Sought {
     let mut out = Sought::default();
-    let mut places = match Places::gather(&workspace, &Surroundings::of_process()) {
+    let workspace = settings.workspace.clone();
+    let mut around = Surroundings::of_process();
+    if let Some(root) = &settings.plugin_path {
+        around.search_plugins_in(root);
+    }
+    let mut places = match Places::gather(&workspace, &around) {
         Ok(places) => places,
         Err(error) => {
             out.problems.push(problem(
@@ -130,7 +135,7 @@ pub fn seek(
             .iter()
             .map(|w| problem("CLI configuration", w.clone(), Severity::Warning)),
     );
-    for (name, value) in bundled {
+    for (name, value) in &settings.bundled_environment {
         places.bundled_environment.insert(name.into(), value.into());
     }
     let lock = match LockFile::read(&workspace) {

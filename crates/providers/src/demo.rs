@@ -60,6 +60,14 @@ pub fn write_to(workspace: &Path) -> io::Result<()> {
     )
 }
 
+/// Puts the demo's plugin of Bluelink's kind into a plugin path: `program` serves it.
+///
+/// # Errors
+/// When it cannot be linked there.
+pub fn install_plugin(root: &Path, program: &Path) -> io::Result<()> {
+    crate::install("slowstart", root, program).map(drop)
+}
+
 /// Something an operator of the demo can break, or mend.
 pub struct Breakage {
     /// A key for it; digits, none twice.
@@ -268,6 +276,18 @@ mod tests {
             lab_file(dir.path()).display().to_string()
         );
         assert!(dir.path().join("modules/app/main.tf").exists());
+    }
+
+    #[test]
+    fn its_plugin_lies_where_such_plugins_are_looked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        install_plugin(dir.path(), Path::new("/bin/true")).unwrap();
+        let folder = dir.path().join("providers/flightdeck/slowstart");
+        let version = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap();
+        let link = version.path().join("plugin");
+        assert_eq!(std::fs::read_link(&link).unwrap(), Path::new("/bin/true"));
+        assert_eq!(crate::installed_as(link.as_os_str()), Some("slowstart"));
+        assert!(FILES[0].1.contains("source = \"flightdeck/slowstart\""));
     }
 
     #[test]

@@ -5,16 +5,49 @@
 //! - `lab`: a fake cloud in which anything can be made to fail ([`lab`]);
 //! - `local`: files and directories of this machine ([`local`]);
 //! - `slowstart`: comes up only at its third launch; `broken`: never does ([`startup`]).
+//!
+//! For a host of Bluelink's kind each is a plugin `flightdeck/NAME`: the program itself, by a link
+//! where such a host looks for plugins ([`install`], [`installed_as`]).
 
 pub mod demo;
 pub mod lab;
 pub mod local;
 pub mod startup;
 
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The names that [`serve`] knows.
 pub const NAMES: [&str; 4] = ["broken", "lab", "local", "slowstart"];
+
+/// What the file of a plugin of Bluelink's kind is called.
+const PLUGIN: &str = "plugin";
+
+/// Links a bundled provider into a plugin path of Bluelink's: `program` is one that serves what
+/// [`installed_as`] says. Returns the link, `ROOT/providers/flightdeck/NAME/VERSION/plugin`.
+///
+/// # Errors
+/// When the link cannot be made.
+pub fn install(name: &str, root: &Path, program: &Path) -> io::Result<PathBuf> {
+    let folder = root.join("providers/flightdeck").join(name);
+    let folder = folder.join(env!("CARGO_PKG_VERSION"));
+    std::fs::create_dir_all(&folder)?;
+    let link = folder.join(PLUGIN);
+    std::os::unix::fs::symlink(program, &link)?;
+    Ok(link)
+}
+
+/// The bundled provider that a program is to serve which was started by this path, where it is
+/// that of a plugin of Bluelink's kind: `…/flightdeck/NAME/VERSION/plugin`.
+pub fn installed_as(program: &OsStr) -> Option<&'static str> {
+    let program = Path::new(program);
+    let above = |level| program.ancestors().nth(level)?.file_name()?.to_str();
+    let (file, name, publisher) = (above(0)?, above(2)?, above(3)?);
+    let is_plugin = file == PLUGIN && publisher == "flightdeck";
+    NAMES.into_iter().find(|known| is_plugin && *known == name)
+}
 
 /// Why a bundled provider did not serve, or not to the end. The text is for standard error.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +119,27 @@ pub fn main(name: &str) -> ExitCode {
         Err(error) => {
             eprintln!("{error}");
             ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_served_by_the_name_that_its_place_has() {
+        let root = tempfile::tempdir().unwrap();
+        let link = install("lab", root.path(), Path::new("/bin/true")).unwrap();
+        assert_eq!(installed_as(link.as_os_str()), Some("lab"));
+        for other in [
+            "flightdeck",
+            "plugin",
+            "/p/providers/flightdeck/lab/1.0.0/flightdeck",
+            "/p/providers/somebody/lab/1.0.0/plugin",
+            "/p/providers/flightdeck/none/1.0.0/plugin",
+        ] {
+            assert_eq!(installed_as(OsStr::new(other)), None, "{other}");
         }
     }
 }

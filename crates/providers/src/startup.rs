@@ -24,7 +24,7 @@ pub enum Refusal {
     StartedByHand(#[from] sdk::ServeError),
     /// Too early.
     #[error(
-        "[ERROR] slowstart: caches are cold (launch {launch}); it comes up at launch {WARM_AT}"
+        "[ERROR] slowstart: caches are cold (launch {launch}, which fails on purpose); it comes up at launch {WARM_AT}"
     )]
     Cold {
         /// Which launch this was, from 1.
@@ -81,6 +81,10 @@ pub struct Slowstart;
 impl Provider for Slowstart {
     fn name(&self) -> &str {
         "slowstart"
+    }
+
+    fn version(&self) -> &str {
+        env!("CARGO_PKG_VERSION")
     }
 
     fn resources(&self) -> Vec<Arc<dyn Resource>> {

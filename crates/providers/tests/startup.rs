@@ -14,6 +14,9 @@ fn a_start_by_hand_is_explained_and_fails() {
     for name in providers::NAMES {
         let mut by_hand = Command::new(PROGRAM);
         by_hand.arg(name).env_remove(wire::env::MAGIC_COOKIE_KEY);
+        for port in wire::env::HOST_PORTS {
+            by_hand.env_remove(port);
+        }
         let (code, out, err) = run(by_hand);
         assert_eq!((code, out.as_str()), (1, ""), "{name}");
         assert!(err.contains("this program is a plugin"), "{name}: {err}");
@@ -65,6 +68,41 @@ async fn slowstart_comes_up_at_its_third_launch() {
         .await;
     assert_eq!(text(&probe, "id"), "probe-p");
     Plugin::start("slowstart", folder.path()).await;
+}
+
+#[test]
+fn a_host_that_cannot_be_registered_at_is_named() {
+    for (port, words) in [
+        // Nobody but root listens there, and nobody does.
+        ("1", "at port 1 of this machine cannot be reached"),
+        ("many", "\"many\", which is no port"),
+        ("0", "\"0\", which is no port"),
+    ] {
+        let mut plugin = Command::new(PROGRAM);
+        plugin
+            .arg("local")
+            .env_remove(wire::env::MAGIC_COOKIE_KEY)
+            .env(wire::env::HOST_PORTS[1], port);
+        let (code, out, err) = run(plugin);
+        assert_eq!((code, out.as_str()), (1, ""), "{err}");
+        assert!(err.contains(words), "{port}: {err}");
+    }
+}
+
+#[tokio::test]
+async fn the_cookie_says_what_is_spoken_and_not_a_port_that_is_left_over() {
+    let (folder, identity) = (
+        tempfile::tempdir().unwrap(),
+        wire::Identity::generate().unwrap(),
+    );
+    let (mut local, _sockets) = command("local", folder.path(), &identity);
+    let mut child = local.env(wire::env::HOST_PORTS[0], "1").spawn().unwrap();
+    let mut line = String::new();
+    let out = child.stdout.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(line.starts_with("1|6|unix|"), "{line}");
 }
 
 #[tokio::test]

@@ -1,9 +1,11 @@
 //! The calls about one resource: its values decoded, the author's code asked, the answer encoded.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cty::Value;
 use proto::tfplugin6 as pb;
+use tokio::time::{Instant, sleep};
 
 use crate::codec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Failure, path_to_wire};
@@ -138,7 +140,10 @@ pub(crate) async fn apply(
         } else {
             entry.item.update(&cx, change).await
         };
-        made.and_then(finished)
+        match made.and_then(finished) {
+            Ok(state) => settled(&*entry.item, &cx, state).await,
+            Err(failure) => Err(failure),
+        }
     };
     match done {
         Ok(state) => {
@@ -168,8 +173,40 @@ pub(crate) async fn apply(
     Ok(answer)
 }
 
+/// How long an object may take to settle.
+const SETTLES: Duration = Duration::from_secs(3600);
+/// Between two looks whether it has: from here, doubled, to there.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+
+/// Waits until an object that was made or changed is stable; it is there in either case.
+pub(crate) async fn settled(item: &dyn Resource, cx: &Context, state: State) -> Outcome<State> {
+    let until = Instant::now() + SETTLES;
+    let mut pause = PAUSES.0;
+    // Bounded by the time that it may take.
+    let failure = loop {
+        match item.is_stable(cx, &state).await {
+            Ok(true) => return Ok(state),
+            Ok(false) if Instant::now() + pause > until => {
+                let why = format!("it was made, and not stable within {} s", SETTLES.as_secs());
+                break Failure::new(format!("{} does not become stable", item.name()), why);
+            }
+            Ok(false) => {}
+            Err(failure) => break failure,
+        }
+        tokio::select! {
+            biased; // to stop comes first
+            () = cx.stop().cancelled() => {
+                let why = "it is there; whether it works is not known";
+                break Failure::new("stopped before it was stable", why);
+            }
+            () = sleep(pause) => pause = (pause * 2).min(PAUSES.1),
+        }
+    };
+    Err(failure.with_partial(state))
+}
+
 /// What a create or update may return: an object in which everything is known.
-fn finished(state: State) -> Outcome<State> {
+pub(crate) fn finished(state: State) -> Outcome<State> {
     if state.value.is_null() {
         return Err(Failure::new(
             "the provider returned nothing",

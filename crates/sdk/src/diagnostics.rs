@@ -119,6 +119,9 @@ pub struct Failure {
     /// What exists now: a create that failed with this leaves a tainted object instead of none, an
     /// update keeps this instead of the former state.
     pub partial: Option<Box<State>>,
+    /// Nothing was changed, and the same call would go better another time: a host that is told so
+    /// makes it again (Bluelink's; over protocol 6 it is a failure like others).
+    pub transient: bool,
 }
 
 impl Failure {
@@ -135,6 +138,15 @@ impl Failure {
             ..self
         }
     }
+
+    /// The same failure, one that passes.
+    #[must_use]
+    pub fn transient(self) -> Failure {
+        Failure {
+            transient: true,
+            ..self
+        }
+    }
 }
 
 impl From<Diagnostic> for Failure {
@@ -142,6 +154,7 @@ impl From<Diagnostic> for Failure {
         Failure {
             diagnostics: one.into(),
             partial: None,
+            transient: false,
         }
     }
 }
@@ -151,6 +164,7 @@ impl From<Diagnostics> for Failure {
         Failure {
             diagnostics,
             partial: None,
+            transient: false,
         }
     }
 }

@@ -1,8 +1,15 @@
-//! Write a provider in Rust: the server side of provider protocol 6.
+//! Write a provider in Rust: the server side of provider protocol 6, and of Bluelink's.
 //!
 //! An author writes a [`Provider`] with [`Resource`]s, [`DataSource`]s and [`EphemeralResource`]s,
 //! and a `main` of one line. Processes, sockets, certificates and encodings are done here; the
 //! state of the world is the author's.
+//!
+//! The environment says which kind of host has started the process: one with go-plugin's magic
+//! cookie is served protocol 6; with one that names a port for registrations, as Bluelink's does,
+//! the provider registers as `PUBLISHER/NAME`, and its type `notes_note` is `notes/note` there. To
+//! such a host everything is told of the schema by which it plans: defaults, what is computed, what
+//! forces another object, what is sensitive. It knows no ephemeral resources, no write-only
+//! attributes and no private bytes of a state.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -55,6 +62,7 @@
 //! }
 //! ```
 
+mod bluelink;
 mod calls;
 mod check;
 mod codec;

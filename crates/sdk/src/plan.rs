@@ -59,6 +59,20 @@ pub(crate) fn by_default(request: Planning<'_>) -> Planned {
     }
 }
 
+impl Block {
+    /// An object of this block as its configuration had it: without what the provider alone sets.
+    pub(crate) fn without_computed(&self, object: &Value) -> Value {
+        let sides = Sides {
+            prior: None,
+            proposed: object,
+            config: object,
+        };
+        rewrite(self, &sides, |attr, _| {
+            (attr.computed && !attr.optional).then(|| Value::null(attr.ty()))
+        })
+    }
+}
+
 fn defaults(attr: &Attr, sides: &Sides<'_>) -> Option<Value> {
     if attr.write_only {
         return Some(Value::null(attr.ty()));

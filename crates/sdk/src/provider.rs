@@ -19,6 +19,18 @@ pub trait Provider: Send + Sync + 'static {
     /// Its name, as `lab`: stands in log lines and begins the names of its types.
     fn name(&self) -> &str;
 
+    /// Who publishes it: the first part of the id by which it registers with a host of Bluelink's
+    /// kind, `acme` of `acme/lab` (a registry's host may stand before it). It is installed under
+    /// that id.
+    fn publisher(&self) -> &str {
+        "flightdeck"
+    }
+
+    /// Its version, as it tells such a host; semantic.
+    fn version(&self) -> &str {
+        "0.0.0"
+    }
+
     /// The schema of its configuration.
     fn schema(&self) -> Schema {
         Schema::new()
@@ -86,6 +98,13 @@ pub trait Resource: Send + Sync + 'static {
 
     /// Changes an object in place.
     async fn update(&self, cx: &Context, change: Change) -> Result<State, Failure>;
+
+    /// Whether an object that was just made or changed has settled, so that what depends on it can
+    /// begin. It is asked, with pauses, until it says so; an error, or no yes within an hour, leaves
+    /// the object tainted.
+    async fn is_stable(&self, _cx: &Context, _state: &State) -> Result<bool, Failure> {
+        Ok(true)
+    }
 
     /// Removes an object. One that is gone already is no error.
     async fn delete(&self, cx: &Context, state: State) -> Result<Diagnostics, Failure>;

@@ -1,5 +1,6 @@
-//! A provider as a process of its own: the host's environment read, socket bound, handshake line
-//! printed, services served until the host says Shutdown (or SIGTERM comes), socket removed.
+//! A provider as a process of its own: the host's environment read, which says what is spoken; for
+//! protocol 6: socket bound, handshake line printed, services served until the host says Shutdown
+//! (or SIGTERM comes), socket removed.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -27,11 +28,11 @@ use crate::transport;
 /// The protocol that is spoken here.
 const PROTOCOL: u32 = 6;
 /// Longest message in either direction.
-const MESSAGE_LIMIT: usize = 256 << 20;
+pub(crate) const MESSAGE_LIMIT: usize = 256 << 20;
 /// Flow control windows: a schema of several megabytes comes in one go.
 const WINDOW: u32 = 16 << 20;
 /// How long calls may go on once Shutdown was asked for; hosts kill after two seconds.
-const GRACE: Duration = Duration::from_millis(1500);
+pub(crate) const GRACE: Duration = Duration::from_millis(1500);
 
 /// Why a provider could not be served.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +66,25 @@ pub enum ServeError {
     /// The handshake line could not be printed.
     #[error("the handshake line cannot be printed: {0}")]
     Announce(#[source] io::Error),
+    /// The port of a host of Bluelink's kind is none.
+    #[error("{name} is {0:?}, which is no port; the program that starts this plugin sets it", name = env::HOST_PORTS[0])]
+    HostPort(String),
+    /// Such a host cannot be reached.
+    #[error(
+        "the host that takes registrations at port {port} of this machine cannot be reached: {reason}"
+    )]
+    Host {
+        /// Where it should listen.
+        port: u16,
+        /// Why not.
+        reason: String,
+    },
+    /// Such a host does not take this plugin.
+    #[error("the host refused the registration: {0}")]
+    Refused(String),
+    /// No port of this machine can be listened at.
+    #[error("no port of this machine can be listened at: {0}")]
+    Listen(#[source] io::Error),
     /// The provider's schema cannot be told to a host.
     #[error("the provider's schema is wrong: {0}")]
     Schema(String),
@@ -85,6 +105,9 @@ pub struct Options {
     pub client_cert: Option<String>,
     /// Where the socket goes; without it: a private folder of the system's temporary folder.
     pub socket_dir: Option<PathBuf>,
+    /// At which port of this machine a host of Bluelink's kind takes registrations; counts where
+    /// there is no magic cookie.
+    pub host_port: Option<String>,
 }
 
 impl Options {
@@ -97,13 +120,18 @@ impl Options {
             socket_dir: std::env::var_os(env::UNIX_SOCKET_DIR)
                 .filter(|value| !value.is_empty())
                 .map(PathBuf::from),
+            host_port: env::HOST_PORTS.into_iter().find_map(text),
         }
     }
 }
 
 impl Options {
-    /// Whether a host started this process, as its magic cookie says.
+    /// Whether a host started this process: by its magic cookie, or by the port for registrations.
     pub fn started_by_host(&self) -> bool {
+        self.has_cookie() || self.host_port.is_some()
+    }
+
+    fn has_cookie(&self) -> bool {
         self.cookie.as_deref() == Some(env::MAGIC_COOKIE_VALUE)
     }
 }
@@ -164,7 +192,8 @@ pub async fn serve(provider: impl Provider) -> Result<(), ServeError> {
 }
 
 /// Serves with options given, in this process: for tests and for hosts of their own. `announce`
-/// gets the handshake line; the server ends when `end` is cancelled or the host says Shutdown.
+/// gets the handshake line, where what is spoken has one; the server ends when `end` is cancelled or
+/// the host says Shutdown.
 ///
 /// # Errors
 /// As [`serve`].
@@ -174,10 +203,21 @@ pub async fn serve_with(
     end: CancellationToken,
     announce: impl FnOnce(&str) -> io::Result<()>,
 ) -> Result<(), ServeError> {
-    if !options.started_by_host() {
-        return Err(ServeError::StartedByHand);
-    }
     crate::log::set_module(provider.name());
+    // A variable for registrations may be left over from elsewhere; the cookie says what is meant.
+    match &options.host_port {
+        _ if options.has_cookie() => serve_protocol_6(provider, options, end, announce).await,
+        Some(port) => crate::bluelink::serve(provider, port, end).await,
+        None => Err(ServeError::StartedByHand),
+    }
+}
+
+async fn serve_protocol_6(
+    provider: Arc<dyn Provider>,
+    options: Options,
+    end: CancellationToken,
+    announce: impl FnOnce(&str) -> io::Result<()>,
+) -> Result<(), ServeError> {
     let tls = match &options.client_cert {
         None => None,
         Some(pem) => {

@@ -1,5 +1,5 @@
 //! Names and values of the environment by which a host and its plugin process find each other.
-//! The names are fixed by the go-plugin protocol.
+//! The names are fixed by the protocols: go-plugin's, but for the last one.
 
 /// Name of the variable that tells a plugin it was started by a host and not by hand.
 pub const MAGIC_COOKIE_KEY: &str = "TF_PLUGIN_MAGIC_COOKIE";
@@ -28,3 +28,9 @@ pub const REATTACH: &str = "TF_REATTACH_PROVIDERS";
 pub const DISABLE_TLS: &str = "TF_DISABLE_PLUGIN_TLS";
 /// Longest path of a unix socket that the kernel takes, with its closing zero.
 pub const SUN_PATH_LIMIT: usize = 108;
+/// Where a plugin of Bluelink's kind looks for the port of this machine at which its host takes
+/// registrations: both families of names, the newer first.
+pub const HOST_PORTS: [&str; 2] = [
+    "BLUELINK_BUILD_ENGINE_PLUGIN_SERVICE_PORT",
+    "CELERITY_BUILD_ENGINE_PLUGIN_SERVICE_PORT",
+];

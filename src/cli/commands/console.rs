@@ -38,11 +38,18 @@ pub(super) async fn demo(ascii: bool, out: &mut Output) -> Ended {
     let workspace = place.path().join("shop");
     std::fs::create_dir(&workspace).map_err(refused)?;
     providers::demo::write_to(&workspace).map_err(refused)?;
+    let plugins = place.path().join("plugins");
+    let program = std::env::current_exe().map_err(refused)?;
+    providers::demo::install_plugin(&plugins, &program).map_err(refused)?;
     super::go_to(&workspace)?;
     let hook = DemoHook::of_lab(workspace);
     options.notes = vec![hook.note()];
     options.demo = Some(hook);
-    open(settings()?, options, out).await
+    let settings = Settings {
+        plugin_path: Some(plugins),
+        ..settings()?
+    };
+    open(settings, options, out).await
 }
 
 /// Settings of an engine under a console: what a plugin that gave up blocks is refused, the rest

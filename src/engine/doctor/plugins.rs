@@ -19,14 +19,7 @@ pub(super) fn examine(
 ) {
     let area = Area::Plugins;
     let trust = Trust::new(settings.trusted_plugins.clone(), &settings.workspace);
-    let sought = source::seek(
-        root,
-        in_state,
-        settings.workspace.clone(),
-        &settings.bundled_environment,
-        &HashCache::default(),
-        &trust,
-    );
+    let sought = source::seek(root, in_state, settings, &HashCache::default(), &trust);
     for problem in &sought.problems {
         let text = format!("{}: {}", problem.summary, problem.detail);
         match problem.severity {

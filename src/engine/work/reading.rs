@@ -73,15 +73,11 @@ impl Work {
             .iter()
             .filter_map(|o| Some(ConfigKey::parse(&o.provider)?.address.to_string()))
             .collect();
-        let (root, dir, bundled) = (
-            loaded.root.clone(),
-            self.settings.workspace.clone(),
-            self.settings.bundled_environment.clone(),
-        );
+        let (root, settings) = (loaded.root.clone(), self.settings.clone());
         let (cache, trust) = (self.hashes.clone(), self.trust());
         let stop = self.current().stop;
         let sought = tokio::task::spawn_blocking(move || {
-            source::seek(&root, &in_state, dir, &bundled, &cache, &trust)
+            source::seek(&root, &in_state, &settings, &cache, &trust)
         });
         let sought = tokio::select! { biased; // large packages are hashed for seconds
             () = stop.cancelled() => return Err(EngineError::Cancelled),

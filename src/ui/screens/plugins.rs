@@ -12,7 +12,7 @@ pub const COLUMNS: &[Column] = &[
     column("STATE", Width::Fix(14), 0),
     column("PLUGIN", Width::Key(14), 0),
     column("VERSION", Width::Fix(8), 4),
-    column("DIALECT", Width::Fix(9), 6),
+    column("DIALECT", Width::Fix(11), 6),
     number("PID", 7, 8),
     number("TRY", 5, 2),
     number("UP", 6, 3),

@@ -1,5 +1,6 @@
 //! A bundled provider as a program of its own, for the tests and for other hosts:
-//! `bundled-plugin lab`, or the same program under the name `terraform-provider-lab`.
+//! `bundled-plugin lab`, or the same program under the name `terraform-provider-lab`, or by a link
+//! where a plugin of Bluelink's kind lies.
 
 use std::process::ExitCode;
 
@@ -17,7 +18,8 @@ fn main() -> ExitCode {
                 .to_owned(),
         )
     };
-    match arguments.next().or_else(of_program) {
+    let installed = || providers::installed_as(program.as_ref()).map(str::to_owned);
+    match arguments.next().or_else(of_program).or_else(installed) {
         Some(name) => providers::main(&name),
         None => {
             eprintln!(

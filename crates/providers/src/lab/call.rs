@@ -122,10 +122,9 @@ impl Call<'_> {
                 fault,
                 "ThrottlingException: rate exceeded (status 429); try again in a moment",
             );
-            return Err(Failure::new(
-                format!("{}: throttled", self.doing(resource)),
-                detail,
-            ));
+            return Err(
+                Failure::new(format!("{}: throttled", self.doing(resource)), detail).transient(),
+            );
         }
         if let Some(fault) = self.of(FaultKind::BadInput) {
             let attribute = fault.attribute.as_deref().unwrap_or("name");

@@ -115,6 +115,10 @@ impl Provider for Lab {
         "lab"
     }
 
+    fn version(&self) -> &str {
+        env!("CARGO_PKG_VERSION")
+    }
+
     fn schema(&self) -> Schema {
         Schema::new()
             .describe("A fake cloud, kept in a file.")

@@ -17,6 +17,10 @@ impl Provider for Local {
         "local"
     }
 
+    fn version(&self) -> &str {
+        env!("CARGO_PKG_VERSION")
+    }
+
     fn resources(&self) -> Vec<Arc<dyn Resource>> {
         vec![
             Arc::new(file::LocalFile),

@@ -4,6 +4,7 @@
 
 mod attr;
 mod block;
+pub(crate) mod model;
 
 pub use attr::{Attr, AttrType, Check};
 pub use block::{Block, Nested, Nesting, Schema};

@@ -6,7 +6,7 @@ mod objects;
 mod planning;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use proto::tfplugin6 as pb;
 use serde_json::json;
@@ -26,6 +26,7 @@ struct Served {
     line: String,
     identity: wire::Identity,
     stopped: Arc<AtomicBool>,
+    looks: Arc<AtomicU32>,
     end: CancellationToken,
     tasks: TaskTracker,
     folder: tempfile::TempDir,
@@ -36,6 +37,7 @@ fn options(folder: &tempfile::TempDir, identity: Option<&wire::Identity>) -> sdk
         cookie: Some(wire::env::MAGIC_COOKIE_VALUE.into()),
         client_cert: identity.map(|identity| identity.pem().to_owned()),
         socket_dir: Some(folder.path().to_owned()),
+        host_port: None,
     }
 }
 
@@ -65,7 +67,7 @@ async fn serve() -> Served {
     let folder = tempfile::tempdir().unwrap();
     let identity = wire::Identity::generate().unwrap();
     let toy = toy::Toy::default();
-    let stopped = toy.stopped.clone();
+    let (stopped, looks) = (toy.stopped.clone(), toy.looks.clone());
     let (line, end, tasks) = start(&folder, Some(&identity), toy).await;
     let channel = common::connect(&line, Some(&identity)).await.unwrap();
     Served {
@@ -73,6 +75,7 @@ async fn serve() -> Served {
         line,
         identity,
         stopped,
+        looks,
         end,
         tasks,
         folder,

@@ -1,10 +1,26 @@
 //! The calls about an object: made, read, deleted, imported, upgraded, and how they fail.
 
+use std::sync::atomic::Ordering;
+
 use proto::tfplugin6 as pb;
 use serde_json::json;
 
 use super::serve;
 use crate::common::{decode, encode, said, text, type_of};
+
+#[tokio::test]
+async fn an_answer_comes_when_the_object_is_stable() {
+    let mut served = serve().await;
+    served
+        .host
+        .made("toy_box", json!({"name": "settles"}))
+        .await;
+    assert_eq!(served.looks.load(Ordering::SeqCst), 2);
+    let unwell = json!({"name": "unwell"});
+    let unwell = served.host.create("toy_box", unwell).await;
+    assert_eq!(said(&unwell.diagnostics)[0].0, "unwell");
+    assert_eq!(text(&unwell.state, "id"), "box-unwell", "it is there");
+}
 
 #[tokio::test]
 async fn failures_say_what_exists_now() {

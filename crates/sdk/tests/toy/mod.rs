@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use cty::{Type, Value};
 use sdk::schema::{Attr, Block, Nested, Nesting, Schema};
@@ -14,6 +14,7 @@ use sdk::{
 #[derive(Default)]
 pub struct Toy {
     pub stopped: Arc<AtomicBool>,
+    pub looks: Arc<AtomicU32>,
 }
 
 #[async_trait]
@@ -29,6 +30,7 @@ impl Provider for Toy {
     fn resources(&self) -> Vec<Arc<dyn Resource>> {
         vec![Arc::new(ToyBox {
             stopped: self.stopped.clone(),
+            looks: self.looks.clone(),
         })]
     }
 
@@ -59,6 +61,7 @@ impl Provider for Toy {
 
 pub struct ToyBox {
     stopped: Arc<AtomicBool>,
+    looks: Arc<AtomicU32>,
 }
 
 #[async_trait]
@@ -121,6 +124,7 @@ impl Resource for ToyBox {
             "silent" => Err(Failure {
                 diagnostics: Diagnostics::new(),
                 partial: None,
+                transient: false,
             }),
             "forgets" => {
                 object.set("etag", Value::unknown(Type::String));
@@ -162,6 +166,14 @@ impl Resource for ToyBox {
         match object.text("size") {
             Some("huge") => Err(Failure::new("too large", "")),
             _ => Ok(State::new(object.into_value().unwrap())),
+        }
+    }
+
+    async fn is_stable(&self, _: &Context, state: &State) -> Result<bool, Failure> {
+        match state.value.get_attr("name").unwrap().as_str() {
+            Some("settles") => Ok(self.looks.fetch_add(1, Ordering::SeqCst) > 0),
+            Some("unwell") => Err(Failure::new("unwell", "")),
+            _ => Ok(true),
         }
     }
 

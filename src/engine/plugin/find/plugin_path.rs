@@ -33,6 +33,15 @@ const DEPTH: usize = 5;
 /// Entries of all directories of a root that are looked at.
 const ENTRIES: usize = 20_000;
 
+impl Surroundings {
+    /// Has plugins looked for in this directory alone.
+    pub fn search_plugins_in(&mut self, root: &Path) {
+        for name in VARIABLES {
+            self.variables.insert(name.to_owned(), root.into());
+        }
+    }
+}
+
 /// The directories that are searched, from left to right.
 #[must_use]
 pub fn plugin_roots(around: &Surroundings) -> Vec<PathBuf> {

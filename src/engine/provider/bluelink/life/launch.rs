@@ -29,12 +29,6 @@ pub(in super::super) const MESSAGE_LIMIT: usize = 64 << 20;
 /// Largest request that plugins take, in bytes: their library's own limit.
 pub(in super::super) const REQUEST_LIMIT: usize = 4 << 20;
 
-/// Where plugins look for the port of their host: both families of names, for old ones.
-const PORTS: [&str; 2] = [
-    "BLUELINK_BUILD_ENGINE_PLUGIN_SERVICE_PORT",
-    "CELERITY_BUILD_ENGINE_PLUGIN_SERVICE_PORT",
-];
-
 /// What a plugin says that does not know its host yet: it learns it a moment after the reply.
 const TOO_EARLY: &str = "invalid host ID";
 /// Between two tries at a plugin that does not know its host yet: from here, doubled, to there.
@@ -82,7 +76,7 @@ impl Life for BluelinkLife {
             Ok((listener, port))
         };
         let (listener, port) = listen().map_err(|e| BluelinkFailure::NoPort(e.to_string()))?;
-        let with = PORTS.map(|name| (name.into(), port.to_string().into()));
+        let with = wire::env::HOST_PORTS.map(|name| (name.into(), port.to_string().into()));
         Ok(Prepared {
             environment: Environment {
                 without: Vec::new(),

@@ -1,0 +1,285 @@
+//! Data sources. Such a host has filters and fields to read: what may be set is filtered by, and
+//! all of it can be read. What is no scalar (nor a list of such) is JSON. Pure but for the reading.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use cty::{Type, Value};
+use proto::bluelink::providerserverv1::{
+    DataSourceFilterFieldSchema, DataSourceFilterFields, DataSourceSpecDefinition,
+    DataSourceSpecSchema, DataSourceSpecSchemaType as Kind, ResolvedDataSource,
+    ResolvedDataSourceFilter,
+};
+use proto::bluelink::schema::MappingNode;
+
+use super::value::{decode, decode_scalar, encode};
+use crate::diagnostics::{Diagnostic, Failure};
+use crate::provider::{Context, DataSource};
+use crate::schema::{Attr, Schema};
+use crate::service::Entry;
+use crate::{check, codec};
+
+/// The one way to filter: the field is what is searched for.
+const IS: &str = "=";
+
+/// What can be read of it.
+pub(super) fn definition(schema: &Schema) -> DataSourceSpecDefinition {
+    let attrs = schema.block.attributes.iter().map(|attr| {
+        let field = DataSourceSpecSchema {
+            description: attr.description.clone(),
+            nullable: true,
+            sensitive: attr.sensitive,
+            ..field(&attr.ty())
+        };
+        (attr.name.clone(), field)
+    });
+    let blocks = schema.block.blocks.iter();
+    let blocks = blocks.map(|nested| (nested.name.clone(), field(&nested.ty())));
+    DataSourceSpecDefinition {
+        fields: attrs.chain(blocks).collect(),
+    }
+}
+
+fn field(ty: &Type) -> DataSourceSpecSchema {
+    let items = match (shape(ty), ty.element_type()) {
+        (Shape::Several, Some(of)) => Some(Box::new(field(of))),
+        _ => None,
+    };
+    let kind = match ty {
+        _ if items.is_some() => Kind::DataSourceSpecArray,
+        Type::Number => Kind::DataSourceSpecFloat,
+        Type::Bool => Kind::DataSourceSpecBoolean,
+        _ => Kind::DataSourceSpecString,
+    };
+    DataSourceSpecSchema {
+        r#type: kind.into(),
+        items,
+        ..DataSourceSpecSchema::default()
+    }
+}
+
+/// How a value is written.
+#[derive(PartialEq)]
+enum Shape {
+    One,
+    Several,
+    Json,
+}
+
+fn shape(ty: &Type) -> Shape {
+    match ty {
+        Type::String | Type::Number | Type::Bool => Shape::One,
+        Type::List(of) | Type::Set(of) if of.is_primitive() => Shape::Several,
+        _ => Shape::Json,
+    }
+}
+
+/// By what it can be filtered.
+pub(super) fn filters(schema: &Schema) -> DataSourceFilterFields {
+    let field = |ty: &Type, description: &str| DataSourceFilterFieldSchema {
+        r#type: match ty {
+            Type::Number => "float",
+            Type::Bool => "boolean",
+            _ => "string",
+        }
+        .to_owned(),
+        description: description.to_owned(),
+        supported_operators: vec![IS.to_owned()],
+        conflicts_with: Vec::new(),
+    };
+    let attrs = schema
+        .block
+        .attributes
+        .iter()
+        .filter(|attr| is_settable(attr));
+    let attrs = attrs.map(|attr| (attr.name.clone(), field(&attr.ty(), &attr.description)));
+    let blocks = schema.block.blocks.iter();
+    let blocks = blocks.map(|nested| {
+        let about = &nested.block.description;
+        (nested.name.clone(), field(&nested.ty(), about))
+    });
+    DataSourceFilterFields {
+        filter_fields: attrs.chain(blocks).collect(),
+    }
+}
+
+fn is_settable(attr: &Attr) -> bool {
+    attr.required || attr.optional
+}
+
+/// Reads it as it is asked for.
+pub(super) async fn fetch(
+    entry: Arc<Entry<dyn DataSource>>,
+    cx: Context,
+    question: ResolvedDataSource,
+) -> Result<HashMap<String, MappingNode>, Failure> {
+    let config = config(&entry.schema, &question.filter)?;
+    let mut said = check::against(&entry.schema, &config);
+    said.extend(entry.item.validate(&cx, &config).await);
+    if said.has_errors() {
+        return Err(said.into());
+    }
+    let found = entry.item.read(&cx, config).await?;
+    answer(&found, &entry.ty)
+}
+
+/// The configuration that the filters come to.
+fn config(schema: &Schema, filters: &[ResolvedDataSourceFilter]) -> Result<Value, Failure> {
+    let ty = schema.implied_type();
+    let mut said: HashMap<String, Value> = HashMap::new();
+    for filter in filters {
+        let name = filter.field.as_ref().map(decode_scalar);
+        let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let at = |summary: String, why: String| Diagnostic::error(summary, why).at_attr(name);
+        let known = ty
+            .attribute(name)
+            .ok_or_else(|| at(format!("{name} is no field to filter by"), String::new()))?;
+        if filter.operator != IS {
+            let why = format!("by {IS} alone, not by {:?}", filter.operator);
+            return Err(at(format!("{name} cannot be compared so"), why).into());
+        }
+        let values = filter.search.as_ref().map(|search| &search.values[..]);
+        let value = searched(values.unwrap_or_default(), known)
+            .map_err(|why| at(format!("{name} cannot be searched for"), why))?;
+        said.insert(name.to_owned(), value);
+    }
+    for attr in schema.block.attributes.iter().filter(|attr| attr.required) {
+        if !said.contains_key(&attr.name) {
+            let summary = format!("{} must be said", attr.name);
+            let why = format!("filter by {} {IS} what is meant", attr.name);
+            return Err(Diagnostic::error(summary, why).at_attr(&attr.name).into());
+        }
+    }
+    let types = ty.as_object().map(|object| object.attributes.iter());
+    let members = types.into_iter().flatten().map(|(name, ty)| {
+        let value = said.remove(&**name);
+        (
+            name.clone(),
+            value.unwrap_or_else(|| Value::null(ty.clone())),
+        )
+    });
+    Ok(schema
+        .block
+        .with_empty_blocks(Value::object_from_map(members)))
+}
+
+fn searched(values: &[MappingNode], ty: &Type) -> Result<Value, String> {
+    let one = || match values {
+        [one] => Ok(one),
+        all => Err(format!("one value is needed, and there are {}", all.len())),
+    };
+    match shape(ty) {
+        Shape::One => decode(Some(one()?), ty),
+        Shape::Several => {
+            let all = MappingNode {
+                items: values.to_vec(),
+                ..MappingNode::default()
+            };
+            decode(Some(&all), ty)
+        }
+        Shape::Json => {
+            let text = decode(Some(one()?), &Type::String)?;
+            let text = text.as_str().unwrap_or_default();
+            let json = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
+            let read = codec::from_state_json(json, ty);
+            read.map_err(|failure| {
+                failure
+                    .diagnostics
+                    .0
+                    .into_iter()
+                    .map(|one| one.detail)
+                    .collect()
+            })
+        }
+    }
+}
+
+fn answer(found: &Value, ty: &Type) -> Result<HashMap<String, MappingNode>, Failure> {
+    let types = ty.as_object().map(|object| object.attributes.iter());
+    let mut all = HashMap::new();
+    for (name, ty) in types.into_iter().flatten() {
+        let Some(value) = found.get_attr(name).filter(Value::is_given) else {
+            continue;
+        };
+        let node = match shape(ty) {
+            Shape::Json => {
+                let text = codec::to_json(&value, ty)?.to_string();
+                encode(&Value::string(text), &Type::String, None)
+            }
+            _ => encode(&value, ty, None),
+        };
+        all.extend(node.map(|node| (name.to_string(), node)));
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proto::bluelink::providerserverv1::ResolvedDataSourceFilterSearch;
+
+    fn filter(field: &str, operator: &str, values: &[&str]) -> ResolvedDataSourceFilter {
+        let node = |text: &&str| encode(&Value::string(*text), &Type::String, None).unwrap();
+        ResolvedDataSourceFilter {
+            field: node(&field).scalar,
+            operator: operator.to_owned(),
+            search: Some(ResolvedDataSourceFilterSearch {
+                values: values.iter().map(node).collect(),
+            }),
+        }
+    }
+
+    fn schema() -> Schema {
+        Schema::new()
+            .attr(Attr::string("family").required())
+            .attr(Attr::list("names"))
+            .attr(Attr::strings("tags"))
+            .attr(Attr::string("id").computed())
+    }
+
+    #[test]
+    fn filters_are_a_configuration_and_all_of_it_is_read() {
+        let filters = [
+            filter("family", IS, &["debian"]),
+            filter("names", IS, &["a", "b"]),
+            filter("tags", IS, &["{\"k\": \"v\"}"]),
+        ];
+        let config = config(&schema(), &filters).unwrap();
+        assert_eq!(config.get_attr("family"), Some("debian".into()));
+        assert_eq!(config.get_attr("names").unwrap().len(), Some(2));
+        let tags = config.get_attr("tags").unwrap();
+        assert_eq!(tags.index_str("k"), Some("v".into()));
+        let told = answer(&config, &schema().implied_type()).unwrap();
+        let tags = decode(told.get("tags"), &Type::String).unwrap();
+        assert_eq!(tags.as_str(), Some("{\"k\":\"v\"}"));
+        assert!(!told.contains_key("id"), "what is null is not there");
+        let kinds = definition(&schema()).fields;
+        assert_eq!(kinds["names"].r#type(), Kind::DataSourceSpecArray);
+        assert_eq!(kinds["tags"].r#type(), Kind::DataSourceSpecString);
+        let fields = super::filters(&schema()).filter_fields;
+        assert!(fields.contains_key("family") && !fields.contains_key("id"));
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_said_with_the_field() {
+        for (filters, words) in [
+            (vec![], "family must be said"),
+            (
+                vec![filter("colour", IS, &["red"])],
+                "colour is no field to filter by",
+            ),
+            (
+                vec![filter("family", "!=", &["x"])],
+                "family cannot be compared so",
+            ),
+            (
+                vec![filter("family", IS, &["x", "y"])],
+                "family cannot be searched for",
+            ),
+        ] {
+            let said = config(&schema(), &filters).unwrap_err().diagnostics;
+            assert_eq!(said.0[0].summary, words);
+            assert!(said.0[0].attribute.is_some());
+        }
+    }
+}

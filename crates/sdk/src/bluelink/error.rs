@@ -1,0 +1,101 @@
+//! What went wrong, as hosts are told: a code, and the reasons. Pure.
+
+use prost::Message as _;
+use prost_types::Any;
+use proto::bluelink::sharedtypesv1::{ErrorCode, ErrorResponse};
+
+use crate::calls::words;
+use crate::diagnostics::{Diagnostic, Diagnostics, Failure, Severity};
+
+/// How details travel: JSON in bytes in any.
+const BYTES: &str = "type.googleapis.com/google.protobuf.BytesValue";
+
+/// A failure: what would go better another time is transient, what is about an attribute is bad
+/// input, and all else is unexpected.
+pub(super) fn of(failure: Failure) -> ErrorResponse {
+    let transient = failure.transient;
+    let said = words(failure);
+    let errors = || said.0.iter().filter(|one| one.severity == Severity::Error);
+    let reasons: Vec<String> = errors().map(sentence).collect();
+    let code = match errors().any(|one| one.attribute.is_some()) {
+        _ if transient => ErrorCode::Transient,
+        true => ErrorCode::BadInput,
+        false => ErrorCode::Unexpected,
+    };
+    // Of a transient error some hosts show nothing but this.
+    let message = match (code, &reasons[..]) {
+        (ErrorCode::Transient, _) => reasons.join("; "),
+        (_, [_]) => errors().map(|one| one.summary.clone()).collect(),
+        (_, all) => format!("{} errors", all.len()),
+    };
+    let details = serde_json::json!({ "failureReasons": reasons });
+    ErrorResponse {
+        code: code.into(),
+        message,
+        details: Some(Any {
+            type_url: BYTES.to_owned(),
+            value: details.to_string().into_bytes().encode_to_vec(),
+        }),
+    }
+}
+
+/// An error in so many words.
+pub(super) fn unexpected(message: impl Into<String>) -> ErrorResponse {
+    ErrorResponse {
+        code: ErrorCode::Unexpected.into(),
+        message: message.into(),
+        details: None,
+    }
+}
+
+/// All that a diagnostic says, in one line of text.
+pub(super) fn sentence(one: &Diagnostic) -> String {
+    let place = one.attribute.as_ref().map(ToString::to_string);
+    let mut text = match place.as_deref().map(|place| place.trim_start_matches('.')) {
+        Some(place) if !place.is_empty() => format!("{place}: {}", one.summary),
+        _ => one.summary.clone(),
+    };
+    if !one.detail.is_empty() {
+        text = format!("{text}: {}", one.detail);
+    }
+    text
+}
+
+/// Warnings go where such a host looks for them: there is no place for them in an answer.
+pub(super) fn log_warnings(said: &Diagnostics) {
+    for one in said
+        .0
+        .iter()
+        .filter(|one| one.severity == Severity::Warning)
+    {
+        crate::log::warn(&one.summary, &[("detail", &one.detail)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reasons(error: &ErrorResponse) -> serde_json::Value {
+        let bytes = Vec::<u8>::decode(&*error.details.as_ref().unwrap().value).unwrap();
+        serde_json::from_slice::<serde_json::Value>(&bytes).unwrap()["failureReasons"].clone()
+    }
+
+    #[test]
+    fn a_failure_has_a_code_and_its_reasons() {
+        let plain = of(Failure::new("refused", "403"));
+        assert_eq!(plain.code(), ErrorCode::Unexpected);
+        assert_eq!(plain.message, "refused");
+        assert_eq!(reasons(&plain), serde_json::json!(["refused: 403"]));
+        let passing = of(Failure::new("throttled", "429").transient());
+        assert_eq!(passing.code(), ErrorCode::Transient);
+        assert_eq!(passing.message, "throttled: 429");
+        let input = of(Diagnostic::error("too long", "").at_attr("name").into());
+        assert_eq!(input.code(), ErrorCode::BadInput);
+        assert_eq!(reasons(&input), serde_json::json!(["name: too long"]));
+        let mut two = Diagnostics::new();
+        two.error("one", "");
+        two.error("two", "");
+        assert_eq!(of(two.into()).message, "2 errors");
+    }
+}

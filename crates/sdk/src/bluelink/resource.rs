@@ -1,0 +1,271 @@
+//! Calls about one object. Such a host has planned by the schema and sends what is to be, without
+//! what the provider sets; the author's code gets the same as over the other protocol: what was,
+//! what is configured, what is planned.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use cty::Value;
+use cty::plan::assert_object_compatible;
+use proto::bluelink::schema::MappingNode;
+use proto::bluelink::sharedtypesv1::{
+    Changes, Diagnostic as Told, DiagnosticLevel, ResourceSpecDefinition,
+};
+
+use super::error::{log_warnings, sentence};
+use super::node::{definition, id_field};
+use super::set::by_provider;
+use super::value::{decode, encode, is_nothing};
+use crate::calls::finished;
+use crate::check;
+use crate::diagnostics::{Diagnostics, Failure, Severity};
+use crate::provider::{Change, Context, Planned, Planning, Resource, State};
+use crate::schema::model;
+use crate::service::{Entry, Outcome};
+
+/// A resource type, as it is called here.
+pub(super) struct Kind {
+    pub(super) entry: Arc<Entry<dyn Resource>>,
+    pub(super) definition: ResourceSpecDefinition,
+    model: cty::schema::Schema,
+}
+
+impl Kind {
+    pub(super) fn of(entry: Arc<Entry<dyn Resource>>) -> Kind {
+        Kind {
+            definition: definition(&entry.schema),
+            model: model::of(&entry.schema),
+            entry,
+        }
+    }
+
+    fn item(&self) -> &dyn Resource {
+        &*self.entry.item
+    }
+
+    fn decode(&self, spec: &MappingNode) -> Outcome<Value> {
+        let value = decode(Some(spec), &self.entry.ty).map_err(|why| {
+            let summary = format!("the spec does not fit {}", self.item().name());
+            Failure::new(summary, why)
+        })?;
+        Ok(self.entry.schema.block.with_empty_blocks(value))
+    }
+
+    /// An object that is there, by its spec.
+    fn state(&self, spec: Option<&MappingNode>) -> Outcome<State> {
+        let given = spec.filter(|spec| !is_nothing(spec)).ok_or_else(|| {
+            let why = "the host sent a state with nothing in it; this is a fault of the host";
+            Failure::new("it cannot be told which object is meant", why)
+        })?;
+        self.decode(given).map(State::new)
+    }
+
+    async fn plan(&self, cx: &Context, prior: &Value, config: &Value) -> Outcome<Planned> {
+        let planning = Planning {
+            schema: &self.entry.schema,
+            prior: prior.clone(),
+            proposed: self.model.proposed_new(prior, config),
+            config: config.clone(),
+            private: Vec::new(),
+        };
+        let planned = self.item().plan(cx, planning).await?;
+        log_warnings(&planned.warnings);
+        if prior.is_null() || planned.replace.is_empty() {
+            return Ok(planned);
+        }
+        // Hosts see what was something and is something else, and nothing more.
+        let paths: Vec<String> = planned.replace.iter().map(ToString::to_string).collect();
+        let paths = paths.join(", ");
+        let summary = format!(
+            "a change of {} needs another object",
+            paths.trim_start_matches('.')
+        );
+        let why = "the host has planned to change this one; have it destroyed and created anew (flightdeck: --replace)";
+        Err(Failure::new(summary, why))
+    }
+
+    async fn destroyed(&self, cx: &Context, state: State) -> Outcome<()> {
+        let said = self.item().plan_destroy(cx, &state).await?;
+        log_warnings(&said);
+        if said.has_errors() {
+            return Err(said.into());
+        }
+        log_warnings(&self.item().delete(cx, state).await?);
+        Ok(())
+    }
+
+    async fn created(&self, cx: &Context, change: Change) -> Outcome<State> {
+        let made = self.item().create(cx, change).await.and_then(finished);
+        let mut failure = match made {
+            Ok(state) => return Ok(state),
+            Err(failure) => failure,
+        };
+        // The host keeps nothing of a create that failed: what is there would be nobody's.
+        let Some(half) = failure.partial.take() else {
+            return Err(failure);
+        };
+        let id = id_field(&self.entry.schema);
+        let id = half
+            .value
+            .get_attr(id)
+            .unwrap_or(Value::null(cty::Type::String));
+        let id = id.as_str().unwrap_or("without an id").to_owned();
+        match self.item().delete(cx, *half).await {
+            Ok(said) if !said.has_errors() => {
+                let what = format!("what was half made of it ({id}) is removed again");
+                failure.diagnostics.error(what, "");
+            }
+            Ok(why)
+            | Err(Failure {
+                diagnostics: why, ..
+            }) => {
+                let what = format!("what was half made of it ({id}) is there still");
+                let why: Vec<String> = why.0.iter().map(sentence).collect();
+                failure.diagnostics.error(what, why.join("; "));
+            }
+        }
+        Err(failure)
+    }
+
+    /// What is not as it was planned; there is no place for it in the answer.
+    fn log_differences(&self, planned: &Value, made: &Value) {
+        for (path, why) in assert_object_compatible(&self.model.block, planned, made) {
+            let path = path.to_string();
+            crate::log::warn(
+                "the object is not what was planned",
+                &[
+                    ("resource", &self.item().name()),
+                    ("at", &path),
+                    ("why", &why),
+                ],
+            );
+        }
+    }
+}
+
+/// Creates, changes or replaces an object; what the provider has set, by its path.
+pub(super) async fn deploy(
+    kind: Arc<Kind>,
+    cx: Context,
+    changes: Changes,
+) -> Outcome<HashMap<String, MappingNode>> {
+    let info = changes.applied_resource_info.unwrap_or_default();
+    let spec = info.resource_with_resolved_subs.and_then(|all| all.spec);
+    let spec = spec.unwrap_or_default();
+    let config = kind
+        .entry
+        .schema
+        .block
+        .without_computed(&kind.decode(&spec)?);
+    // By the state alone does a host say that there is an object.
+    let prior = match info.current_resource_state {
+        None => None,
+        Some(state) => Some(kind.state(state.spec_data.as_ref())?),
+    };
+    let prior = match prior {
+        Some(former) if changes.must_recreate => {
+            kind.destroyed(&cx, former).await?;
+            None
+        }
+        prior => prior,
+    };
+    let creates = prior.is_none();
+    let prior = prior.map_or_else(|| Value::null(kind.entry.ty.clone()), |state| state.value);
+    let planned = kind.plan(&cx, &prior, &config).await?;
+    let change = Change {
+        prior,
+        planned: planned.value.clone(),
+        config,
+        private: planned.private,
+    };
+    let made = match creates {
+        true => kind.created(&cx, change).await?,
+        false => kind.item().update(&cx, change).await.and_then(finished)?,
+    };
+    log_warnings(&made.warnings);
+    kind.log_differences(&planned.value, &made.value);
+    Ok(by_provider(&kind.entry.schema.block, &made.value, &spec))
+}
+
+/// Whether an object that was made or changed is stable.
+pub(super) async fn stable(
+    kind: Arc<Kind>,
+    cx: Context,
+    spec: Option<MappingNode>,
+) -> Outcome<bool> {
+    let state = kind.state(spec.as_ref())?;
+    kind.item().is_stable(&cx, &state).await
+}
+
+/// Removes an object.
+pub(super) async fn destroy(
+    kind: Arc<Kind>,
+    cx: Context,
+    spec: Option<MappingNode>,
+) -> Outcome<()> {
+    let state = kind.state(spec.as_ref())?;
+    kind.destroyed(&cx, state).await
+}
+
+/// Looks an object up; an empty spec where it is gone.
+pub(super) async fn look(
+    kind: Arc<Kind>,
+    cx: Context,
+    spec: Option<MappingNode>,
+) -> Outcome<MappingNode> {
+    let mut state = kind.state(spec.as_ref())?;
+    if let Some(id) = only_id(&kind, &state.value) {
+        // A host that imports knows nothing else of it.
+        let id = id.as_str().unwrap_or_default().to_owned();
+        let imported = kind.item().import(&cx, &id).await?;
+        log_warnings(&imported.warnings);
+        state = imported;
+    }
+    let Some(found) = kind.item().read(&cx, state).await? else {
+        return Ok(MappingNode::default());
+    };
+    log_warnings(&found.warnings);
+    let seen = encode(&found.value, &kind.entry.ty, spec.as_ref());
+    Ok(seen.unwrap_or_default())
+}
+
+/// The id of an object of which nothing else is known.
+fn only_id(kind: &Kind, object: &Value) -> Option<Value> {
+    let name = id_field(&kind.entry.schema);
+    let others = kind.entry.schema.block.attributes.iter();
+    let mut others = others.filter(|attr| attr.name != name);
+    // Of one that was made, these are known.
+    let tells = others.clone().any(|attr| attr.required || attr.computed);
+    let unknown = others.all(|attr| object.get_attr(&attr.name).is_none_or(|v| v.is_null()));
+    let id = object.get_attr(name).filter(Value::is_given)?;
+    (tells && unknown).then_some(id)
+}
+
+/// What is wrong with a configuration, in which things may not be resolved yet.
+pub(super) async fn validate(
+    kind: Arc<Kind>,
+    cx: Context,
+    spec: MappingNode,
+) -> Outcome<Vec<Told>> {
+    let config = kind.decode(&spec)?;
+    let mut said = check::against(&kind.entry.schema, &config);
+    said.extend(kind.item().validate(&cx, &config).await);
+    Ok(told(&said))
+}
+
+fn told(said: &Diagnostics) -> Vec<Told> {
+    let one = |one: &crate::diagnostics::Diagnostic| Told {
+        level: match one.severity {
+            Severity::Error => DiagnosticLevel::Error,
+            Severity::Warning => DiagnosticLevel::Warning,
+        }
+        .into(),
+        message: sentence(one),
+        context: None,
+    };
+    said.0.iter().map(one).collect()
+}
+
+#[cfg(test)]
+#[path = "resource_tests.rs"]
+mod tests;

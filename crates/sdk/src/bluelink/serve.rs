@@ -1,0 +1,111 @@
+//! A provider as a process of its own for a host of Bluelink's kind: it listens first, registers
+//! itself at the host's port, and serves until it is asked to end.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use proto::bluelink::pluginservicev1::service_client::ServiceClient;
+use proto::bluelink::pluginservicev1::{PluginMetadata, PluginRegistrationRequest, PluginType};
+use proto::bluelink::providerserverv1::provider_server::ProviderServer;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tonic::transport::server::TcpIncoming;
+
+use super::host::Host;
+use super::server::Server;
+use crate::provider::Provider;
+use crate::serve::{GRACE, MESSAGE_LIMIT, ServeError};
+use crate::service::Service;
+
+/// The protocol that is spoken here.
+const PROTOCOL: &str = "1.0";
+/// How long the host may take to answer the registration.
+const ANSWERS: Duration = Duration::from_secs(30);
+
+/// Serves a provider to the host that listens at this port of this machine.
+///
+/// # Errors
+/// It cannot be served, or the host does not take it.
+pub(crate) async fn serve(
+    provider: Arc<dyn Provider>,
+    host_port: &str,
+    end: CancellationToken,
+) -> Result<(), ServeError> {
+    let port = host_port.parse::<u16>().ok().filter(|port| *port > 0);
+    let host_port = port.ok_or_else(|| ServeError::HostPort(host_port.to_owned()))?;
+    let service = Service::new(provider.clone(), TaskTracker::new(), end.clone());
+    let (named, host) = Host::unknown();
+    let server = service.and_then(|service| Server::new(service, host));
+    let server = server.map_err(ServeError::Schema)?;
+
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+    let listener = listener.map_err(ServeError::Listen)?;
+    let own = listener.local_addr().map_err(ServeError::Listen)?.port();
+    let request = registration(&*provider, own);
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let served = tonic::transport::Server::builder()
+        .add_service(
+            ProviderServer::new(server)
+                .max_decoding_message_size(MESSAGE_LIMIT)
+                .max_encoding_message_size(MESSAGE_LIMIT),
+        )
+        .serve_with_incoming_shutdown(incoming, end.clone().cancelled_owned());
+    let registered = async {
+        let host = register(host_port, request).await?;
+        // Nobody waits for it any more where the server has ended.
+        named.send(Some(host)).ok();
+        end.cancelled().await;
+        tokio::time::sleep(GRACE).await;
+        Ok(())
+    };
+    tokio::select! {
+        biased; // a server that has ended is worth more than a clock that has run out
+        served = served => Ok(served?),
+        ended = registered => ended,
+    }
+}
+
+fn registration(provider: &dyn Provider, port: u16) -> PluginRegistrationRequest {
+    PluginRegistrationRequest {
+        plugin_type: PluginType::Provider.into(),
+        plugin_id: format!("{}/{}", provider.publisher(), provider.name()),
+        instance_id: std::process::id().to_string(),
+        protocol_versions: vec![PROTOCOL.to_owned()],
+        metadata: Some(PluginMetadata {
+            plugin_version: provider.version().to_owned(),
+            display_name: provider.name().to_owned(),
+            plain_text_description: provider.schema().block.description,
+            author: provider.publisher().to_owned(),
+            ..PluginMetadata::default()
+        }),
+        port: port.into(),
+        unix_socket: String::new(),
+    }
+}
+
+/// Registers, once; what the host calls itself.
+async fn register(port: u16, request: PluginRegistrationRequest) -> Result<String, ServeError> {
+    let unreachable = |reason: String| ServeError::Host { port, reason };
+    let asked = async {
+        let host = ServiceClient::connect(format!("http://127.0.0.1:{port}")).await;
+        let mut host = host.map_err(|error| unreachable(causes(&error)))?;
+        let answer = host.register(request).await;
+        answer.map_err(|status| unreachable(status.message().to_owned()))
+    };
+    let late = |_| unreachable(format!("no answer within {} s", ANSWERS.as_secs()));
+    let answer = tokio::time::timeout(ANSWERS, asked).await.map_err(late)??;
+    let answer = answer.into_inner();
+    match answer.success {
+        true => Ok(answer.host_id),
+        false => Err(ServeError::Refused(answer.message)),
+    }
+}
+
+/// An error with all that lies behind it.
+fn causes(error: &dyn std::error::Error) -> String {
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    let all: Vec<String> = chain.map(ToString::to_string).collect();
+    all.join(": ")
+}

@@ -1,0 +1,336 @@
+//! The provider service: each call is checked for its host, has its turn with the configuration
+//! that came with it, and runs as a task, as over the other protocol.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use proto::bluelink::providerserverv1 as pb;
+use proto::bluelink::providerserverv1::provider_server::Provider as Wire;
+use proto::bluelink::sharedtypesv1 as shared;
+use proto::bluelink::sharedtypesv1::ProviderContext;
+use tonic::{Request, Response, Status};
+
+use super::config::Configured;
+use super::host::Host;
+use super::reply::Reply;
+use super::resource::{self, Kind};
+use super::{config, data, error};
+use crate::diagnostics::Failure;
+use crate::provider::{Context, DataSource};
+use crate::service::{Entry, Outcome, Service};
+
+/// One provider's service for one host.
+pub(super) struct Server {
+    service: Service,
+    host: Host,
+    configured: Configured,
+    /// By the names that a host has for them: `lab/server`.
+    kinds: BTreeMap<String, Arc<Kind>>,
+    data: BTreeMap<String, Arc<Entry<dyn DataSource>>>,
+}
+
+/// `lab_server` of the provider `lab` is `lab/server`.
+fn wire_name(provider: &str, name: &str) -> Result<String, String> {
+    let own = name
+        .strip_prefix(provider)
+        .and_then(|rest| rest.strip_prefix('_'));
+    own.map(|own| format!("{provider}/{own}")).ok_or_else(|| {
+        format!(
+            "{name}: names of types begin with {provider}_, or a host could not tell whose they are"
+        )
+    })
+}
+
+impl Server {
+    /// # Errors
+    /// What is wrong with a name of a type.
+    pub(super) fn new(service: Service, host: Host) -> Result<Server, String> {
+        let provider = service.provider.item.name();
+        let kind = |entry: &Arc<Entry<_>>| Arc::new(Kind::of(entry.clone()));
+        let kinds = service.resources.iter();
+        let kinds = kinds.map(|(name, entry)| Ok((wire_name(provider, name)?, kind(entry))));
+        let data = service.data_sources.iter();
+        let data = data.map(|(name, entry)| Ok((wire_name(provider, name)?, entry.clone())));
+        Ok(Server {
+            kinds: kinds.collect::<Result<_, String>>()?,
+            data: data.collect::<Result<_, String>>()?,
+            service,
+            host,
+            configured: Configured::default(),
+        })
+    }
+
+    /// Answers the host, and nobody else.
+    async fn answer<R: Reply>(
+        &self,
+        host: &str,
+        work: impl Future<Output = Outcome<R::Good>>,
+    ) -> Result<Response<R>, Status> {
+        let answered = match self.host.check(host).await {
+            Ok(()) => work.await.map_err(error::of),
+            Err(refused) => Err(refused),
+        };
+        Ok(Response::new(R::of(answered)))
+    }
+
+    /// Runs a call as a task, with the provider configured as the call has it.
+    async fn configured<T, F>(
+        &self,
+        context: Option<ProviderContext>,
+        call: impl FnOnce(Context) -> F + Send + 'static,
+    ) -> Outcome<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Outcome<T>> + Send + 'static,
+    {
+        let (provider, configured) = (self.service.provider.clone(), self.configured.clone());
+        let work = move |cx: Context| async move {
+            let _turn = configured.turn(&provider, &cx, context).await?;
+            call(cx).await
+        };
+        self.service.run(work).await
+    }
+
+    fn kind(&self, of: Option<shared::ResourceType>) -> Outcome<Arc<Kind>> {
+        let name = of.unwrap_or_default().r#type;
+        let found = self.kinds.get(&name).cloned();
+        found.ok_or_else(|| self.unknown("resource type", &name))
+    }
+
+    fn data(&self, of: Option<pb::DataSourceType>) -> Outcome<Arc<Entry<dyn DataSource>>> {
+        let name = of.unwrap_or_default().r#type;
+        let found = self.data.get(&name).cloned();
+        found.ok_or_else(|| self.unknown("data source type", &name))
+    }
+
+    fn unknown(&self, what: &str, name: &str) -> Failure {
+        let provider = self.service.provider.item.name();
+        let summary = format!("unknown {what} {name}");
+        Failure::new(
+            summary,
+            format!("the provider {provider} has none of that name"),
+        )
+    }
+}
+
+type Answer<T> = Result<Response<T>, Status>;
+
+#[tonic::async_trait]
+impl Wire for Server {
+    async fn get_namespace(
+        &self,
+        request: Request<pb::ProviderRequest>,
+    ) -> Answer<pb::NamespaceResponse> {
+        let namespace = self.service.provider.item.name().to_owned();
+        let host = request.into_inner().host_id;
+        self.answer(&host, async { Ok(pb::Namespace { namespace }) })
+            .await
+    }
+
+    async fn get_config_definition(
+        &self,
+        request: Request<pb::ProviderRequest>,
+    ) -> Answer<shared::ConfigDefinitionResponse> {
+        let said = config::definition(&self.service.provider.schema);
+        self.answer(&request.into_inner().host_id, async { Ok(said) })
+            .await
+    }
+
+    async fn list_resource_types(
+        &self,
+        request: Request<pb::ProviderRequest>,
+    ) -> Answer<pb::ResourceTypesResponse> {
+        let one = |name: &String| shared::ResourceType {
+            r#type: name.clone(),
+        };
+        let resource_types = self.kinds.keys().map(one).collect();
+        let all = async { Ok(pb::ResourceTypes { resource_types }) };
+        self.answer(&request.into_inner().host_id, all).await
+    }
+
+    async fn list_data_source_types(
+        &self,
+        request: Request<pb::ProviderRequest>,
+    ) -> Answer<pb::DataSourceTypesResponse> {
+        let one = |name: &String| pb::DataSourceType {
+            r#type: name.clone(),
+        };
+        let data_source_types = self.data.keys().map(one).collect();
+        let all = async { Ok(pb::DataSourceTypes { data_source_types }) };
+        self.answer(&request.into_inner().host_id, all).await
+    }
+
+    /// Authors have no functions to offer.
+    async fn list_functions(
+        &self,
+        request: Request<pb::ProviderRequest>,
+    ) -> Answer<pb::FunctionListResponse> {
+        let none = async { Ok(pb::FunctionList::default()) };
+        self.answer(&request.into_inner().host_id, none).await
+    }
+
+    async fn get_function_definition(
+        &self,
+        request: Request<shared::FunctionDefinitionRequest>,
+    ) -> Answer<shared::FunctionDefinitionResponse> {
+        let request = request.into_inner();
+        let none = Err(self.unknown("function", &request.function_name));
+        self.answer(&request.host_id, async { none }).await
+    }
+
+    async fn call_function(
+        &self,
+        request: Request<shared::FunctionCallRequest>,
+    ) -> Answer<shared::FunctionCallResponse> {
+        let request = request.into_inner();
+        let none = Err(self.unknown("function", &request.function_name));
+        self.answer(&request.host_id, async { none }).await
+    }
+
+    /// All zeros: the host's own policy holds.
+    async fn get_retry_policy(
+        &self,
+        request: Request<pb::ProviderRequest>,
+    ) -> Answer<pb::RetryPolicyResponse> {
+        let none = async { Ok(pb::RetryPolicy::default()) };
+        self.answer(&request.into_inner().host_id, none).await
+    }
+
+    async fn custom_validate_resource(
+        &self,
+        request: Request<pb::CustomValidateResourceRequest>,
+    ) -> Answer<pb::CustomValidateResourceResponse> {
+        let request = request.into_inner();
+        let work = async {
+            let kind = self.kind(request.resource_type)?;
+            let spec = request.schema_resource.and_then(|resource| resource.spec);
+            let spec = spec.unwrap_or_default();
+            let call = |cx| resource::validate(kind, cx, spec);
+            let diagnostics = self.service.run(call).await?;
+            Ok(pb::CustomValidateResourceCompleteResponse { diagnostics })
+        };
+        self.answer(&request.host_id, work).await
+    }
+
+    async fn get_resource_spec_definition(
+        &self,
+        request: Request<pb::ResourceRequest>,
+    ) -> Answer<pb::ResourceSpecDefinitionResponse> {
+        let request = request.into_inner();
+        let kind = self.kind(request.resource_type);
+        self.answer(&request.host_id, async { Ok(kind?.definition.clone()) })
+            .await
+    }
+
+    async fn deploy_resource(
+        &self,
+        request: Request<shared::DeployResourceRequest>,
+    ) -> Answer<shared::DeployResourceResponse> {
+        let request = request.into_inner();
+        let work = async {
+            let kind = self.kind(request.resource_type)?;
+            let changes = request.changes.unwrap_or_default();
+            let call = |cx| resource::deploy(kind, cx, changes);
+            let computed_field_values = self.configured(request.context, call).await?;
+            Ok(shared::DeployResourceCompleteResponse {
+                computed_field_values,
+            })
+        };
+        self.answer(&request.host_id, work).await
+    }
+
+    async fn resource_has_stabilised(
+        &self,
+        request: Request<shared::ResourceHasStabilisedRequest>,
+    ) -> Answer<shared::ResourceHasStabilisedResponse> {
+        let request = request.into_inner();
+        let work = async {
+            let kind = self.kind(request.resource_type)?;
+            let call = |cx| resource::stable(kind, cx, request.resource_spec);
+            let stabilised = self.configured(request.context, call).await?;
+            Ok(shared::ResourceStabilisationInfo {
+                stabilised,
+                ..shared::ResourceStabilisationInfo::default()
+            })
+        };
+        self.answer(&request.host_id, work).await
+    }
+
+    async fn get_resource_external_state(
+        &self,
+        request: Request<pb::GetResourceExternalStateRequest>,
+    ) -> Answer<pb::GetResourceExternalStateResponse> {
+        let request = request.into_inner();
+        let work = async {
+            let kind = self.kind(request.resource_type)?;
+            let call = |cx| resource::look(kind, cx, request.current_resource_spec);
+            self.configured(request.context, call).await
+        };
+        self.answer(&request.host_id, work).await
+    }
+
+    async fn destroy_resource(
+        &self,
+        request: Request<shared::DestroyResourceRequest>,
+    ) -> Answer<shared::DestroyResourceResponse> {
+        let request = request.into_inner();
+        let work = async {
+            let kind = self.kind(request.resource_type)?;
+            let spec = request.resource_state.and_then(|state| state.spec_data);
+            let call = |cx| resource::destroy(kind, cx, spec);
+            self.configured(request.context, call).await?;
+            Ok(shared::DestroyResourceResult { destroyed: true })
+        };
+        self.answer(&request.host_id, work).await
+    }
+
+    async fn get_data_source_spec_definition(
+        &self,
+        request: Request<pb::DataSourceRequest>,
+    ) -> Answer<pb::DataSourceSpecDefinitionResponse> {
+        let request = request.into_inner();
+        let entry = self.data(request.data_source_type);
+        let work = async { Ok(data::definition(&entry?.schema)) };
+        self.answer(&request.host_id, work).await
+    }
+
+    async fn get_data_source_filter_fields(
+        &self,
+        request: Request<pb::DataSourceRequest>,
+    ) -> Answer<pb::DataSourceFilterFieldsResponse> {
+        let request = request.into_inner();
+        let entry = self.data(request.data_source_type);
+        let work = async { Ok(data::filters(&entry?.schema)) };
+        self.answer(&request.host_id, work).await
+    }
+
+    async fn fetch_data_source(
+        &self,
+        request: Request<pb::FetchDataSourceRequest>,
+    ) -> Answer<pb::FetchDataSourceResponse> {
+        let request = request.into_inner();
+        let work = async {
+            let entry = self.data(request.data_source_type)?;
+            let question = request.data_source_with_resolved_subs.unwrap_or_default();
+            let call = |cx| data::fetch(entry, cx, question);
+            let data = self.configured(request.context, call).await?;
+            Ok(pb::FetchDataSourceCompleteResponse { data })
+        };
+        self.answer(&request.host_id, work).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wire_name;
+
+    #[test]
+    fn a_type_has_its_provider_s_name_in_front() {
+        assert_eq!(
+            wire_name("lab", "lab_dns_record").unwrap(),
+            "lab/dns_record"
+        );
+        let why = wire_name("lab", "laboratory").unwrap_err();
+        assert!(why.contains("names of types begin with lab_"), "{why}");
+    }
+}

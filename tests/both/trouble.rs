@@ -1,0 +1,167 @@
+//! What goes wrong, and what each dialect's operator is told of it.
+
+use crate::bench::{BOTH, Bench, Dialect, alike};
+use providers::lab::control::{self, Fault, Kind};
+use serde_json::{Value, json};
+
+const BUCKET: &str = "resource \"lab_bucket\" \"b\" {\n  name = \"b\"\n}\n";
+
+fn broken(dialect: Dialect, kind: Kind, times: u32) -> Bench {
+    let bench = Bench::new(dialect);
+    bench.main(BUCKET);
+    let fault = Fault {
+        times: Some(times),
+        ..Fault::new(kind)
+    };
+    control::set(&bench.lab(), fault).unwrap();
+    bench
+}
+
+fn errors(run: &crate::support::Run) -> String {
+    let all = run.diagnostics();
+    let errors = all.iter().filter(|d| d["severity"] == "error");
+    let text = |d: &Value| format!("{} {}", d["summary"], d["detail"]);
+    errors.map(text).collect()
+}
+
+#[test]
+fn a_configuration_that_the_provider_does_not_take_is_refused_before_anything_is_made() {
+    alike(|bench| {
+        let mut seen = Vec::new();
+        for (body, words) in [
+            (
+                "resource \"lab_bucket\" \"b\" {\n  name = \"No Such\"\n}\n",
+                "lower-case letters",
+            ),
+            (
+                "resource \"lab_bucket\" \"b\" {\n  name   = \"b\"\n  policy = \"{\"\n}\n",
+                "not valid JSON",
+            ),
+            (
+                "resource \"local_file\" \"f\" {\n  filename        = \"WORLD/f\"\n  file_permission = \"rw\"\n}\n",
+                "no permissions like 0644",
+            ),
+        ] {
+            bench.main(body);
+            let run = bench.run(&["validate", "--json"]);
+            assert_eq!(run.code, Some(1), "{run:#?}");
+            assert!(run.stdout.contains(words), "{run:#?}");
+            seen.push(json!(run.code));
+        }
+        seen
+    });
+}
+
+#[test]
+fn a_refusal_has_its_reasons_and_leaves_nothing() {
+    for dialect in BOTH {
+        for (kind, words) in [
+            (
+                Kind::Permanent,
+                "AccessDenied: this account may not do that (status 403)",
+            ),
+            (
+                Kind::BadInput,
+                "ValidationException: the lab does not accept this name",
+            ),
+        ] {
+            let bench = broken(dialect, kind, 1);
+            let run = bench.deploy().expect(5);
+            assert!(errors(&run).contains(words), "{dialect:?}: {run:#?}");
+            assert_eq!(control::objects(&bench.lab()).unwrap(), []);
+            let class = run
+                .lines()
+                .into_iter()
+                .find(|line| line["type"] == "result");
+            assert_eq!(class.unwrap()["outcome"], "failed");
+            // It was refused once.
+            bench.deploy().expect(0);
+        }
+    }
+}
+
+#[test]
+fn what_passes_is_asked_again_where_the_dialect_has_a_word_for_it() {
+    let bench = broken(Dialect::Bluelink, Kind::Transient, 2);
+    bench.deploy().expect(0);
+    let bench = broken(Dialect::Bluelink, Kind::Transient, 99);
+    let run = bench.deploy().expect(5);
+    let said = errors(&run);
+    assert!(
+        said.contains("ThrottlingException") && said.contains("after 4 attempts"),
+        "{said}"
+    );
+    let bench = broken(Dialect::Protocol6, Kind::Transient, 2);
+    let run = bench.deploy().expect(5);
+    assert!(errors(&run).contains("ThrottlingException"), "{run:#?}");
+}
+
+#[test]
+fn half_a_create_is_kept_where_the_dialect_can_and_is_removed_where_it_cannot() {
+    let usual = broken(Dialect::Protocol6, Kind::Partial, 1);
+    usual.deploy().expect(5);
+    assert_eq!(usual.state()["lab_bucket.b"]["status"], "tainted");
+    assert_eq!(control::objects(&usual.lab()).unwrap().len(), 1);
+
+    let bluelink = broken(Dialect::Bluelink, Kind::Partial, 1);
+    let run = bluelink.deploy().expect(5);
+    let said = errors(&run);
+    assert!(said.contains("ran out of capacity half-way"), "{said}");
+    assert!(
+        said.contains("what was half made of it (bkt-") && said.contains("is removed again"),
+        "{said}"
+    );
+    assert_eq!(control::objects(&bluelink.lab()).unwrap(), []);
+    bluelink.deploy().expect(0);
+}
+
+#[test]
+fn what_is_set_anew_and_needs_another_object_is_refused_in_words_until_it_is_asked_for() {
+    let bench = Bench::new(Dialect::Bluelink);
+    let server = |more: &str| {
+        format!(
+            "resource \"lab_network\" \"n\" {{\n  name = \"n\"\n  cidr = \"10.1.0.0/16\"\n}}\n\
+             resource \"lab_server\" \"s\" {{\n  name  = \"s\"\n  image = \"img-1\"\n{more}}}\n"
+        )
+    };
+    bench.main(&server(""));
+    bench.deploy().expect(0);
+    bench.main(&server("  network_id = lab_network.n.id\n"));
+    let run = bench.deploy().expect(5);
+    let said = errors(&run);
+    assert!(
+        said.contains("a change of network_id needs another object"),
+        "{said}"
+    );
+    assert!(said.contains("--replace"), "{said}");
+    let args = ["deploy", "--auto-approve", "--replace", "lab_server.s"];
+    bench.run(&args).expect(0);
+    assert_eq!(bench.stage(), "");
+    let server = &bench.state()["lab_server.s"]["attributes"];
+    assert_eq!(server["private_ip"], "10.1.0.10");
+}
+
+#[test]
+fn a_plugin_that_dies_in_a_change_leaves_its_outcome_unknown() {
+    for dialect in BOTH {
+        let bench = Bench::new(dialect);
+        bench.main(BUCKET);
+        let fault = Fault {
+            times: Some(1),
+            after: true,
+            ..Fault::new(Kind::Crash)
+        };
+        control::set(&bench.lab(), fault).unwrap();
+        let run = bench.deploy().expect(5);
+        assert_eq!(
+            run.result()["operations"]["unknown"],
+            1,
+            "{dialect:?}: {run:#?}"
+        );
+        assert_eq!(
+            control::objects(&bench.lab()).unwrap().len(),
+            1,
+            "its work was done"
+        );
+    }
+}
