@@ -82,6 +82,9 @@ fn modules_that_are_missing_are_offered_installed_and_then_staged() {
     c.keys("y").unwrap();
     c.wait("not all of it could be installed", LONG).unwrap();
     c.keys("\x1b").unwrap();
+    // A key that comes at once with it would be another one.
+    c.wait_until(|screen| !screen.contains("not all of it"), SOON)
+        .unwrap();
     c.wait("calls modules that are not there: net.", SOON)
         .unwrap();
     std::fs::write(origin.path().join("main.tf"), DATA).unwrap();
