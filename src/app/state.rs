@@ -1,5 +1,6 @@
 //! Everything the console knows. Plain data: `update` changes it, `ui` draws it, tests compare it.
 
+mod around;
 mod filters;
 mod frame;
 mod loaded;
@@ -13,9 +14,7 @@ use super::keymap::KeyMap;
 use super::list::{ListState, Row};
 use super::log::Log;
 use crate::engine::view::{DeployView, View};
-use crate::engine::words::{
-    Absent, Action, ChangeView, InstallEnd, Operation, PluginId, UnixMs, Unknown,
-};
+use crate::engine::words::{Absent, Action, ChangeView, Operation, PluginId, UnixMs, Unknown};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The screens, in the order of their keys.
@@ -305,24 +304,6 @@ impl State {
             .deploy
             .as_ref()
             .is_some_and(|d| d.summary.is_none())
-    }
-
-    /// Whether the configuration cannot be read before something is installed or initialized.
-    pub fn cannot_be_read(&self) -> bool {
-        let absent = &self.view.absent;
-        !absent.modules.is_empty() || absent.backend.is_some()
-    }
-
-    /// Whether the last installation ended with the question what becomes of states that are where
-    /// the backend was before.
-    pub fn asks_what_to_bring(&self) -> bool {
-        let end = self.view.install.as_ref().and_then(|i| i.end.as_ref());
-        matches!(end, Some(InstallEnd::Asks { .. }))
-    }
-
-    /// Whether what the configuration needs is being fetched now.
-    pub fn installing(&self) -> bool {
-        self.view.install.as_ref().is_some_and(|i| i.end.is_none())
     }
 
     /// What is unknown of an address; what may be there already before what is read back.

@@ -323,3 +323,53 @@ async fn only_the_default_workspace_is_behind_an_address() {
     let said = backend.create("dev", LockInfo::default()).await;
     assert!(said.unwrap_err().to_string().contains("no workspaces"));
 }
+
+/// A certificate of its own for `name`, with its key.
+fn certificate(name: &str) -> (String, String, rustls::pki_types::CertificateDer<'static>) {
+    let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
+    let key = made.signing_key.serialize_pem();
+    (made.cert.pem(), key, made.cert.der().clone())
+}
+
+#[tokio::test]
+async fn both_sides_show_the_certificates_that_the_configuration_names() {
+    use rustls::pki_types::{PrivateKeyDer, pem::PemObject as _};
+    let (server_pem, server_key, server_der) = certificate("127.0.0.1");
+    let (client_pem, client_key, client_der) = certificate("client");
+    let provider = std::sync::Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let mut clients = rustls::RootCertStore::empty();
+    clients.add(client_der).unwrap();
+    let verifier = rustls::server::WebPkiClientVerifier::builder_with_provider(
+        clients.into(),
+        provider.clone(),
+    );
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(verifier.build().unwrap())
+        .with_single_cert(
+            vec![server_der],
+            PrivateKeyDer::from_pem_slice(server_key.as_bytes()).unwrap(),
+        )
+        .unwrap();
+    let server = Server::secured(config.into());
+    let ours = [
+        ("client_certificate_pem", client_pem.as_str()),
+        ("client_private_key_pem", client_key.as_str()),
+    ];
+    let theirs = ("client_ca_certificate_pem", server_pem.as_str());
+    let once = ("retry_max", "0");
+    // One does not know the other, whichever it is.
+    for arguments in [&[once, ours[0], ours[1]][..], &[once, theirs]] {
+        let home = home_with(&server, arguments, Reach::default());
+        assert!(home.read().await.is_err(), "{arguments:?}");
+    }
+    assert!(server.seen().is_empty(), "nobody was let in");
+    for trust in [theirs, ("skip_cert_verification", "true")] {
+        let home = home_with(&server, &[once, ours[0], ours[1], trust], Reach::default());
+        home.lock(info("1-2")).await.unwrap();
+        home.write("{}\n".into()).await.unwrap();
+        assert_eq!(home.read().await.unwrap(), b"{}\n");
+        home.unlock().await.unwrap();
+    }
+}

@@ -5,8 +5,8 @@
 #![allow(dead_code, reason = "shared with tests of the command line")]
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{BufRead as _, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
@@ -56,25 +56,42 @@ struct Kept {
 pub(crate) struct Server {
     at: SocketAddr,
     kept: Arc<Mutex<Kept>>,
+    scheme: &'static str,
 }
 
 impl Server {
     pub(crate) fn start() -> Self {
+        Self::start_with(None)
+    }
+
+    /// One that is spoken to over TLS.
+    pub(crate) fn secured(by: Secured) -> Self {
+        Self::start_with(Some(by))
+    }
+
+    fn start_with(secured: Option<Secured>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = listener.local_addr().unwrap();
         let kept = Arc::new(Mutex::new(Kept::default()));
-        let all = kept.clone();
+        let (all, by_tls) = (kept.clone(), secured.is_some());
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let kept = all.clone();
-                std::thread::spawn(move || serve(stream, &kept));
+                let (kept, secured) = (all.clone(), secured.clone());
+                std::thread::spawn(move || match secured {
+                    None => serve(stream, &kept),
+                    Some(by) => {
+                        let connection = rustls::ServerConnection::new(by).unwrap();
+                        serve(rustls::StreamOwned::new(connection, stream), &kept);
+                    }
+                });
             }
         });
-        Self { at, kept }
+        let scheme = if by_tls { "https" } else { "http" };
+        Self { at, kept, scheme }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.at)
+        format!("{}://{}{path}", self.scheme, self.at)
     }
 
     pub(crate) fn state(&self) -> Option<Vec<u8>> {
@@ -121,7 +138,10 @@ impl Server {
     }
 }
 
-fn request(stream: &TcpStream) -> Option<Request> {
+/// How the two sides of a connection come to trust each other, where they are to.
+pub(crate) type Secured = Arc<rustls::ServerConfig>;
+
+fn request(stream: &mut impl Read) -> Option<Request> {
     let mut reader = BufReader::new(stream);
     let mut first = String::new();
     reader.read_line(&mut first).ok()?;
@@ -148,8 +168,8 @@ fn request(stream: &TcpStream) -> Option<Request> {
     Some(request)
 }
 
-fn serve(mut stream: TcpStream, kept: &Mutex<Kept>) {
-    let Some(asked) = request(&stream) else {
+fn serve(mut stream: impl Read + Write, kept: &Mutex<Kept>) {
+    let Some(asked) = request(&mut stream) else {
         return;
     };
     let (code, body, trouble) = {
