@@ -23,6 +23,8 @@ fn workspaces_are_made_and_chosen_in_the_console_each_with_a_history_of_its_own(
     c.wait("workspace dev  ●", SOON).unwrap();
     c.keys("3s").unwrap();
     c.wait("terraform_data.a", LONG).unwrap();
+    // It is named while it is staged, too, when nothing can be deployed.
+    c.wait("1 of 1 taken", LONG).unwrap();
     c.keys("a").unwrap();
     c.wait("apply stage #1?", SOON).unwrap();
     c.keys("y").unwrap();
@@ -95,6 +97,8 @@ fn modules_that_are_missing_are_offered_installed_and_then_staged() {
     c.wait("install what is missing?", SOON).unwrap();
     c.keys("y").unwrap();
     c.wait("✓ installed: 1 module", LONG).unwrap();
+    // The configuration can be read by the console that was opened anew, and by that one alone.
+    c.wait("● 1 plugin ready", LONG).unwrap();
     c.wait("lock: you", LONG).unwrap();
     c.keys("\x1b").unwrap();
     c.wait_until(|screen| !screen.contains("✓ installed"), SOON)
