@@ -125,13 +125,7 @@ impl<'a> Members<'a> {
 
     /// The members that nobody has taken.
     pub(crate) fn rest(self) -> Fields {
-        let kept = self
-            .0
-            .into_iter()
-            .filter_map(|(name, member)| match member {
-                Member::One(raw) => Some((name.into_owned(), raw.to_owned())),
-                Member::Many(_) => None,
-            });
+        let kept = self.each().map(|(name, raw)| (name, raw.to_owned()));
         Fields(kept.collect())
     }
 

@@ -17,10 +17,14 @@ use std::time::{Duration, Instant};
 const BYTES_EVERY: Duration = Duration::from_millis(100);
 
 impl Work {
-    /// Tells what is missing, where that is something else than was told before.
-    pub(super) fn absent(&self, absent: Absent) {
-        if self.bus.with_view(|view| view.absent != absent) {
-            self.bus.emit(EventKind::Absent(absent));
+    /// Tells what is missing, where what has been found out makes it something else than was told
+    /// before.
+    pub(super) fn absent(&self, found: impl FnOnce(&mut Absent)) {
+        let known = self.bus.with_view(|view| view.absent.clone());
+        let mut now = known.clone();
+        found(&mut now);
+        if now != known {
+            self.bus.emit(EventKind::Absent(now));
         }
     }
 
@@ -35,19 +39,11 @@ impl Work {
             }
         }
         if !modules.is_empty() {
-            let backend = self.bus.with_view(|view| view.absent.backend.clone());
-            self.absent(Absent {
-                modules,
-                backend,
-                ..Absent::default()
+            self.absent(|absent| {
+                absent.modules = modules;
+                absent.providers.clear();
             });
         }
-    }
-
-    /// Tells whether the backend is another one than the directory was initialized for, and why.
-    pub(super) fn backend_absent(&self, backend: Option<String>) {
-        let known = self.bus.with_view(|view| view.absent.clone());
-        self.absent(Absent { backend, ..known });
     }
 
     /// Fetches what the configuration needs; how it goes is in the events. What runs is waited for,

@@ -91,11 +91,9 @@ impl Work {
                 plugins: sought.untrusted.clone(),
             });
         }
-        let backend = self.bus.with_view(|view| view.absent.backend.clone());
-        self.absent(Absent {
-            modules: Vec::new(),
-            providers: sought.absent.clone(),
-            backend,
+        self.absent(|absent| {
+            absent.modules.clear();
+            absent.providers.clone_from(&sought.absent);
         });
         Ok(sought)
     }

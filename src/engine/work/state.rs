@@ -52,7 +52,7 @@ impl Work {
             .map_err(EngineError::task("the configuration could not be read"))?
         {
             Ok(found) => {
-                self.backend_absent(None);
+                self.absent(|absent| absent.backend = None);
                 if let Some((record, told)) = found.record {
                     let data = home::data_dir(&self.settings.workspace);
                     let written =
@@ -73,7 +73,7 @@ impl Work {
                 diags,
                 refused,
             }) => {
-                self.backend_absent(refused);
+                self.absent(|absent| absent.backend = refused);
                 // All that is wrong with it is told at once, and this is part of it.
                 self.read(request).await?;
                 self.tell(tell_all(diags.iter(), &sources, self.pool.secrets()))?;
