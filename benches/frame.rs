@@ -135,7 +135,8 @@ fn row(i: usize) -> StateRow {
         dependents: vec![address(i + 2)],
         attributes: (0..12)
             .map(|n| (format!("attribute_{n}"), "\"value\"".to_owned()))
-            .collect(),
+            .collect::<Vec<_>>()
+            .into(),
         drift: None,
     }
 }

@@ -15,7 +15,7 @@ use super::workspace::home;
 use statefile::encryption::Encryption;
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use tokio_util::task::TaskTracker;
 
 /// What is remembered of a workspace.
@@ -139,7 +139,7 @@ impl Memory {
 
     /// The state for showing.
     pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
-        let state = self.state.read().await?;
+        let state = Arc::new(self.state.read().await?);
         let mut rows = self.shown(&state);
         let drift = self.drift(state.serial).await?;
         for row in &mut rows {
@@ -149,14 +149,9 @@ impl Memory {
     }
 
     /// A state for showing.
-    pub fn shown(&self, state: &State) -> Vec<StateRow> {
+    pub fn shown(&self, state: &Arc<State>) -> Vec<StateRow> {
         sensitive::learn(&self.secrets, state);
-        let mut rows = rows(state);
-        // A provider may repeat in one attribute what it calls sensitive in another.
-        rows.iter_mut()
-            .flat_map(|r| &mut r.attributes)
-            .for_each(|(_, text)| self.secrets.hide_in(text));
-        rows
+        rows(state, &self.secrets)
     }
 
     /// What the newest stage found of the world, by address, where it was made from this state.
@@ -184,7 +179,7 @@ impl Memory {
 
     /// The outputs that the state has, by name.
     pub async fn outputs(&self) -> Result<Vec<OutputValue>, EngineError> {
-        Ok(outputs(self.state.read().await?))
+        Ok(outputs(&self.state.read().await?))
     }
 
     /// State version 4, as a file of its own has it.

@@ -40,7 +40,7 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
         .max()
         .unwrap_or(0)
         .min(24);
-    for (n, v) in &r.attributes {
+    for (n, v) in r.attributes.iter() {
         let n = clean(n);
         let gap = " ".repeat(name.saturating_sub(width(&n)));
         doc.push(vec![

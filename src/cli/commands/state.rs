@@ -172,7 +172,7 @@ fn instance(row: &StateRow, out: &mut Output) {
             out.line(&format!("  {label:<10} {}", safe(&all.join(", "))));
         }
     }
-    for (path, value) in &row.attributes {
+    for (path, value) in row.attributes.iter() {
         out.line(&format!(
             "  {} = {}",
             safe(path),

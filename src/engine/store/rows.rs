@@ -3,16 +3,18 @@
 use super::model::{State, StateObject};
 use super::sensitive::{Paths, Place};
 use crate::engine::cores;
-use crate::engine::words::{OutputValue, StateRow};
+use crate::engine::secrets::Secrets;
+use crate::engine::words::{Later, OutputValue, StateRow};
 use lang::addr::{AbsInstance, Mode};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 const MASK: &str = "(sensitive)";
 
 /// The outputs of a state.
-pub fn outputs(state: State) -> Vec<OutputValue> {
-    let outputs = state.outputs.into_iter();
+pub fn outputs(state: &State) -> Vec<OutputValue> {
+    let outputs = state.outputs.iter().cloned();
     outputs
         .map(|output| OutputValue {
             name: output.name,
@@ -23,8 +25,9 @@ pub fn outputs(state: State) -> Vec<OutputValue> {
         .collect()
 }
 
-/// One row an object, in the state's order.
-pub fn rows(state: &State) -> Vec<StateRow> {
+/// One row an object, in the state's order. What `secrets` know when an object's attributes are
+/// looked at is hidden in them: a provider may repeat in one what it calls sensitive in another.
+pub fn rows(state: &Arc<State>, secrets: &Secrets) -> Vec<StateRow> {
     let parsed: Vec<Option<AbsInstance>> = state
         .objects
         .iter()
@@ -40,28 +43,38 @@ pub fn rows(state: &State) -> Vec<StateRow> {
                 .insert(address.config().to_string());
         }
     }
-    let objects = state.objects.iter().zip(&parsed).collect();
-    cores::each(objects, |(object, address)| {
-        row(object, address.as_ref(), &dependents)
+    let objects = parsed.into_iter().enumerate().collect();
+    cores::each(objects, |(n, address)| {
+        let attributes = looked_at(state.clone(), n, secrets.clone());
+        row(&state.objects[n], address.as_ref(), attributes, &dependents)
+    })
+}
+
+/// The attributes of the `n`th object, for whoever looks at them.
+fn looked_at(state: Arc<State>, n: usize, secrets: Secrets) -> Later<Vec<(String, String)>> {
+    Later::new(move || {
+        let mut all = attributes(&state.objects[n]);
+        all.iter_mut().for_each(|(_, text)| secrets.hide_in(text));
+        all
     })
 }
 
 fn row(
     object: &StateObject,
     address: Option<&AbsInstance>,
+    attributes: Later<Vec<(String, String)>>,
     dependents: &HashMap<&str, BTreeSet<String>>,
 ) -> StateRow {
     let config = address.map(|a| a.config().to_string()).unwrap_or_default();
-    let resource_type = address
-        .map(|a| a.resource.kind.to_string())
-        .unwrap_or_default();
     StateRow {
         address: object.address.clone(),
         deposed: (!object.deposed.is_empty()).then(|| object.deposed.clone()),
         module: address.map(|a| a.module.to_string()).unwrap_or_default(),
         data: address.is_some_and(|a| a.resource.mode == Mode::Data),
-        attributes: attributes(object, &resource_type),
-        resource_type,
+        attributes,
+        resource_type: address
+            .map(|a| a.resource.kind.to_string())
+            .unwrap_or_default(),
         name: address
             .map(|a| a.resource.name.to_string())
             .unwrap_or_default(),
@@ -77,7 +90,9 @@ fn row(
 }
 
 /// Leaves of the attributes that are not null.
-fn attributes(object: &StateObject, resource_type: &str) -> Vec<(String, String)> {
+fn attributes(object: &StateObject) -> Vec<(String, String)> {
+    let address: Option<AbsInstance> = object.address.parse().ok();
+    let resource_type = address.as_ref().map_or("", |a| &a.resource.kind);
     let mut out = Vec::new();
     match serde_json::from_str::<Value>(&object.attributes) {
         Ok(value) => flatten(

@@ -1,8 +1,8 @@
 //! What the engine answers: plain data, fit to be shown.
 
 use super::{
-    DeployId, DeploySummary, DriftKind, Event, FailureClass, Latency, LaunchAttempt, LogLine,
-    Operation, PluginFound, PluginId, UnixMs,
+    DeployId, DeploySummary, DriftKind, Event, FailureClass, Latency, Later, LaunchAttempt,
+    LogLine, Operation, PluginFound, PluginId, UnixMs,
 };
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct PluginRow {
 }
 
 /// One resource instance object in the state, fit to be shown: sensitive values are masked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StateRow {
     pub address: String,
     pub deposed: Option<String>,
@@ -36,13 +36,12 @@ pub struct StateRow {
     pub tainted: bool,
     /// What the newest stage found of it in the world, where the state is still the one that it
     /// started from.
-    #[serde(default)]
     pub drift: Option<DriftKind>,
     pub dependencies: Vec<String>,
     /// Addresses of the resources that depend on it.
     pub dependents: Vec<String>,
     /// Attributes flattened to leaves, as text.
-    pub attributes: Vec<(String, String)>,
+    pub attributes: Later<Vec<(String, String)>>,
 }
 
 impl StateRow {

@@ -223,11 +223,11 @@ impl Work {
         text: String,
     ) -> Result<StateInFile, EngineError> {
         let state = self.memory.state().of_text(name, text.into_bytes()).await?;
-        let state = state.unwrap_or_default();
+        let state = Arc::new(state.unwrap_or_default());
         Ok(StateInFile {
             rows: self.memory.shown(&state),
             json: plan_json::state_json(&state),
-            outputs: outputs(state),
+            outputs: outputs(&state),
         })
     }
 

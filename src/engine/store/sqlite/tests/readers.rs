@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::engine::bus::Bus;
+use crate::engine::secrets::Secrets;
 use crate::engine::words::LogQuery;
 use serde_json::json;
 use std::sync::Arc;
@@ -130,7 +131,7 @@ fn rows_mask_what_is_sensitive_however_deep() {
         ],
         ..State::default()
     };
-    let rows = rows(&state);
+    let rows = rows(&Arc::new(state), &Secrets::default());
     let shown: Vec<String> = rows[0]
         .attributes
         .iter()
@@ -162,7 +163,7 @@ fn rows_mask_what_is_sensitive_however_deep() {
         ("module.m", "y", &vec!["lab_x.z".to_owned()])
     );
     assert_eq!(
-        rows[2].attributes,
+        *rows[2].attributes,
         [("*".to_owned(), "(sensitive)".to_owned())],
         "in doubt it is a secret"
     );

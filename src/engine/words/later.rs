@@ -1,0 +1,77 @@
+//! A value that is worked out when somebody looks at it.
+
+use serde::{Serialize, Serializer};
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock};
+
+type Work<T> = Box<dyn FnOnce() -> T + Send>;
+
+/// A value that is worked out when it is first looked at, once for all its clones. Of ten thousand
+/// resources a screen shows the attributes of one.
+pub struct Later<T>(Arc<LazyLock<T, Work<T>>>);
+
+impl<T> Later<T> {
+    /// What `work` will come to. Whoever looks first waits for it.
+    pub fn new(work: impl FnOnce() -> T + Send + 'static) -> Self {
+        Self(Arc::new(LazyLock::new(Box::new(work))))
+    }
+}
+
+impl<T> Deref for Later<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Send + 'static> From<T> for Later<T> {
+    fn from(value: T) -> Self {
+        Self::new(move || value)
+    }
+}
+
+impl<T> Clone for Later<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: PartialEq> PartialEq for Later<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for Later<T> {}
+
+impl<T: fmt::Debug> fmt::Debug for Later<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: Serialize> Serialize for Later<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (**self).serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Later;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn it_is_worked_out_once_and_not_before_somebody_looks() {
+        let asked = Arc::new(AtomicU32::new(0));
+        let counted = asked.clone();
+        let later = Later::new(move || counted.fetch_add(1, Ordering::Relaxed));
+        let other = later.clone();
+        assert_eq!(asked.load(Ordering::Relaxed), 0);
+        assert_eq!((*later, *other), (0, 0));
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+    }
+}
