@@ -81,6 +81,12 @@ impl Home for InFile {
         self.blocking(Inner::read).await
     }
 
+    /// Keeps beside it what was there.
+    async fn prepare(&self) -> Result<(), HomeError> {
+        self.blocking(|inner| inner.keep(lock(&inner.held).as_mut()))
+            .await
+    }
+
     async fn write(&self, text: String) -> Result<(), HomeError> {
         self.blocking(move |inner| inner.write(&text)).await
     }
@@ -225,6 +231,24 @@ impl Inner {
         }
     }
 
+    /// Keeps what was there when it was locked beside it; once, before the first change.
+    fn keep(&self, held: Option<&mut Held>) -> Result<(), HomeError> {
+        let Some(held) = held else {
+            return Ok(());
+        };
+        if let Some(line) = held.before.as_deref().and_then(on_one_line) {
+            let backup = self.backup();
+            private(&backup)
+                .and_then(|mut to| {
+                    to.write_all(line.as_bytes())?;
+                    to.sync_all()
+                })
+                .map_err(HomeError::io("write", &backup))?;
+        }
+        held.before = None;
+        Ok(())
+    }
+
     fn write(&self, text: &str) -> Result<(), HomeError> {
         let mut held = lock(&self.held);
         let Some(held) = &mut *held else {
@@ -237,20 +261,7 @@ impl Inner {
             );
             return Err(HomeError::io("write", &self.path)(replaced));
         }
-        // Once, before the first change: as it was when it was locked.
-        if let Some(before) = held.before.take()
-            && let Some(line) = on_one_line(&before)
-        {
-            let backup = self.backup();
-            let kept = private(&backup).and_then(|mut to| {
-                to.write_all(line.as_bytes())?;
-                to.sync_all()
-            });
-            if let Err(e) = kept {
-                held.before = Some(before);
-                return Err(HomeError::io("write", &backup)(e));
-            }
-        }
+        self.keep(Some(held))?;
         let old = content(&mut held.file).map_err(HomeError::io("read", &self.path))?;
         let written = put(&mut held.file, text.as_bytes());
         if written.is_err() {

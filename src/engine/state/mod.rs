@@ -74,6 +74,15 @@ pub trait Home: Send + Sync + 'static {
     /// It cannot be read.
     async fn read(&self) -> Result<Vec<u8>, HomeError>;
 
+    /// Does what can be done before the text is there that will be put in its place. The lock must
+    /// be ours.
+    ///
+    /// # Errors
+    /// What is there cannot be kept, and must not be written over.
+    async fn prepare(&self) -> Result<(), HomeError> {
+        Ok(())
+    }
+
     /// Puts a text there. The lock must be ours.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! The state of record as it is worked with: what is at its home, and the store's copy of it.
 
-use super::look::{Found, Look, digest, is_behind, is_blank, with_begun};
-use super::sealed::spelt;
+use super::look::{Found, Look, is_behind, is_blank, with_begun};
+use super::sealed::Spelt;
 use super::told::{apart, brought, gone, taken_over};
 use super::{Home, HomeError, Patience, Place};
 use crate::engine::mutex::lock;
@@ -190,13 +190,15 @@ impl StateOfRecord {
         if here && serial == known.serial || known.place.is_empty() && serial == 0 {
             return Ok(());
         }
-        let state = self.copy.state().await?;
-        let text = spelt(&state, home.spelling());
-        let text = self
-            .sealed(&home.place(), text, home.spelling(), &state)
-            .await?;
+        let spelt = async { self.spelt(self.copy.state().await?, &*home).await };
+        let (spelt, prepared) = tokio::join!(spelt, home.prepare());
+        prepared?;
+        let Spelt {
+            text,
+            digest,
+            serial,
+        } = spelt?;
         // On record before it is touched: a file that is half written then is known to be ours.
-        let digest = digest(text.as_bytes());
         let known = if known.place == home.place() {
             known
         } else {
@@ -215,7 +217,7 @@ impl StateOfRecord {
         let written = HomeRecord {
             place: home.place(),
             digest,
-            serial: state.serial,
+            serial,
             writing: false,
         };
         Ok(self.copy.put_home(written).await?)

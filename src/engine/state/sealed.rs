@@ -1,10 +1,11 @@
 //! A state as text, in its envelope where it is encrypted at home.
 
-use super::look::parsed;
+use super::look::{digest, parsed};
 use super::record::StateOfRecord;
-use super::{HomeError, Spelling};
+use super::{Home, HomeError, Spelling};
 use crate::engine::store::model::State;
 use crate::engine::store::version4;
+use statefile::encryption::{Encryption, EncryptionError};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -44,36 +45,35 @@ impl StateOfRecord {
         parsed(from, &text)
     }
 
-    /// What is to be written, in its envelope where it is to have one.
-    pub(super) async fn sealed(
-        &self,
-        place: &str,
-        text: String,
-        spelling: Spelling,
-        state: &State,
-    ) -> Result<String, HomeError> {
-        let encryption = self.encryption();
-        if !encryption.encrypts() {
-            return Ok(text);
-        }
-        let serial = u64::try_from(state.serial).unwrap_or_default();
-        let lineage = state.lineage.clone();
-        let sealed = tokio::task::spawn_blocking(move || {
-            let line = statefile::compact(&text) + "\n";
-            let sealed = encryption.seal(line, serial, &lineage)?;
-            Ok(match spelling {
-                Spelling::Indented => statefile::indented(&sealed) + "\n",
-                Spelling::Line => sealed,
+    /// A state as it is to be written.
+    pub(super) async fn spelt(&self, state: State, home: &dyn Home) -> Result<Spelt, HomeError> {
+        let (encryption, spelling) = (self.encryption(), home.spelling());
+        let spelt = tokio::task::spawn_blocking(move || {
+            let text = match encryption.encrypts() {
+                true => sealed(&state, spelling, &encryption)?,
+                false => spelt(&state, spelling),
+            };
+            Ok(Spelt {
+                digest: digest(text.as_bytes()),
+                serial: state.serial,
+                text,
             })
         });
-        sealed
+        spelt
             .await
             .map_err(|e| HomeError::Task(Arc::new(e)))?
             .map_err(|source| HomeError::Encrypted {
-                place: place.to_owned(),
+                place: home.place(),
                 source,
             })
     }
+}
+
+/// A state as it is to be written, in its envelope where it is to have one.
+pub(super) struct Spelt {
+    pub(super) text: String,
+    pub(super) digest: String,
+    pub(super) serial: i64,
 }
 
 /// A state as another kind of place wants it; what is none stays as it is.
@@ -90,6 +90,19 @@ pub fn respelt(text: &[u8], spelling: Spelling) -> String {
         (Ok(Some(file)), Spelling::Line) => file.to_line(),
         _ => String::from_utf8_lossy(text).into_owned(),
     }
+}
+
+fn sealed(
+    state: &State,
+    spelling: Spelling,
+    encryption: &Encryption,
+) -> Result<String, EncryptionError> {
+    let serial = u64::try_from(state.serial).unwrap_or_default();
+    let sealed = encryption.seal(spelt(state, Spelling::Line), serial, &state.lineage)?;
+    Ok(match spelling {
+        Spelling::Indented => statefile::indented(&sealed) + "\n",
+        Spelling::Line => sealed,
+    })
 }
 
 pub(super) fn spelt(state: &State, spelling: Spelling) -> String {

@@ -3,7 +3,7 @@
 use super::compare::{differ, same};
 use super::look::{digest, is_blank, parsed};
 use super::record::StateOfRecord;
-use super::sealed::spelt;
+use super::sealed::{Spelt, spelt};
 use super::{Home, HomeError, Patience, Place, Spelling};
 use crate::engine::store::model::{HomeRecord, State};
 use statefile::LockInfo;
@@ -79,14 +79,16 @@ impl StateOfRecord {
                 differ(&found, &copy)
             )));
         }
-        let text = spelt(&copy, home.spelling());
-        let text = self.sealed(&place, text, home.spelling(), &copy).await?;
-        let digest = digest(text.as_bytes());
+        let Spelt {
+            text,
+            digest,
+            serial,
+        } = self.spelt(copy, home).await?;
         home.write(text).await?;
         let written = HomeRecord {
             place,
             digest,
-            serial: copy.serial,
+            serial,
             writing: false,
         };
         Ok(self.copy.put_home(written).await?)
