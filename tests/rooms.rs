@@ -184,11 +184,12 @@ fn the_engine_knows_neither_app_nor_ui_nor_cli() {
 }
 
 /// The rooms of the engine, from the ground up: each knows only those before it.
-const FLOORS: [&str; 33] = [
+const FLOORS: [&str; 35] = [
     // What every room may say, and what every room may use.
     "words",
     "mutex",
     "cores",
+    "causes",
     "process",
     "visible",
     "settings",
@@ -200,6 +201,7 @@ const FLOORS: [&str; 33] = [
     "view",
     "bus",
     "metrics",
+    "traces",
     "store",
     "state",
     // Plugins, and what can be asked of them.

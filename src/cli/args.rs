@@ -9,6 +9,7 @@ pub(super) use scripts::{
 };
 pub(super) use state::{StateCommand, UseState};
 
+use crate::engine::words::Endpoint;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -65,6 +66,11 @@ pub(super) struct Args {
     /// itself is one of this machine alone
     #[arg(long, value_name = "ADDRESS", value_parser = listened, global = true, help_heading = EVERYWHERE)]
     pub(super) metrics: Option<std::net::SocketAddr>,
+
+    /// Send each deploy as a trace to a collector that takes OTLP over HTTP, as
+    /// http://127.0.0.1:4318
+    #[arg(long, value_name = "ENDPOINT", global = true, help_heading = EVERYWHERE)]
+    pub(super) otlp: Option<Endpoint>,
 
     #[command(subcommand)]
     pub(super) command: Option<Command>,
@@ -267,6 +273,14 @@ impl Command {
                 | Self::Import(_)
                 | Self::Deploy(_)
                 | Self::Destroy(_)
+        )
+    }
+
+    /// Whether it may deploy.
+    pub(super) fn deploys(&self) -> bool {
+        matches!(
+            self,
+            Self::Demo | Self::Refresh(_) | Self::Deploy(_) | Self::Destroy(_)
         )
     }
 

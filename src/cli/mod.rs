@@ -55,6 +55,7 @@ pub fn main() -> ExitCode {
     );
     out.log_level = args.log_level;
     out.metrics = args.metrics;
+    out.traces = args.otlp.clone();
     match args.command.as_ref().map(args::Command::form).transpose() {
         Ok(form) => out.form = form.flatten(),
         Err(error) => return ExitCode::from(exit::report(Err(error), "flightdeck", &mut out)),

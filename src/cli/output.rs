@@ -4,7 +4,7 @@
 use super::diagnostics;
 use super::tofu::{Form, Lines};
 use super::values::Level;
-use crate::engine::words::{Diagnostic, Event, EventKind, PluginEvent};
+use crate::engine::words::{Diagnostic, Endpoint, Event, EventKind, PluginEvent};
 use serde_json::{Map, Value, json};
 use std::io::{IsTerminal, Write};
 
@@ -29,6 +29,8 @@ pub(super) struct Output {
     pub(super) log_level: Option<Level>,
     /// Where the engine that is started for the command serves what is measured.
     pub(super) metrics: Option<std::net::SocketAddr>,
+    /// Where deploys are sent to as traces.
+    pub(super) traces: Option<Endpoint>,
     /// Another form than ours, for programs.
     pub(super) form: Option<Form>,
     said: Vec<Diagnostic>,
@@ -89,6 +91,7 @@ impl Output {
                 && std::env::var_os("TERM").is_none_or(|t| t != "dumb"),
             log_level: None,
             metrics: None,
+            traces: None,
             form: None,
             said: Vec::new(),
             waiting: Vec::new(),

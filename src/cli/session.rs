@@ -153,9 +153,11 @@ where
 }
 
 impl Session {
-    /// Starts the engine on the current directory; what is measured is served where `out` says.
-    pub(super) async fn start(settings: Settings, out: &Output) -> Result<Self, CliError> {
+    /// Starts the engine on the current directory; what is measured is served, and
+    /// traces are sent, where `out` says.
+    pub(super) async fn start(mut settings: Settings, out: &Output) -> Result<Self, CliError> {
         let signals = Signals::listen()?;
+        settings.traces = out.traces.clone();
         let engine = Engine::start(settings).await?;
         signals.tell(&engine);
         let (_, events) = engine.subscribe();

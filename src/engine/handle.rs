@@ -17,6 +17,7 @@ use super::provider::dialect::Dialects;
 use super::settings::Settings;
 use super::stage::keep::StageFile;
 use super::state::Place;
+use super::traces::Traces;
 use super::view::View;
 use super::words::*;
 pub use super::work::Evaluator;
@@ -38,6 +39,7 @@ struct Shared {
     tasks: TaskTracker,
     work: Arc<Work>,
     served: Mutex<Option<Served>>,
+    traces: Mutex<Option<Traces>>,
 }
 
 impl Engine {
@@ -62,25 +64,10 @@ impl Engine {
         }
         super::room::watch(settings.memory);
         let (bus, tasks) = (Bus::followed(settings.follow), TaskTracker::new());
-        let found = home::of(
-            &settings.workspace,
-            &settings.named,
-            &StageRequest::default(),
-        );
-        // A configuration that cannot be read is told when something is to be done with it.
-        let found = found.unwrap_or_else(|error| {
-            let mut unsaid = home::unsaid(&settings.named);
-            if let Some(why) = error.refused {
-                let backend = Some(why.clone());
-                let lacks = Absent {
-                    backend,
-                    ..Absent::default()
-                };
-                bus.emit(EventKind::Absent(lacks));
-                unsaid.place = Place::Refused(why);
-            }
-            unsaid
-        });
+        let traces = settings.traces.as_ref();
+        let traces = traces.map(|to| Traces::start(to, &bus)).transpose();
+        let traces = traces.map_err(|e| EngineError::Refused(e.to_string()))?;
+        let found = said_of_home(&settings, &bus);
         let place = (found.place, found.encryption);
         let memory = Memory::open(&settings, place, &bus, &tasks).await?;
         memory.encrypts_plans(found.plans);
@@ -118,6 +105,7 @@ impl Engine {
                 tasks,
                 work,
                 served: Mutex::default(),
+                traces: Mutex::new(traces),
             }),
         })
     }
@@ -374,6 +362,33 @@ impl Engine {
         self.shared.work.shutdown().await;
         // Until here, so that the end can be read too.
         drop(lock(&self.shared.served).take());
+        let traces = lock(&self.shared.traces).take();
+        if let Some(traces) = traces {
+            traces.end().await;
+        }
         self.shared.tasks.close();
     }
+}
+
+/// What the configuration says of the state's home. One that cannot be read is told when something
+/// is to be done with it.
+fn said_of_home(settings: &Settings, bus: &Bus) -> home::Whereabouts {
+    let found = home::of(
+        &settings.workspace,
+        &settings.named,
+        &StageRequest::default(),
+    );
+    found.unwrap_or_else(|error| {
+        let mut unsaid = home::unsaid(&settings.named);
+        if let Some(why) = error.refused {
+            let backend = Some(why.clone());
+            let lacks = Absent {
+                backend,
+                ..Absent::default()
+            };
+            bus.emit(EventKind::Absent(lacks));
+            unsaid.place = Place::Refused(why);
+        }
+        unsaid
+    })
 }

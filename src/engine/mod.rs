@@ -3,6 +3,7 @@
 
 pub mod bus;
 pub mod calls;
+mod causes;
 mod cores;
 pub mod deploy;
 pub mod doctor;
@@ -28,6 +29,7 @@ pub mod stage;
 pub mod state;
 pub mod store;
 pub mod told;
+pub mod traces;
 pub mod trust;
 pub mod view;
 pub mod visible;

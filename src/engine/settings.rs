@@ -1,5 +1,6 @@
 //! Settings of an engine: defaults, overlaid by whoever starts it.
 
+use super::words::Endpoint;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -123,6 +124,8 @@ pub struct Settings {
     pub trusted_plugins: Option<PathBuf>,
     /// Whether each step of what is done with an object is said, for programs that follow them.
     pub follow: bool,
+    /// Where deploys are sent to as traces.
+    pub traces: Option<Endpoint>,
     /// Why the lock is held, for those who meet it: `console`, `deploy`.
     pub reason: String,
 }
@@ -147,6 +150,7 @@ impl Settings {
             memory: None,
             trusted_plugins: None,
             follow: false,
+            traces: None,
             reason: "command".to_owned(),
         }
     }

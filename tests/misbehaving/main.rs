@@ -15,3 +15,4 @@ mod starts;
 #[path = "../cli/support.rs"]
 #[allow(dead_code, reason = "not all of it is needed here")]
 mod support;
+mod traces;

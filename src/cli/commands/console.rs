@@ -60,7 +60,8 @@ fn settings() -> Result<Settings, CliError> {
     Ok(settings)
 }
 
-async fn open(settings: Settings, options: ConsoleOptions, out: &mut Output) -> Ended {
+async fn open(mut settings: Settings, options: ConsoleOptions, out: &mut Output) -> Ended {
+    settings.traces = out.traces.clone();
     let engine = Engine::start(settings).await?;
     if let Some(address) = out.metrics {
         engine.serve_metrics(address).await?;

@@ -45,6 +45,14 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
             command.name()
         )));
     }
+    if let (Some(_), Some(command)) = (&args.otlp, &args.command)
+        && !command.deploys()
+    {
+        return Err(CliError::Refused(format!(
+            "`{}` deploys nothing, and there would be no trace; --otlp goes with the console, demo, deploy, refresh and destroy",
+            command.name()
+        )));
+    }
     if args.force_unlock {
         unlock::run(out).await?;
     }

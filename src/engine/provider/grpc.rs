@@ -4,6 +4,7 @@
 
 use super::dialect::{self, Obituary};
 use crate::engine::calls::{Method, ProviderError};
+use crate::engine::causes;
 use crate::engine::words::PluginId;
 use hyper_util::rt::TokioIo;
 use std::io;
@@ -123,23 +124,9 @@ pub(super) fn is_transport(status: &Status) -> bool {
 /// A status in words: its message, and what caused it.
 pub(super) fn status_text(status: &Status) -> String {
     match std::error::Error::source(status) {
-        Some(source) => describe(source),
+        Some(source) => causes::told(source),
         None => format!("{}: {}", status.code(), status.message()),
     }
-}
-
-/// An error with its causes.
-pub(super) fn describe(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        next = cause.source();
-    }
-    text
 }
 
 /// A message that was not taken for its size, in words; `limit` in bytes.
@@ -233,18 +220,5 @@ fn lost(status: &Status) -> bool {
 
 /// A status with all of its causes.
 fn words(status: &Status) -> String {
-    let mut text = status.message().to_owned();
-    let mut next = std::error::Error::source(status);
-    while let Some(cause) = next {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = if text.is_empty() {
-                cause_text
-            } else {
-                format!("{text}: {cause_text}")
-            };
-        }
-        next = cause.source();
-    }
-    text
+    causes::after(status.message().to_owned(), status)
 }

@@ -5,6 +5,7 @@ use super::super::neighbours::Neighbours;
 use super::failure::BluelinkFailure;
 use super::link::BluelinkLink;
 use super::service::{CallBack, Door, Registered, serve};
+use crate::engine::causes;
 use crate::engine::plugin::find::{PLUGIN_HOST, ProviderAddress};
 use crate::engine::plugin::life::{Arrival, Birth, Environment, Life, Link, PhaseKind, Prepared};
 use crate::engine::plugin::{ITS_ERROR, Newborn, Reattach, StartFailure};
@@ -229,7 +230,7 @@ async fn connect(
             }
         };
         let channel = grpc::channel(Box::new(Watched::new(socket, lost))).await;
-        channel.map_err(|e| failed(format!("the plugin hung up: {}", grpc::describe(&e))))
+        channel.map_err(|e| failed(format!("the plugin hung up: {}", causes::told(&e))))
     };
     match timeout_at(until, connecting).await {
         Ok(connected) => connected,

@@ -2,10 +2,9 @@
 //! Made once for a process; a broken one is never made anew, since what it broke from is gone.
 
 use super::failure::TfFailure;
+use crate::engine::causes;
 use crate::engine::plugin::{ITS_ERROR, StartFailure};
-use crate::engine::provider::grpc::{
-    Stream, Watched, channel, describe, is_transport, status_text,
-};
+use crate::engine::provider::grpc::{Stream, Watched, channel, is_transport, status_text};
 use proto::health::HealthCheckRequest;
 use proto::health::health_client::HealthClient;
 use rustls::ClientConfig;
@@ -58,7 +57,7 @@ pub(super) async fn connect(
     // Who refuses our certificate says so only after TLS has been agreed on, by closing.
     let channel = channel(stream)
         .await
-        .map_err(|e| hung_up(format!("the plugin hung up: {}", describe(&e))))?;
+        .map_err(|e| hung_up(format!("the plugin hung up: {}", causes::told(&e))))?;
     greet(&channel).await.map_err(hung_up)?;
     Ok(channel)
 }

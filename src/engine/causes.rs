@@ -1,0 +1,23 @@
+//! An error in words with what it came from: libraries keep the reason in the cause.
+
+use std::error::Error;
+
+/// An error with its causes.
+pub fn told(error: &dyn Error) -> String {
+    after(error.to_string(), error)
+}
+
+/// A text with the causes of an error behind it; what it says already is not said again.
+pub fn after(mut text: String, error: &dyn Error) -> String {
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let of_cause = cause.to_string();
+        if text.is_empty() {
+            text = of_cause;
+        } else if !text.contains(&of_cause) {
+            text = format!("{text}: {of_cause}");
+        }
+        next = cause.source();
+    }
+    text
+}

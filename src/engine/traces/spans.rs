@@ -1,0 +1,251 @@
+//! Spans, folded from the events: begun and ended at the times that the events have. What is open is
+//! bounded by what goes on at a time.
+
+use crate::engine::bus::Listener;
+use crate::engine::mutex::lock;
+use crate::engine::words::*;
+use opentelemetry::trace::{SpanKind, Status, TraceContextExt as _, Tracer as _};
+use opentelemetry::{Context, KeyValue};
+use opentelemetry_sdk::trace::SdkTracer;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+/// Makes spans of events.
+pub(super) struct Spans {
+    tracer: SdkTracer,
+    open: Mutex<Open>,
+    /// How many have ended.
+    made: Arc<AtomicU64>,
+}
+
+/// What has begun and not ended.
+#[derive(Default)]
+struct Open {
+    /// The deploy that goes on: of what is done without one there is no trace.
+    deploy: Option<(DeployId, Context)>,
+    /// Its operations, by their number: the instance and the span of those that have not ended.
+    operations: HashMap<u32, Option<(String, Context)>>,
+    calls: HashMap<CallId, Attempt>,
+    /// Which attempt comes next at a call that failed for a moment: of this method, for this object.
+    again: HashMap<(String, Option<String>), u32>,
+}
+
+/// One attempt, from when it stands in line, and its call, from when it is sent.
+struct Attempt {
+    whole: Context,
+    call: Context,
+}
+
+impl Listener for Spans {
+    fn hear(&self, event: &Event) {
+        let open = &mut *lock(&self.open);
+        match &event.kind {
+            EventKind::DeployStarted(deploy) => self.deploy_begins(open, deploy, event.at),
+            EventKind::Operation(operation) => self.operation(open, operation, event.at),
+            EventKind::CallStarted(call) => self.call_begins(open, call, event.at),
+            EventKind::CallFinished(call) => self.call_ends(open, call, event.at),
+            EventKind::DeployFinished(summary) => self.deploy_ends(open, summary, event.at),
+            _ => {}
+        }
+    }
+}
+
+impl Spans {
+    pub(super) fn new(tracer: SdkTracer, made: Arc<AtomicU64>) -> Self {
+        Self {
+            tracer,
+            made,
+            open: Mutex::default(),
+        }
+    }
+
+    /// Begins one within another.
+    fn begin(
+        &self,
+        (name, kind): (String, SpanKind),
+        parent: &Context,
+        at: UnixMs,
+        attributes: Vec<KeyValue>,
+    ) -> Context {
+        let span = self
+            .tracer
+            .span_builder(name)
+            .with_kind(kind)
+            .with_start_time(time(at))
+            .with_attributes(attributes)
+            .start_with_context(&self.tracer, parent);
+        parent.with_span(span)
+    }
+
+    fn deploy_begins(&self, open: &mut Open, deploy: &DeployStarted, at: UnixMs) {
+        let attributes = vec![
+            number("flightdeck.deploy", deploy.deploy),
+            number("flightdeck.stage", deploy.stage),
+            text(
+                "flightdeck.mode",
+                &format!("{:?}", deploy.mode).to_lowercase(),
+            ),
+            text("user.name", &deploy.who),
+            text("host.name", &deploy.host),
+            number("flightdeck.operations", deploy.operations.len()),
+        ];
+        let name = (format!("deploy #{}", deploy.deploy), SpanKind::Internal);
+        let span = self.begin(name, &Context::new(), at, attributes);
+        *open = Open {
+            deploy: Some((deploy.deploy, span)),
+            ..Open::default()
+        };
+    }
+
+    fn operation(&self, open: &mut Open, operation: &Operation, at: UnixMs) {
+        use OperationState::{Running, Waiting};
+        let Some((id, deploy)) = &open.deploy else {
+            return;
+        };
+        if *id != operation.deploy || operation.state == Waiting {
+            return;
+        }
+        let known = open.operations.get_mut(&operation.index);
+        if known
+            .as_ref()
+            .is_some_and(|it| it.is_none() || operation.state == Running)
+        {
+            return;
+        }
+        let begun = known.and_then(Option::take).map(|(_, span)| span);
+        let span = begun.unwrap_or_else(|| {
+            let attributes = [
+                Some(text("flightdeck.address", &operation.address)),
+                Some(text("flightdeck.action", operation.action.operation_word())),
+                operation
+                    .plugin
+                    .as_ref()
+                    .map(|p| text("flightdeck.plugin", &p.0)),
+            ];
+            let word = operation.action.operation_word();
+            let name = (format!("{word} {}", operation.address), SpanKind::Internal);
+            // What was not attempted begins where it ends.
+            let began = operation.began.unwrap_or(at);
+            let attributes = attributes.into_iter().flatten().collect();
+            self.begin(name, deploy, began, attributes)
+        });
+        if operation.state == Running {
+            let of = (operation.instance().to_owned(), span);
+            open.operations.insert(operation.index, Some(of));
+            return;
+        }
+        open.operations.insert(operation.index, None);
+        let ended = span.span();
+        ended.set_attribute(text("flightdeck.outcome", operation.state.word()));
+        if let Some(failure) = &operation.failure {
+            ended.set_attribute(text("flightdeck.failure", failure.class.word()));
+            ended.set_status(Status::error(failure.summary.clone()));
+        } else if operation.is_left() {
+            ended.set_status(Status::error(operation.state.word()));
+        }
+        self.end(&span, at);
+    }
+
+    fn call_begins(&self, open: &mut Open, call: &CallStarted, at: UnixMs) {
+        let Some((_, deploy)) = &open.deploy else {
+            return;
+        };
+        // An object has one operation; what is done for no object is done for the deploy.
+        let mut operations = open.operations.values().flatten();
+        let parent = call.resource.as_deref().and_then(|resource| {
+            let mine = operations.find(|(address, _)| address == resource)?;
+            Some(&mine.1)
+        });
+        let of = (call.method.clone(), call.resource.clone());
+        let number_of_it = open.again.remove(&of).unwrap_or(1);
+        let queued = i64::try_from(call.queued_ms).unwrap_or_default();
+        let attributes = vec![
+            number("flightdeck.attempt", number_of_it),
+            number("flightdeck.queued_ms", call.queued_ms),
+        ];
+        let name = (format!("attempt {number_of_it}"), SpanKind::Internal);
+        let whole = self.begin(name, parent.unwrap_or(deploy), at - queued, attributes);
+        let attributes = [
+            Some(text("rpc.system", "grpc")),
+            Some(text("rpc.method", &call.method)),
+            Some(text("flightdeck.plugin", &call.plugin.0)),
+            Some(number("flightdeck.slot", call.slot)),
+            call.resource
+                .as_ref()
+                .map(|r| text("flightdeck.address", r)),
+        ];
+        let attributes = attributes.into_iter().flatten().collect();
+        let name = (call.method.clone(), SpanKind::Client);
+        let sent = self.begin(name, &whole, at, attributes);
+        open.calls.insert(call.call, Attempt { whole, call: sent });
+    }
+
+    fn call_ends(&self, open: &mut Open, call: &CallFinished, at: UnixMs) {
+        if let (Some(again), true) = (&call.again, open.deploy.is_some()) {
+            let of = (call.method.clone(), call.resource.clone());
+            open.again.insert(of, again.attempt);
+        }
+        let Some(Attempt { whole, call: sent }) = open.calls.remove(&call.call) else {
+            return;
+        };
+        sent.span()
+            .set_attribute(text("flightdeck.outcome", call.outcome.word()));
+        for span in [sent, whole] {
+            if call.outcome != CallOutcome::Ok {
+                let why = call.error.clone();
+                let why = why.unwrap_or_else(|| call.outcome.word().into());
+                span.span().set_status(Status::error(why));
+            }
+            self.end(&span, at);
+        }
+    }
+
+    fn deploy_ends(&self, open: &mut Open, summary: &DeploySummary, at: UnixMs) {
+        // What has not ended by now ends here, and says nothing of how.
+        let Open {
+            deploy,
+            operations,
+            calls,
+            ..
+        } = std::mem::take(open);
+        for Attempt { whole, call } in calls.into_values() {
+            self.end(&call, at);
+            self.end(&whole, at);
+        }
+        for (_, span) in operations.into_values().flatten() {
+            self.end(&span, at);
+        }
+        let Some((_, whole)) = deploy.filter(|(id, _)| *id == summary.deploy) else {
+            return;
+        };
+        let span = whole.span();
+        span.set_attribute(text("flightdeck.outcome", summary.outcome.word()));
+        let counts = &summary.operations;
+        span.set_attribute(number("flightdeck.done", counts.done));
+        span.set_attribute(number("flightdeck.failed", counts.failed));
+        if summary.outcome != DeployOutcome::Succeeded {
+            span.set_status(Status::error(summary.outcome.word()));
+        }
+        self.end(&whole, summary.ended.unwrap_or(at));
+    }
+
+    fn end(&self, span: &Context, at: UnixMs) {
+        self.made.fetch_add(1, Ordering::Relaxed);
+        span.span().end_with_timestamp(time(at));
+    }
+}
+
+fn text(name: &'static str, value: &str) -> KeyValue {
+    KeyValue::new(name, value.to_owned())
+}
+
+fn number(name: &'static str, value: impl TryInto<i64>) -> KeyValue {
+    KeyValue::new(name, value.try_into().unwrap_or(i64::MAX))
+}
+
+fn time(at: UnixMs) -> SystemTime {
+    let since = Duration::from_millis(u64::try_from(at).unwrap_or_default());
+    SystemTime::UNIX_EPOCH + since
+}

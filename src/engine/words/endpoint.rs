@@ -1,0 +1,64 @@
+//! Where programs that watch are reached.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Where a collector takes traces, below its address.
+const PATH: &str = "/v1/traces";
+
+/// Where traces are sent, by OTLP over HTTP: `http://127.0.0.1:4318`, or with a path of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint(http::Uri);
+
+/// What is no address of a collector.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{why}; write where the collector takes OTLP over HTTP, as http://127.0.0.1:4318")]
+pub struct EndpointError {
+    why: String,
+}
+
+impl FromStr for Endpoint {
+    type Err = EndpointError;
+
+    fn from_str(text: &str) -> Result<Self, EndpointError> {
+        let refused = |why: String| EndpointError { why };
+        let uri: http::Uri = text
+            .parse()
+            .map_err(|e| refused(format!("{text:?} is no URL ({e})")))?;
+        match uri.scheme_str() {
+            Some("http" | "https") => Ok(Self(uri)),
+            _ => Err(refused(format!(
+                "{text:?} begins with neither http:// nor https://"
+            ))),
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.path() {
+            "" | "/" => write!(f, "{}{PATH}", self.0.to_string().trim_end_matches('/')),
+            _ => self.0.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Endpoint;
+
+    #[test]
+    fn an_address_without_a_path_has_the_usual_one() {
+        for (text, whole) in [
+            ("http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/traces"),
+            ("https://c.example/", "https://c.example/v1/traces"),
+            ("https://c.example/a/b", "https://c.example/a/b"),
+        ] {
+            assert_eq!(text.parse::<Endpoint>().unwrap().to_string(), whole);
+        }
+        for text in ["127.0.0.1:4318", "grpc://a:1", "", "http://"] {
+            let error = text.parse::<Endpoint>().unwrap_err().to_string();
+            assert!(error.contains("http://127.0.0.1:4318"), "{error}");
+        }
+    }
+}
