@@ -103,7 +103,7 @@ fn fails(row: &Row) {
 }
 
 #[test]
-fn a_plugin_that_does_not_come_up_says_why_and_harms_nobody() {
+fn s0_04_s0_07_s0_12_a_plugin_that_does_not_come_up_says_why_and_harms_nobody() {
     each(FAILING, |row| row.fake, fails);
 }
 
@@ -193,7 +193,7 @@ fn a_plugin_that_is_odd_and_serves_is_served() {
 
 /// What the verdict tells to do is heeded.
 #[test]
-fn a_tcp_port_without_a_certificate_is_taken_where_encryption_is_switched_off() {
+fn s0_05_a_tcp_port_without_a_certificate_is_taken_where_encryption_is_switched_off() {
     let bench = Bench::new("tcp-without-certificate");
     let seen = bench
         .run(&["plugins", "--json"], &[("TF_DISABLE_PLUGIN_TLS", "1")])

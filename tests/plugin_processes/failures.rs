@@ -114,7 +114,7 @@ async fn a_directory_is_no_program() {
 }
 
 #[tokio::test]
-async fn what_may_go_better_is_tried_again_and_then_given_up() {
+async fn s0_07_what_may_go_better_is_tried_again_and_then_given_up() {
     let bench = script_fails(
         "echo 'This binary is a plugin.' >&2; exit 1",
         "exited",
@@ -152,7 +152,7 @@ async fn what_another_launch_cannot_change_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn a_deadline_is_on_record() {
+async fn s0_07_a_deadline_is_on_record() {
     let mut short = settings();
     short.launch.attempts = 2;
     short.launch.deadline = Duration::from_millis(150);

@@ -20,7 +20,7 @@ pub(super) fn tls() -> Manner {
 }
 
 #[tokio::test]
-async fn a_plugin_comes_up_is_called_and_ends() {
+async fn s0_01_s0_09_a_plugin_comes_up_once_is_called_and_ends() {
     let bench = Bench::new(settings());
     let server = Server::start(bench.folder.path(), "socket", tls());
     let plugin = bench.shell(&format!("echo 'up we go' >&2\n{}", server.script()));
@@ -108,7 +108,7 @@ async fn a_plugin_that_comes_up_at_its_third_launch() {
 }
 
 #[tokio::test]
-async fn a_plugin_without_tls_on_a_private_socket() {
+async fn s0_05_a_plugin_without_tls_on_a_private_socket() {
     let bench = Bench::new(settings());
     let server = Server::start(bench.folder.path(), "socket", Manner::default());
     let script = format!(
@@ -148,7 +148,7 @@ async fn the_environment_is_that_of_the_protocol() {
 }
 
 #[tokio::test]
-async fn stubborn_plugins_and_their_grandchildren_are_killed() {
+async fn s0_11_stubborn_plugins_and_their_grandchildren_are_killed() {
     let mut short = settings();
     short.launch.grace = Duration::from_millis(100);
     let bench = Bench::new(short);
@@ -181,7 +181,7 @@ async fn grandchildren_do_not_outlive_a_plugin_that_ends_by_itself() {
 }
 
 #[tokio::test]
-async fn a_chatty_plugin_never_blocks_and_is_heard() {
+async fn s0_06_s0_10_a_chatty_plugin_never_blocks_and_is_heard() {
     let bench = Bench::new(settings());
     let lines = [
         said(Channel::Stdout, "half "),

@@ -7,7 +7,7 @@ fn error(line: &str) -> HandshakeError {
 }
 
 #[test]
-fn lines_of_real_plugins_are_read() {
+fn s0_08_lines_of_real_plugins_are_read() {
     let plain = Handshake::parse(b"1|5|unix|/tmp/plugin2066927795|grpc|\n").expect("read");
     assert_eq!((plain.protocol, &plain.certificate), (5, &None));
     assert_eq!(plain.address, Address::Unix("/tmp/plugin2066927795".into()));
@@ -31,7 +31,7 @@ fn lines_of_real_plugins_are_read() {
 }
 
 #[test]
-fn every_malformed_line_has_its_own_error_and_is_shown() {
+fn s0_08_every_malformed_line_has_its_own_error_and_is_shown() {
     use HandshakeError as E;
     let bad_cert = format!("1|5|unix|/s|grpc|{}", "A*".repeat(40));
     let cases: &[(&str, fn(&E) -> bool)] = &[

@@ -88,7 +88,7 @@ fn a_process_of_somebody_else_goes_before_everything() {
 }
 
 #[test]
-fn bundled_providers_are_this_program() {
+fn s0_17_bundled_providers_are_this_program() {
     let scene = Scene::new();
     let found = scene
         .find("flightdeck.internal/bundled/lab", "")
