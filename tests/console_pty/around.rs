@@ -4,6 +4,8 @@
 use crate::kit::*;
 use crate::pty::Pty;
 use portable_pty::CommandBuilder;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
 
@@ -57,6 +59,78 @@ fn workspaces_are_made_and_chosen_in_the_console_each_with_a_history_of_its_own(
     given_back(&screen);
     w.is_free();
     w.is_free_of("dev");
+}
+
+/// The text that is served, once somebody answers there.
+fn metrics(port: u16) -> String {
+    let ends = std::time::Instant::now() + LONG;
+    loop {
+        if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
+            stream.set_read_timeout(Some(LONG)).unwrap();
+            let asked = stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+            let mut text = String::new();
+            if asked
+                .and_then(|()| stream.read_to_string(&mut text))
+                .is_ok()
+                && !text.is_empty()
+            {
+                return text;
+            }
+        }
+        assert!(std::time::Instant::now() < ends, "nobody answers at {port}");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn metrics_and_traces_follow_to_another_workspace() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let collector = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", collector.local_addr().unwrap());
+    let (sent, came) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in collector.incoming() {
+            let mut stream = stream.unwrap();
+            let mut bytes = vec![0; 1 << 16];
+            let mut all = Vec::new();
+            // The spans of one small deploy are in the first pieces.
+            while !all.windows(9).any(|w| w == b"deploy #1") {
+                let n = stream.read(&mut bytes).unwrap();
+                assert!(n > 0, "no deploy in {:?}", String::from_utf8_lossy(&all));
+                all.extend_from_slice(&bytes[..n]);
+            }
+            let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+            stream.write_all(answer).unwrap();
+            sent.send(()).unwrap();
+        }
+    });
+
+    let w = Workspace::of(DATA);
+    let mut c = w.console_with(&["--metrics", &port.to_string(), "--otlp", &endpoint]);
+    c.wait("lock: you", LONG).unwrap();
+    assert!(metrics(port).contains("flightdeck_build_info"));
+    c.keys("\x17").unwrap();
+    c.wait("● default", SOON).unwrap();
+    c.keys("dev\r").unwrap();
+    c.wait("make the workspace dev", SOON).unwrap();
+    c.keys("y").unwrap();
+    c.wait("this is the workspace dev", LONG).unwrap();
+    c.wait("workspace dev  ●", SOON).unwrap();
+    c.keys("3s").unwrap();
+    c.wait("1 of 1 taken", LONG).unwrap();
+    c.keys("a").unwrap();
+    c.wait("apply stage #1?", SOON).unwrap();
+    c.keys("y").unwrap();
+    c.wait("✓ succeeded", LONG).unwrap();
+    let text = metrics(port);
+    let deployed = "flightdeck_deploys_total{outcome=\"succeeded\"} 1";
+    assert!(text.contains(deployed), "{text}");
+    came.recv_timeout(LONG).expect("the deploy's trace");
+    c.keys("q").unwrap();
+    assert_eq!(c.end(LONG).unwrap().0, 0);
+    w.is_free();
 }
 
 fn git(dir: &Path, args: &[&str]) {

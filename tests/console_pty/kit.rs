@@ -60,8 +60,13 @@ impl Workspace {
     }
 
     pub fn console(&self) -> Pty {
+        self.console_with(&[])
+    }
+
+    pub fn console_with(&self, args: &[&str]) -> Pty {
         let mut command = CommandBuilder::new(FLIGHTDECK);
         command.arg(self.path());
+        command.args(args);
         // What it says of the machine's own settings is not looked for here.
         command.env_remove("TF_CLI_CONFIG_FILE");
         Pty::start(command, 120, 40).unwrap()

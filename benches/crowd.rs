@@ -1,0 +1,254 @@
+//! What many cost: one call of very many through the lanes, and how soon a key is answered on the
+//! screen while ten thousand calls wait for ten slots, and while a plugin writes a hundred thousand
+//! lines a second. The console's own loop runs on a real bus; only its terminal writes to nowhere.
+//!
+//! ```text
+//! cargo bench --bench crowd
+//! ```
+//!
+//! The aims: under 20 µs of ours for a call; a key on the screen within one frame (33 ms); memory
+//! that does not grow with what comes by.
+
+#![allow(clippy::unwrap_used, reason = "a benchmark ends at its first surprise")]
+
+use flightdeck::app::key::{Input, Key};
+use flightdeck::app::msg::{Effect, Msg};
+use flightdeck::app::run::{Surface, event_loop};
+use flightdeck::app::{State, update};
+use flightdeck::engine::bus::Bus;
+use flightdeck::engine::calls::{CallContext, Calls, Checked, Deadlines, Lane, Method};
+use flightdeck::engine::plugin::{PluginSettings, Plugins, SpawnSpec, Start};
+use flightdeck::engine::provider::tfplugin::TfLife;
+use flightdeck::engine::words::*;
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
+use std::io::{Sink, sink};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tui_logger::TuiWidgetState;
+
+const CALLS: u32 = 100_000;
+const WAITING: usize = 10_000;
+const LINES_A_SECOND: u32 = 100_000;
+/// Keys of one measurement, and the time between them: three seconds in all.
+const KEYS: usize = 60;
+const BETWEEN: Duration = Duration::from_millis(50);
+const SIZE: (u16, u16) = (200, 60);
+
+fn main() {
+    let runtime = || tokio::runtime::Runtime::new().unwrap();
+    runtime().block_on(one_call());
+    runtime().block_on(ten_thousand_wait());
+    runtime().block_on(a_flood_of_lines());
+}
+
+/// This process's memory in megabytes.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"));
+    let kb: u64 = line
+        .and_then(|l| l.split_whitespace().next())
+        .unwrap()
+        .parse()
+        .unwrap();
+    kb / 1_024
+}
+
+fn lane(bus: &Bus) -> Arc<Lane> {
+    let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
+    calls.lane(&PluginId("bench/plugin".into()), 10)
+}
+
+/// A call that is answered at once: what is left is ours.
+async fn one_call() {
+    let bus = Bus::default();
+    let lane = lane(&bus);
+    let ctx = CallContext {
+        resource: Some("aws_security_group_rule.allow[7]".into()),
+        ..CallContext::default()
+    };
+    let began = Instant::now();
+    for _ in 0..CALLS {
+        let answer = async { Ok(Checked::default()) };
+        lane.run(Method::ValidateResource, &ctx, answer)
+            .await
+            .unwrap();
+    }
+    let each = began.elapsed() / CALLS;
+    println!("one call, answered at once        {each:?} of ours (aim 20 µs)");
+}
+
+/// As many calls as wait at any moment, each of 20 ms: one that is answered stands in line again.
+async fn ten_thousand_wait() {
+    let bus = Bus::default();
+    let lane = lane(&bus);
+    let (over, tasks) = (CancellationToken::new(), TaskTracker::new());
+    for n in 0..WAITING {
+        let (lane, over) = (lane.clone(), over.clone());
+        tasks.spawn(async move {
+            let ctx = CallContext::of(format!("aws_security_group_rule.allow[{n}]"), &over);
+            while !over.is_cancelled() {
+                let answer = async {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    Ok(Checked::default())
+                };
+                // Given up at the end.
+                drop(lane.run(Method::Apply, &ctx, answer).await);
+            }
+        });
+    }
+    while bus.with_view(|v| v.calls.len()) < WAITING {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let seen = console(&bus, '2').await;
+    let waiting = bus.with_view(|v| v.calls.len());
+    seen.print(&format!("{waiting} calls wait for 10 slots"));
+    over.cancel();
+    tasks.close();
+    tasks.wait().await;
+}
+
+/// A process that writes blocks of lines, a hundred of them each second.
+async fn a_flood_of_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "2026-11-23T10:00:00.000Z [DEBUG] provider: still creating, 10s elapsed\n";
+    let block = line.repeat(LINES_A_SECOND as usize / 100);
+    let file = folder.path().join("block");
+    std::fs::write(&file, block).unwrap();
+    let script = "while :; do cat \"$1\" >&2; sleep 0.0095; done";
+    let args = ["-c", script, "plugin"].map(Into::into);
+    let args = args.into_iter().chain([file.into()]).collect();
+    let bus = Bus::default();
+    let plugins = Plugins::start(PluginSettings::default(), Arc::new(bus.clone()));
+    let found = PluginFound {
+        address: "registry.terraform.io/bench/plugin".into(),
+        version: None,
+        dialect: None,
+        executable: None,
+        source: "the benchmark".into(),
+        why: "the benchmark wants it".into(),
+    };
+    let start = Start::Spawn(SpawnSpec {
+        executable: "/bin/sh".into(),
+        args,
+        ..SpawnSpec::default()
+    });
+    let id = PluginId("bench/plugin".into());
+    let plugin = plugins.add(id, found, start, Arc::new(TfLife::default()));
+    let coming = tokio::spawn(async move { plugin.ready().await.is_ok() });
+    let seen = console(&bus, '7').await;
+    seen.print("a plugin writes without an end");
+    plugins.shutdown().await;
+    coming.abort();
+}
+
+/// How long keys took to be on the screen.
+struct Seen {
+    took: Vec<Duration>,
+    before: u64,
+    after: u64,
+}
+
+impl Seen {
+    fn print(mut self, what: &str) {
+        self.took.sort_unstable();
+        let at = |part: usize| self.took[(self.took.len() - 1) * part / 100];
+        println!(
+            "{what:<33} a key is on the screen after {:.1} ms (median), {:.1} ms (95 of 100), {:.1} ms at most (aim 33 ms); {} MB before, {} MB after",
+            ms(at(50)),
+            ms(at(95)),
+            ms(at(100)),
+            self.before,
+            self.after
+        );
+    }
+}
+
+fn ms(took: Duration) -> f64 {
+    took.as_secs_f64() * 1_000.0
+}
+
+/// Runs the console's loop on this screen for some keys.
+async fn console(bus: &Bus, screen: char) -> Seen {
+    let (view, mut feed) = bus.subscribe();
+    let mut state = State::new("bench", "/bench");
+    (state.view, state.frame.size) = (view, SIZE);
+    (state.now, state.configured) = (now_ms(), true);
+    update(&mut state, Msg::Input(Input::Key(Key::char(screen))));
+    let viewport = Viewport::Fixed(Rect::new(0, 0, SIZE.0, SIZE.1));
+    let options = TerminalOptions { viewport };
+    let mut surface = Nowhere {
+        terminal: Terminal::with_options(CrosstermBackend::new(sink()), options).unwrap(),
+        tracing: TuiWidgetState::new(),
+        next: Instant::now() + BETWEEN,
+        pressed: None,
+        took: Vec::new(),
+    };
+    let before = resident();
+    // Held open: an engine that answers nothing.
+    let (_answers, mut inbox) = mpsc::channel(1);
+    let cancel = CancellationToken::new();
+    event_loop(
+        &mut surface,
+        &mut state,
+        &mut feed,
+        &mut inbox,
+        &cancel,
+        drop,
+    )
+    .await
+    .unwrap();
+    Seen {
+        took: surface.took,
+        before,
+        after: resident(),
+    }
+}
+
+/// A terminal that writes to nowhere and presses a key from time to time.
+struct Nowhere {
+    terminal: Terminal<CrosstermBackend<Sink>>,
+    tracing: TuiWidgetState,
+    /// When the next key is pressed.
+    next: Instant,
+    /// The key that is on no screen yet.
+    pressed: Option<Instant>,
+    took: Vec<Duration>,
+}
+
+impl Surface for Nowhere {
+    fn size(&self) -> (u16, u16) {
+        SIZE
+    }
+
+    fn draw(&mut self, state: &State) -> std::io::Result<()> {
+        let tracing = &self.tracing;
+        self.terminal.draw(|frame| {
+            flightdeck::ui::draw(state, tracing, frame.buffer_mut());
+        })?;
+        if let Some(pressed) = self.pressed.take() {
+            self.took.push(pressed.elapsed());
+        }
+        Ok(())
+    }
+
+    async fn input(&mut self) -> Option<std::io::Result<Input>> {
+        if self.took.len() >= KEYS {
+            return None;
+        }
+        tokio::time::sleep_until(self.next.into()).await;
+        // It was pressed then, also where nobody looked at once.
+        self.pressed.get_or_insert(self.next);
+        self.next += BETWEEN;
+        let key = if self.took.len() % 2 == 0 { 'j' } else { 'k' };
+        Some(Ok(Input::Key(Key::char(key))))
+    }
+
+    fn act(&mut self, _: Effect) -> std::io::Result<()> {
+        Ok(())
+    }
+}
