@@ -15,7 +15,7 @@ use flightdeck::app::key::{Input, Key};
 use flightdeck::app::msg::{Effect, Msg};
 use flightdeck::app::run::{Surface, event_loop};
 use flightdeck::app::{State, update};
-use flightdeck::engine::bus::Bus;
+use flightdeck::engine::bus::{Bus, Listener};
 use flightdeck::engine::calls::{CallContext, Calls, Checked, Deadlines, Lane, Method};
 use flightdeck::engine::plugin::{PluginSettings, Plugins, SpawnSpec, Start};
 use flightdeck::engine::provider::tfplugin::TfLife;
@@ -25,6 +25,7 @@ use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use std::io::{Sink, sink};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -79,7 +80,7 @@ async fn one_call() {
             .unwrap();
     }
     let each = began.elapsed() / CALLS;
-    println!("one call, answered at once        {each:?} of ours (aim 20 µs)");
+    println!("one call, answered at once               {each:?} of ours (aim 20 µs)");
 }
 
 /// As many calls as wait at any moment, each of 20 ms: one that is answered stands in line again.
@@ -123,6 +124,9 @@ async fn a_flood_of_lines() {
     let args = ["-c", script, "plugin"].map(Into::into);
     let args = args.into_iter().chain([file.into()]).collect();
     let bus = Bus::default();
+    let heard = Arc::new(Heard::default());
+    bus.listen(heard.clone());
+    let began = Instant::now();
     let plugins = Plugins::start(PluginSettings::default(), Arc::new(bus.clone()));
     let found = PluginFound {
         address: "registry.terraform.io/bench/plugin".into(),
@@ -141,9 +145,25 @@ async fn a_flood_of_lines() {
     let plugin = plugins.add(id, found, start, Arc::new(TfLife::default()));
     let coming = tokio::spawn(async move { plugin.ready().await.is_ok() });
     let seen = console(&bus, '7').await;
-    seen.print("a plugin writes without an end");
+    let lines = heard.0.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64();
+    seen.print(&format!("a plugin writes {lines:.0} lines a second"));
     plugins.shutdown().await;
     coming.abort();
+}
+
+/// Lines that were read: those that were passed on, and those that were left out and counted.
+#[derive(Default)]
+struct Heard(AtomicU64);
+
+impl Listener for Heard {
+    fn hear(&self, event: &Event) {
+        let lines = match &event.kind {
+            EventKind::Plugin(PluginEvent::Log { .. }) => 1,
+            EventKind::Plugin(PluginEvent::LinesLeftOut { lines, .. }) => *lines,
+            _ => 0,
+        };
+        self.0.fetch_add(lines, Ordering::Relaxed);
+    }
 }
 
 /// How long keys took to be on the screen.
@@ -158,7 +178,7 @@ impl Seen {
         self.took.sort_unstable();
         let at = |part: usize| self.took[(self.took.len() - 1) * part / 100];
         println!(
-            "{what:<33} a key is on the screen after {:.1} ms (median), {:.1} ms (95 of 100), {:.1} ms at most (aim 33 ms); {} MB before, {} MB after",
+            "{what:<40} a key is on the screen after {:.1} ms (median), {:.1} ms (95 of 100), {:.1} ms at most (aim 33 ms); {} MB before, {} MB after",
             ms(at(50)),
             ms(at(95)),
             ms(at(100)),

@@ -2,9 +2,8 @@
 
 use super::around_keys;
 use super::doc;
-use super::key::{Key, KeyCode};
+use super::key::{ENTER, Key, KeyCode, moved};
 use super::msg::Effect;
-use super::popup_keys::{ENTER, moved, step};
 use super::state::*;
 use crate::engine::words::WorkspacePlugin;
 
@@ -64,7 +63,7 @@ pub(super) fn demo(state: &mut State, selected: usize, key: Key, effects: &mut V
         None => {
             let n = state.faults.len();
             state.frame.popup = Some(Popup::Demo {
-                selected: step(key).map_or(selected, |by| moved(selected, by, n)),
+                selected: key.step().map_or(selected, |by| moved(selected, by, n)),
             });
         }
     }
@@ -103,7 +102,7 @@ pub(super) fn confirm(state: &mut State, mut c: Box<Confirm>, key: Key, effects:
         } => c.yes = !c.yes,
         _ => {
             let lines = c.body.len();
-            c.scroll = step(key).map_or(c.scroll, |by| moved(c.scroll, by, lines));
+            c.scroll = key.step().map_or(c.scroll, |by| moved(c.scroll, by, lines));
         }
     }
     state.frame.popup = Some(Popup::Confirm(c));

@@ -4,9 +4,8 @@
 use super::command;
 use super::doc::{Choice, choices, findings};
 use super::entry::Entry;
-use super::key::{Key, KeyCode};
+use super::key::{ENTER, Key, KeyCode, moved};
 use super::msg::Effect;
-use super::popup_keys::{ENTER, moved, step};
 use super::state::*;
 use crate::engine::doctor::Mend;
 use crate::engine::words::{Bring, CancelRung};
@@ -37,7 +36,7 @@ pub(super) fn workspaces(
             ..
         }
     );
-    let selected = match step(key).filter(|_| !letter) {
+    let selected = match key.step().filter(|_| !letter) {
         Some(by) => moved(selected, by, found.len()),
         None if entry.key(key) => 0,
         None => selected,
@@ -125,7 +124,7 @@ pub(super) fn installing(state: &mut State, scroll: usize, key: Key, effects: &m
     }
     let lines = super::doc::installing(state).len();
     state.frame.popup = Some(Popup::Installing {
-        scroll: step(key).map_or(scroll, |by| moved(scroll, by, lines)),
+        scroll: key.step().map_or(scroll, |by| moved(scroll, by, lines)),
     });
 }
 
@@ -145,7 +144,8 @@ pub(super) fn doctor(state: &mut State, selected: usize, key: Key, effects: &mut
         return;
     }
     let found = findings(state);
-    let selected = step(key)
+    let selected = key
+        .step()
         .map_or(selected, |by| moved(selected, by, found.len()))
         .min(found.len().saturating_sub(1));
     let at = found.get(selected).map(|finding| (*finding).clone());

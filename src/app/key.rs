@@ -138,6 +138,88 @@ impl FromStr for Key {
     }
 }
 
+/// Leaves what lies over the screen.
+pub const ESC: Key = Key::plain(KeyCode::Esc);
+
+/// Takes what is chosen.
+pub const ENTER: Key = Key::plain(KeyCode::Enter);
+
+impl Key {
+    /// How far a key moves in a list; `None` where it does not.
+    pub fn step(self) -> Option<isize> {
+        Some(match self {
+            Self {
+                code: KeyCode::Down,
+                ..
+            }
+            | Self {
+                code: KeyCode::Char('j'),
+                ctrl: false,
+                ..
+            }
+            | Self {
+                code: KeyCode::Char('n'),
+                ctrl: true,
+                ..
+            } => 1,
+            Self {
+                code: KeyCode::Up, ..
+            }
+            | Self {
+                code: KeyCode::Char('k'),
+                ctrl: false,
+                ..
+            }
+            | Self {
+                code: KeyCode::Char('p'),
+                ctrl: true,
+                ..
+            } => -1,
+            Self {
+                code: KeyCode::PageDown,
+                ..
+            }
+            | Self {
+                code: KeyCode::Char('d'),
+                ctrl: true,
+                ..
+            } => 10,
+            Self {
+                code: KeyCode::PageUp,
+                ..
+            }
+            | Self {
+                code: KeyCode::Char('u'),
+                ctrl: true,
+                ..
+            } => -10,
+            Self {
+                code: KeyCode::Home,
+                ..
+            }
+            | Self {
+                code: KeyCode::Char('g'),
+                ctrl: false,
+                ..
+            } => -100_000,
+            Self {
+                code: KeyCode::End, ..
+            }
+            | Self {
+                code: KeyCode::Char('G'),
+                ctrl: false,
+                ..
+            } => 100_000,
+            _ => return None,
+        })
+    }
+}
+
+/// A place in a list of so many, so many further.
+pub fn moved(at: usize, by: isize, len: usize) -> usize {
+    at.saturating_add_signed(by).min(len.saturating_sub(1))
+}
+
 /// What a mouse did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseAct {

@@ -1,89 +1,12 @@
 //! Keys while a popup lies over the screen: lists to choose from, palette, the cancel ladder.
 
 use super::answer_keys::{confirm, demo};
-use super::key::{Key, KeyCode};
+use super::key::{ENTER, ESC, Key, KeyCode, moved};
 use super::msg::Effect;
 use super::state::*;
 use super::{around_keys, command, doc};
 use crate::engine::words::CancelRung;
 use crate::engine::words::ImportObject;
-
-pub(super) const ESC: Key = Key::plain(KeyCode::Esc);
-
-pub(super) const ENTER: Key = Key::plain(KeyCode::Enter);
-
-/// How far a key moves in a list; `None` where it does not.
-pub(super) fn step(key: Key) -> Option<isize> {
-    Some(match key {
-        Key {
-            code: KeyCode::Down,
-            ..
-        }
-        | Key {
-            code: KeyCode::Char('j'),
-            ctrl: false,
-            ..
-        }
-        | Key {
-            code: KeyCode::Char('n'),
-            ctrl: true,
-            ..
-        } => 1,
-        Key {
-            code: KeyCode::Up, ..
-        }
-        | Key {
-            code: KeyCode::Char('k'),
-            ctrl: false,
-            ..
-        }
-        | Key {
-            code: KeyCode::Char('p'),
-            ctrl: true,
-            ..
-        } => -1,
-        Key {
-            code: KeyCode::PageDown,
-            ..
-        }
-        | Key {
-            code: KeyCode::Char('d'),
-            ctrl: true,
-            ..
-        } => 10,
-        Key {
-            code: KeyCode::PageUp,
-            ..
-        }
-        | Key {
-            code: KeyCode::Char('u'),
-            ctrl: true,
-            ..
-        } => -10,
-        Key {
-            code: KeyCode::Home,
-            ..
-        }
-        | Key {
-            code: KeyCode::Char('g'),
-            ctrl: false,
-            ..
-        } => -100_000,
-        Key {
-            code: KeyCode::End, ..
-        }
-        | Key {
-            code: KeyCode::Char('G'),
-            ctrl: false,
-            ..
-        } => 100_000,
-        _ => return None,
-    })
-}
-
-pub(super) fn moved(at: usize, by: isize, len: usize) -> usize {
-    at.saturating_add_signed(by).min(len.saturating_sub(1))
-}
 
 /// A key while a popup is open.
 pub fn popup(state: &mut State, popup: Popup, key: Key, effects: &mut Vec<Effect>) {
@@ -96,14 +19,14 @@ pub fn popup(state: &mut State, popup: Popup, key: Key, effects: &mut Vec<Effect
             }
             let lines = doc::help(state).len();
             state.frame.popup = Some(Popup::Help {
-                scroll: step(key).map_or(scroll, |by| moved(scroll, by, lines)),
+                scroll: key.step().map_or(scroll, |by| moved(scroll, by, lines)),
             });
         }
         Popup::Message { title, doc, scroll } => {
             if key == Key::char('q') || key == ENTER {
                 return;
             }
-            let scroll = step(key).map_or(scroll, |by| moved(scroll, by, doc.len()));
+            let scroll = key.step().map_or(scroll, |by| moved(scroll, by, doc.len()));
             state.frame.popup = Some(Popup::Message { title, doc, scroll });
         }
         Popup::Palette { entry, selected } => palette(state, entry, selected, key, effects),
@@ -126,7 +49,8 @@ fn unknown(state: &mut State, selected: usize, refused: bool, key: Key, effects:
         return;
     }
     let n = state.view.unknown.len();
-    let selected = step(key)
+    let selected = key
+        .step()
         .map_or(selected, |by| moved(selected, by, n))
         .min(n.saturating_sub(1));
     state.frame.popup = Some(Popup::Unknown { selected, refused });
@@ -218,7 +142,7 @@ fn palette(
     ) {
         None
     } else {
-        step(key)
+        key.step()
     };
     let selected = match by {
         Some(by) => moved(selected, by, found.len()),
@@ -238,7 +162,9 @@ fn ladder(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect
             ctrl: false,
             alt: false,
         } => c as usize - '1' as usize,
-        _ => step(key).map_or(selected, |by| moved(selected, by, doc::RUNGS.len())),
+        _ => key
+            .step()
+            .map_or(selected, |by| moved(selected, by, doc::RUNGS.len())),
     };
     if key != ENTER {
         state.frame.popup = Some(Popup::Ladder { selected });

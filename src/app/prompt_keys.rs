@@ -1,9 +1,8 @@
 //! Keys while a word is typed: for a search, a filter, a confirmation.
 
 use super::command;
-use super::key::{Key, KeyCode};
+use super::key::{ENTER, ESC, Key, KeyCode};
 use super::list::RowKey;
-use super::popup_keys::{ENTER, ESC};
 use super::state::*;
 
 /// A key while a line is typed.
