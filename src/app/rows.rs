@@ -55,7 +55,7 @@ pub(super) fn plugins(state: &State) -> Vec<Row> {
         .enumerate()
         .map(|(i, p)| Row::text(p.id.0.as_str(), i))
         .collect();
-    sorted(state, rows, |by, a, b| {
+    let rows = sorted(state, rows, |by, a, b| {
         let (a, b) = (all[a.index], all[b.index]);
         let p95 = |id| state.view.p95_ms(id);
         match by {
@@ -70,7 +70,17 @@ pub(super) fn plugins(state: &State) -> Vec<Row> {
                 .total_cmp(&b.usage.map_or(0.0, |u| u.cpu_percent)),
             _ => p95(&a.id).cmp(&p95(&b.id)),
         }
-    })
+    });
+    // Below each of them the processes that it has replaced, for as long as they have calls.
+    let below = |row: Row| {
+        let leaving = &all[row.index].leaving;
+        let left: Vec<Row> = leaving
+            .iter()
+            .map(|l| Row::heading(format!("  └ {}", super::doc::leaving(state, l))))
+            .collect();
+        std::iter::once(row).chain(left)
+    };
+    rows.into_iter().flat_map(below).collect()
 }
 
 pub(super) fn history(state: &State) -> Vec<Row> {

@@ -91,6 +91,7 @@ impl Engine {
         let plugins = super::source::plugins(&settings, &bus);
         let pool_settings = PoolSettings {
             slots: settings.slots,
+            service: settings.service.clone(),
             dialects,
             ..PoolSettings::new(&settings.workspace)
         };

@@ -16,7 +16,10 @@ pub fn status(s: &PluginState) -> (&'static str, &'static str, Role) {
         | PluginState::Registering { .. }
         | PluginState::Draining => ("◐", Role::Busy),
         PluginState::Backoff { .. } => ("◌", Role::Warn),
-        PluginState::Discovered | PluginState::Stopped | PluginState::Disabled => ("○", Role::Dim),
+        PluginState::Discovered
+        | PluginState::Stopped
+        | PluginState::Idle { .. }
+        | PluginState::Disabled => ("○", Role::Dim),
         PluginState::Rejected { .. }
         | PluginState::Crashed { .. }
         | PluginState::GaveUp { .. }

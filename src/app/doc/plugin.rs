@@ -2,21 +2,52 @@
 //! schema.
 
 use super::{Doc, Line, Role, line, push_heading, push_pair, push_text, span};
-use crate::app::format::{clock, duration, elapsed};
+use crate::app::format::{clock, count, duration, elapsed};
 use crate::app::schema::SchemaRow;
 use crate::app::state::State;
 use crate::engine::view::PluginView;
-use crate::engine::words::{LaunchAttempt, LogLevel, PluginState};
+use crate::engine::words::{LaunchAttempt, Leaving, LogLevel, PluginState, Renewal};
 
 /// Log lines that a pane shows at most.
 const LOG_LINES: usize = 300;
+
+/// A process that was replaced, in one line: `draining, pid 4711: 2 calls left, since 12s · …`.
+pub fn leaving(state: &State, l: &Leaving) -> String {
+    let pid = l.pid.map_or_else(String::new, |p| format!(", pid {p}"));
+    let calls = usize::try_from(l.calls).unwrap_or(usize::MAX);
+    let late = if l.overdue {
+        ", longer than it should; it is ended when they are over"
+    } else {
+        ""
+    };
+    format!(
+        "draining{pid}: {} left, since {}{late} · replaced: {}",
+        count(calls, "call"),
+        elapsed(state.now - l.since),
+        l.why
+    )
+}
+
+/// What is being done about the process that serves, and those that it has replaced.
+fn renewal(state: &State, p: &PluginView, doc: &mut Doc) {
+    if let Some(renewal) = &p.renewal {
+        push_text(doc, Role::Warn, "", &renewal.text());
+    }
+    if let Some(Renewal::Failed { next, .. }) = &p.renewal {
+        let left = elapsed((next - state.now).max(0));
+        doc.push(line(Role::Busy, format!("tried again in {left}")));
+    }
+    for l in &p.leaving {
+        push_text(doc, Role::Warn, "", &leaving(state, l));
+    }
+}
 
 /// Where the plugin was found and why this one was taken.
 pub fn found(state: &State, p: &PluginView) -> Doc {
     let mut doc = Doc::new();
     push_pair(&mut doc, "state", p.state.word());
     if let Some(why) = p.state.why() {
-        push_text(&mut doc, Role::Bad, "             ", why);
+        push_text(&mut doc, super::status(&p.state).2, "             ", why);
     }
     if let PluginState::Backoff {
         until,
@@ -74,9 +105,10 @@ pub fn found(state: &State, p: &PluginView) -> Doc {
 /// The timeline of every launch attempt, newest first.
 pub fn attempts(state: &State, p: &PluginView) -> Doc {
     let mut doc = Doc::new();
+    renewal(state, p, &mut doc);
     if p.attempts.is_empty() {
         match p.state.why() {
-            Some(why) => push_text(&mut doc, Role::Bad, "", why),
+            Some(why) => push_text(&mut doc, super::status(&p.state).2, "", why),
             None if p.is_builtin() => {
                 doc.push(line(
                     Role::Dim,
@@ -183,6 +215,9 @@ fn timeline(state: &State, a: &LaunchAttempt) -> Line {
     }
     if let Some(pid) = a.pid {
         l.push(span(Role::Dim, format!("  pid {pid}")));
+    }
+    if a.beside {
+        l.push(span(Role::Dim, "  beside the one that served"));
     }
     l
 }

@@ -57,7 +57,7 @@ impl Newborn<'_> {
 
     /// Its log.
     pub fn log(&self) -> Feed {
-        Feed(Arc::clone(&self.context.board.logs))
+        Feed(Arc::clone(&self.context.logs))
     }
 
     /// A phase is reached now.
@@ -138,7 +138,7 @@ impl Newborn<'_> {
                 exit = process.wait() => break tokio::select! { biased; // as above
                     // It was on its way: it tells more than the exit does.
                     done = &mut step => Ok(done),
-                    () = quiet(&self.context.board.logs) => Err(exited(exit)),
+                    () = quiet(&self.context.logs) => Err(exited(exit)),
                 },
                 () = &mut deadline => break Err(StartFailure::TimedOut { awaited, after: limit, last_line: None }),
             }

@@ -5,7 +5,7 @@ use crate::engine::error::EngineError;
 use crate::engine::memory::Memory;
 use crate::engine::mutex::lock;
 use crate::engine::plugin::find::HashCache;
-use crate::engine::pool::Pool;
+use crate::engine::pool::{Pinned, Pool};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::settings::Settings;
 use crate::engine::stage::change::Stage;
@@ -64,6 +64,8 @@ pub struct Work {
     pub(super) switches: Mutex<Option<Switches>>,
     /// Set at the end: what is still to begin is cancelled before it does.
     ending: CancellationToken,
+    /// What runs goes on with the programs that it began with.
+    pinned: Mutex<Option<Pinned>>,
     pub(super) locks: tokio::sync::Mutex<u32>,
 }
 
@@ -81,6 +83,7 @@ impl Work {
             errored: Mutex::default(),
             switches: Mutex::default(),
             ending: CancellationToken::new(),
+            pinned: Mutex::default(),
             locks: tokio::sync::Mutex::default(),
         }
     }
@@ -119,6 +122,7 @@ impl Work {
 
     pub(super) fn begin(&self) -> Switches {
         let switches = self.fresh();
+        *lock(&self.pinned) = Some(self.pool.pin());
         *lock(&self.switches) = Some(switches.clone());
         switches
     }
@@ -138,6 +142,7 @@ impl Work {
 
     pub(super) fn end(&self) {
         *lock(&self.switches) = None;
+        lock(&self.pinned).take();
     }
 
     /// Stops everything.
