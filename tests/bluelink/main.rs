@@ -13,6 +13,7 @@ mod gate;
 mod launches;
 mod live;
 mod locks;
+mod renewals;
 mod stories;
 #[path = "../cli/support.rs"]
 #[allow(dead_code, reason = "what these tests do not need of it")]

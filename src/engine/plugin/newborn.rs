@@ -150,6 +150,26 @@ impl Newborn<'_> {
         outcome
     }
 
+    /// When the time for its arrival is over, or was; `None` for one of somebody else.
+    pub fn due(&self) -> Option<Instant> {
+        let child = self.child.as_ref()?;
+        Some(child.begun + self.context.settings.launch.deadline)
+    }
+
+    /// After the time for its arrival is over: waits `within` for what should have come, to tell
+    /// one that is late from one that never comes. `None` where it does not, or ends.
+    pub async fn comes_late<T>(
+        &mut self,
+        within: Duration,
+        step: impl Future<Output = T>,
+    ) -> Option<T> {
+        let Child { process, .. } = self.child.as_mut()?;
+        tokio::select! { biased; // what came tells more than the end after it
+            done = timeout(within, step) => done.ok(),
+            _ = process.wait() => None,
+        }
+    }
+
     /// Runs one step after the arrival, for as long as the process runs.
     ///
     /// # Errors

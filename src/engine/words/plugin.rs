@@ -173,7 +173,7 @@ pub struct Verdict {
     /// `not_executable`, `wrong_architecture`, `not_approved`, `timed_out`, `exited`, `connect`,
     /// `schema`, `stopped`; and those of the plugin's dialect: `unrecognised_line`, `core_version`,
     /// `protocol_version`, `net_rpc`, `certificate`, `tls`; `registered_as_another`, `plugin_type`,
-    /// `foreign`, `no_address`, `no_port`, `namespace`, `attached`.
+    /// `foreign`, `late`, `no_address`, `no_port`, `namespace`, `attached`.
     pub kind: String,
     /// For people: what failed, why, what to do.
     pub text: String,
