@@ -71,16 +71,28 @@ pub(super) fn plugins(state: &State) -> Vec<Row> {
             _ => p95(&a.id).cmp(&p95(&b.id)),
         }
     });
-    // Below each of them the processes that it has replaced, for as long as they have calls.
+    // Below each of them what becomes of its processes.
     let below = |row: Row| {
-        let leaving = &all[row.index].leaving;
-        let left: Vec<Row> = leaving
+        let said = super::doc::processes(state, all[row.index]);
+        let left: Vec<Row> = said
             .iter()
-            .map(|l| Row::heading(format!("  └ {}", super::doc::leaving(state, l))))
+            .map(|text| Row::heading(format!("  └ {text}")))
             .collect();
         std::iter::once(row).chain(left)
     };
-    rows.into_iter().flat_map(below).collect()
+    let mut rows: Vec<Row> = rows.into_iter().flat_map(below).collect();
+    let orphans = &state.view.orphans;
+    if !orphans.is_empty() {
+        let key = state.keys.first("orphans");
+        let head = format!(
+            "without their flightdeck ({}); {key} ends them",
+            orphans.len()
+        );
+        rows.push(Row::heading(head));
+        let each = orphans.iter().map(|o| super::doc::orphan(state, o));
+        rows.extend(each.map(|text| Row::heading(format!("  {text}"))));
+    }
+    rows
 }
 
 pub(super) fn history(state: &State) -> Vec<Row> {

@@ -85,6 +85,14 @@ pub fn header(state: &State, cells: usize) -> Line {
             forms: vec![(8, badge(true))],
         });
     }
+    if !state.view.orphans.is_empty() {
+        let (n, key) = (state.view.orphans.len(), state.keys.first("orphans"));
+        let long = format!("  ✗ {} ({key})", count(n, "orphan"));
+        parts.push(Part {
+            line: line(Role::Bad, long),
+            forms: vec![(8, line(Role::Bad, format!("  ✗{n} ({key})")))],
+        });
+    }
     if !state.view.absent.is_empty() {
         let badge = |short| line(Role::Bad, absent_badge(state, short));
         parts.push(Part {

@@ -6,13 +6,13 @@ use crate::app::format::{clock, count, duration, elapsed};
 use crate::app::schema::SchemaRow;
 use crate::app::state::State;
 use crate::engine::view::PluginView;
-use crate::engine::words::{LaunchAttempt, Leaving, LogLevel, PluginState, Renewal};
+use crate::engine::words::{LaunchAttempt, Leaving, LogLevel, OrphanView, PluginState, Renewal};
 
 /// Log lines that a pane shows at most.
 const LOG_LINES: usize = 300;
 
 /// A process that was replaced, in one line: `draining, pid 4711: 2 calls left, since 12s · …`.
-pub fn leaving(state: &State, l: &Leaving) -> String {
+fn leaving(state: &State, l: &Leaving) -> String {
     let pid = l.pid.map_or_else(String::new, |p| format!(", pid {p}"));
     let calls = usize::try_from(l.calls).unwrap_or(usize::MAX);
     let late = if l.overdue {
@@ -28,18 +28,32 @@ pub fn leaving(state: &State, l: &Leaving) -> String {
     )
 }
 
-/// What is being done about the process that serves, and those that it has replaced.
-fn renewal(state: &State, p: &PluginView, doc: &mut Doc) {
-    if let Some(renewal) = &p.renewal {
-        push_text(doc, Role::Warn, "", &renewal.text());
+/// A process without its flightdeck, in one line: what it is of, and what it is known by.
+pub fn orphan(state: &State, o: &OrphanView) -> String {
+    format!(
+        "{}: process {}, launched at {}, started {} ticks after boot; its parent is {}",
+        o.plugin,
+        o.pid,
+        clock(o.launched, state.utc_offset),
+        o.start_time,
+        o.parent
+    )
+}
+
+/// What becomes of its processes, a line each: why it has none any more, or is to have another one,
+/// and those that were replaced and still have calls.
+pub fn processes(state: &State, p: &PluginView) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let PluginState::Idle { why } = &p.state {
+        lines.push(format!("idle, {why}"));
     }
+    lines.extend(p.renewal.as_ref().map(Renewal::text));
     if let Some(Renewal::Failed { next, .. }) = &p.renewal {
         let left = elapsed((next - state.now).max(0));
-        doc.push(line(Role::Busy, format!("tried again in {left}")));
+        lines.push(format!("tried again in {left}"));
     }
-    for l in &p.leaving {
-        push_text(doc, Role::Warn, "", &leaving(state, l));
-    }
+    lines.extend(p.leaving.iter().map(|l| leaving(state, l)));
+    lines
 }
 
 /// Where the plugin was found and why this one was taken.
@@ -105,7 +119,9 @@ pub fn found(state: &State, p: &PluginView) -> Doc {
 /// The timeline of every launch attempt, newest first.
 pub fn attempts(state: &State, p: &PluginView) -> Doc {
     let mut doc = Doc::new();
-    renewal(state, p, &mut doc);
+    for text in processes(state, p) {
+        push_text(&mut doc, Role::Warn, "", &text);
+    }
     if p.attempts.is_empty() {
         match p.state.why() {
             Some(why) => push_text(&mut doc, super::status(&p.state).2, "", why),

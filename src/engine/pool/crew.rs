@@ -102,7 +102,7 @@ impl Pool {
             None => return,
         };
         lock(&leader.crew).joining = true;
-        let leader = leader.clone();
+        let (leader, presses) = (leader.clone(), self.shared.presses.clone());
         self.shared.plugins.spawn(async move {
             let joined = mate.join(&leader).await;
             lock(&leader.crew).joining = false;
@@ -114,6 +114,8 @@ impl Pool {
                     return leader.plugin.note(LogLevel::Warn, text);
                 }
             };
+            // Those who still wait may need one more.
+            presses.notify_one();
             // Its calls go to others as soon as it is gone.
             if let Some(launched) = mate.lives() {
                 launched.connection.ended().clone().cancelled().await;

@@ -63,7 +63,9 @@ pub struct Work {
     pub(super) errored: Mutex<Option<serde_json::Value>>,
     pub(super) switches: Mutex<Option<Switches>>,
     /// Set at the end: what is still to begin is cancelled before it does.
-    ending: CancellationToken,
+    pub(super) ending: CancellationToken,
+    /// Plugin processes without their flightdeck, as they were said last.
+    pub(super) orphans: Mutex<Vec<OrphanView>>,
     /// What runs goes on with the programs that it began with.
     pinned: Mutex<Option<Pinned>>,
     pub(super) locks: tokio::sync::Mutex<u32>,
@@ -83,6 +85,7 @@ impl Work {
             errored: Mutex::default(),
             switches: Mutex::default(),
             ending: CancellationToken::new(),
+            orphans: Mutex::default(),
             pinned: Mutex::default(),
             locks: tokio::sync::Mutex::default(),
         }

@@ -91,10 +91,9 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         .values()
         .filter(|c| c.plugin == p.id && c.started_at.is_some())
         .count();
-    let words = match (p.state.why(), &p.renewal) {
-        (Some(why), _) => line(role, why),
-        (None, Some(renewal)) => line(Role::Warn, renewal.text()),
-        (None, None) => p
+    let words = match p.state.why() {
+        Some(why) => line(role, why),
+        None => p
             .last_line
             .as_ref()
             .map_or_else(Line::new, |l| line(Role::Dim, l)),
