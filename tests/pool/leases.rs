@@ -1,6 +1,7 @@
 //! More than one process for a configuration, and none where nobody needs one.
 
 use crate::kit::*;
+use flightdeck::engine::calls::{CallContext, ProviderError};
 use flightdeck::engine::settings::ServiceSettings;
 use flightdeck::engine::words::*;
 use serde_json::json;
@@ -13,7 +14,6 @@ fn up_to(processes: u32) -> ServiceSettings {
     }
 }
 
-/// Things that take a while, one call each.
 fn is_ready(p: &flightdeck::engine::view::PluginView) -> bool {
     matches!(p.state, PluginState::Ready { .. })
 }
@@ -168,5 +168,25 @@ async fn company_that_nobody_needs_any_more_ends_and_comes_again() {
         assert_eq!(bench.plugin(&second).attempts.len(), round + 1);
     }
     assert!(!is_ready(&bench.plugin(&id)));
+    bench.pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s1_trap_1_who_waits_behind_a_call_with_a_deadline_waits_no_longer_than_that() {
+    let bench = Bench::new(1);
+    bench.declare("lab").await;
+    let lab = bench.lab(json!({})).await;
+    let hang = thing(&*lab, "hanging", json!({"kind": "hang"}));
+    let soon = CallContext {
+        deadline: Some(Duration::from_millis(200)),
+        ..CallContext::default()
+    };
+    let (hung, ()) = tokio::join!(create(&*lab, hang, "lab_thing.hanging", &soon), async {
+        bench.until_runs("lab_thing.hanging").await;
+        let next = thing(&*lab, "next", json!(null));
+        let made = create(&*lab, next, "lab_thing.next", &bench.ctx).await;
+        assert_eq!(made.expect("answered").diagnostics, []);
+    });
+    assert!(matches!(hung, Err(ProviderError::Deadline { .. })));
     bench.pool.shutdown().await;
 }

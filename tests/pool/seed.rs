@@ -9,7 +9,6 @@ use flightdeck::engine::provider::*;
 use flightdeck::engine::settings::ServiceSettings;
 use futures_util::future::join_all;
 use serde_json::json;
-use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 fn up_to(processes: u32) -> ServiceSettings {
@@ -387,23 +386,5 @@ async fn s1_trap_8_an_update_is_a_plan_and_an_apply_and_reads_nothing() {
     assert_eq!(updated.diagnostics, []);
     let counts = ["PlanResourceChange", "ApplyResourceChange", "ReadResource"];
     assert_eq!(counts.map(|method| count(&bench, method)), [2, 2, 0]);
-    bench.pool.shutdown().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn s1_01_no_call_waits_for_ever_where_methods_have_their_deadlines() {
-    let bench = Bench::new(1);
-    bench.declare("lab").await;
-    let lab = bench.lab(json!({})).await;
-    let hang = thing(&*lab, "hanging", json!({"kind": "hang"}));
-    let soon = CallContext {
-        deadline: Some(Duration::from_millis(200)),
-        ..CallContext::default()
-    };
-    let (hung, ()) = tokio::join!(create(&*lab, hang, "lab_thing.hanging", &soon), async {
-        bench.until_runs("lab_thing.hanging").await;
-        make(&bench, &*lab, "next").await;
-    });
-    assert!(matches!(hung, Err(ProviderError::Deadline { .. })));
     bench.pool.shutdown().await;
 }

@@ -17,6 +17,7 @@ mod processes;
 mod renewal;
 mod settings;
 mod shelf;
+mod witness;
 
 pub use handle::Pool;
 pub use keeper::Pinned;

@@ -5,22 +5,19 @@ use super::crew::Crew;
 use super::launched::{Hold, Launched};
 use super::renewal::Renewing;
 use super::shelf::Shelf;
+use super::witness::{Witness, blocked};
 use crate::engine::calls::{Answer, CallContext, Checked, Lane, Method, ProviderError};
 use crate::engine::mutex::lock;
 use crate::engine::plugin::{Connection, Plugin, PluginError, Start};
-use crate::engine::provider::dialect::{Asking, Death, Dialect, Obituary, Reached};
+use crate::engine::provider::dialect::{Asking, Dialect, Reached};
 use crate::engine::provider::*;
 use crate::engine::words::{PluginId, PluginState};
-use async_trait::async_trait;
 use cty::Value;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-
-/// How long a process whose connection broke may take to be seen as ended.
-const SEEN_TO_END: Duration = Duration::from_secs(3);
 
 pub(super) struct Process {
     pub(super) plugin: Plugin,
@@ -356,53 +353,5 @@ impl Process {
             .run_beside(Method::Stop, ctx, call)
             .await
             .map(|_| ())
-    }
-}
-
-fn blocked(error: PluginError, plugin: PluginId) -> ProviderError {
-    let of = |state: &str, why: String| ProviderError::Blocked {
-        plugin: plugin.clone(),
-        state: state.to_owned(),
-        why,
-    };
-    match error {
-        PluginError::GaveUp { attempts, why, .. } => {
-            of(&format!("was given up after {attempts} launches"), why)
-        }
-        PluginError::Incompatible { why, .. } => of("cannot be used", why),
-        PluginError::Rejected { why, .. } => of("cannot be had", why),
-        PluginError::Disabled { .. } => of("is disabled", "enable it to use it".to_owned()),
-        PluginError::Stopped { .. } => of("was stopped", "start it to use it".to_owned()),
-        PluginError::Gone { .. } => of(
-            "is gone",
-            "flightdeck is ending, or another version has taken its place".to_owned(),
-        ),
-    }
-}
-
-/// Knows what became of one launch.
-struct Witness {
-    plugin: Plugin,
-    connection: Connection,
-}
-
-#[async_trait]
-impl Obituary for Witness {
-    async fn death(&self) -> Option<Death> {
-        // The supervisor hears the process out first: its last words belong to the incident.
-        tokio::time::timeout(SEEN_TO_END, self.connection.ended().cancelled())
-            .await
-            .ok()?;
-        match self
-            .plugin
-            .incident(self.connection.generation, Duration::ZERO)
-            .await
-        {
-            Some(incident) => Some(Death::Crashed {
-                incident: incident.id.clone(),
-                text: incident.text.clone(),
-            }),
-            None => Some(Death::Ended),
-        }
     }
 }

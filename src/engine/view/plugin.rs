@@ -124,6 +124,33 @@ impl View {
                     view.usage = Some(*usage);
                 }
             }
+            PluginEvent::Renewal { .. }
+            | PluginEvent::Replaced { .. }
+            | PluginEvent::Leaves { .. }
+            | PluginEvent::Left { .. } => self.apply_replacement(event),
+            PluginEvent::Crash {
+                plugin,
+                incident,
+                text,
+                trace,
+                ..
+            } => {
+                let crash = Crash {
+                    incident: incident.clone(),
+                    at,
+                    plugin: plugin.clone(),
+                    text: text.clone(),
+                    trace: trace.clone(),
+                };
+                push(&mut self.plugin(plugin).crashes, crash.clone());
+                push(&mut self.incidents, crash);
+            }
+        }
+    }
+
+    /// One process takes the place of another.
+    fn apply_replacement(&mut self, event: &PluginEvent) {
+        match event {
             PluginEvent::Renewal { plugin, renewal } => {
                 self.plugin(plugin).renewal.clone_from(renewal)
             }
@@ -147,23 +174,7 @@ impl View {
                 let all = &mut self.plugin(plugin).leaving;
                 all.retain(|l| l.generation != *generation);
             }
-            PluginEvent::Crash {
-                plugin,
-                incident,
-                text,
-                trace,
-                ..
-            } => {
-                let crash = Crash {
-                    incident: incident.clone(),
-                    at,
-                    plugin: plugin.clone(),
-                    text: text.clone(),
-                    trace: trace.clone(),
-                };
-                push(&mut self.plugin(plugin).crashes, crash.clone());
-                push(&mut self.incidents, crash);
-            }
+            _ => {}
         }
     }
 }

@@ -108,13 +108,15 @@ impl Line {
         !self.waiting.is_empty()
     }
 
-    /// The call that has held its slot longest; the first slot's among equals.
+    /// The call that has held its slot longest, of those that somebody gets; the first slot's among
+    /// equals.
     fn longest(&self) -> Option<&Holder> {
         self.holders().min_by_key(|h| h.since)
     }
 
     fn holders(&self) -> impl Iterator<Item = &Holder> {
-        self.banks.iter().flat_map(|b| b.holders.iter().flatten())
+        let open = self.banks.iter().filter(|b| b.open);
+        open.flat_map(|b| b.holders.iter().flatten())
     }
 
     /// A slot of the process that has the fewest calls, the first one's among equals; or of this
