@@ -87,3 +87,26 @@ fn none_is_left_of_either_dialect_when_flightdeck_is_killed_with_more_processes_
         }
     }
 }
+
+#[test]
+fn limits_of_processes_that_are_none_are_refused_in_words() {
+    let table = [
+        (
+            "FLIGHTDECK_RENEW_ABOVE",
+            "much",
+            "needs a number of bytes, perhaps with k, M or G behind it",
+        ),
+        ("FLIGHTDECK_PROCESSES", "two", "needs a whole number"),
+        ("FLIGHTDECK_IDLE_S", "-1", "needs a whole number"),
+    ];
+    for (name, value, words) in table {
+        let mut bench = Bench::new("");
+        bench.set(name, value);
+        let run = bench.run(&["plugins"]).expect(1);
+        assert!(
+            run.stderr.contains(name) && run.stderr.contains(words),
+            "{run:#?}"
+        );
+        assert!(run.stderr.contains(value), "{run:#?}");
+    }
+}

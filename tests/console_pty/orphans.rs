@@ -9,8 +9,8 @@ fn is_there(pid: u32) -> bool {
     stat(i32::try_from(pid).unwrap()).is_some_and(|s| s.1 != 'Z')
 }
 
-#[test]
-fn a_process_without_its_flightdeck_is_shown_with_its_evidence_and_ended_after_a_yes() {
+/// A workspace with a launch on record.
+fn with_a_launch() -> Workspace {
     let w = Workspace::bundled();
     let launched = Command::new(FLIGHTDECK)
         .args(["plugins"])
@@ -19,6 +19,12 @@ fn a_process_without_its_flightdeck_is_shown_with_its_evidence_and_ended_after_a
         .output()
         .unwrap();
     assert!(launched.status.success(), "{launched:?}");
+    w
+}
+
+#[test]
+fn a_process_without_its_flightdeck_is_shown_with_its_evidence_and_ended_after_a_yes() {
+    let w = with_a_launch();
     let (pid, start_time) = left_behind();
     let _at_the_end = Ended(pid);
     let store = w.path().join(".flightdeck/flightdeck.db");
@@ -55,14 +61,7 @@ fn a_process_without_its_flightdeck_is_shown_with_its_evidence_and_ended_after_a
 
 #[test]
 fn one_that_ends_by_itself_is_not_shown_any_more() {
-    let w = Workspace::bundled();
-    let launched = Command::new(FLIGHTDECK)
-        .args(["plugins"])
-        .current_dir(w.path())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    assert!(launched.status.success(), "{launched:?}");
+    let w = with_a_launch();
     let (pid, start_time) = left_behind();
     let it = Ended(pid);
     on_record(&w.path().join(".flightdeck/flightdeck.db"), pid, start_time);

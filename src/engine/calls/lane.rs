@@ -12,7 +12,8 @@ use crate::engine::secrets::Secrets;
 use crate::engine::settings::RetrySettings;
 use crate::engine::words::*;
 pub use line::Drained;
-use line::{Line, Whose};
+use line::Line;
+pub(super) use line::Whose;
 pub use running::{current, seat};
 pub use standing::Standing;
 use std::collections::BTreeMap;
@@ -208,7 +209,8 @@ impl Lane {
         T: Answer,
         F: Future<Output = Result<T, ProviderError>>,
     {
-        self.attempt(method, ctx, |_| None, call).await.0
+        let whose = Whose::Any;
+        self.attempt(whose, method, ctx, |_| None, call).await.0
     }
 
     /// As [`Lane::run`], by no other process than this lane's own.
@@ -223,25 +225,11 @@ impl Lane {
         F: Future<Output = Result<T, ProviderError>>,
     {
         let whose = Whose::This;
-        self.attempt_by(whose, method, ctx, |_| None, call).await.0
+        self.attempt(whose, method, ctx, |_| None, call).await.0
     }
 
     /// As [`Lane::run`]; and what follows where it failed, as `judge` has it.
     pub(super) async fn attempt<T, F>(
-        self: &Arc<Self>,
-        method: Method,
-        ctx: &CallContext,
-        judge: impl Fn(&ProviderError) -> Option<Retry>,
-        call: F,
-    ) -> (Result<T, ProviderError>, Option<Retry>)
-    where
-        T: Answer,
-        F: Future<Output = Result<T, ProviderError>>,
-    {
-        self.attempt_by(Whose::Any, method, ctx, judge, call).await
-    }
-
-    async fn attempt_by<T, F>(
         self: &Arc<Self>,
         whose: Whose,
         method: Method,

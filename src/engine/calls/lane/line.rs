@@ -43,7 +43,7 @@ impl Bank {
 
 /// By which of the processes that have a line in common.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(in crate::engine::calls) enum Whose {
     Any,
     This,
 }
@@ -289,7 +289,7 @@ impl Lane {
     /// Gives what is free to those who wait, and tells the others.
     pub(super) fn serve(&self, line: &mut Line) {
         line.serve();
-        let Some(longest) = line.longest().cloned() else {
+        let Some(longest) = line.longest().filter(|_| line.is_waited_for()).cloned() else {
             return;
         };
         let held: Vec<CallId> = line.holders().map(|h| h.call).collect();

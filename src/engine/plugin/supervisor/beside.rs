@@ -86,6 +86,22 @@ pub(super) async fn part(running: &mut Running, ask: bool, grace: Duration) {
     running.connection.ended().cancel();
 }
 
+/// The connection is over, and no other will be made: a process that cannot be called is of no use.
+/// Most have just ended, and it shows in a moment.
+pub(super) async fn severed(body: &mut Body) -> End {
+    if let Ok(exit) = timeout(SETTLE, body.ended()).await {
+        return End::Exited(exit);
+    }
+    let ended = match body {
+        Body::Own { process, .. } => {
+            process.kill().await;
+            true
+        }
+        Body::Attached { .. } => false,
+    };
+    End::CutOff { ended }
+}
+
 /// Comes up, and is made fit. Whatever the error, the process is gone afterwards.
 async fn coming(
     context: Arc<LaunchContext>,
@@ -272,7 +288,10 @@ impl Watcher {
         let how = loop {
             tokio::select! { biased; // its end goes before what is to become of it
                 exit = old.body.ended() => break self.died(&mut old, End::Exited(exit)).await,
-                () = lost.cancelled() => break self.cut_off(&mut old).await,
+                () = lost.cancelled() => {
+                    let end = severed(&mut old.body).await;
+                    break self.died(&mut old, end).await;
+                }
                 ordered = ends.changed() => {
                     // A supervisor that is gone has ended what it had.
                     let ask = ordered.ok().and_then(|()| *ends.borrow()).unwrap_or(true);
@@ -324,20 +343,6 @@ impl Watcher {
             plugin: self.board.id.clone(),
             leaving: now,
         });
-    }
-
-    async fn cut_off(&self, old: &mut Running) -> String {
-        if let Ok(exit) = timeout(SETTLE, old.body.ended()).await {
-            return self.died(old, End::Exited(exit)).await;
-        }
-        let ended = match &mut old.body {
-            Body::Own { process, .. } => {
-                process.kill().await;
-                true
-            }
-            Body::Attached { .. } => false,
-        };
-        self.died(old, End::CutOff { ended }).await
     }
 
     /// It ended by itself: the calls that it had are lost, and point to one incident.

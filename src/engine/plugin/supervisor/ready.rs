@@ -1,14 +1,13 @@
 //! The life of a process that can be called, and its end: asked for, or a crash.
 
-use super::beside::{came, part};
+use super::beside::{came, part, severed};
 use super::{Interrupt, Next, Supervisor};
 use crate::engine::plugin::handle::Order;
 use crate::engine::plugin::incident::{End, Incident};
-use crate::engine::plugin::launch::{Body, Running, SETTLE};
+use crate::engine::plugin::launch::Running;
 use crate::engine::settings::CrashSettings;
 use crate::engine::words::{PluginState, now_ms};
 use std::time::Instant;
-use tokio::time::timeout;
 
 impl Supervisor {
     /// The life of a process that can be called.
@@ -30,7 +29,8 @@ impl Supervisor {
                 }
                 () = lost.cancelled() => {
                     self.call_off(beside).await;
-                    return self.cut_off(running).await;
+                    let end = severed(&mut running.body).await;
+                    return self.crashed(running, end).await;
                 }
                 came = came(&mut beside) => {
                     self.take_over(&mut running, beside.take(), came);
@@ -90,22 +90,6 @@ impl Supervisor {
         if let Some(pid) = running.connection.pid {
             self.meter.forget(pid);
         }
-    }
-
-    /// The connection is over, and no other will be made: a process that cannot be called is of no
-    /// use. Most have just ended, and it shows in a moment.
-    async fn cut_off(&mut self, mut running: Running) -> Next {
-        if let Ok(exit) = timeout(SETTLE, running.body.ended()).await {
-            return self.crashed(running, End::Exited(exit)).await;
-        }
-        let ended = match &mut running.body {
-            Body::Own { process, .. } => {
-                process.kill().await;
-                true
-            }
-            Body::Attached { .. } => false,
-        };
-        self.crashed(running, End::CutOff { ended }).await
     }
 
     async fn crashed(&mut self, mut running: Running, end: End) -> Next {
