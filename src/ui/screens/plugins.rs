@@ -91,6 +91,9 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         .values()
         .filter(|c| c.plugin == p.id && c.started_at.is_some())
         .count();
+    // Those of processes that were replaced stand with them.
+    let left: u64 = p.leaving.iter().map(|l| l.calls).sum();
+    let in_call = in_call.saturating_sub(usize::try_from(left).unwrap_or(usize::MAX));
     let words = match p.state.why() {
         Some(why) => line(role, why),
         None => p
