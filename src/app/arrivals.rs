@@ -62,6 +62,10 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         EventKind::Plugin(PluginEvent::Crash { plugin, text, .. }) => {
             state.complain(format!("{plugin} crashed: {text}  (! shows it)"))
         }
+        EventKind::Plugin(PluginEvent::Replaced { plugin, .. }) => {
+            // Another program may have another schema.
+            state.loaded.schemas.remove(plugin);
+        }
         EventKind::Plugin(PluginEvent::State { plugin, state: now }) => match now {
             PluginState::GaveUp { why } | PluginState::Incompatible { why } => {
                 state.complain(format!("{plugin} {}: {why}  (!)", now.word()))
@@ -293,6 +297,7 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             state.loaded.findings = None;
             effects.push(Effect::Examine);
         }
+        Answer::EndedOrphans(text) => state.say(text),
         Answer::Schema(plugin, rows) => {
             state.loaded.schemas.insert(plugin, rows);
         }

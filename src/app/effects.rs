@@ -4,7 +4,8 @@
 use super::msg::{Answer, Effect, Msg};
 use super::run::DemoHook;
 use super::schema;
-use crate::engine::words::{LogQuery, Select, Selection, StageId};
+use crate::engine::process::ProcessIdentity;
+use crate::engine::words::{LogQuery, OrphanView, Select, Selection, StageId};
 use crate::engine::{Engine, EngineError, doctor};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -117,6 +118,35 @@ fn failed(what: &str, e: &EngineError) -> Option<Answer> {
     })
 }
 
+/// Ends each of them, where it is still the very same process.
+async fn end_orphans(engine: Engine, orphans: Vec<OrphanView>) -> Answer {
+    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    for one in orphans {
+        let process = ProcessIdentity {
+            pid: one.pid,
+            start_time: one.start_time,
+            boot_id: one.boot_id,
+        };
+        match doctor::mend(&doctor::Mend::Stop { process }).await {
+            Ok(text) => done.push(text),
+            Err(error) => failed.push(error.to_string()),
+        }
+    }
+    engine.look_for_orphans().await;
+    if failed.is_empty() {
+        return Answer::EndedOrphans(done.join("; "));
+    }
+    Answer::Failed {
+        what: "orphans".to_owned(),
+        text: failed
+            .into_iter()
+            .chain(done)
+            .collect::<Vec<_>>()
+            .join("; "),
+        diagnostics: Vec::new(),
+    }
+}
+
 fn told<T>(
     what: &str,
     result: Result<T, EngineError>,
@@ -222,6 +252,7 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
                 diagnostics: Vec::new(),
             },
         }),
+        Effect::EndOrphans(orphans) => Some(end_orphans(engine, orphans).await),
         Effect::Open { workspace, create } => open(engine, next, &workspace, create).await,
         Effect::Export(deploy) => match engine.deploy_record(deploy).await {
             Ok(record) => {

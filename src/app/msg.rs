@@ -54,6 +54,8 @@ pub enum Answer {
     Findings(Vec<Finding>),
     /// What was done about a finding.
     Mended(String),
+    /// How each process ended that had lost its flightdeck.
+    EndedOrphans(String),
 }
 
 /// Something that the console wants done. The loop does it; its outcome comes back as an [`Answer`]
@@ -95,6 +97,8 @@ pub enum Effect {
     Examine,
     /// Does what is safe about a finding.
     Mend(Mend),
+    /// Ends plugin processes that have lost their flightdeck.
+    EndOrphans(Vec<OrphanView>),
     /// Writes a deploy's record as JSON into the working directory.
     Export(DeployId),
     /// Writes text into a new file of this stem and extension in the working directory.

@@ -1,11 +1,15 @@
 //! Which rows a context has, in which order; what each says to a search; what its detail is.
 
+mod plugins;
+
 use super::doc::Doc;
 use super::list::Row;
 use super::state::{Context, DeployFilter, State};
 use super::text::contains;
 use crate::engine::words::{Action, DeploySummary, DriftView, OperationState, OutputView};
 use std::cmp::Ordering;
+
+pub(super) use plugins::plugins;
 
 /// Finished calls that the Calls screen lists.
 const RECENT: usize = 50;
@@ -46,31 +50,6 @@ fn sorted(
 /// Names of the columns that a list can be sorted by; the first is the natural order.
 pub fn sorts(context: Context) -> &'static [&'static str] {
     context.of().sorts
-}
-
-pub(super) fn plugins(state: &State) -> Vec<Row> {
-    let all: Vec<_> = state.view.plugins.values().collect();
-    let rows = all
-        .iter()
-        .enumerate()
-        .map(|(i, p)| Row::text(p.id.0.as_str(), i))
-        .collect();
-    sorted(state, rows, |by, a, b| {
-        let (a, b) = (all[a.index], all[b.index]);
-        let p95 = |id| state.view.p95_ms(id);
-        match by {
-            1 => a.state.word().cmp(b.state.word()),
-            2 => a
-                .usage
-                .map(|u| u.rss_bytes)
-                .cmp(&b.usage.map(|u| u.rss_bytes)),
-            3 => a
-                .usage
-                .map_or(0.0, |u| u.cpu_percent)
-                .total_cmp(&b.usage.map_or(0.0, |u| u.cpu_percent)),
-            _ => p95(&a.id).cmp(&p95(&b.id)),
-        }
-    })
 }
 
 pub(super) fn history(state: &State) -> Vec<Row> {

@@ -268,6 +268,12 @@ impl Progress {
                 }
                 _ => {}
             },
+            PluginEvent::Replaced {
+                plugin, leaving, ..
+            } => {
+                let why = safe(&leaving.why);
+                self.say(out, &format!("{plugin}: its process was replaced: {why}"));
+            }
             PluginEvent::Crash { plugin, text, .. } => {
                 self.say(
                     out,

@@ -9,7 +9,7 @@ use crate::engine::bus::{Subscription, Update};
 use crate::engine::error::EngineError;
 use crate::engine::handle::Engine;
 use crate::engine::room;
-use crate::engine::settings::{Access, Settings};
+use crate::engine::settings::{Access, ServiceSettings, Settings};
 use crate::engine::words::CancelRung;
 use crate::engine::workspace::home;
 use futures_util::FutureExt;
@@ -87,10 +87,41 @@ pub(super) fn settings(
     if let Some(slots) = number::<u32>("FLIGHTDECK_SLOTS")? {
         settings.slots = slots.clamp(1, 1_000);
     }
+    serving(&mut settings.service)?;
     if let Some(parallelism) = parallelism {
         settings.parallelism = usize::from(parallelism);
     }
     Ok(settings)
+}
+
+/// How many processes serve and when they are ended or replaced, as the environment says.
+fn serving(service: &mut ServiceSettings) -> Result<(), CliError> {
+    if let Some(processes) = number::<u32>("FLIGHTDECK_PROCESSES")? {
+        service.processes = processes.clamp(1, 100);
+    }
+    // 0 for never, as if it was not set.
+    let seconds = |name: &str| -> Result<Option<Duration>, CliError> {
+        let seconds = number::<u64>(name)?.filter(|seconds| *seconds > 0);
+        Ok(seconds.map(Duration::from_secs))
+    };
+    service.idle = seconds("FLIGHTDECK_IDLE_S")?;
+    service.renew.age = seconds("FLIGHTDECK_RENEW_AFTER_S")?;
+    service.renew.calls = number::<u64>("FLIGHTDECK_RENEW_AFTER_CALLS")?.filter(|n| *n > 0);
+    if let Some(drain) = number("FLIGHTDECK_DRAIN_S")? {
+        service.renew.drain = Duration::from_secs(drain);
+    }
+    if let Some(text) = std::env::var("FLIGHTDECK_RENEW_ABOVE")
+        .ok()
+        .filter(|v| !v.is_empty())
+    {
+        let bytes = room::bytes(&text).ok_or_else(|| {
+            CliError::Refused(format!(
+                "FLIGHTDECK_RENEW_ABOVE needs a number of bytes, perhaps with k, M or G behind it, not {text:?}"
+            ))
+        })?;
+        service.renew.memory = Some(bytes);
+    }
+    Ok(())
 }
 
 /// How plugins are launched and launched again, as the environment says; the names of the deploy

@@ -78,6 +78,7 @@ impl Engine {
         let plugins = super::source::plugins(&settings, &bus);
         let pool_settings = PoolSettings {
             slots: settings.slots,
+            service: settings.service.clone(),
             dialects,
             ..PoolSettings::new(&settings.workspace)
         };
@@ -120,10 +121,17 @@ impl Engine {
         self.shared.bus.subscribe()
     }
 
-    /// Says, in a notice, which plugin processes of this workspace have lost their flightdeck; one
-    /// that only reads says nothing.
+    /// Says, in a notice and as a list, which plugin processes of this workspace have lost their
+    /// flightdeck; one that only reads says nothing. The list is kept up until it is empty.
     pub async fn tell_orphans(&self) {
         self.shared.work.tell_orphans().await;
+        let work = self.shared.work.clone();
+        self.shared.tasks.spawn(work.follow_orphans());
+    }
+
+    /// Looks again for those: some were ended.
+    pub async fn look_for_orphans(&self) {
+        self.shared.work.look_for_orphans().await;
     }
 
     /// Takes the workspace's lock and holds it until [`shutdown`](Self::shutdown) (the console

@@ -27,11 +27,8 @@ pub enum LimitError {
     NoNumber(String),
 }
 
-/// A number of bytes, perhaps with k, M or G behind it.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn parse(text: &str) -> Result<u64, LimitError> {
+/// A number of bytes, perhaps with k, M or G behind it; `None` for what is none.
+pub fn bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     let (digits, unit) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
@@ -39,12 +36,16 @@ pub fn parse(text: &str) -> Result<u64, LimitError> {
         Some((at, 'G' | 'g')) => (&text[..at], 1 << 30),
         _ => (text, 1),
     };
-    let bytes = digits
-        .trim()
-        .parse::<u64>()
-        .ok()
-        .and_then(|n| n.checked_mul(unit));
-    match bytes {
+    digits.trim().parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// The limit of memory in a text.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse(text: &str) -> Result<u64, LimitError> {
+    let text = text.trim();
+    match bytes(text) {
         Some(bytes) if bytes >= LEAST => Ok(bytes),
         Some(_) => Err(LimitError::TooSmall(text.to_owned())),
         None => Err(LimitError::NoNumber(text.to_owned())),

@@ -90,6 +90,56 @@ impl RetrySettings {
     }
 }
 
+/// How many processes serve, and how long each of them does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceSettings {
+    /// Processes of one provider configuration at most; one where it is less. Another one is started
+    /// when all slots of those that run are held and somebody waits.
+    pub processes: u32,
+    /// One that nobody has used for so long is ended until somebody does; never where `None`.
+    pub idle: Option<Duration>,
+    /// When another process takes the place of one that serves.
+    pub renew: RenewSettings,
+}
+
+impl Default for ServiceSettings {
+    fn default() -> Self {
+        Self {
+            processes: 1,
+            idle: None,
+            renew: RenewSettings::default(),
+        }
+    }
+}
+
+/// When another process takes the place of one that serves. Besides, whenever its file has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RenewSettings {
+    /// It is older than that.
+    pub age: Option<Duration>,
+    /// It has had so many calls.
+    pub calls: Option<u64>,
+    /// It has more memory than so many bytes.
+    pub memory: Option<u64>,
+    /// One that is younger is not replaced for any of these: where a limit is lower than what a
+    /// process needs, one would follow the other without end.
+    pub youngest: Duration,
+    /// How long one that was replaced may have calls until it is said.
+    pub drain: Duration,
+}
+
+impl Default for RenewSettings {
+    fn default() -> Self {
+        Self {
+            age: None,
+            calls: None,
+            memory: None,
+            youngest: Duration::from_secs(30),
+            drain: Duration::from_secs(600),
+        }
+    }
+}
+
 /// All that an engine needs to know to start.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -109,8 +159,9 @@ pub struct Settings {
     pub launch: LaunchSettings,
     pub crashes: CrashSettings,
     pub retry: RetrySettings,
-    /// Slots of each provider configuration's process.
+    /// Slots of each process of a provider configuration.
     pub slots: u32,
+    pub service: ServiceSettings,
     /// Operations and plans at a time.
     pub parallelism: usize,
     /// Variables that bundled plugins get on top of the environment.
@@ -144,6 +195,7 @@ impl Settings {
             crashes: CrashSettings::default(),
             retry: RetrySettings::default(),
             slots: 10,
+            service: ServiceSettings::default(),
             parallelism: 10,
             bundled_environment: Vec::new(),
             plugin_path: None,

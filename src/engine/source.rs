@@ -363,6 +363,8 @@ pub async fn declare(pool: &Pool, sought: &Sought) {
             Err(why) => pool.declare_rejected(record.clone(), why.clone()).await,
         };
     }
+    // What is worked out now rests on the programs that are there now.
+    pool.take_changed().await;
 }
 
 /// The supervisors with the settings of an engine.
@@ -370,6 +372,7 @@ pub fn plugins(settings: &super::settings::Settings, bus: &super::bus::Bus) -> P
     let settings = super::plugin::PluginSettings {
         launch: settings.launch.clone(),
         crashes: settings.crashes,
+        drain: settings.service.renew.drain,
         ..super::plugin::PluginSettings::default()
     };
     Plugins::start(settings, Arc::new(bus.clone()))

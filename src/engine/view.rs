@@ -48,6 +48,9 @@ pub struct View {
     /// Plugins that came with the workspace's own files and were not launched, as they have no yes.
     #[serde(default)]
     pub untrusted: Vec<WorkspacePlugin>,
+    /// Plugin processes of this workspace that have lost their flightdeck.
+    #[serde(default)]
+    pub orphans: Vec<OrphanView>,
     /// What is not installed that the configuration calls for.
     #[serde(default)]
     pub absent: Absent,
@@ -111,6 +114,7 @@ impl View {
                 self.unknown.clone_from(outcomes);
             }
             EventKind::UntrustedPlugins { plugins } => self.untrusted.clone_from(plugins),
+            EventKind::Orphans { orphans } => self.orphans.clone_from(orphans),
             EventKind::Absent(absent) => self.absent.clone_from(absent),
             EventKind::Install(install) => self
                 .install

@@ -153,6 +153,35 @@ fn s2_08_one_that_registers_too_late_or_cannot_be_called_is_launched_again() {
 }
 
 #[test]
+fn s2_08_one_that_registers_after_its_time_is_refused_in_words_and_is_late_and_not_timed_out() {
+    let mut bench = Bench::new("provider \"fake\" {}\n");
+    bench.set("FLIGHTDECK_LAUNCH_DEADLINE_MS", "4000");
+    bench.tell("faults", "a-little-late\n-\n");
+    let (run, plugin) = bench.plugin();
+    run.expect(0);
+    let [late, good] = &attempts(&plugin)[..] else {
+        panic!("{plugin:#}")
+    };
+    assert_eq!(late["verdict"]["kind"], "late");
+    assert_eq!(late["verdict"]["retryable"], true);
+    let text = late["verdict"]["text"].as_str().unwrap();
+    assert!(text.starts_with("it registered too late, by "), "{text}");
+    assert!(
+        text.contains(": 4 s from its launch is the limit"),
+        "{text}"
+    );
+    assert_eq!(phases(late), ["exec"], "it was not registered");
+    let lines = late["last_lines"].to_string();
+    assert!(
+        lines.contains("failed to register: it registered too late, by"),
+        "and it was told: {lines}"
+    );
+    let pid = late["pid"].as_u64().unwrap();
+    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+    assert_eq!(good["verdict"]["kind"], "ready");
+}
+
+#[test]
 fn what_registers_twice_or_in_the_place_of_another_is_refused_and_the_launch_goes_on() {
     let bench = Bench::new("provider \"fake\" {}\n");
     bench.tell("faults", "twice\nforeigner\n");

@@ -10,9 +10,11 @@ mod drift;
 mod failing;
 mod functions;
 mod gate;
+mod killed;
 mod launches;
 mod live;
 mod locks;
+mod renewals;
 mod stories;
 #[path = "../cli/support.rs"]
 #[allow(dead_code, reason = "what these tests do not need of it")]

@@ -1,5 +1,6 @@
 //! `doctor`: what is wrong is told with its remedy, what is safe is done, nothing else is touched.
 
+use crate::left_behind::{Ended, left_behind, on_record};
 use crate::support::{Run, Workspace};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt as _;
@@ -160,37 +161,6 @@ fn a_record_that_cannot_be_used_is_told_with_its_reason() {
     of(&found, "state", "serial 1, 1 object");
 }
 
-/// A process whose parent is gone, in a group of its own; how it is named on record.
-fn left_behind() -> (u32, u64) {
-    let line = "setsid sh -c 'echo $$; exec >&-; while :; do sleep 1; done' & exit 0";
-    let mut parent = std::process::Command::new("sh")
-        .args(["-c", line])
-        .stdin(std::process::Stdio::null())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    let pid = std::io::read_to_string(parent.stdout.take().unwrap()).unwrap();
-    parent.wait().unwrap();
-    let pid: u32 = pid.trim().parse().unwrap();
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let mut fields = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace();
-    // The third field comes first, and the start time is field 22.
-    (pid, fields.nth(19).unwrap().parse().unwrap())
-}
-
-/// Ends a group, however the test ends.
-struct Ended(u32);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        let group = i32::try_from(self.0).ok();
-        if let Some(group) = group.and_then(rustix::process::Pid::from_raw) {
-            rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
-        }
-    }
-}
-
 #[test]
 fn a_plugin_process_that_lost_its_flightdeck_is_named_when_one_begins_and_ended_on_request() {
     let lab = "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nprovider \"lab\" {\n  file = \"cloud.json\"\n}\n";
@@ -200,19 +170,7 @@ fn a_plugin_process_that_lost_its_flightdeck_is_named_when_one_begins_and_ended_
     assert!(!said(&w).contains("still runs"));
     let (pid, start_time) = left_behind();
     let _at_the_end = Ended(pid);
-    // As an earlier flightdeck has written it down that was killed at once.
-    let store = rusqlite::Connection::open(w.store()).unwrap();
-    let newest = "SELECT data FROM launch_attempt ORDER BY began DESC LIMIT 1";
-    let data: String = store.query_row(newest, [], |r| r.get(0)).unwrap();
-    let mut attempt: Value = serde_json::from_str(&data).unwrap();
-    attempt["pid"] = pid.into();
-    attempt["start_time"] = start_time.into();
-    let changed = store.execute(
-        "UPDATE launch_attempt SET data = ?1 WHERE data = ?2",
-        rusqlite::params![attempt.to_string(), data],
-    );
-    assert_eq!(changed.unwrap(), 1);
-    drop(store);
+    on_record(&w.store(), pid, start_time);
     let words = format!(
         "note: bundled/lab (process {pid}) still runs, and the flightdeck that launched it is gone; `flightdeck doctor` says how that is known"
     );

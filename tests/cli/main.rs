@@ -21,6 +21,7 @@ mod kept;
 mod kept_checks;
 mod lab;
 mod language;
+mod left_behind;
 mod lines;
 mod looks;
 mod lost_store;

@@ -36,6 +36,11 @@ mod kit;
 
 mod leaving;
 
+#[path = "../cli/left_behind.rs"]
+mod left_behind;
+
+mod orphans;
+
 mod own_plugins;
 
 #[test]

@@ -7,7 +7,8 @@ use flightdeck::engine::calls::{CallContext, Calls, Deadlines, ProviderError};
 use flightdeck::engine::plugin::{PluginSettings, Plugins, SpawnSpec, Start};
 use flightdeck::engine::pool::{Pool, PoolSettings};
 use flightdeck::engine::provider::*;
-use flightdeck::engine::view::CallView;
+use flightdeck::engine::settings::ServiceSettings;
+use flightdeck::engine::view::{CallView, PluginView, View};
 use flightdeck::engine::words::*;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -27,14 +28,23 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(slots: u32) -> Self {
+        Self::serving(slots, ServiceSettings::default())
+    }
+
+    /// With this many processes, idle and replaced after so long; looked at all the time.
+    pub fn serving(slots: u32, service: ServiceSettings) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let bus = Bus::default();
         let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
         let mut settings = PluginSettings::default();
         settings.launch.backoff = vec![Duration::from_millis(5)];
+        settings.usage_every = Duration::from_millis(50);
+        settings.drain = service.renew.drain;
         let plugins = Plugins::start(settings, Arc::new(bus.clone()));
         let settings = PoolSettings {
             slots,
+            service,
+            look_every: Duration::from_millis(10),
             ..PoolSettings::new(folder.path())
         };
         let pool = Pool::new(settings, plugins, calls, Arc::new(bus.clone()));
@@ -62,6 +72,63 @@ impl Bench {
                 Start::Spawn(spec),
             )
             .await
+    }
+
+    /// Declares the lab as a script of ours, which can be changed while it is in use.
+    pub async fn declare_script(&self) -> PluginId {
+        self.script("");
+        let executable = self.folder.path().join("provider");
+        let spec = SpawnSpec {
+            executable: executable.clone(),
+            env: [("FLIGHTDECK_LAB_DIR".into(), self.folder.path().into())].into(),
+            ..SpawnSpec::default()
+        };
+        let executable = executable.display().to_string();
+        self.pool
+            .declare(found(LAB, &executable), Start::Spawn(spec))
+            .await
+    }
+
+    /// Writes the script anew, in one step: it does `first`, and is the lab then.
+    pub fn script(&self, first: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let program = env!("CARGO_BIN_EXE_flightdeck");
+        let text = format!("#!/bin/sh\n{first}\nexec '{program}' plugin serve lab\n");
+        let (new, path) = (
+            self.folder.path().join("new"),
+            self.folder.path().join("provider"),
+        );
+        std::fs::write(&new, text).expect("written");
+        std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).expect("allowed");
+        std::fs::rename(new, path).expect("put there");
+    }
+
+    /// Waits until what is seen is so.
+    pub async fn until(&self, what: &str, is_so: impl Fn(&View) -> bool) {
+        let seen = async {
+            while !self.bus.with_view(&is_so) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        if tokio::time::timeout(PATIENCE, seen).await.is_err() {
+            panic!("waited for {what} in vain: {:#?}", self.bus.view().plugins);
+        }
+    }
+
+    /// What is seen of one plugin.
+    pub fn plugin(&self, id: &PluginId) -> PluginView {
+        self.bus.with_view(|v| v.plugins[id].clone())
+    }
+
+    /// All that was said of ours among the lines of plugins.
+    pub fn notes(&self, events: &[Arc<Event>]) -> Vec<String> {
+        let note = |e: &Arc<Event>| match &e.kind {
+            EventKind::Plugin(PluginEvent::Log { line }) if line.stream == LogStream::Engine => {
+                Some(line.text.clone())
+            }
+            _ => None,
+        };
+        events.iter().filter_map(note).collect()
     }
 
     /// The lab's first configuration, configured.
@@ -109,6 +176,15 @@ impl Bench {
             .unwrap_or_else(|_| panic!("{address} is not being made"));
     }
 
+    /// Every process of a plugin that was launched so far and lives.
+    pub fn all_pids(&self) -> Vec<u32> {
+        let all = self.bus.with_view(|v| {
+            let attempts = v.plugins.values().flat_map(|p| &p.attempts);
+            attempts.filter_map(|a| a.pid).collect::<Vec<_>>()
+        });
+        all.into_iter().filter(|pid| is_alive(*pid)).collect()
+    }
+
     pub fn pids(&self) -> Vec<u32> {
         let attempts = self.bus.with_view(|v| {
             v.plugins
@@ -121,6 +197,16 @@ impl Bench {
             .filter(|pid| std::path::Path::new(&format!("/proc/{pid}")).exists())
             .collect()
     }
+}
+
+/// Whether a process runs and is not waited for to be buried.
+pub fn is_alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat
+        .rsplit(") ")
+        .next()
+        .and_then(|rest| rest.chars().next());
+    state.is_some_and(|state| state != 'Z')
 }
 
 pub fn found(address: &str, executable: &str) -> PluginFound {

@@ -2,6 +2,9 @@
 //! the environment names. Processes, crashes and configurations are real; nothing is faked.
 
 mod kit;
+mod leases;
 mod lives;
 mod real;
+mod replacing;
+mod seed;
 mod trouble;

@@ -108,6 +108,7 @@ pub static COMMANDS: &[Command] = commands![
     "help", "?", "help", "every key that works here", Scope::Everywhere, always, help;
     "incident", "!", "", "go to the newest incident", Scope::Everywhere, has_incident, goto_incident;
     "unknown", "U", "unknown…", "what earlier deploys began and has no end on record: take it in, say that it is not there", Scope::Everywhere, has_unknown, show_unknown;
+    "orphans", "O", "orphans…", "end plugin processes whose flightdeck is gone; shows what they are known by, and asks first", Scope::Everywhere, has_orphans, ask_end_orphans;
     "screen-plugins", "1", "", "Plugins: what runs, how it started, its schema", Scope::Everywhere, always, screen_plugins;
     "screen-calls", "2", "", "Calls: what is being asked of the plugins now, and what waits for what", Scope::Everywhere, always, screen_calls;
     "screen-stage", "3", "", "Stage: what would change; take, leave, apply", Scope::Everywhere, always, screen_stage;

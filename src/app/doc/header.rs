@@ -16,7 +16,10 @@ pub fn status(s: &PluginState) -> (&'static str, &'static str, Role) {
         | PluginState::Registering { .. }
         | PluginState::Draining => ("◐", Role::Busy),
         PluginState::Backoff { .. } => ("◌", Role::Warn),
-        PluginState::Discovered | PluginState::Stopped | PluginState::Disabled => ("○", Role::Dim),
+        PluginState::Discovered
+        | PluginState::Stopped
+        | PluginState::Idle { .. }
+        | PluginState::Disabled => ("○", Role::Dim),
         PluginState::Rejected { .. }
         | PluginState::Crashed { .. }
         | PluginState::GaveUp { .. }
@@ -80,6 +83,14 @@ pub fn header(state: &State, cells: usize) -> Line {
         parts.push(Part {
             line: badge(false),
             forms: vec![(8, badge(true))],
+        });
+    }
+    if !state.view.orphans.is_empty() {
+        let (n, key) = (state.view.orphans.len(), state.keys.first("orphans"));
+        let long = format!("  ✗ {} ({key})", count(n, "orphan"));
+        parts.push(Part {
+            line: line(Role::Bad, long),
+            forms: vec![(8, line(Role::Bad, format!("  ✗{n} ({key})")))],
         });
     }
     if !state.view.absent.is_empty() {

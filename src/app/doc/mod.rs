@@ -27,7 +27,9 @@ pub use deploy::{counts, deploy_summary, failure_group, mode, outcome_role};
 pub use diagnostic::{diagnostic, diagnostics};
 pub use header::{header, status};
 pub use operation::operation;
-pub use plugin::{attempts, calls, found, level_role, logs, schema_line, schema_text};
+pub use plugin::{
+    attempts, calls, found, level_role, logs, orphan, processes, schema_line, schema_text,
+};
 pub use popup::{RUNGS, help, ladder};
 pub use resource::{log_line, state_row};
 pub use title::{detail_title, title};

@@ -2,21 +2,66 @@
 //! schema.
 
 use super::{Doc, Line, Role, line, push_heading, push_pair, push_text, span};
-use crate::app::format::{clock, duration, elapsed};
+use crate::app::format::{clock, count, duration, elapsed};
 use crate::app::schema::SchemaRow;
 use crate::app::state::State;
 use crate::engine::view::PluginView;
-use crate::engine::words::{LaunchAttempt, LogLevel, PluginState};
+use crate::engine::words::{LaunchAttempt, Leaving, LogLevel, OrphanView, PluginState, Renewal};
 
 /// Log lines that a pane shows at most.
 const LOG_LINES: usize = 300;
+
+/// A process that was replaced, in one line: `draining, pid 4711: 2 calls left, since 12s · …`.
+fn leaving(state: &State, l: &Leaving) -> String {
+    let pid = l.pid.map_or_else(String::new, |p| format!(", pid {p}"));
+    let calls = usize::try_from(l.calls).unwrap_or(usize::MAX);
+    let late = if l.overdue {
+        ", longer than it should; it is ended when they are over"
+    } else {
+        ""
+    };
+    format!(
+        "draining{pid}: {} left, since {}{late} · replaced: {}",
+        count(calls, "call"),
+        elapsed(state.now - l.since),
+        l.why
+    )
+}
+
+/// A process without its flightdeck, in one line: what it is of, and what it is known by.
+pub fn orphan(state: &State, o: &OrphanView) -> String {
+    format!(
+        "{}: process {}, launched at {}, started {} ticks after boot; its parent is {}",
+        o.plugin,
+        o.pid,
+        clock(o.launched, state.utc_offset),
+        o.start_time,
+        o.parent
+    )
+}
+
+/// What becomes of its processes, a line each: why it has none any more, or is to have another one,
+/// and those that were replaced and still have calls.
+pub fn processes(state: &State, p: &PluginView) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let PluginState::Idle { why } = &p.state {
+        lines.push(format!("idle, {why}"));
+    }
+    lines.extend(p.renewal.as_ref().map(Renewal::text));
+    if let Some(Renewal::Failed { next, .. }) = &p.renewal {
+        let left = elapsed((next - state.now).max(0));
+        lines.push(format!("tried again in {left}"));
+    }
+    lines.extend(p.leaving.iter().map(|l| leaving(state, l)));
+    lines
+}
 
 /// Where the plugin was found and why this one was taken.
 pub fn found(state: &State, p: &PluginView) -> Doc {
     let mut doc = Doc::new();
     push_pair(&mut doc, "state", p.state.word());
     if let Some(why) = p.state.why() {
-        push_text(&mut doc, Role::Bad, "             ", why);
+        push_text(&mut doc, super::status(&p.state).2, "             ", why);
     }
     if let PluginState::Backoff {
         until,
@@ -74,9 +119,12 @@ pub fn found(state: &State, p: &PluginView) -> Doc {
 /// The timeline of every launch attempt, newest first.
 pub fn attempts(state: &State, p: &PluginView) -> Doc {
     let mut doc = Doc::new();
+    for text in processes(state, p) {
+        push_text(&mut doc, Role::Warn, "", &text);
+    }
     if p.attempts.is_empty() {
         match p.state.why() {
-            Some(why) => push_text(&mut doc, Role::Bad, "", why),
+            Some(why) => push_text(&mut doc, super::status(&p.state).2, "", why),
             None if p.is_builtin() => {
                 doc.push(line(
                     Role::Dim,
@@ -183,6 +231,9 @@ fn timeline(state: &State, a: &LaunchAttempt) -> Line {
     }
     if let Some(pid) = a.pid {
         l.push(span(Role::Dim, format!("  pid {pid}")));
+    }
+    if a.beside {
+        l.push(span(Role::Dim, "  beside the one that served"));
     }
     l
 }

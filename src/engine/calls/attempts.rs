@@ -2,6 +2,7 @@
 //! a pause between them. Each is a call of its own on the board. Lives as long as the call; what is
 //! worth another attempt is for its dialect to say.
 
+use super::lane::Whose;
 use super::{Answer, CallContext, Lane, Method, ProviderError};
 use crate::engine::settings::RetrySettings;
 use crate::engine::words::Retry;
@@ -66,7 +67,10 @@ impl<'c> Attempts<'c> {
         let judge = |error: &ProviderError| {
             (again(error) && !stopped()).then(|| Retry::after(made, attempts, pause))
         };
-        let (result, retry) = self.lane.attempt(self.method, self.ctx, judge, call).await;
+        let attempt = self
+            .lane
+            .attempt(Whose::Any, self.method, self.ctx, judge, call);
+        let (result, retry) = attempt.await;
         let Some(retry) = retry else {
             if made > 1 {
                 self.tell(None);

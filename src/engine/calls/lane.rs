@@ -13,11 +13,13 @@ use crate::engine::settings::RetrySettings;
 use crate::engine::words::*;
 pub use line::Drained;
 use line::Line;
-pub use running::current;
+pub(super) use line::Whose;
+pub use running::{current, seat};
 pub use standing::Standing;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// One plugin's slots and its line of waiters.
@@ -25,7 +27,12 @@ pub struct Lane {
     shared: Arc<Shared>,
     plugin: PluginId,
     slots: u32,
-    line: Mutex<Line>,
+    /// Shared with the lanes of other processes that serve the same.
+    line: Arc<Mutex<Line>>,
+    /// The number of its bank in the line; none while it takes no calls.
+    bank: Mutex<Option<u64>>,
+    /// Whether the line is that of another process, which was there before.
+    is_beside: bool,
     stats: Mutex<Stats>,
 }
 
@@ -67,6 +74,28 @@ impl Lane {
         plugin: PluginId,
         slots: u32,
         history: &[CallStat],
+    ) -> Arc<Self> {
+        let line = Arc::default();
+        let lane = Arc::new(Self::closed(shared, plugin, slots, line, history, false));
+        lane.open();
+        lane
+    }
+
+    /// One of another process that serves the same; it takes no calls until it is opened.
+    pub(super) fn beside(&self, plugin: PluginId, history: &[CallStat]) -> Arc<Self> {
+        let (shared, line) = (self.shared.clone(), self.line.clone());
+        Arc::new(Self::closed(
+            shared, plugin, self.slots, line, history, true,
+        ))
+    }
+
+    fn closed(
+        shared: Arc<Shared>,
+        plugin: PluginId,
+        slots: u32,
+        line: Arc<Mutex<Line>>,
+        history: &[CallStat],
+        is_beside: bool,
     ) -> Self {
         let past = history
             .iter()
@@ -76,12 +105,66 @@ impl Lane {
             shared,
             plugin,
             slots,
-            line: Mutex::new(Line::new(slots)),
+            line,
+            bank: Mutex::default(),
+            is_beside,
             stats: Mutex::new(Stats {
                 past,
                 ..Stats::default()
             }),
         }
+    }
+
+    /// Its calls go to a fresh bank of slots from now on, whose number is the answer; those that hold one of the last bank keep
+    /// it until they are over. Who waits is served.
+    pub fn open(self: &Arc<Self>) -> u64 {
+        let mut line = lock(&self.line);
+        let number = line.open(Arc::downgrade(self), self.slots);
+        if let Some(last) = lock(&self.bank).replace(number) {
+            line.close(last);
+        }
+        self.serve(&mut line);
+        number
+    }
+
+    /// No further call gets one of its slots.
+    pub fn close(&self) {
+        let mut line = lock(&self.line);
+        if let Some(number) = lock(&self.bank).take() {
+            line.close(number);
+        }
+    }
+
+    /// As [`Lane::close`], where it is open by that number.
+    pub fn close_if(&self, number: u64) {
+        if *lock(&self.bank) == Some(number) {
+            self.close();
+        }
+    }
+
+    /// Whether its line is that of another process.
+    pub(super) fn is_beside(&self) -> bool {
+        self.is_beside
+    }
+
+    /// Whether calls get slots of it.
+    pub fn is_open(&self) -> bool {
+        lock(&self.bank).is_some()
+    }
+
+    /// Whether somebody holds or waits for a slot of it, or of one that serves the same.
+    pub fn is_used(&self) -> bool {
+        lock(&self.line).is_used()
+    }
+
+    /// Whether somebody waits for a slot: all are held.
+    pub fn is_waited_for(&self) -> bool {
+        lock(&self.line).is_waited_for()
+    }
+
+    /// Has this one told when somebody begins to wait.
+    pub fn presses(&self, told: &Arc<Notify>) {
+        lock(&self.line).press(told);
     }
 
     /// What is hidden in its answers.
@@ -126,12 +209,29 @@ impl Lane {
         T: Answer,
         F: Future<Output = Result<T, ProviderError>>,
     {
-        self.attempt(method, ctx, |_| None, call).await.0
+        let whose = Whose::Any;
+        self.attempt(whose, method, ctx, |_| None, call).await.0
+    }
+
+    /// As [`Lane::run`], by no other process than this lane's own.
+    pub async fn run_here<T, F>(
+        self: &Arc<Self>,
+        method: Method,
+        ctx: &CallContext,
+        call: F,
+    ) -> Result<T, ProviderError>
+    where
+        T: Answer,
+        F: Future<Output = Result<T, ProviderError>>,
+    {
+        let whose = Whose::This;
+        self.attempt(whose, method, ctx, |_| None, call).await.0
     }
 
     /// As [`Lane::run`]; and what follows where it failed, as `judge` has it.
     pub(super) async fn attempt<T, F>(
         self: &Arc<Self>,
+        whose: Whose,
         method: Method,
         ctx: &CallContext,
         judge: impl Fn(&ProviderError) -> Option<Retry>,
@@ -143,9 +243,10 @@ impl Lane {
     {
         let queued = Instant::now();
         let number = self.shared.number();
-        match self.acquire(number, method, ctx, true).await {
+        match self.acquire(number, method, ctx, (true, whose)).await {
             Ok(slot) => {
-                self.running(number, method, ctx, (Some(slot), queued), judge, call)
+                let lane = slot.lane.clone();
+                lane.running(number, method, ctx, (Some(slot), queued), judge, call)
                     .await
             }
             Err(error) => (Err(error), None),
@@ -169,7 +270,7 @@ impl Lane {
             .0
     }
 
-    /// Waits until no call holds a slot any more, and keeps all of them until what is returned is
+    /// Waits until no call holds a slot of this process any more, and keeps all of them until what is returned is
     /// dropped. Calls that are already in line go first. Reported to nobody: it is no call. Two at
     /// a time would wait for each other: the caller sees to it that there is one.
     pub async fn drain(
@@ -179,7 +280,7 @@ impl Lane {
     ) -> Result<Drained, ProviderError> {
         let mut slots = Vec::with_capacity(self.slots as usize);
         for _ in 0..self.slots {
-            slots.push(self.acquire(0, method, ctx, false).await?);
+            slots.push(self.acquire(0, method, ctx, (false, Whose::This)).await?);
         }
         Ok(Drained { _slots: slots })
     }

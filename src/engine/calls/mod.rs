@@ -23,7 +23,7 @@ pub use context::CallContext;
 pub use deadlines::Deadlines;
 pub use error::ProviderError;
 pub use kind::Kind;
-pub use lane::{Drained, Lane, Standing, current};
+pub use lane::{Drained, Lane, Standing, current, seat};
 pub use ledger::{Held, Ledger};
 pub use method::Method;
 pub use switchboard::Calls;

@@ -63,22 +63,28 @@ impl Calls {
     /// launched again.
     pub fn lane(&self, plugin: &PluginId, slots: u32) -> Arc<Lane> {
         let mut lanes = lock(&self.lanes);
-        if let Some(lane) = lanes.get(plugin) {
+        if let Some(lane) = lanes.get(plugin).filter(|l| !l.is_beside()) {
             return lane.clone();
         }
-        let history = lock(&self.history)
-            .iter()
-            .filter(|h| h.plugin == plugin.base())
-            .cloned()
-            .collect::<Vec<_>>();
-        let lane = Arc::new(Lane::new(
-            self.shared.clone(),
-            plugin.clone(),
-            slots.max(1),
-            &history,
-        ));
+        let history = self.history_of(plugin);
+        let lane = Lane::new(self.shared.clone(), plugin.clone(), slots.max(1), &history);
         lanes.insert(plugin.clone(), lane.clone());
         lane
+    }
+
+    /// The lane of a plugin that serves the same as that of `first`: who waits waits for a slot of
+    /// either. It takes no calls until it is opened.
+    pub fn lane_beside(&self, plugin: &PluginId, first: &Lane) -> Arc<Lane> {
+        let history = self.history_of(plugin);
+        let lane = first.beside(plugin.clone(), &history);
+        lock(&self.lanes).insert(plugin.clone(), lane.clone());
+        lane
+    }
+
+    fn history_of(&self, plugin: &PluginId) -> Vec<CallStat> {
+        let history = lock(&self.history);
+        let of = |h: &&CallStat| h.plugin == plugin.base();
+        history.iter().filter(of).cloned().collect()
     }
 
     /// What is hidden in what plugins answer.

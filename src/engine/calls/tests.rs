@@ -1,6 +1,7 @@
 //! The order of calls, what waiters are told, deadlines and cancellation.
 
 mod attempts;
+mod banks;
 mod ends;
 mod measures;
 

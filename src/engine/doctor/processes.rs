@@ -44,7 +44,10 @@ fn stores(workspace: &Path) -> Vec<PathBuf> {
 fn of_plugin(row: &PluginRow, found: &mut Findings) -> usize {
     let all = orphans::of(row);
     let count = all.len();
-    for Orphan { process, parent } in all {
+    for Orphan {
+        process, parent, ..
+    } in all
+    {
         let pid = process.pid;
         found.warning(
             Area::Processes,

@@ -153,7 +153,13 @@ impl Measures {
                 self.left_out.get_or_create(&[of(plugin)]).inc_by(*lines);
             }
             // To be seen in what is told of the moment.
-            PluginEvent::Found { .. } | PluginEvent::State { .. } | PluginEvent::Usage { .. } => {}
+            PluginEvent::Found { .. }
+            | PluginEvent::State { .. }
+            | PluginEvent::Usage { .. }
+            | PluginEvent::Renewal { .. }
+            | PluginEvent::Replaced { .. }
+            | PluginEvent::Leaves { .. }
+            | PluginEvent::Left { .. } => {}
         }
     }
 

@@ -31,6 +31,7 @@ fn attempt(number: u32, verdict: Option<&str>) -> EventKind {
             took_ms: verdict.is_some().then_some(40),
             verdict,
             doing: None,
+            beside: false,
         },
     })
 }

@@ -2,15 +2,18 @@
 //! Owned by the supervisor task; handles read.
 
 use super::PluginObserver;
+use super::executable::FileIdentity;
 use super::failure::{Exit, StartFailure};
 use super::life::{Arrival, Life, PhaseKind};
 use super::logs::Logs;
+use crate::engine::mutex::lock;
 use crate::engine::process::ProcessIdentity;
 use crate::engine::settings::LaunchSettings;
 use crate::engine::words::{
-    LaunchAttempt, Phase, PhaseName, PluginEvent, PluginFound, PluginId, PluginState, now_ms,
+    LaunchAttempt, LogLevel, LogLine, LogStream, Phase, PhaseName, PluginEvent, PluginFound,
+    PluginId, PluginState, now_ms,
 };
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use tokio::sync::watch;
 
@@ -20,7 +23,10 @@ pub(super) struct Board {
     pub(super) observer: Arc<dyn PluginObserver>,
     pub(super) found: watch::Sender<PluginFound>,
     pub(super) state: watch::Sender<PluginState>,
-    pub(super) logs: Arc<Logs>,
+    /// Of the process that serves, or of the last one.
+    logs: Mutex<Arc<Logs>>,
+    /// What the process that serves was executed from.
+    file: Mutex<Option<FileIdentity>>,
 }
 
 impl Board {
@@ -30,7 +36,8 @@ impl Board {
         observer: Arc<dyn PluginObserver>,
     ) -> Arc<Self> {
         let board = Self {
-            logs: Logs::new(id.clone(), Arc::clone(&observer)),
+            logs: Mutex::new(Logs::new(id.clone(), Arc::clone(&observer))),
+            file: Mutex::default(),
             id,
             observer,
             found: watch::Sender::new(found),
@@ -49,6 +56,39 @@ impl Board {
             plugin: self.id.clone(),
             state,
         });
+    }
+
+    /// A line of ours among those of the plugin.
+    pub(super) fn note(&self, level: LogLevel, text: String) {
+        let line = LogLine {
+            plugin: self.id.clone(),
+            at: now_ms(),
+            level,
+            stream: LogStream::Engine,
+            module: None,
+            text,
+            panic: false,
+        };
+        self.observer.event(PluginEvent::Log { line });
+    }
+
+    /// The lines of the process that serves, or of the last one.
+    pub(super) fn logs(&self) -> Arc<Logs> {
+        Arc::clone(&lock(&self.logs))
+    }
+
+    /// Another process serves from now on, whose lines these are.
+    pub(super) fn hears(&self, logs: &Arc<Logs>) {
+        *lock(&self.logs) = Arc::clone(logs);
+    }
+
+    /// What the process that serves was executed from.
+    pub(super) fn file(&self) -> Option<FileIdentity> {
+        *lock(&self.file)
+    }
+
+    pub(super) fn executed(&self, file: Option<FileIdentity>) {
+        *lock(&self.file) = file;
     }
 
     pub(super) fn set(&self, state: PluginState) {
@@ -82,6 +122,7 @@ impl Board {
 pub(super) struct AttemptRecord {
     board: Arc<Board>,
     kinds: &'static [PhaseKind],
+    logs: Arc<Logs>,
     began: Instant,
     record: LaunchAttempt,
 }
@@ -89,11 +130,12 @@ pub(super) struct AttemptRecord {
 impl AttemptRecord {
     pub(super) fn begin(
         board: &Arc<Board>,
+        logs: &Arc<Logs>,
         life: &dyn Life,
-        number: u32,
+        (number, beside): (u32, bool),
         settings: &LaunchSettings,
     ) -> Self {
-        board.logs.begin_launch();
+        logs.begin_launch();
         let record = LaunchAttempt {
             number,
             limit: settings.attempts,
@@ -108,10 +150,12 @@ impl AttemptRecord {
             verdict: None,
             took_ms: None,
             doing: None,
+            beside,
         };
         let recorder = Self {
             board: Arc::clone(board),
             kinds: life.phases(),
+            logs: Arc::clone(logs),
             began: Instant::now(),
             record,
         };
@@ -165,6 +209,10 @@ impl AttemptRecord {
         self.record.pid = Some(pid);
         self.record.start_time = identity.map(|i| i.start_time);
         self.reached(PhaseName::EXEC);
+        if self.record.beside {
+            // Of the plugin as a whole it is said that it serves.
+            return;
+        }
         let (attempt, limit) = (self.record.number, self.record.limit);
         self.board.set(match arrival {
             Arrival::Handshake => PluginState::Handshaking { attempt, limit },
@@ -181,7 +229,7 @@ impl AttemptRecord {
         let (code, signal) = exit.map(|e| (e.code, e.signal)).unwrap_or_default();
         self.record.exit_code = code;
         self.record.signal = signal;
-        self.record.last_lines = self.board.logs.tail();
+        self.record.last_lines = self.logs.tail();
         self.record.doing = None;
         self.record.took_ms = Some(self.since_begin(Instant::now()));
         self.record.verdict = Some(match result {

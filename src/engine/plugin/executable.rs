@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 /// The file that a launch executes, told from any that takes its place later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileIdentity {
+pub(in crate::engine) struct FileIdentity {
     device: u64,
     inode: u64,
     size: u64,

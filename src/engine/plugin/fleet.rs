@@ -111,15 +111,22 @@ impl Plugins {
         let board = Board::new(id, found, Arc::clone(&shared.observer));
         let (orders, receiver) = mpsc::channel(ORDERS);
         let (incidents_sender, incidents) = watch::channel(VecDeque::new());
+        let executable = match &start {
+            Some((Start::Spawn(spec), _)) => Some(spec.executable.clone()),
+            _ => None,
+        };
         let supervisor = Supervisor {
             context: start.map(|(start, life)| {
                 let (board, tracker) = (Arc::clone(&board), shared.tracker.clone());
+                let board_logs = board.logs();
                 Arc::new(LaunchContext {
                     life,
                     board,
                     settings: settings.clone(),
                     start,
                     tracker,
+                    logs: board_logs,
+                    beside: false,
                 })
             }),
             board: Arc::clone(&board),
@@ -130,7 +137,7 @@ impl Plugins {
             incidents: incidents_sender,
             waiters: Vec::new(),
             generation: 0,
-            file: None,
+            outgoing: Vec::new(),
             crashes: VecDeque::new(),
         };
         shared.tracker.spawn(supervisor.run());
@@ -138,9 +145,22 @@ impl Plugins {
             board,
             orders,
             incidents,
+            meter: Arc::clone(&shared.meter),
+            executable,
         };
         self.plugins().push(plugin.clone());
         plugin
+    }
+
+    /// Has a task of its own run for as long as there are plugins; it is waited for at the end, and
+    /// sees that come by `cancel`.
+    pub(in crate::engine) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.shared.tracker.spawn(task);
+    }
+
+    /// Cancelled when all plugins are ended.
+    pub(in crate::engine) fn ending(&self) -> CancellationToken {
+        self.shared.cancel.clone()
     }
 
     /// Every plugin, in the order of adding.

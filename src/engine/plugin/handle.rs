@@ -3,14 +3,21 @@
 
 use super::board::Board;
 use super::connection::Connection;
+use super::executable::FileIdentity;
 use super::incident::Incident;
-use crate::engine::words::{LogLine, PluginFound, PluginId, PluginState};
+use super::usage::Meter;
+use crate::engine::words::{
+    LogLevel, LogLine, PluginEvent, PluginFound, PluginId, PluginState, Renewal, Usage,
+};
 use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 
 /// Why a plugin cannot be called.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -47,6 +54,26 @@ pub(super) enum Order {
     Kill(Done),
     Disable(Done),
     Enable(Done),
+    /// Nobody uses it: end it, for a reason that is shown, until somebody does.
+    Rest(String, Done),
+    /// Another process takes the place of the one that serves.
+    Replace(Replacement),
+}
+
+/// Makes a process that came up ready for calls, and has them go to it from then on. The answer
+/// counts the calls that are left with the process in whose place it has come, and takes no more of
+/// them; the error is why the old one goes on.
+pub(in crate::engine) type Fit = Box<
+    dyn FnOnce(Connection) -> Pin<Box<dyn Future<Output = Result<TaskTracker, String>> + Send>>
+        + Send,
+>;
+
+/// How another process takes the place of the one that serves.
+pub(super) struct Replacement {
+    /// For people.
+    pub(super) why: String,
+    pub(super) fit: Fit,
+    pub(super) done: oneshot::Sender<Result<(), String>>,
 }
 
 /// The handle to one plugin. Cheap to clone.
@@ -55,6 +82,9 @@ pub struct Plugin {
     pub(super) board: Arc<Board>,
     pub(super) orders: mpsc::Sender<Order>,
     pub(super) incidents: watch::Receiver<VecDeque<Arc<Incident>>>,
+    pub(super) meter: Arc<Meter>,
+    /// What it is executed from; `None` where we do not do that.
+    pub(super) executable: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for Plugin {
@@ -93,7 +123,7 @@ impl Plugin {
     /// The newest log lines, at most `count` (some hundred are kept), oldest first.
     #[must_use]
     pub fn last_lines(&self, count: usize) -> Vec<LogLine> {
-        self.board.logs.last(count)
+        self.board.logs().last(count)
     }
 
     /// The death that an incident names, among the newest ones.
@@ -105,7 +135,7 @@ impl Plugin {
     /// Waits, no longer than `within`, until all that the process has written so far is among its
     /// log lines.
     pub async fn heard(&self, within: Duration) {
-        self.board.logs.hearing.quiet(within).await;
+        self.board.logs().hearing.quiet(within).await;
     }
 
     /// A connection to the plugin, which is launched if it does not run, and waited for. Bounded by
@@ -154,6 +184,50 @@ impl Plugin {
         self.tell(Order::Enable).await;
     }
 
+    /// Ends the process as nobody uses it, which is said so; the next demand starts it again.
+    pub(in crate::engine) async fn rest(&self, why: String) {
+        self.tell(|done| Order::Rest(why, done)).await;
+    }
+
+    /// Launches another process beside the one that serves, once, and has it take its place as soon
+    /// as it is `fit`. What is left with the old one is waited for, and then the old one is ended;
+    /// that goes on after this has returned.
+    ///
+    /// # Errors
+    /// Why it has not come to that, in words; the old one goes on.
+    pub(in crate::engine) async fn replace(&self, why: String, fit: Fit) -> Result<(), String> {
+        let gone = || "the plugin is not supervised any more".to_owned();
+        let (done, answer) = oneshot::channel();
+        let order = Order::Replace(Replacement { why, fit, done });
+        self.orders.send(order).await.map_err(|_| gone())?;
+        answer.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    /// The file that would be executed now, where it is another one than that of the process that
+    /// serves.
+    pub(in crate::engine) async fn other_file(&self) -> Option<FileIdentity> {
+        let (path, known) = (self.executable.as_ref()?, self.board.file()?);
+        FileIdentity::of(path).await.filter(|file| *file != known)
+    }
+
+    /// What a process of it took of the machine when it was looked at last.
+    pub(in crate::engine) fn usage(&self, pid: u32) -> Option<Usage> {
+        self.meter.of(pid)
+    }
+
+    /// Says how it stands with its replacement; nothing where there is none.
+    pub(in crate::engine) fn say_renewal(&self, renewal: Option<Renewal>) {
+        let plugin = self.board.id.clone();
+        self.board
+            .observer
+            .event(PluginEvent::Renewal { plugin, renewal });
+    }
+
+    /// A line of ours among its own.
+    pub(in crate::engine) fn note(&self, level: LogLevel, text: String) {
+        self.board.note(level, text);
+    }
+
     /// The death of the process with that generation, waited for `within`: a call that lost its
     /// connection usually knows before the process is gone.
     pub async fn incident(&self, generation: u64, within: Duration) -> Option<Arc<Incident>> {
@@ -177,7 +251,7 @@ impl Plugin {
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 
-    async fn tell(&self, order: fn(Done) -> Order) {
+    async fn tell(&self, order: impl FnOnce(Done) -> Order) {
         let (done, answer) = oneshot::channel();
         // A supervisor that is gone has stopped its process: there is nothing left to do.
         if self.orders.send(order(done)).await.is_ok() {

@@ -3,8 +3,17 @@
 
 use super::board::Board;
 use super::failure::{Exit, ITS_ERROR};
+use super::launch::Running;
 use crate::engine::words::{LogLine, PluginEvent, PluginId, UnixMs, now_ms};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tokio::sync::watch;
 
+/// The newest ones of a plugin.
+pub(super) type Incidents = watch::Sender<VecDeque<Arc<Incident>>>;
+
+/// Incidents of one plugin that are kept.
+const KEPT: usize = 16;
 /// Lines kept with an incident.
 const LINES: usize = 100;
 
@@ -38,7 +47,9 @@ pub struct Incident {
 }
 
 impl Incident {
-    pub(super) fn of(board: &Board, generation: u64, pid: u32, end: End) -> Self {
+    fn of(board: &Board, running: &Running, end: End) -> Self {
+        let (logs, connection) = (&running.logs, &running.connection);
+        let (generation, pid) = (connection.generation, connection.pid.unwrap_or_default());
         let at = now_ms();
         let (how, exit) = match end {
             End::Exited(exit) => (exit.to_string(), exit),
@@ -52,7 +63,7 @@ impl Incident {
                 ("it closed its connection".to_owned(), Exit::default())
             }
         };
-        let text = match board.logs.last_words() {
+        let text = match logs.last_words() {
             Some(words) => format!("the plugin died while it was in use: {how}: {words}"),
             None => format!("the plugin died while it was in use: {how}"),
         };
@@ -63,12 +74,30 @@ impl Incident {
             at,
             exit,
             text,
-            trace: board.logs.trace(),
-            last_lines: board.logs.ending(LINES),
+            trace: logs.trace(),
+            last_lines: logs.ending(LINES),
         }
     }
 
-    pub(super) fn event(&self) -> PluginEvent {
+    /// Keeps it among the newest of its plugin, and says it.
+    pub(super) fn happens(
+        board: &Board,
+        incidents: &Incidents,
+        running: &Running,
+        end: End,
+    ) -> Arc<Self> {
+        let incident = Arc::new(Self::of(board, running, end));
+        board.observer.event(incident.event());
+        incidents.send_modify(|all| {
+            if all.len() == KEPT {
+                all.pop_front();
+            }
+            all.push_back(Arc::clone(&incident));
+        });
+        incident
+    }
+
+    fn event(&self) -> PluginEvent {
         PluginEvent::Crash {
             plugin: self.plugin.clone(),
             incident: self.id.clone(),

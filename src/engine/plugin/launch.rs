@@ -34,12 +34,16 @@ const FIRST_LINE: u64 = 16 * 1024 + 1;
 const STRANGER_GRACE: Duration = Duration::from_millis(300);
 
 /// What a launch needs to know.
+#[derive(Clone)]
 pub(super) struct LaunchContext {
     pub(super) life: Arc<dyn Life>,
     pub(super) board: Arc<Board>,
     pub(super) settings: PluginSettings,
     pub(super) start: Start,
     pub(super) tracker: TaskTracker,
+    pub(super) logs: Arc<Logs>,
+    /// Whether another process of the plugin serves meanwhile.
+    pub(super) beside: bool,
 }
 
 /// A plugin that came up.
@@ -47,6 +51,7 @@ pub(super) struct Running {
     pub(super) body: Body,
     pub(super) connection: Connection,
     pub(super) number: u32,
+    pub(super) logs: Arc<Logs>,
 }
 
 /// The process behind a connection.
@@ -127,8 +132,9 @@ pub(super) async fn launch(
 ) -> Result<Running, StartFailure> {
     let recorder = AttemptRecord::begin(
         &context.board,
+        &context.logs,
         &*context.life,
-        number,
+        (number, context.beside),
         &context.settings.launch,
     );
     let launched = match &context.start {
@@ -141,6 +147,7 @@ pub(super) async fn launch(
         body,
         connection,
         number,
+        logs: Arc::clone(&context.logs),
     })
 }
 
@@ -175,7 +182,7 @@ async fn own(
         process.identity.as_ref(),
         context.life.arrival(),
     );
-    let logs = &context.board.logs;
+    let logs = &context.logs;
     let (first, line, mut readers) = read_streams(context, &mut process);
     let said = first.clone();
     let child = Some(Child {
@@ -275,7 +282,7 @@ fn read_streams(
     context: &LaunchContext,
     process: &mut Process,
 ) -> (FirstOutput, Option<FirstLine>, Vec<JoinHandle<()>>) {
-    let (tracker, logs) = (&context.tracker, &context.board.logs);
+    let (tracker, logs) = (&context.tracker, &context.logs);
     let (first, seen) = watch::channel(None);
     let (line, handshake) = oneshot::channel();
     let handshakes = context.life.arrival() == Arrival::Handshake;

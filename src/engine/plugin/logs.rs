@@ -91,6 +91,15 @@ impl Logs {
         };
     }
 
+    /// The lines of a process in whose place another one has come go before its own.
+    pub(super) fn follow_on(&self, old: &Self) {
+        let before = old.last(RING);
+        let mut kept = self.kept();
+        let own = std::mem::take(&mut kept.ring);
+        let all = before.into_iter().chain(own);
+        all.for_each(|line| push(&mut kept.ring, line, RING));
+    }
+
     /// Takes one line as it was received, without its line end.
     pub(super) fn take(&self, stream: LogStream, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);

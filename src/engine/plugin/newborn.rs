@@ -57,7 +57,7 @@ impl Newborn<'_> {
 
     /// Its log.
     pub fn log(&self) -> Feed {
-        Feed(Arc::clone(&self.context.board.logs))
+        Feed(Arc::clone(&self.context.logs))
     }
 
     /// A phase is reached now.
@@ -138,7 +138,7 @@ impl Newborn<'_> {
                 exit = process.wait() => break tokio::select! { biased; // as above
                     // It was on its way: it tells more than the exit does.
                     done = &mut step => Ok(done),
-                    () = quiet(&self.context.board.logs) => Err(exited(exit)),
+                    () = quiet(&self.context.logs) => Err(exited(exit)),
                 },
                 () = &mut deadline => break Err(StartFailure::TimedOut { awaited, after: limit, last_line: None }),
             }
@@ -148,6 +148,26 @@ impl Newborn<'_> {
             self.recorder.reached_at(PhaseName::FIRST_OUTPUT, at);
         }
         outcome
+    }
+
+    /// When the time for its arrival is over, or was; `None` for one of somebody else.
+    pub fn due(&self) -> Option<Instant> {
+        let child = self.child.as_ref()?;
+        Some(child.begun + self.context.settings.launch.deadline)
+    }
+
+    /// After the time for its arrival is over: waits `within` for what should have come, to tell
+    /// one that is late from one that never comes. `None` where it does not, or ends.
+    pub async fn comes_late<T>(
+        &mut self,
+        within: Duration,
+        step: impl Future<Output = T>,
+    ) -> Option<T> {
+        let Child { process, .. } = self.child.as_mut()?;
+        tokio::select! { biased; // what came tells more than the end after it
+            done = timeout(within, step) => done.ok(),
+            _ = process.wait() => None,
+        }
     }
 
     /// Runs one step after the arrival, for as long as the process runs.

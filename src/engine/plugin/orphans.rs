@@ -2,7 +2,7 @@
 //! start time and boot. Reads `/proc`, ends nothing.
 
 use crate::engine::process::{ProcessIdentity, booted_at, parent};
-use crate::engine::words::PluginRow;
+use crate::engine::words::{OrphanView, PluginId, PluginRow, UnixMs};
 
 /// A clock may have been set a little since.
 const CLOCK_MS: i64 = 5_000;
@@ -13,6 +13,28 @@ pub struct Orphan {
     pub process: ProcessIdentity,
     /// Whose child it is now; 0 where nobody says.
     pub parent: u32,
+    /// When it was launched, by the record.
+    pub launched: UnixMs,
+}
+
+impl Orphan {
+    /// As it is told to others.
+    #[must_use]
+    pub fn view(self, plugin: &PluginId) -> OrphanView {
+        let ProcessIdentity {
+            pid,
+            start_time,
+            boot_id,
+        } = self.process;
+        OrphanView {
+            plugin: plugin.clone(),
+            pid,
+            start_time,
+            boot_id,
+            parent: self.parent,
+            launched: self.launched,
+        }
+    }
 }
 
 /// Those of one plugin.
@@ -33,7 +55,11 @@ pub fn of(row: &PluginRow) -> Vec<Orphan> {
         // A flightdeck that lives is still its parent.
         let parent = parent(pid).unwrap_or(0);
         if !is_ours(parent) {
-            all.push(Orphan { process, parent });
+            all.push(Orphan {
+                process,
+                parent,
+                launched: attempt.began,
+            });
         }
     }
     all

@@ -21,6 +21,8 @@ pub struct PluginSettings {
     /// Whether the schema is asked for as part of the launch. Without, a second process of a
     /// provider whose schema is known starts faster; only for providers that say they allow it.
     pub fetch_schema: bool,
+    /// How long a process that was replaced may have calls until it is said.
+    pub drain: Duration,
     /// How often CPU and memory are looked at.
     pub usage_every: Duration,
 }
@@ -32,6 +34,7 @@ impl Default for PluginSettings {
             relaunch_after_crash: true,
             crashes: CrashSettings::default(),
             fetch_schema: true,
+            drain: Duration::from_secs(600),
             usage_every: Duration::from_secs(2),
         }
     }

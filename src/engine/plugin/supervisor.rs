@@ -1,22 +1,23 @@
 //! One task for each plugin process, which alone owns its state: launches, pauses, life, crash,
 //! end. Orders come from handles.
 
+mod beside;
 mod launching;
 mod ready;
 
 use super::board::Board;
 use super::connection::Connection;
-use super::executable::FileIdentity;
 use super::handle::{Done, Order, PluginError, Ticket};
-use super::incident::Incident;
+use super::incident::Incidents;
 use super::launch::LaunchContext;
 use super::settings::PluginSettings;
 use super::usage::Meter;
 use crate::engine::words::PluginState;
+use beside::Outgoing;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// Orders that may wait for a supervisor.
@@ -50,12 +51,12 @@ pub(super) struct Supervisor {
     pub(super) orders: mpsc::Receiver<Order>,
     pub(super) cancel: CancellationToken,
     pub(super) meter: Arc<Meter>,
-    pub(super) incidents: watch::Sender<VecDeque<Arc<Incident>>>,
+    pub(super) incidents: Incidents,
     /// Those who wait for the plugin to be ready.
     pub(super) waiters: Vec<Ticket>,
     pub(super) generation: u64,
-    /// What the process that came up last was executed from.
-    pub(super) file: Option<FileIdentity>,
+    /// Processes in whose place another one has come, with the calls that they still have.
+    pub(super) outgoing: Vec<Outgoing>,
     pub(super) crashes: VecDeque<Instant>,
 }
 
@@ -71,6 +72,7 @@ impl Supervisor {
                 Next::End => break,
             };
         }
+        self.end_outgoing(true).await;
         if !self.board.current().is_failed() && self.board.current() != PluginState::Stopped {
             self.board.set(PluginState::Stopped);
         }
@@ -136,7 +138,11 @@ impl Supervisor {
                     Next::Launch
                 }
             },
-            Order::Stop(done) | Order::Kill(done) => {
+            order @ (Order::Stop(_) | Order::Kill(_)) => {
+                self.end_outgoing(matches!(order, Order::Stop(_))).await;
+                let (Order::Stop(done) | Order::Kill(done)) = order else {
+                    return Next::Idle;
+                };
                 if self.refusal().is_none() {
                     self.board.set(PluginState::Stopped);
                 }
@@ -144,10 +150,19 @@ impl Supervisor {
                 Next::Idle
             }
             Order::Disable(done) => {
+                self.end_outgoing(true).await;
                 if !matches!(self.refusal(), Some(PluginError::Rejected { .. })) {
                     self.board.set(PluginState::Disabled);
                 }
                 done.send(()).ok();
+                Next::Idle
+            }
+            Order::Rest(_, done) => {
+                done.send(()).ok();
+                Next::Idle
+            }
+            Order::Replace(order) => {
+                order.refused();
                 Next::Idle
             }
             Order::Enable(done) => {

@@ -1,6 +1,7 @@
 //! CPU and memory of the plugin processes, looked at on a cadence of its own by one task for all of
 //! them. The look itself reads `/proc` and runs where blocking is allowed.
 
+use crate::engine::mutex::lock;
 use crate::engine::plugin::PluginObserver;
 use crate::engine::words::{PluginEvent, PluginId, Usage};
 use std::collections::HashMap;
@@ -14,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Default)]
 pub(super) struct Meter {
     watched: Mutex<HashMap<u32, PluginId>>,
+    seen: Mutex<HashMap<u32, Usage>>,
 }
 
 impl Meter {
@@ -27,6 +29,12 @@ impl Meter {
 
     pub(super) fn forget(&self, pid: u32) {
         self.watched().remove(&pid);
+        lock(&self.seen).remove(&pid);
+    }
+
+    /// What a process took when it was looked at last.
+    pub(super) fn of(&self, pid: u32) -> Option<Usage> {
+        lock(&self.seen).get(&pid).copied()
     }
 
     /// Reports until `cancel`.
@@ -71,6 +79,9 @@ impl Meter {
                     cpu_percent: process.cpu_usage(),
                     rss_bytes: process.memory(),
                 };
+                if self.watched().contains_key(&pid) {
+                    lock(&self.seen).insert(pid, usage);
+                }
                 observer.event(PluginEvent::Usage { plugin, usage });
             }
         }

@@ -70,8 +70,8 @@ impl Pool {
         }
         let dialect = entry.processes[0].dialect().clone();
         let index = match dialect.configuration() {
-            Configuration::OfProcess => entry.assigned.len(),
-            Configuration::OfCall => 0,
+            Configuration::OfProcess if !entry.assigned.is_empty() => entry.processes.len(),
+            Configuration::OfProcess | Configuration::OfCall => 0,
         };
         if index >= entry.processes.len() {
             let first = entry.processes[0].id().clone();
@@ -88,24 +88,8 @@ impl Pool {
                 // Its answer to every demand is the reason why it cannot be had.
                 None => return Ok(entry.processes[0].clone()),
             };
-            let id = PluginId(format!("{first}#{}", index + 1));
-            let mut settings = self.shared.plugins.settings().clone();
-            // Old SDKs must be asked by every process before anything else; the others need not be
-            // asked again.
-            settings.fetch_schema &= !self
-                .shared
-                .shelf
-                .get(&start)
-                .is_some_and(|s| s.capabilities.get_schema_optional);
-            let plugin = self.shared.plugins.add_with(
-                id,
-                serving(&entry.found, key),
-                start.clone(),
-                dialect.life(),
-                settings,
-            );
-            let process = self.process(plugin, dialect, &entry.found, Some(&start));
-            entry.processes.push(process);
+            let found = serving(&entry.found, key);
+            self.another(entry, found, &start, None);
         } else if dialect.configuration() == Configuration::OfProcess && !is_default(address, key) {
             let (plugin, found) = (
                 entry.processes[index].id().clone(),

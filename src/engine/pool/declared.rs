@@ -54,6 +54,10 @@ impl Pool {
             )
         };
         for process in &old {
+            // What is declared anew has a line of its own.
+            if process.is_mate() {
+                process.lane().close();
+            }
             shared.plugins.remove(process.id()).await;
         }
         let dialect = shared.settings.dialects.of(&found);
@@ -65,7 +69,7 @@ impl Pool {
             }
             None => shared.plugins.add_rejected(id.clone(), found.clone(), why),
         };
-        let process = self.process(plugin, dialect, &found, start.as_ref());
+        let process = self.process(plugin, dialect, &found, start.as_ref(), None);
         let entry = Address {
             found: found.clone(),
             start,
@@ -82,9 +86,14 @@ impl Pool {
         dialect: Arc<dyn Dialect>,
         found: &PluginFound,
         start: Option<&Start>,
+        beside: Option<&Arc<Process>>,
     ) -> Arc<Process> {
         let shared = &self.shared;
-        let lane = shared.calls.lane(plugin.id(), shared.settings.slots);
+        let lane = match beside {
+            Some(leader) => shared.calls.lane_beside(plugin.id(), leader.lane()),
+            None => shared.calls.lane(plugin.id(), shared.settings.slots),
+        };
+        lane.presses(&shared.presses);
         let within = shared
             .settings
             .ready_within
@@ -96,7 +105,7 @@ impl Pool {
             found.address.clone(),
             start,
             shared.shelf.clone(),
-            within,
+            (within, shared.plugins.settings().launch.backoff.clone()),
         ))
     }
 }

@@ -1,6 +1,7 @@
 //! A provider that follows its process: each call goes to the launch that lives, through the lane.
 //! Calls that a crash took down fail; those after it go to the process that took its place.
 
+use super::launched::Hold;
 use super::process::Process;
 use crate::engine::calls::{Answer, Attempts, CallContext, Checked, Method, ProviderError};
 use crate::engine::provider::*;
@@ -67,10 +68,23 @@ impl Follow {
         }
     }
 
-    async fn current(&self, ctx: &CallContext) -> Result<Arc<dyn Provider>, ProviderError> {
+    async fn current(&self, ctx: &CallContext) -> Result<Hold, ProviderError> {
+        self.of(&self.process, ctx).await
+    }
+
+    /// For a call that has its slot: the process whose slot that is, used until the call is over.
+    async fn seated(&self, ctx: &CallContext) -> Result<Hold, ProviderError> {
+        let hold = match self.process.mate_in_turn() {
+            Some(mate) => self.of(&mate, ctx).await?,
+            None => self.of(&self.process, ctx).await?,
+        };
+        Ok(hold.counted())
+    }
+
+    async fn of(&self, process: &Process, ctx: &CallContext) -> Result<Hold, ProviderError> {
         match self.configured {
-            Configured::Process => self.process.current_configured(ctx).await,
-            Configured::No | Configured::Call(_) => self.process.current(ctx).await,
+            Configured::Process => process.current_configured(ctx).await,
+            Configured::No | Configured::Call(_) => process.current(ctx).await,
         }
     }
 
@@ -87,17 +101,21 @@ impl Follow {
 }
 
 macro_rules! pass {
-    ($self:ident, $method:ident, $ctx:ident, |$inner:ident| $call:expr) => {{
+    ($self:ident, $method:ident, $ctx:ident, |$inner:ident| $call:expr) => {
+        pass!($self, run, $method, $ctx, |$inner| $call)
+    };
+    // Of what was opened only the process knows that opened it.
+    ($self:ident, $run:ident, $method:ident, $ctx:ident, |$inner:ident| $call:expr) => {{
         let context = $self.context($ctx);
         let $ctx = context.as_ref();
         // Twice: a launch must not count against the method's deadline, and while it waited for its
         // turn the process may have become another.
         $self.current($ctx).await?;
         let call = async {
-            let $inner = $self.current($ctx).await?;
+            let $inner = $self.seated($ctx).await?;
             $call.await
         };
-        $self.process.lane().run(Method::$method, $ctx, call).await
+        $self.process.lane().$run(Method::$method, $ctx, call).await
     }};
 }
 
@@ -114,7 +132,7 @@ macro_rules! again {
             // As above.
             $self.current($ctx).await?;
             let call = async {
-                let $inner = $self.current($ctx).await?;
+                let $inner = $self.seated($ctx).await?;
                 $call.await
             };
             if let Some(result) = attempts.next(is_transient, call).await {
@@ -162,7 +180,10 @@ impl Provider for Follow {
             }
             Ok(answer)
         };
-        self.process.lane().run(Method::Configure, ctx, call).await
+        self.process
+            .lane()
+            .run_here(Method::Configure, ctx, call)
+            .await
     }
 
     async fn validate_resource(
@@ -316,8 +337,13 @@ impl Provider for Follow {
         ctx: &CallContext,
     ) -> Result<OpenResponse, ProviderError> {
         let asked = config.clone();
-        let answer = pass!(self, OpenEphemeral, ctx, |inner| inner
-            .open_ephemeral(type_name, config, ctx))?;
+        let answer = pass!(self, run_here, OpenEphemeral, ctx, |inner| async {
+            let answer = inner.open_ephemeral(type_name, config, ctx).await?;
+            if answer.first_error().is_none() {
+                inner.opened();
+            }
+            Ok(answer)
+        })?;
         // Nothing that comes with it may be kept, whatever its schema says; what was asked is as
         // secret as its configuration.
         let given =
@@ -344,7 +370,7 @@ impl Provider for Follow {
         private: Option<Bytes>,
         ctx: &CallContext,
     ) -> Result<RenewResponse, ProviderError> {
-        pass!(self, RenewEphemeral, ctx, |inner| inner
+        pass!(self, run_here, RenewEphemeral, ctx, |inner| inner
             .renew_ephemeral(type_name, private, ctx))
     }
 
@@ -354,8 +380,11 @@ impl Provider for Follow {
         private: Option<Bytes>,
         ctx: &CallContext,
     ) -> Result<Checked, ProviderError> {
-        pass!(self, CloseEphemeral, ctx, |inner| inner
-            .close_ephemeral(type_name, private, ctx))
+        pass!(self, run_here, CloseEphemeral, ctx, |inner| async {
+            // Whatever comes of it: nobody asks a second time.
+            inner.closed();
+            inner.close_ephemeral(type_name, private, ctx).await
+        })
     }
 
     async fn stop(&self, ctx: &CallContext) -> Result<(), ProviderError> {

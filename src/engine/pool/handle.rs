@@ -8,7 +8,9 @@ use crate::engine::plugin::{PluginObserver, Plugins, Start};
 use crate::engine::provider::builtin::{Builtin, RemoteStates};
 use crate::engine::words::{Latency, PluginFound, PluginId};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
+use tokio::sync::Notify;
 
 /// What there is for one provider address.
 pub(super) struct Address {
@@ -27,6 +29,10 @@ pub(super) struct Shared {
     pub(super) observer: Arc<dyn PluginObserver>,
     pub(super) shelf: Arc<Shelf>,
     pub(super) addresses: Mutex<BTreeMap<String, Address>>,
+    /// How many things run that rest on the programs that serve.
+    pub(super) pins: Arc<AtomicUsize>,
+    /// Is told when a call begins to wait for a slot.
+    pub(super) presses: Arc<Notify>,
     pub(super) builtin: OnceLock<Arc<Builtin>>,
     /// How the states are encrypted that the builtin provider reads.
     pub(super) remote_states: Arc<Mutex<RemoteStates>>,
@@ -39,7 +45,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool without plugins.
+    /// A pool without plugins. Needs a runtime.
     pub fn new(
         settings: PoolSettings,
         plugins: Plugins,
@@ -47,7 +53,7 @@ impl Pool {
         observer: Arc<dyn PluginObserver>,
     ) -> Self {
         let (shelf, addresses, builtin) = (Arc::default(), Mutex::default(), OnceLock::new());
-        Self {
+        let pool = Self {
             shared: Arc::new(Shared {
                 settings,
                 plugins,
@@ -56,9 +62,13 @@ impl Pool {
                 shelf,
                 addresses,
                 builtin,
+                pins: Arc::default(),
+                presses: Arc::default(),
                 remote_states: Arc::default(),
             }),
-        }
+        };
+        pool.keep();
+        pool
     }
 
     /// The supervisors, for an operator's orders to one plugin.

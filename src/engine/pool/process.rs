@@ -1,46 +1,46 @@
 //! One process of a provider, across its launches: the adapter of the launch that lives, and the
 //! configuration that it was given. Shared by the handles of the pool.
 
+use super::crew::Crew;
+use super::launched::{Hold, Launched};
+use super::renewal::Renewing;
 use super::shelf::Shelf;
+use super::witness::{Witness, blocked};
 use crate::engine::calls::{Answer, CallContext, Checked, Lane, Method, ProviderError};
 use crate::engine::mutex::lock;
 use crate::engine::plugin::{Connection, Plugin, PluginError, Start};
-use crate::engine::provider::dialect::{Asking, Death, Dialect, Obituary, Reached};
+use crate::engine::provider::dialect::{Asking, Dialect, Reached};
 use crate::engine::provider::*;
 use crate::engine::words::{PluginId, PluginState};
-use async_trait::async_trait;
 use cty::Value;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-
-/// How long a process whose connection broke may take to be seen as ended.
-const SEEN_TO_END: Duration = Duration::from_secs(3);
-
-/// The adapter of one launch.
-struct Current {
-    ended: CancellationToken,
-    adapter: Arc<dyn Provider>,
-    /// Whether this launch was given `Process::config`.
-    configured: bool,
-}
+use tokio_util::task::TaskTracker;
 
 pub(super) struct Process {
-    plugin: Plugin,
-    lane: Arc<Lane>,
-    dialect: Arc<dyn Dialect>,
+    pub(super) plugin: Plugin,
+    pub(super) lane: Arc<Lane>,
+    pub(super) dialect: Arc<dyn Dialect>,
     address: String,
-    start: Option<Start>,
+    pub(super) start: Option<Start>,
     shelf: Arc<Shelf>,
-    ready_within: Duration,
-    current: Mutex<Option<Current>>,
-    schema: Mutex<Option<Arc<ProviderSchema>>>,
+    pub(super) ready_within: Duration,
+    /// Pauses between launches.
+    pub(super) backoff: Vec<Duration>,
+    pub(super) current: Mutex<Option<Arc<Launched>>>,
+    pub(super) schema: Mutex<Option<Arc<ProviderSchema>>>,
     /// The configuration that was given last.
-    config: Mutex<Option<Value>>,
-    /// Held while an adapter is made or configured, so that it happens once.
-    making: tokio::sync::Mutex<()>,
-    /// Held while the process is being fitted for another configuration.
-    fitting: tokio::sync::Mutex<()>,
+    pub(super) config: Mutex<Option<Value>>,
+    /// Held while an adapter is made or configured, so that it happens once. Taken after `fitting`.
+    pub(super) making: tokio::sync::Mutex<()>,
+    /// Held while the process is being fitted for another configuration, or is replaced.
+    pub(super) fitting: tokio::sync::Mutex<()>,
+    /// Those who still use launches that were replaced.
+    pub(super) leaving: Mutex<Vec<TaskTracker>>,
+    pub(super) renewing: Mutex<Renewing>,
+    pub(super) crew: Mutex<Crew>,
 }
 
 impl Process {
@@ -51,10 +51,11 @@ impl Process {
         address: String,
         start: Option<&Start>,
         shelf: Arc<Shelf>,
-        ready_within: Duration,
+        (ready_within, backoff): (Duration, Vec<Duration>),
     ) -> Self {
         let start = start.cloned();
         let (current, schema, config, making, fitting) = Default::default();
+        let (leaving, renewing, crew) = Default::default();
         Self {
             plugin,
             lane,
@@ -63,11 +64,15 @@ impl Process {
             start,
             shelf,
             ready_within,
+            backoff,
             current,
             schema,
             config,
             making,
             fitting,
+            leaving,
+            renewing,
+            crew,
         }
     }
 
@@ -119,13 +124,18 @@ impl Process {
         }
     }
 
-    /// The adapter, if the process behind it lives.
-    fn alive(&self) -> Option<(Arc<dyn Provider>, bool)> {
+    /// The launch that lives, used from now on.
+    pub(super) fn alive(&self) -> Option<Hold> {
         let current = lock(&self.current);
-        current
+        current.as_ref().filter(|c| c.is_alive()).map(Hold::of)
+    }
+
+    /// The launch that lives, not used by that.
+    pub(super) fn lives(&self) -> Option<Arc<Launched>> {
+        lock(&self.current)
             .as_ref()
-            .filter(|c| !c.ended.is_cancelled())
-            .map(|c| (c.adapter.clone(), c.configured))
+            .filter(|c| c.is_alive())
+            .cloned()
     }
 
     /// Waits for others who make or fit the process, unless the caller gives up.
@@ -149,13 +159,10 @@ impl Process {
         }
     }
 
-    /// The adapter of the living process, which is launched if there is none. Its schema is known.
-    pub(super) async fn current(
-        &self,
-        ctx: &CallContext,
-    ) -> Result<Arc<dyn Provider>, ProviderError> {
+    /// The living process, which is launched if there is none. Its schema is known.
+    pub(super) async fn current(&self, ctx: &CallContext) -> Result<Hold, ProviderError> {
         match self.alive() {
-            Some((adapter, _)) => Ok(adapter),
+            Some(hold) => Ok(hold),
             None => {
                 let _one = self.turn(&self.making, ctx).await?;
                 Box::pin(self.make(ctx)).await
@@ -167,52 +174,52 @@ impl Process {
     pub(super) async fn current_configured(
         &self,
         ctx: &CallContext,
-    ) -> Result<Arc<dyn Provider>, ProviderError> {
-        match self.alive() {
-            Some((adapter, true)) => return Ok(adapter),
-            Some((adapter, false)) if lock(&self.config).is_none() => return Ok(adapter),
-            _ => {}
+    ) -> Result<Hold, ProviderError> {
+        if let Some(hold) = self.alive()
+            && (hold.is_configured() || lock(&self.config).is_none())
+        {
+            return Ok(hold);
         }
         let _one = self.turn(&self.making, ctx).await?;
-        let adapter = Box::pin(self.make(ctx)).await?;
+        let hold = Box::pin(self.make(ctx)).await?;
         let config = lock(&self.config).clone();
-        let Some(config) =
-            config.filter(|_| !self.alive().is_some_and(|(_, configured)| configured))
-        else {
-            return Ok(adapter);
+        let Some(config) = config.filter(|_| !hold.is_configured()) else {
+            return Ok(hold);
         };
-        // Beside the slots: whoever comes here may hold one.
-        let general = CallContext::general(&ctx.cancel);
+        self.give(&*hold, config, &ctx.cancel).await?;
+        hold.launched.configured.store(true, Ordering::SeqCst);
+        Ok(hold)
+    }
+
+    /// Gives the configuration to one that was launched anew. Beside the slots: whoever comes here
+    /// may hold one.
+    pub(super) async fn give(
+        &self,
+        adapter: &dyn Provider,
+        config: Value,
+        cancel: &CancellationToken,
+    ) -> Result<(), ProviderError> {
+        let general = CallContext::general(cancel);
         let call = adapter.configure(config, &general);
         let answer = self
             .lane
             .run_beside(Method::Configure, &general, call)
             .await?;
-        if let Some(error) = answer.first_error() {
-            return Err(ProviderError::Refused {
+        match answer.first_error() {
+            None => Ok(()),
+            Some(error) => Err(ProviderError::Refused {
                 plugin: self.id().clone(),
                 method: Method::Configure,
                 code: "after it was launched again".to_owned(),
                 message: format!("{}: {}", error.summary, error.detail),
-            });
-        }
-        self.mark_configured(&adapter);
-        Ok(adapter)
-    }
-
-    fn mark_configured(&self, adapter: &Arc<dyn Provider>) {
-        if let Some(current) = lock(&self.current)
-            .as_mut()
-            .filter(|c| Arc::ptr_eq(&c.adapter, adapter))
-        {
-            current.configured = true;
+            }),
         }
     }
 
     /// Remembers what the process was given.
-    pub(super) fn given(&self, adapter: &Arc<dyn Provider>, config: Value) {
+    pub(super) fn given(&self, to: &Hold, config: Value) {
         *lock(&self.config) = Some(config);
-        self.mark_configured(adapter);
+        to.launched.configured.store(true, Ordering::SeqCst);
     }
 
     /// A process that has not been given any other configuration, and whether it has been given
@@ -236,7 +243,9 @@ impl Process {
             Some(_) => {
                 // Credentials, regions, caches: nothing of the old configuration may linger in the
                 // process.
+                self.dismiss_crew(ctx).await?;
                 let _all = self.lane.drain(Method::Configure, ctx).await?;
+                self.left(ctx).await?;
                 *lock(&self.config) = None;
                 lock(&self.current).take();
                 self.demand(ctx, self.plugin.restart()).await?;
@@ -246,18 +255,45 @@ impl Process {
         }
     }
 
+    /// Waits until nobody uses a launch that was replaced.
+    pub(super) async fn left(&self, ctx: &CallContext) -> Result<(), ProviderError> {
+        let all = lock(&self.leaving).clone();
+        for users in all {
+            tokio::select! { biased; // who gives up waits no more
+                () = ctx.cancel.cancelled() => return Err(self.given_up()),
+                () = users.wait() => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Under `making`.
-    async fn make(&self, ctx: &CallContext) -> Result<Arc<dyn Provider>, ProviderError> {
-        if let Some((adapter, _)) = self.alive() {
-            return Ok(adapter);
+    async fn make(&self, ctx: &CallContext) -> Result<Hold, ProviderError> {
+        if let Some(hold) = self.alive() {
+            return Ok(hold);
         }
         let connection = self.demand(ctx, self.plugin.ready()).await?;
+        let launched = self.adapted(connection, &ctx.cancel).await?;
+        let mut current = lock(&self.current);
+        let hold = Hold::of(&launched);
+        *lock(&self.schema) = launched.adapter.known_schema();
+        *current = Some(launched);
+        Ok(hold)
+    }
+
+    /// A process that came up, with its adapter; its schema is known.
+    pub(super) async fn adapted(
+        &self,
+        connection: Connection,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<Launched>, ProviderError> {
         let known = self.start.as_ref().and_then(|s| self.shelf.get(s));
         let is_new = known.is_none();
         let asking = Asking {
             lane: self.lane.clone(),
-            cancel: ctx.cancel.clone(),
+            cancel: cancel.clone(),
         };
+        let users = TaskTracker::new();
         let reached = Reached {
             plugin: self.id().clone(),
             address: self.address.clone(),
@@ -268,6 +304,7 @@ impl Process {
             }),
             schema: known,
             asking: asking.clone(),
+            users: users.clone(),
         };
         let adapter = self.dialect.adapter(reached).await?;
         if is_new {
@@ -277,7 +314,7 @@ impl Process {
                     asking
                         .ask(
                             Method::Schema,
-                            adapter.schema(&CallContext::general(&ctx.cancel)),
+                            adapter.schema(&CallContext::general(cancel)),
                         )
                         .await?
                 }
@@ -286,14 +323,7 @@ impl Process {
                 self.shelf.put(start, &schema);
             }
         }
-        *lock(&self.schema) = adapter.known_schema();
-        let ended = connection.ended().clone();
-        *lock(&self.current) = Some(Current {
-            ended,
-            adapter: adapter.clone(),
-            configured: false,
-        });
-        Ok(adapter)
+        Ok(Launched::new(connection, adapter, users))
     }
 
     /// Waits for the supervisor's answer, no longer than launches may take.
@@ -315,61 +345,13 @@ impl Process {
 
     /// Asks the provider to end what it does, if it runs.
     pub(super) async fn ask_to_stop(&self, ctx: &CallContext) -> Result<(), ProviderError> {
-        let Some((adapter, _)) = self.alive() else {
+        let Some(hold) = self.alive() else {
             return Ok(());
         };
-        let call = async { adapter.stop(ctx).await.map(|()| Checked::default()) };
+        let call = async { hold.stop(ctx).await.map(|()| Checked::default()) };
         self.lane
             .run_beside(Method::Stop, ctx, call)
             .await
             .map(|_| ())
-    }
-}
-
-fn blocked(error: PluginError, plugin: PluginId) -> ProviderError {
-    let of = |state: &str, why: String| ProviderError::Blocked {
-        plugin: plugin.clone(),
-        state: state.to_owned(),
-        why,
-    };
-    match error {
-        PluginError::GaveUp { attempts, why, .. } => {
-            of(&format!("was given up after {attempts} launches"), why)
-        }
-        PluginError::Incompatible { why, .. } => of("cannot be used", why),
-        PluginError::Rejected { why, .. } => of("cannot be had", why),
-        PluginError::Disabled { .. } => of("is disabled", "enable it to use it".to_owned()),
-        PluginError::Stopped { .. } => of("was stopped", "start it to use it".to_owned()),
-        PluginError::Gone { .. } => of(
-            "is gone",
-            "flightdeck is ending, or another version has taken its place".to_owned(),
-        ),
-    }
-}
-
-/// Knows what became of one launch.
-struct Witness {
-    plugin: Plugin,
-    connection: Connection,
-}
-
-#[async_trait]
-impl Obituary for Witness {
-    async fn death(&self) -> Option<Death> {
-        // The supervisor hears the process out first: its last words belong to the incident.
-        tokio::time::timeout(SEEN_TO_END, self.connection.ended().cancelled())
-            .await
-            .ok()?;
-        match self
-            .plugin
-            .incident(self.connection.generation, Duration::ZERO)
-            .await
-        {
-            Some(incident) => Some(Death::Crashed {
-                incident: incident.id.clone(),
-                text: incident.text.clone(),
-            }),
-            None => Some(Death::Ended),
-        }
     }
 }

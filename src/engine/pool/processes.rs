@@ -65,7 +65,9 @@ impl Pool {
                 state,
             })
         };
-        self.processes().into_iter().filter_map(one).collect()
+        // One that serves beside another is missed by nobody.
+        let led = self.processes().into_iter().filter(|p| !p.is_mate());
+        led.filter_map(one).collect()
     }
 
     /// Asks every running provider to end what it is doing (not to exit). What each answered, where

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// One way of speaking with plugins.
 #[async_trait]
@@ -28,6 +29,12 @@ pub trait Dialect: Send + Sync + 'static {
     /// To what a provider's configuration belongs.
     fn configuration(&self) -> Configuration {
         Configuration::OfProcess
+    }
+
+    /// Whether its plugins ask each other, while something is staged or deployed: one that nobody
+    /// uses may be asked at any moment then.
+    fn ask_each_other(&self) -> bool {
+        false
     }
 
     /// Whether a call that failed so is made again: what it failed of passes, and nothing has come
@@ -66,6 +73,8 @@ pub struct Reached {
     pub schema: Option<Arc<ProviderSchema>>,
     /// By which the adapter asks for what it needs to be made.
     pub asking: Asking,
+    /// Who uses the process; for what comes to it by another way than the adapter's own calls.
+    pub users: TaskTracker,
 }
 
 /// Calls that belong to making an adapter: beside the slots, as whoever has it made may hold one.

@@ -17,9 +17,27 @@ pub struct PluginView {
     pub last_line: Option<String>,
     pub restarts: u32,
     pub crashes: VecDeque<Crash>,
+    /// The process that serves or is on its way to; that of the last launch where none does.
+    #[serde(default)]
+    pub pid: Option<u32>,
+    /// How it stands with the replacement of that process, where one is due.
+    #[serde(default)]
+    pub renewal: Option<Renewal>,
+    /// Processes that were replaced and still have calls, oldest first.
+    #[serde(default)]
+    pub leaving: Vec<Leaving>,
 }
 
 impl PluginView {
+    /// The launch of the process that serves or is on its way to; the newest one where none does.
+    pub fn attempt(&self) -> Option<&LaunchAttempt> {
+        let newest = || self.attempts.iter().rev();
+        newest()
+            .find(|a| a.pid.is_some() && a.pid == self.pid)
+            .filter(|_| newest().next().is_some_and(|a| a.beside))
+            .or_else(|| newest().next())
+    }
+
     /// Whether it is part of flightdeck and never a process.
     pub fn is_builtin(&self) -> bool {
         self.found
@@ -51,6 +69,9 @@ impl View {
                 last_line: None,
                 restarts: 0,
                 crashes: VecDeque::new(),
+                pid: None,
+                renewal: None,
+                leaving: Vec::new(),
             })
     }
 
@@ -59,7 +80,10 @@ impl View {
             PluginEvent::Found { plugin, found } => self.plugin(plugin).found = Some(found.clone()),
             PluginEvent::State { plugin, state } => {
                 let view = self.plugin(plugin);
+                // One that took the place of another is no restart: nothing was interrupted.
+                let was_ready = matches!(view.state, PluginState::Ready { .. });
                 if matches!(state, PluginState::Ready { .. })
+                    && !was_ready
                     && view
                         .attempts
                         .iter()
@@ -71,11 +95,16 @@ impl View {
                 }
                 if !matches!(state, PluginState::Ready { .. } | PluginState::Draining) {
                     view.usage = None;
+                    view.renewal = None;
                 }
                 view.state = state.clone();
             }
             PluginEvent::Attempt { plugin, attempt } => {
-                let attempts = &mut self.plugin(plugin).attempts;
+                let view = self.plugin(plugin);
+                if !attempt.beside {
+                    view.pid = attempt.pid;
+                }
+                let attempts = &mut view.attempts;
                 match attempts.back_mut() {
                     Some(last) if last.began == attempt.began && last.number == attempt.number => {
                         *last = attempt.clone()
@@ -88,7 +117,17 @@ impl View {
             }
             // The line in their place says it to people.
             PluginEvent::LinesLeftOut { .. } => {}
-            PluginEvent::Usage { plugin, usage } => self.plugin(plugin).usage = Some(*usage),
+            PluginEvent::Usage { plugin, usage } => {
+                let view = self.plugin(plugin);
+                // What one that was replaced takes is not what the plugin takes.
+                if !view.leaving.iter().any(|l| l.pid == Some(usage.pid)) {
+                    view.usage = Some(*usage);
+                }
+            }
+            PluginEvent::Renewal { .. }
+            | PluginEvent::Replaced { .. }
+            | PluginEvent::Leaves { .. }
+            | PluginEvent::Left { .. } => self.apply_replacement(event),
             PluginEvent::Crash {
                 plugin,
                 incident,
@@ -106,6 +145,36 @@ impl View {
                 push(&mut self.plugin(plugin).crashes, crash.clone());
                 push(&mut self.incidents, crash);
             }
+        }
+    }
+
+    /// One process takes the place of another.
+    fn apply_replacement(&mut self, event: &PluginEvent) {
+        match event {
+            PluginEvent::Renewal { plugin, renewal } => {
+                self.plugin(plugin).renewal.clone_from(renewal)
+            }
+            PluginEvent::Replaced {
+                plugin,
+                pid,
+                leaving,
+            } => {
+                let view = self.plugin(plugin);
+                (view.pid, view.usage, view.renewal) = (*pid, None, None);
+                view.leaving.push(leaving.clone());
+            }
+            PluginEvent::Leaves { plugin, leaving } => {
+                let all = &mut self.plugin(plugin).leaving;
+                let it = all.iter_mut().find(|l| l.generation == leaving.generation);
+                it.into_iter().for_each(|l| l.clone_from(leaving));
+            }
+            PluginEvent::Left {
+                plugin, generation, ..
+            } => {
+                let all = &mut self.plugin(plugin).leaving;
+                all.retain(|l| l.generation != *generation);
+            }
+            _ => {}
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::{
     Absent, CallFinished, CallQueued, CallStarted, CancelRung, DeployStarted, DeploySummary,
-    Diagnostic, InstallEvent, LockHolder, ObjectStep, Operation, PluginEvent, ResourceLock,
-    StageId, StageStarted, StageSummary, StateChange, UnixMs, Unknown, WorkspacePlugin,
+    Diagnostic, InstallEvent, LockHolder, ObjectStep, Operation, OrphanView, PluginEvent,
+    ResourceLock, StageId, StageStarted, StageSummary, StateChange, UnixMs, Unknown,
+    WorkspacePlugin,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -71,6 +72,11 @@ pub enum EventKind {
     /// all of them, said whenever one was looked for, and once more when there are none any more.
     UntrustedPlugins {
         plugins: Vec<WorkspacePlugin>,
+    },
+    /// Plugin processes of this workspace that have lost their flightdeck: all of them, said when it
+    /// is another list than before.
+    Orphans {
+        orphans: Vec<OrphanView>,
     },
     /// What is not installed that the configuration calls for; said when it is another list than
     /// before, the empty one too.

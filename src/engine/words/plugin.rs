@@ -1,7 +1,7 @@
 //! What is known of a plugin process, as plain records: they travel in events, are kept in the
 //! store, and are all that the console and the command line ever see of a plugin.
 
-use super::{PluginId, UnixMs};
+use super::{Leaving, PluginId, Renewal, UnixMs};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -53,6 +53,10 @@ pub enum PluginState {
     },
     Draining,
     Stopped,
+    /// Nobody used it, and so it was ended; the next call starts it again.
+    Idle {
+        why: String,
+    },
     /// Waits to be launched again.
     Backoff {
         until: UnixMs,
@@ -88,6 +92,7 @@ impl PluginState {
             Self::Ready { .. } => "ready",
             Self::Draining => "draining",
             Self::Stopped => "stopped",
+            Self::Idle { .. } => "idle",
             Self::Backoff { .. } => "backoff",
             Self::Crashed { .. } => "crashed",
             Self::GaveUp { .. } => "gave up",
@@ -100,7 +105,7 @@ impl PluginState {
     pub fn why(&self) -> Option<&str> {
         match self {
             Self::Rejected { why } | Self::GaveUp { why } | Self::Incompatible { why } => Some(why),
-            Self::Backoff { why, .. } | Self::Crashed { why, .. } => Some(why),
+            Self::Backoff { why, .. } | Self::Crashed { why, .. } | Self::Idle { why } => Some(why),
             _ => None,
         }
     }
@@ -168,7 +173,7 @@ pub struct Verdict {
     /// `not_executable`, `wrong_architecture`, `not_approved`, `timed_out`, `exited`, `connect`,
     /// `schema`, `stopped`; and those of the plugin's dialect: `unrecognised_line`, `core_version`,
     /// `protocol_version`, `net_rpc`, `certificate`, `tls`; `registered_as_another`, `plugin_type`,
-    /// `foreign`, `no_address`, `no_port`, `namespace`, `attached`.
+    /// `foreign`, `late`, `no_address`, `no_port`, `namespace`, `attached`.
     pub kind: String,
     /// For people: what failed, why, what to do.
     pub text: String,
@@ -200,6 +205,9 @@ pub struct LaunchAttempt {
     /// What goes on, while the process is on its way: `waiting for its handshake line`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doing: Option<String>,
+    /// Whether another process of the plugin served meanwhile, in whose place it was to come.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub beside: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -288,6 +296,30 @@ pub enum PluginEvent {
     Usage {
         plugin: PluginId,
         usage: Usage,
+    },
+    /// How it stands with the replacement of the process that serves; `None` where none is due.
+    Renewal {
+        plugin: PluginId,
+        renewal: Option<Renewal>,
+    },
+    /// Another process serves from now on; the old one has the calls that it had.
+    Replaced {
+        plugin: PluginId,
+        /// Of the new one.
+        pid: Option<u32>,
+        leaving: Leaving,
+    },
+    /// What a process that was replaced still has to do.
+    Leaves {
+        plugin: PluginId,
+        leaving: Leaving,
+    },
+    /// A process that was replaced is gone.
+    Left {
+        plugin: PluginId,
+        generation: u64,
+        /// How it ended, for people.
+        how: String,
     },
     /// One crash, one incident: calls that it took down point to it.
     Crash {

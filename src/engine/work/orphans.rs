@@ -1,37 +1,30 @@
-//! What an earlier flightdeck may have left running, said when one begins to work.
+//! What an earlier flightdeck may have left running, said when one begins to work, and for as long as
+//! it is so.
 
 use super::Work;
+use crate::engine::mutex::lock;
 use crate::engine::plugin::orphans;
 use crate::engine::settings::Access;
-use crate::engine::words::EventKind;
+use crate::engine::words::{EventKind, OrphanView};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// So many are named.
 const NAMED: usize = 3;
+/// How often it is looked whether those that were seen are still there.
+const EVERY: Duration = Duration::from_secs(5);
 
 impl Work {
-    /// Says which plugin processes of this workspace have lost their flightdeck; one that only reads
-    /// says nothing.
+    /// Says which plugin processes of this workspace have lost their flightdeck, in words and as a
+    /// list; one that only reads says nothing.
     pub async fn tell_orphans(&self) {
-        if self.settings.access == Access::ReadOnly {
-            return;
-        }
-        // What cannot be read is told by whatever needs it.
-        let rows = self.memory.store().plugins().await.unwrap_or_default();
-        let look = move || -> Vec<(String, u32)> {
-            let each = |row| orphans::of(row).into_iter().map(|o| o.process.pid);
-            let all = rows.iter();
-            all.flat_map(|row| each(row).map(|pid| (row.id.to_string(), pid)))
-                .collect()
-        };
-        let Ok(all) = tokio::task::spawn_blocking(look).await else {
-            return;
-        };
+        let all = self.look_for_orphans().await;
         if all.is_empty() {
             return;
         }
         let named = all.iter().take(NAMED);
         let named: Vec<String> = named
-            .map(|(plugin, pid)| format!("{plugin} (process {pid})"))
+            .map(|orphan| format!("{} (process {})", orphan.plugin, orphan.pid))
             .collect();
         let more = match all.len() - named.len() {
             0 => String::new(),
@@ -42,5 +35,40 @@ impl Work {
             named.join(", ")
         );
         self.bus.emit(EventKind::Notice { text });
+    }
+
+    /// Looks for them, and says which there are where that is another list than before.
+    pub async fn look_for_orphans(&self) -> Vec<OrphanView> {
+        if self.settings.access == Access::ReadOnly {
+            return Vec::new();
+        }
+        // What cannot be read is told by whatever needs it.
+        let rows = self.memory.store().plugins().await.unwrap_or_default();
+        let look = move || -> Vec<OrphanView> {
+            let of = |row| orphans::of(row).into_iter().map(move |o| (row, o));
+            let all = rows.iter().flat_map(of);
+            all.map(|(row, orphan)| orphan.view(&row.id)).collect()
+        };
+        let all = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+        let known = std::mem::replace(&mut *lock(&self.orphans), all.clone());
+        if known != all {
+            let orphans = all.clone();
+            self.bus.emit(EventKind::Orphans { orphans });
+        }
+        all
+    }
+
+    /// Looks again and again for as long as there are any, so that none is shown that is gone.
+    pub async fn follow_orphans(self: Arc<Self>) {
+        // Ends with the last of them, or with the engine.
+        loop {
+            tokio::select! { biased; // the end comes first
+                () = self.ending.cancelled() => return,
+                () = tokio::time::sleep(EVERY) => {}
+            }
+            if self.look_for_orphans().await.is_empty() {
+                return;
+            }
+        }
     }
 }

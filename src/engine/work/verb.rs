@@ -5,7 +5,7 @@ use crate::engine::error::EngineError;
 use crate::engine::memory::Memory;
 use crate::engine::mutex::lock;
 use crate::engine::plugin::find::HashCache;
-use crate::engine::pool::Pool;
+use crate::engine::pool::{Pinned, Pool};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::settings::Settings;
 use crate::engine::stage::change::Stage;
@@ -63,7 +63,11 @@ pub struct Work {
     pub(super) errored: Mutex<Option<serde_json::Value>>,
     pub(super) switches: Mutex<Option<Switches>>,
     /// Set at the end: what is still to begin is cancelled before it does.
-    ending: CancellationToken,
+    pub(super) ending: CancellationToken,
+    /// Plugin processes without their flightdeck, as they were said last.
+    pub(super) orphans: Mutex<Vec<OrphanView>>,
+    /// What runs goes on with the programs that it began with.
+    pinned: Mutex<Option<Pinned>>,
     pub(super) locks: tokio::sync::Mutex<u32>,
 }
 
@@ -81,6 +85,8 @@ impl Work {
             errored: Mutex::default(),
             switches: Mutex::default(),
             ending: CancellationToken::new(),
+            orphans: Mutex::default(),
+            pinned: Mutex::default(),
             locks: tokio::sync::Mutex::default(),
         }
     }
@@ -119,6 +125,7 @@ impl Work {
 
     pub(super) fn begin(&self) -> Switches {
         let switches = self.fresh();
+        *lock(&self.pinned) = Some(self.pool.pin());
         *lock(&self.switches) = Some(switches.clone());
         switches
     }
@@ -138,6 +145,7 @@ impl Work {
 
     pub(super) fn end(&self) {
         *lock(&self.switches) = None;
+        lock(&self.pinned).take();
     }
 
     /// Stops everything.

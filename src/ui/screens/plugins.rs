@@ -30,7 +30,7 @@ fn none() -> Line {
 
 /// How long it has been up, or is coming up, or waits for its next launch.
 fn up(state: &State, p: &PluginView) -> Line {
-    let attempt = p.attempts.back();
+    let attempt = p.attempt();
     match &p.state {
         PluginState::Ready { since } => line(Role::Plain, elapsed(state.now - since)),
         PluginState::Launching { .. }
@@ -48,7 +48,7 @@ fn up(state: &State, p: &PluginView) -> Line {
 
 /// Which launch of how many it is at.
 fn tries(p: &PluginView) -> Line {
-    let attempt = p.attempts.back();
+    let attempt = p.attempt();
     match &p.state {
         PluginState::Launching { attempt, limit }
         | PluginState::Handshaking { attempt, limit }
@@ -85,13 +85,15 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     };
     let (symbol, word, role) = doc::status(&p.state);
     let found = p.found.as_ref();
-    let attempt = p.attempts.back();
     let in_call = state
         .view
         .calls
         .values()
         .filter(|c| c.plugin == p.id && c.started_at.is_some())
         .count();
+    // Those of processes that were replaced stand with them.
+    let left: u64 = p.leaving.iter().map(|l| l.calls).sum();
+    let in_call = in_call.saturating_sub(usize::try_from(left).unwrap_or(usize::MAX));
     let words = match p.state.why() {
         Some(why) => line(role, why),
         None => p
@@ -110,11 +112,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
             .map_or_else(none, |d| line(Role::Plain, d)),
         p.usage
             .map(|u| u.pid)
-            .or_else(|| {
-                attempt
-                    .filter(|_| p.state.has_process())
-                    .and_then(|a| a.pid)
-            })
+            .or(p.pid.filter(|_| p.state.has_process()))
             .map_or_else(none, |pid| line(Role::Plain, pid.to_string())),
         tries(p),
         up(state, p),

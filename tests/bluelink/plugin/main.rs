@@ -84,6 +84,7 @@ async fn serve() -> ExitCode {
             other.env(FOREIGNER, pid).status().await.unwrap();
         }
         "late" => tokio::time::sleep(Duration::from_secs(600)).await,
+        "a-little-late" => tokio::time::sleep(Duration::from_millis(4_500)).await,
         _ => {}
     }
     let knows = Host::default();

@@ -1,13 +1,14 @@
-//! Who holds a lane's slots and who waits for one, first come, first served; and what those who wait
-//! are told.
+//! Who holds slots and who waits for one, first come, first served; and what those who wait are told.
+//! The slots of one process are a bank. Processes that serve the same have one line in common, and
+//! one that is replaced keeps what is held of its bank, while the line goes to the bank of the other.
 
 use super::Lane;
 use crate::engine::calls::{CallContext, Method, ProviderError};
 use crate::engine::mutex::lock;
 use crate::engine::words::*;
 use std::collections::VecDeque;
-use std::sync::Arc;
-use tokio::sync::oneshot;
+use std::sync::{Arc, Weak};
+use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 /// How many waiters are told again what they wait for when the one they waited for is done: those
@@ -16,10 +17,42 @@ const TOLD_AGAIN: usize = 64;
 
 #[derive(Default)]
 pub(super) struct Line {
+    banks: Vec<Bank>,
+    /// Numbers of banks are given once.
+    last: u64,
+    waiting: VecDeque<Waiter>,
+    /// Is told when somebody begins to wait.
+    presses: Arc<Notify>,
+}
+
+/// The slots of one process.
+struct Bank {
+    number: u64,
+    lane: Weak<Lane>,
     /// By slot.
     holders: Vec<Option<Holder>>,
-    waiting: VecDeque<Waiter>,
+    /// Whether its slots are given to anybody any more.
+    open: bool,
 }
+
+impl Bank {
+    fn held(&self) -> usize {
+        self.holders.iter().flatten().count()
+    }
+}
+
+/// By which of the processes that have a line in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::engine::calls) enum Whose {
+    Any,
+    This,
+}
+
+/// One slot of one bank.
+pub(super) type Place = (u64, usize);
+
+/// A slot that somebody has, and whose it is.
+type Granted = (Place, Arc<Lane>);
 
 #[derive(Clone)]
 struct Holder {
@@ -35,20 +68,102 @@ struct Waiter {
     pub(super) resource: Option<String>,
     /// The call that it was last told it waits for; `None` for one who is not told.
     told: Option<CallId>,
-    grant: oneshot::Sender<usize>,
+    /// Whose slot it must be, where it may not be any.
+    only: Option<Weak<Lane>>,
+    grant: oneshot::Sender<Granted>,
 }
 
 impl Line {
-    pub(super) fn new(slots: u32) -> Self {
-        Self {
+    /// One more bank, whose slots are given from now on; the answer is its number.
+    pub(super) fn open(&mut self, lane: Weak<Lane>, slots: u32) -> u64 {
+        self.last += 1;
+        self.banks.push(Bank {
+            number: self.last,
+            lane,
             holders: vec![None; slots as usize],
-            waiting: VecDeque::new(),
-        }
+            open: true,
+        });
+        self.last
     }
 
-    /// The call that has held its slot longest; the first slot's among equals.
+    /// What is held of a bank is held on, and nobody else gets of it.
+    pub(super) fn close(&mut self, number: u64) {
+        if let Some(bank) = self.banks.iter_mut().find(|b| b.number == number) {
+            bank.open = false;
+        }
+        self.banks.retain(|b| b.open || b.held() > 0);
+    }
+
+    /// Who is told when somebody begins to wait.
+    pub(super) fn press(&mut self, told: &Arc<Notify>) {
+        self.presses = told.clone();
+    }
+
+    /// Whether a slot is held or waited for.
+    pub(super) fn is_used(&self) -> bool {
+        !self.waiting.is_empty() || self.banks.iter().any(|b| b.held() > 0)
+    }
+
+    pub(super) fn is_waited_for(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// The call that has held its slot longest, of those that somebody gets; the first slot's among
+    /// equals.
     fn longest(&self) -> Option<&Holder> {
-        self.holders.iter().flatten().min_by_key(|h| h.since)
+        self.holders().min_by_key(|h| h.since)
+    }
+
+    fn holders(&self) -> impl Iterator<Item = &Holder> {
+        let open = self.banks.iter().filter(|b| b.open);
+        open.flat_map(|b| b.holders.iter().flatten())
+    }
+
+    /// A slot of the process that has the fewest calls, the first one's among equals; or of this
+    /// very one.
+    fn free(&self, only: Option<&Weak<Lane>>) -> Option<Granted> {
+        let open = self.banks.iter().filter(|b| b.open);
+        let bank = open
+            .filter(|b| only.is_none_or(|lane| lane.ptr_eq(&b.lane)))
+            .filter(|b| b.held() < b.holders.len())
+            .min_by_key(|b| b.held())?;
+        let slot = bank.holders.iter().position(Option::is_none)?;
+        Some(((bank.number, slot), bank.lane.upgrade()?))
+    }
+
+    fn put(&mut self, (number, slot): Place, holder: Option<Holder>) {
+        if let Some(bank) = self.banks.iter_mut().find(|b| b.number == number) {
+            bank.holders[slot] = holder;
+        }
+        self.banks.retain(|b| b.open || b.held() > 0);
+    }
+
+    /// Gives free slots to those who wait, in their order.
+    fn serve(&mut self) {
+        let mut at = 0;
+        while at < self.waiting.len() {
+            let Some((place, lane)) = self.free(self.waiting[at].only.as_ref()) else {
+                if self.free(None).is_none() {
+                    return;
+                }
+                // What is free is not of the process that this one waits for.
+                at += 1;
+                continue;
+            };
+            let Some(waiter) = self.waiting.remove(at) else {
+                return;
+            };
+            let holder = Holder {
+                call: waiter.call,
+                method: waiter.method,
+                resource: waiter.resource,
+                since: Instant::now(),
+            };
+            self.put(place, Some(holder));
+            if waiter.grant.send((place, lane)).is_err() {
+                self.put(place, None);
+            }
+        }
     }
 }
 
@@ -59,7 +174,7 @@ impl Lane {
         call: CallId,
         method: Method,
         ctx: &CallContext,
-        told: bool,
+        (told, whose): (bool, Whose),
     ) -> Result<SlotGuard, ProviderError> {
         let cancelled = || ProviderError::Cancelled {
             plugin: self.plugin.clone(),
@@ -69,7 +184,7 @@ impl Lane {
         if ctx.cancel.is_cancelled() {
             return Err(cancelled());
         }
-        let receiver = match self.slot_or_place(call, method, ctx, told) {
+        let receiver = match self.slot_or_place(call, method, ctx, (told, whose)) {
             Ok(slot) => return Ok(slot),
             Err(place) => place,
         };
@@ -88,9 +203,9 @@ impl Lane {
         tokio::select! {
             biased;
             granted = receiver => match granted {
-                Ok(slot) => {
+                Ok((place, lane)) => {
                     ticket.receiver = None;
-                    Ok(SlotGuard { lane: self.clone(), slot })
+                    Ok(SlotGuard { lane, place })
                 }
                 Err(_) => Err(cancelled()),
             },
@@ -104,22 +219,21 @@ impl Lane {
         call: CallId,
         method: Method,
         ctx: &CallContext,
-        told: bool,
-    ) -> Result<SlotGuard, oneshot::Receiver<usize>> {
+        (told, whose): (bool, Whose),
+    ) -> Result<SlotGuard, oneshot::Receiver<Granted>> {
         let mut line = lock(&self.line);
-        // Free slots and waiters never exist together: a slot that is given back goes to the head
-        // of the line.
-        if let Some(slot) = line.holders.iter().position(Option::is_none) {
-            line.holders[slot] = Some(Holder {
+        let only = (whose == Whose::This).then(|| Arc::downgrade(self));
+        // What is free is for none of those who wait: a slot that is given back goes to the head of
+        // the line.
+        if let Some((place, lane)) = line.free(only.as_ref()) {
+            let holder = Holder {
                 call,
                 method,
                 resource: ctx.resource.clone(),
                 since: Instant::now(),
-            });
-            return Ok(SlotGuard {
-                lane: self.clone(),
-                slot,
-            });
+            };
+            line.put(place, Some(holder));
+            return Ok(SlotGuard { lane, place });
         }
         let (grant, receiver) = oneshot::channel();
         let blocker = told.then(|| line.longest().map_or(0, |h| h.call));
@@ -128,12 +242,14 @@ impl Lane {
             method,
             resource: ctx.resource.clone(),
             told: blocker,
+            only,
             grant,
         });
         if let Some(waiter) = line.waiting.back().filter(|_| told) {
             // Under the lane's lock, so that no reader sees "waits" after "started".
             self.tell(waiter, line.longest());
         }
+        line.presses.notify_one();
         Err(receiver)
     }
 
@@ -162,39 +278,23 @@ impl Lane {
         }));
     }
 
-    /// Hands a slot to the first who still waits for it, and tells those at the head of the line
-    /// whom they wait for now.
-    fn release(&self, slot: usize) {
+    /// Gives a slot back, which goes to the first who still waits, and tells those at the head of
+    /// the line whom they wait for now.
+    fn release(&self, place: Place) {
         let mut guard = lock(&self.line);
-        let line = &mut *guard;
-        line.holders[slot] = None;
-        while let Some(Waiter {
-            call,
-            method,
-            resource,
-            grant,
-            ..
-        }) = line.waiting.pop_front()
-        {
-            line.holders[slot] = Some(Holder {
-                call,
-                method,
-                resource,
-                since: Instant::now(),
-            });
-            if grant.send(slot).is_ok() {
-                break;
-            }
-            line.holders[slot] = None;
-        }
-        let Some(longest) = line.longest().cloned() else {
+        guard.put(place, None);
+        self.serve(&mut guard);
+    }
+
+    /// Gives what is free to those who wait, and tells the others.
+    pub(super) fn serve(&self, line: &mut Line) {
+        line.serve();
+        let Some(longest) = line.longest().filter(|_| line.is_waited_for()).cloned() else {
             return;
         };
+        let held: Vec<CallId> = line.holders().map(|h| h.call).collect();
         for waiter in line.waiting.iter_mut().take(TOLD_AGAIN) {
-            if waiter
-                .told
-                .is_some_and(|told| !line.holders.iter().flatten().any(|h| h.call == told))
-            {
+            if waiter.told.is_some_and(|told| !held.contains(&told)) {
                 waiter.told = Some(longest.call);
                 self.tell(waiter, Some(&longest));
             }
@@ -205,12 +305,12 @@ impl Lane {
 /// A held slot; given back when dropped.
 pub(super) struct SlotGuard {
     pub(super) lane: Arc<Lane>,
-    pub(super) slot: usize,
+    pub(super) place: Place,
 }
 
 impl Drop for SlotGuard {
     fn drop(&mut self) {
-        self.lane.release(self.slot);
+        self.lane.release(self.place);
     }
 }
 
@@ -227,7 +327,7 @@ struct Ticket {
     pub(super) resource: Option<String>,
     pub(super) queued: Instant,
     told: bool,
-    receiver: Option<oneshot::Receiver<usize>>,
+    receiver: Option<oneshot::Receiver<Granted>>,
 }
 
 impl Drop for Ticket {
@@ -245,9 +345,7 @@ impl Drop for Ticket {
         if self.told {
             self.report();
         }
-        if let Some(slot) = granted {
-            self.lane.release(slot);
-        }
+        drop(granted.map(|(place, lane)| SlotGuard { lane, place }));
     }
 }
 

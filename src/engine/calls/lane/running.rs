@@ -12,12 +12,17 @@ use tokio::time::Instant;
 
 tokio::task_local! {
     /// The call that is on its way.
-    static CURRENT: CallId;
+    static CURRENT: (CallId, PluginId);
 }
 
 /// The number of the call that whoever asks is the work of, where it is that of one.
 pub fn current() -> Option<CallId> {
-    CURRENT.try_with(|number| *number).ok()
+    CURRENT.try_with(|(number, _)| *number).ok()
+}
+
+/// The plugin whose slot the call has that whoever asks is the work of.
+pub fn seat() -> Option<PluginId> {
+    CURRENT.try_with(|(_, plugin)| plugin.clone()).ok()
 }
 
 impl Lane {
@@ -39,7 +44,7 @@ impl Lane {
         self.shared.sink.emit(EventKind::CallStarted(CallStarted {
             call: number,
             plugin: self.plugin.clone(),
-            slot: slot.as_ref().map_or(0, |s| s.slot as u32 + 1),
+            slot: slot.as_ref().map_or(0, |s| s.place.1 as u32 + 1),
             slots: self.slots,
             method: method.name().to_owned(),
             resource: ctx.resource.clone(),
@@ -58,7 +63,7 @@ impl Lane {
             _slot: slot,
             reported: false,
         };
-        let mut call = pin!(CURRENT.scope(number, call));
+        let mut call = pin!(CURRENT.scope((number, self.plugin.clone()), call));
         let result = tokio::select! {
             biased;
             result = &mut call => result,

@@ -10,7 +10,7 @@ use crate::engine::plugin::settings::{Start, backoff_after};
 use crate::engine::words::{PluginState, UnixMs, now_ms};
 use tokio_util::sync::CancellationToken;
 
-async fn file_of(context: &LaunchContext) -> Option<FileIdentity> {
+pub(super) async fn file_of(context: &LaunchContext) -> Option<FileIdentity> {
     match &context.start {
         Start::Spawn(spec) => FileIdentity::of(&spec.executable).await,
         Start::Attach(_) => None,
@@ -76,7 +76,7 @@ impl Supervisor {
             }
             (Err(_), Some(interrupt)) => Ok(self.broken_off(interrupt, done)),
             (Ok(running), None) => {
-                self.file = file;
+                self.board.executed(file);
                 Ok(self.ready(running).await)
             }
             (Err(failure), None) if failure.is_retryable() => Err(failure),
@@ -93,9 +93,10 @@ impl Supervisor {
             Some(Order::Demand(ticket) | Order::Start(ticket) | Order::Restart(ticket)) => {
                 self.waiters.push(ticket)
             }
-            Some(Order::Enable(ack)) => {
+            Some(Order::Enable(ack) | Order::Rest(_, ack)) => {
                 ack.send(()).ok();
             }
+            Some(Order::Replace(order)) => order.refused(),
             Some(Order::Stop(ack) | Order::Kill(ack)) => {
                 done.push(ack);
                 return Some(Interrupt::Stop);
@@ -158,7 +159,8 @@ impl Supervisor {
         let Start::Spawn(spec) = &context.start else {
             return None;
         };
-        let same = self.file.is_none() || self.file == file_of(context).await;
+        let known = self.board.file();
+        let same = known.is_none() || known == file_of(context).await;
         let path = spec.executable.display();
         (!same).then(|| {
             format!("{path} was replaced while it was in use; stage again to use the new one (in the console, start the plugin first)")

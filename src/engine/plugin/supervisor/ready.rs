@@ -1,18 +1,13 @@
 //! The life of a process that can be called, and its end: asked for, or a crash.
 
+use super::beside::{came, part, severed};
 use super::{Interrupt, Next, Supervisor};
 use crate::engine::plugin::handle::Order;
 use crate::engine::plugin::incident::{End, Incident};
-use crate::engine::plugin::launch::{Body, Running, SETTLE};
-use crate::engine::plugin::life::Farewell;
+use crate::engine::plugin::launch::Running;
 use crate::engine::settings::CrashSettings;
 use crate::engine::words::{PluginState, now_ms};
-use std::sync::Arc;
 use std::time::Instant;
-use tokio::time::timeout;
-
-/// Incidents of one plugin that are kept.
-const INCIDENTS: usize = 16;
 
 impl Supervisor {
     /// The life of a process that can be called.
@@ -22,111 +17,89 @@ impl Supervisor {
         }
         self.board.set(PluginState::Ready { since: now_ms() });
         self.answer_all(&Ok(running.connection.clone()));
-        let lost = running.connection.way().lost();
+        let mut beside = None;
         loop {
+            let lost = running.connection.way().lost();
             // The end of the process first, so that nobody is handed a connection that is known to
             // be dead.
             let order = tokio::select! { biased;
-                exit = running.body.ended() => return self.crashed(running, End::Exited(exit)).await,
-                () = lost.cancelled() => return self.cut_off(running).await,
+                exit = running.body.ended() => {
+                    self.call_off(beside).await;
+                    return self.crashed(running, End::Exited(exit)).await;
+                }
+                () = lost.cancelled() => {
+                    self.call_off(beside).await;
+                    let end = severed(&mut running.body).await;
+                    return self.crashed(running, end).await;
+                }
+                came = came(&mut beside) => {
+                    self.take_over(&mut running, beside.take(), came);
+                    continue;
+                }
                 order = self.order() => order,
             };
-            match order {
+            let order = match order {
                 Some(Order::Demand(ticket) | Order::Start(ticket)) => {
                     ticket.send(Ok(running.connection.clone())).ok();
+                    continue;
                 }
                 Some(Order::Enable(done)) => {
                     done.send(()).ok();
+                    continue;
                 }
-                Some(Order::Restart(ticket)) => {
-                    self.waiters.push(ticket);
-                    self.crashes.clear();
-                    self.end_process(&mut running, true).await;
-                    return Next::Launch;
+                Some(Order::Replace(order)) => {
+                    self.begin_beside(order, &mut beside);
+                    continue;
                 }
-                Some(Order::Stop(done)) => {
-                    self.end_process(&mut running, true).await;
-                    return self.broken_off(Interrupt::Stop, vec![done]);
-                }
-                Some(Order::Kill(done)) => {
-                    self.end_process(&mut running, false).await;
-                    return self.broken_off(Interrupt::Stop, vec![done]);
-                }
-                Some(Order::Disable(done)) => {
-                    self.end_process(&mut running, true).await;
-                    return self.broken_off(Interrupt::Disable, vec![done]);
-                }
-                None => {
-                    self.end_process(&mut running, true).await;
-                    return self.broken_off(Interrupt::End, Vec::new());
-                }
-            }
+                order => order,
+            };
+            self.call_off(beside).await;
+            return self.ends(running, order).await;
         }
     }
 
-    /// Ends the process: asked to, and killed after the grace; or killed at once. It is gone and
-    /// waited for afterwards. A process of somebody else is left alone.
+    /// An order that ends the process that serves, and what was replaced by it.
+    async fn ends(&mut self, mut running: Running, order: Option<Order>) -> Next {
+        self.end_process(&mut running, !matches!(order, Some(Order::Kill(_))))
+            .await;
+        match order {
+            Some(Order::Restart(ticket)) => {
+                self.waiters.push(ticket);
+                self.crashes.clear();
+                Next::Launch
+            }
+            Some(Order::Rest(why, done)) => {
+                self.board.set(PluginState::Idle { why });
+                done.send(()).ok();
+                Next::Idle
+            }
+            Some(Order::Disable(done)) => self.broken_off(Interrupt::Disable, vec![done]),
+            Some(Order::Stop(done) | Order::Kill(done)) => {
+                self.broken_off(Interrupt::Stop, vec![done])
+            }
+            _ => self.broken_off(Interrupt::End, Vec::new()),
+        }
+    }
+
+    /// Ends the process, and those that it has replaced: asked to, and killed after the grace; or
+    /// killed at once. They are gone and waited for afterwards.
     pub(super) async fn end_process(&mut self, running: &mut Running, ask: bool) {
         self.board.set(PluginState::Draining);
-        if let Body::Own { process, .. } = &mut running.body {
-            if ask {
-                let polite = async {
-                    match running.connection.way().farewell() {
-                        Farewell::Terminate => process.terminate(),
-                        Farewell::Call(call) => return tokio::join!(call, process.wait()).1,
-                    }
-                    process.wait().await
-                };
-                timeout(self.settings.launch.grace, polite).await.ok();
-            }
-            // Already over where it was polite.
-            process.kill().await;
-        }
-        self.after_end(running).await;
-    }
-
-    async fn after_end(&self, running: &mut Running) {
+        let grace = self.settings.launch.grace;
+        tokio::join!(part(running, ask, grace), self.end_outgoing(ask));
         if let Some(pid) = running.connection.pid {
             self.meter.forget(pid);
         }
-        running.body.hear_out(&self.board.logs).await;
-        running.connection.ended().cancel();
-    }
-
-    /// The connection is over, and no other will be made: a process that cannot be called is of no
-    /// use. Most have just ended, and it shows in a moment.
-    async fn cut_off(&mut self, mut running: Running) -> Next {
-        if let Ok(exit) = timeout(SETTLE, running.body.ended()).await {
-            return self.crashed(running, End::Exited(exit)).await;
-        }
-        let ended = match &mut running.body {
-            Body::Own { process, .. } => {
-                process.kill().await;
-                true
-            }
-            Body::Attached { .. } => false,
-        };
-        self.crashed(running, End::CutOff { ended }).await
     }
 
     async fn crashed(&mut self, mut running: Running, end: End) -> Next {
         // First hear it out: the reason is in its last lines.
-        running.body.hear_out(&self.board.logs).await;
-        let pid = running.connection.pid.unwrap_or_default();
-        let incident = Arc::new(Incident::of(
-            &self.board,
-            running.connection.generation,
-            pid,
-            end,
-        ));
-        self.board.observer.event(incident.event());
-        self.incidents.send_modify(|all| {
-            if all.len() == INCIDENTS {
-                all.pop_front();
-            }
-            all.push_back(Arc::clone(&incident));
-        });
-        self.after_end(&mut running).await;
+        running.body.hear_out(&running.logs).await;
+        let incident = Incident::happens(&self.board, &self.incidents, &running, end);
+        if let Some(pid) = running.connection.pid {
+            self.meter.forget(pid);
+        }
+        running.connection.ended().cancel();
         let why = incident.text.clone();
         self.board.set(PluginState::Crashed {
             code: incident.exit.code,

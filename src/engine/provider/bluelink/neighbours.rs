@@ -16,6 +16,7 @@ use proto::bluelink::sharedtypesv1::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::task::TaskTracker;
 
 /// Calls from plugin to plugin at a time.
 const AT_A_TIME: usize = 256;
@@ -29,6 +30,8 @@ pub(super) struct Neighbour {
     /// The whole provider address.
     pub(super) address: String,
     pub(super) lane: Arc<Lane>,
+    /// Who uses its process.
+    pub(super) users: TaskTracker,
     pub(super) wire: Arc<Wire>,
     /// By the names that configurations have for them.
     pub(super) definitions: Arc<BTreeMap<String, Definition>>,
@@ -204,6 +207,7 @@ where
     A: Reply,
     A::Good: Send,
 {
+    let _used = who.users.token();
     let mut answered = None;
     let call = async {
         begun();

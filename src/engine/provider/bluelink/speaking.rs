@@ -73,6 +73,10 @@ impl Dialect for Bluelink {
         Configuration::OfCall
     }
 
+    fn ask_each_other(&self) -> bool {
+        true
+    }
+
     async fn adapter(&self, reached: Reached) -> Result<Arc<dyn Provider>, ProviderError> {
         let Some(link) = reached.connection.link::<BluelinkLink>() else {
             return Err(reached.foreign());
@@ -87,6 +91,7 @@ impl Dialect for Bluelink {
             id: link.id.clone(),
             address: reached.address.clone(),
             lane: reached.asking.lane.clone(),
+            users: reached.users.clone(),
             wire: wire.clone(),
             definitions: definitions.clone(),
             functions: said.functions,

@@ -247,6 +247,9 @@ pub(super) fn stories() -> Vec<Story> {
             c.shows("╭─ doctor ─");
             assert_eq!(c.take_effects(), [Effect::Examine]);
         }),
+        story("orphans", &PLACES, |c, _| {
+            c.shows("no plugin process is left without its flightdeck")
+        }),
         story("redraw", &PLACES, |c, b| {
             assert_eq!(c.take_effects(), [Effect::Redraw]);
             assert_eq!(c.frame(), b.frame);

@@ -29,6 +29,8 @@ pub(super) enum BluelinkFailure {
     OtherPid { said: String, launched: u32 },
     #[error("it registered without a port or a socket that could be called; {ITS_ERROR}")]
     NoAddress,
+    #[error("it registered too late, by {}: {} from its launch is the limit; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer", seconds(*.by), seconds(*.after))]
+    Late { by: Duration, after: Duration },
     #[error("it did not say what it is called within {}: {last}; raise FLIGHTDECK_CONNECT_DEADLINE_MS if it needs longer", seconds(*.after))]
     Unready { after: Duration, last: String },
     #[error("asked for its namespace, it refused: {0}; {ITS_ERROR}")]
@@ -56,6 +58,7 @@ impl BluelinkFailure {
             Self::Protocol { .. } => "protocol_version",
             Self::OtherPid { .. } => "foreign",
             Self::NoAddress => "no_address",
+            Self::Late { .. } => "late",
             Self::Unready { .. } | Self::NoNamespace(_) | Self::OtherNamespace { .. } => {
                 "namespace"
             }
@@ -67,7 +70,11 @@ impl BluelinkFailure {
     fn passes(&self) -> bool {
         matches!(
             self,
-            Self::NoPort(_) | Self::Unready { .. } | Self::NoNamespace(_) | Self::NoAddress
+            Self::NoPort(_)
+                | Self::Late { .. }
+                | Self::Unready { .. }
+                | Self::NoNamespace(_)
+                | Self::NoAddress
         )
     }
 }

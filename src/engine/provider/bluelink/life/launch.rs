@@ -30,6 +30,10 @@ pub(in super::super) const MESSAGE_LIMIT: usize = 64 << 20;
 /// Largest request that plugins take, in bytes: their library's own limit.
 pub(in super::super) const REQUEST_LIMIT: usize = 4 << 20;
 
+/// How long a plugin that has not registered in time is given to be told that it is late, as a part
+/// of its time and within these bounds: its next launch waits for that.
+const LATE: (u32, Duration, Duration) = (2, Duration::from_secs(2), Duration::from_secs(10));
+
 /// What a plugin says that does not know its host yet: it learns it a moment after the reply.
 const TOO_EARLY: &str = "invalid host ID";
 /// Between two tries at a plugin that does not know its host yet: from here, doubled, to there.
@@ -191,11 +195,20 @@ impl Registration {
             log: newborn.log(),
             arrival,
             arrived: false.into(),
+            due: newborn.due(),
+            limit: newborn.settings().launch.deadline,
             lost: lost.clone(),
         };
         newborn.follow(serve(listener, door));
         let gone = || BluelinkFailure::NoPort("the service has ended".to_owned());
-        let said = newborn.arrives(arrives.recv()).await?;
+        let said = match newborn.arrives(arrives.recv()).await {
+            Err(timed_out @ StartFailure::TimedOut { after, .. }) => {
+                let within = (after / LATE.0).clamp(LATE.1, LATE.2);
+                let late = newborn.comes_late(within, arrives.recv()).await;
+                late.ok_or(timed_out)?
+            }
+            said => said?,
+        };
         Ok(said.ok_or_else(gone)??)
     }
 }

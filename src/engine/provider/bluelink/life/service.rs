@@ -12,6 +12,7 @@ use proto::bluelink::sharedtypesv1 as shared;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::TcpListenerStream;
@@ -51,6 +52,10 @@ pub(super) struct Door {
     /// The first registration that counts; none after it does.
     pub(super) arrival: mpsc::Sender<Result<Registered, BluelinkFailure>>,
     pub(super) arrived: AtomicBool,
+    /// Until when it is to register; no such time for a process of somebody else.
+    pub(super) due: Option<Instant>,
+    /// How long that is from its launch.
+    pub(super) limit: Duration,
     /// Cancelled when the plugin says that it is not to be called any more.
     pub(super) lost: CancellationToken,
 }
@@ -114,6 +119,11 @@ impl Door {
                 "a second registration of {} is refused: it has registered already",
                 said.plugin_id
             )));
+        }
+        let late = self.due.map(|due| due.elapsed());
+        if let Some(by) = late.filter(|by| !by.is_zero()) {
+            let after = self.limit;
+            return Err(Refusal::Fails(BluelinkFailure::Late { by, after }));
         }
         self.fits(said).map_err(Refusal::Fails)
     }

@@ -25,6 +25,7 @@ fn attempt(number: u32, began: UnixMs, verdict: Option<&str>) -> LaunchAttempt {
         }),
         took_ms: Some(10),
         doing: None,
+        beside: false,
     }
 }
 

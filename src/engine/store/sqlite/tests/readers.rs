@@ -303,6 +303,7 @@ async fn a_flood_that_cannot_be_kept_is_said_so_and_keeps_the_attempts() {
         verdict: None,
         took_ms: None,
         doing: None,
+        beside: false,
     };
     bus.emit(EventKind::Plugin(PluginEvent::Attempt {
         plugin,

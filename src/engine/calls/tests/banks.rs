@@ -1,0 +1,131 @@
+//! Slots in banks: one process takes the place of another, several have one line.
+
+use super::*;
+
+fn second(bench: &Bench) -> Arc<Lane> {
+    let calls = Calls::new(bench.ear.clone(), Deadlines::default(), Vec::new());
+    calls.lane_beside(&PluginId("hashicorp/aws#2".to_owned()), &bench.lane)
+}
+
+fn plugin() -> Answered {
+    let seat = seat().expect("it is the work of a call").0;
+    let mut checked = Checked::default();
+    checked
+        .diagnostics
+        .push(ProviderDiagnostic::error(seat, ""));
+    Ok(checked)
+}
+
+#[tokio::test]
+async fn who_held_a_slot_when_another_process_took_over_is_in_nobodys_way() {
+    let bench = Bench::new(1);
+    let (end1, first) = bench.begin(Method::Apply, "a").await;
+    let (end2, _) = bench.begin(Method::Read, "b").await;
+    assert_eq!(bench.heard(), ["1 in slot 1 of 1", "2 waits for 1"]);
+    bench.lane.open();
+    settle().await;
+    assert_eq!(bench.heard(), ["2 in slot 1 of 1"], "of the new process");
+    let (end3, _) = bench.begin(Method::Read, "c").await;
+    assert_eq!(
+        bench.heard(),
+        ["3 waits for 2"],
+        "the slot of 1 is of no use"
+    );
+    // The slot that is given back is that of the old process: nobody gets it.
+    end1.send(fine()).expect("it waits");
+    first.await.expect("ran").expect("answered");
+    settle().await;
+    assert_eq!(bench.heard(), ["1 Ok"]);
+    end2.send(fine()).expect("it waits");
+    settle().await;
+    assert_eq!(bench.heard(), ["2 Ok", "3 in slot 1 of 1"]);
+    end3.send(fine()).expect("it waits");
+    settle().await;
+    assert!(!bench.lane.is_used());
+}
+
+#[tokio::test]
+async fn processes_that_serve_the_same_have_one_line_and_the_least_busy_is_taken() {
+    let bench = Bench::new(2);
+    let mate = second(&bench);
+    let mut ends = Vec::new();
+    for n in 0..4 {
+        ends.push(bench.begin(Method::Read, &format!("r{n}")).await.0);
+    }
+    assert!(bench.lane.is_waited_for());
+    assert_eq!(bench.heard().len(), 4, "two run, two wait");
+    let number = mate.open();
+    settle().await;
+    assert!(
+        !bench.lane.is_waited_for(),
+        "both have had a slot of the other"
+    );
+    assert_eq!(
+        bench.heard(),
+        ["3 in slot 1 of 2", "4 in slot 2 of 2"],
+        "in their order"
+    );
+    // One of each is free: the next two go to one each.
+    ends.remove(3).send(fine()).expect("it waits");
+    ends.remove(2).send(fine()).expect("it waits");
+    ends.remove(1).send(fine()).expect("it waits");
+    settle().await;
+    bench.heard();
+    let (end, _) = bench.begin(Method::Read, "r4").await;
+    assert_eq!(bench.heard(), ["5 in slot 1 of 2"], "of the second process");
+    // One that is closed gives nothing more.
+    mate.close_if(number);
+    assert!(!mate.is_open());
+    let (_end6, _) = bench.begin(Method::Read, "r5").await;
+    let (_end7, _) = bench.begin(Method::Read, "r6").await;
+    assert_eq!(bench.heard(), ["6 in slot 2 of 2", "7 waits for 1"]);
+    end.send(fine()).expect("it waits");
+    settle().await;
+    assert_eq!(bench.heard(), ["5 Ok"], "and 7 waits on");
+}
+
+#[tokio::test]
+async fn a_call_that_belongs_to_one_process_waits_for_that_and_holds_up_nobody() {
+    let bench = Bench::new(1);
+    let mate = second(&bench);
+    mate.open();
+    let (end1, _) = bench.begin(Method::Read, "a").await;
+    let (lane, ctx) = (bench.lane.clone(), bench.ctx("b"));
+    let here = bench.tasks.spawn(async move {
+        lane.run_here(Method::CloseEphemeral, &ctx, async { plugin() })
+            .await
+    });
+    settle().await;
+    assert_eq!(bench.heard(), ["1 in slot 1 of 1", "2 waits for 1"]);
+    let (lane, ctx) = (bench.lane.clone(), bench.ctx("c"));
+    let any = lane.run(Method::Read, &ctx, async { plugin() }).await;
+    assert_eq!(
+        any.expect("answered").diagnostics[0].summary,
+        "hashicorp/aws#2"
+    );
+    assert_eq!(bench.heard(), ["3 in slot 1 of 1", "3 Error"]);
+    end1.send(fine()).expect("it waits");
+    let here = here.await.expect("ran").expect("answered");
+    assert_eq!(here.diagnostics[0].summary, "hashicorp/aws");
+}
+
+#[tokio::test]
+async fn whoever_gives_up_gives_a_slot_back_that_was_meant_for_it() {
+    let bench = Bench::new(1);
+    let mate = second(&bench);
+    let (_end1, _) = bench.begin(Method::Apply, "a").await;
+    let (_end2, waiting) = bench.begin(Method::Read, "b").await;
+    let (_end3, next) = bench.begin(Method::Read, "c").await;
+    bench.heard();
+    // The slot is granted, and its task has not heard of it yet.
+    mate.open();
+    waiting.abort();
+    settle().await;
+    assert!(waiting.is_finished() && !next.is_finished());
+    let heard = bench.heard();
+    assert_eq!(
+        heard.last().map(String::as_str),
+        Some("3 in slot 1 of 1"),
+        "{heard:?}"
+    );
+}

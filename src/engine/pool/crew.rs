@@ -1,0 +1,186 @@
+//! More than one process for one provider configuration: another one is started when all slots of
+//! those that run are held and somebody waits, is given the same configuration, and has slots of the
+//! same line then. The first one leads; the others are known by it.
+
+use super::handle::{Address, Pool};
+use super::process::Process;
+use crate::engine::calls::{CallContext, ProviderError, seat};
+use crate::engine::mutex::lock;
+use crate::engine::plugin::Start;
+use crate::engine::provider::dialect::Configuration;
+use crate::engine::words::{LogLevel, PluginFound, PluginId};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long no other is tried where one did not come up.
+const REST: Duration = Duration::from_secs(60);
+
+/// Those who serve the same configuration as the process that has this.
+#[derive(Default)]
+pub(super) struct Crew {
+    mates: Vec<Arc<Process>>,
+    /// Whether one is on its way up.
+    joining: bool,
+    not_before: Option<Instant>,
+    /// Whether it serves beside another one.
+    pub(super) is_mate: bool,
+}
+
+impl Process {
+    /// Whether it serves beside another one.
+    pub(super) fn is_mate(&self) -> bool {
+        lock(&self.crew).is_mate
+    }
+
+    /// The process whose slot the call has that whoever asks is the work of, where that is not this
+    /// one.
+    pub(super) fn mate_in_turn(&self) -> Option<Arc<Self>> {
+        let seat = seat().filter(|seat| seat != self.id())?;
+        let crew = lock(&self.crew);
+        crew.mates.iter().find(|m| *m.id() == seat).cloned()
+    }
+
+    /// Those who serve beside it are not of its configuration any more: they are ended once their
+    /// calls are over, and start again with another one when they are needed.
+    pub(super) async fn dismiss_crew(&self, ctx: &CallContext) -> Result<(), ProviderError> {
+        let mates = lock(&self.crew).mates.clone();
+        for mate in mates {
+            mate.lane.close();
+            let launched = lock(&mate.current).take();
+            if let Some(launched) = launched {
+                launched.users.close();
+                lock(&mate.leaving).push(launched.users.clone());
+            }
+            mate.left(ctx).await?;
+            *lock(&mate.config) = None;
+            mate.plugin.stop().await;
+        }
+        Ok(())
+    }
+
+    /// Comes up with the configuration of the one that leads, and takes calls. The answer: by which
+    /// number its slots are open.
+    async fn join(&self, leader: &Self) -> Result<u64, ProviderError> {
+        let ctx = CallContext::default();
+        self.current(&ctx).await?;
+        let _fitting = leader.fitting.lock().await;
+        let config = lock(&leader.config).clone();
+        *lock(&self.config) = config;
+        self.current_configured(&ctx).await?;
+        Ok(self.lane.open())
+    }
+}
+
+impl Pool {
+    /// Starts one more process beside this one, where it is one that may have more and somebody
+    /// waits for a slot.
+    pub(super) fn grow(&self, leader: &Arc<Process>) {
+        let most = self.shared.settings.service.processes.max(1) as usize;
+        let needs_config = leader.dialect.configuration() == Configuration::OfProcess;
+        if most == 1
+            || !matches!(leader.start, Some(Start::Spawn(_)))
+            || !leader.lane.is_waited_for()
+            || (needs_config && lock(&leader.config).is_none())
+        {
+            return;
+        }
+        let (closed, room) = {
+            let crew = lock(&leader.crew);
+            let waits = crew.not_before.is_some_and(|at| Instant::now() < at);
+            if crew.joining || crew.is_mate || waits {
+                return;
+            }
+            let closed = crew.mates.iter().find(|m| !m.lane.is_open()).cloned();
+            (closed, crew.mates.len() + 1 < most)
+        };
+        let mate = match closed {
+            Some(mate) => mate,
+            None if room => match self.enlist(leader) {
+                Some(mate) => mate,
+                None => return,
+            },
+            None => return,
+        };
+        lock(&leader.crew).joining = true;
+        let (leader, presses) = (leader.clone(), self.shared.presses.clone());
+        self.shared.plugins.spawn(async move {
+            let joined = mate.join(&leader).await;
+            lock(&leader.crew).joining = false;
+            let number = match joined {
+                Ok(number) => number,
+                Err(error) => {
+                    lock(&leader.crew).not_before = Some(Instant::now() + REST);
+                    let text = format!("no further process serves beside it for now: {error}");
+                    return leader.plugin.note(LogLevel::Warn, text);
+                }
+            };
+            // Those who still wait may need one more.
+            presses.notify_one();
+            // Its calls go to others as soon as it is gone.
+            if let Some(launched) = mate.lives() {
+                launched.connection.ended().clone().cancelled().await;
+            }
+            mate.lane.close_if(number);
+        });
+    }
+
+    /// One more process of the same configuration, not launched.
+    fn enlist(&self, leader: &Arc<Process>) -> Option<Arc<Process>> {
+        let mut addresses = lock(&self.shared.addresses);
+        let entry = addresses.get_mut(leader.address())?;
+        let index = entry
+            .processes
+            .iter()
+            .position(|p| Arc::ptr_eq(p, leader))?;
+        let found = beside(entry, index, leader);
+        let start = entry.start.clone()?;
+        let mate = self.another(entry, found, &start, Some(leader));
+        lock(&mate.crew).is_mate = true;
+        lock(&leader.crew).mates.push(mate.clone());
+        Some(mate)
+    }
+
+    /// One more process of an address, not launched.
+    pub(super) fn another(
+        &self,
+        entry: &mut Address,
+        found: PluginFound,
+        start: &Start,
+        leader: Option<&Arc<Process>>,
+    ) -> Arc<Process> {
+        let first = &entry.processes[0];
+        let (dialect, number) = (first.dialect().clone(), entry.processes.len() + 1);
+        let id = PluginId(format!("{}#{number}", first.id()));
+        let mut settings = self.shared.plugins.settings().clone();
+        // Old SDKs must be asked by every process before anything else; the others need not be
+        // asked again.
+        settings.fetch_schema &= !self
+            .shared
+            .shelf
+            .get(start)
+            .is_some_and(|s| s.capabilities.get_schema_optional);
+        let life = dialect.life();
+        let plugins = &self.shared.plugins;
+        let plugin = plugins.add_with(id, found, start.clone(), life, settings);
+        let process = self.process(plugin, dialect, &entry.found, Some(start), leader);
+        entry.processes.push(process.clone());
+        process
+    }
+}
+
+/// What was found, as a process has it that serves beside another one.
+fn beside(entry: &Address, index: usize, leader: &Process) -> PluginFound {
+    let served = entry.assigned.iter().find(|(_, at)| **at == index);
+    let what = match served {
+        Some((key, _)) if leader.dialect.configuration() == Configuration::OfProcess => key.clone(),
+        _ => "the same".to_owned(),
+    };
+    PluginFound {
+        why: format!(
+            "{}; this process serves {what} beside {}",
+            entry.found.why,
+            leader.id()
+        ),
+        ..entry.found.clone()
+    }
+}

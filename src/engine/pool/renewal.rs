@@ -1,0 +1,277 @@
+//! When another process takes the place of one that serves, and how: it comes up beside it, is given
+//! what the old one was given, and has the calls from then on, while the old one keeps those that it
+//! has. Decides and fits; both processes belong to the plugin's supervisor.
+
+use super::launched::Launched;
+use super::process::Process;
+use crate::engine::calls::ProviderError;
+use crate::engine::mutex::lock;
+use crate::engine::plugin::{Connection, FileIdentity, Fit, Start};
+use crate::engine::settings::RenewSettings;
+use crate::engine::words::{LogLevel, Renewal, UnixMs, now_ms};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// After as many that did not come up in a row as there are pauses between launches the pause is
+/// doubled with each, up to this.
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// How it stands with the replacement of one process.
+#[derive(Default)]
+pub(super) struct Renewing {
+    under_way: bool,
+    /// How many have not come up, one after the other.
+    tries: u32,
+    not_before: Option<Instant>,
+    /// From which file the last one was that did not come up.
+    failed: Option<FileIdentity>,
+    /// The other file as it was seen last: one that is being written is left alone.
+    seen: Option<FileIdentity>,
+    said: Option<Renewal>,
+}
+
+/// Why a process is to be replaced.
+pub(super) struct Due {
+    why: String,
+    /// The file that the new one would be executed from, where that is another one.
+    file: Option<FileIdentity>,
+}
+
+impl Due {
+    /// Whether it is since its file has changed.
+    pub(super) fn is_changed(&self) -> bool {
+        self.file.is_some()
+    }
+}
+
+/// Whether what is staged or deployed may go on with another program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Programs {
+    /// Nothing runs that rests on the ones that serve.
+    Free,
+    /// A stage or a deploy does: what was approved is what runs.
+    Pinned,
+}
+
+/// `90 s`, `10 min`, `2 h`.
+pub(super) fn in_words(d: Duration) -> String {
+    match d.as_secs() {
+        0 => format!("{} ms", d.as_millis()),
+        s if s % 3_600 == 0 => format!("{} h", s / 3_600),
+        s if s % 60 == 0 => format!("{} min", s / 60),
+        s => format!("{s} s"),
+    }
+}
+
+/// `512 MiB`.
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
+}
+
+impl Process {
+    /// Why it is to be replaced, if it is.
+    pub(super) async fn due(&self, limits: &RenewSettings) -> Option<Due> {
+        if !matches!(self.start, Some(Start::Spawn(_))) {
+            return None;
+        }
+        let launched = self.lives()?;
+        if let Some(file) = self.plugin.other_file().await {
+            let why = "its file has changed".to_owned();
+            return Some(Due {
+                why,
+                file: Some(file),
+            });
+        }
+        let why = worn(self, &launched, limits)?;
+        Some(Due { why, file: None })
+    }
+
+    /// Looks whether it is to be replaced, and says what stands in the way. The answer is what is to
+    /// be done now; whoever gets it does it.
+    pub(super) async fn look(&self, limits: &RenewSettings, programs: Programs) -> Option<Due> {
+        let due = self.due(limits).await;
+        let mut renewing = lock(&self.renewing);
+        if renewing.under_way {
+            return None;
+        }
+        let Some(due) = due else {
+            if renewing.said.take().is_some() {
+                self.plugin.say_renewal(None);
+            }
+            (renewing.seen, renewing.tries, renewing.not_before) = (None, 0, None);
+            return None;
+        };
+        let is_settled = due.file.is_none() || renewing.seen == due.file;
+        renewing.seen = due.file;
+        if !is_settled {
+            return None;
+        }
+        if let Some(until) = self.in_the_way(&due, programs) {
+            let why = due.why;
+            self.say(&mut renewing, Some(Renewal::Held { why, until }));
+            return None;
+        }
+        // Another file is worth a try at once.
+        let waits = renewing.not_before.is_some_and(|at| Instant::now() < at);
+        if waits && renewing.failed == due.file {
+            return None;
+        }
+        renewing.under_way = true;
+        Some(due)
+    }
+
+    fn in_the_way(&self, due: &Due, programs: Programs) -> Option<String> {
+        if due.file.is_some() && programs == Programs::Pinned {
+            return Some("what is staged or deployed with it has ended".to_owned());
+        }
+        let open = self.lives()?.open.load(Ordering::SeqCst);
+        let things = if open == 1 { "is" } else { "are" };
+        (open > 0).then(|| format!("the {open} that {things} open in it are closed"))
+    }
+
+    fn say(&self, renewing: &mut Renewing, what: Option<Renewal>) {
+        if renewing.said != what {
+            renewing.said.clone_from(&what);
+            self.plugin.say_renewal(what);
+        }
+    }
+
+    /// Begins a replacement whatever was tried before, where none is under way.
+    pub(super) fn claim(&self) -> bool {
+        !std::mem::replace(&mut lock(&self.renewing).under_way, true)
+    }
+
+    /// Has another process take its place; what [`Process::look`] or [`Process::claim`] gave out.
+    /// Bounded by a launch and the time in which a process must be ready. Says what comes of it.
+    pub(super) async fn renew(self: &Arc<Self>, due: Due) {
+        let why = due.why.clone();
+        let launching = Renewal::Launching { why: why.clone() };
+        self.say(&mut lock(&self.renewing), Some(launching));
+        let this = self.clone();
+        let fit: Fit = Box::new(move |connection| {
+            Box::pin(async move {
+                let within = this.ready_within;
+                let fitted = timeout(within, this.fit(connection)).await;
+                fitted.unwrap_or_else(|_| {
+                    let within = in_words(within);
+                    Err(format!("it was not ready for calls within {within}"))
+                })
+            })
+        });
+        let replaced = self.plugin.replace(why.clone(), fit).await;
+        let mut renewing = lock(&self.renewing);
+        renewing.under_way = false;
+        let Err(failed) = replaced else {
+            *renewing = Renewing::default();
+            return;
+        };
+        renewing.tries += 1;
+        let pause = self.pause_after(renewing.tries);
+        renewing.not_before = Some(Instant::now() + pause);
+        renewing.failed = due.file;
+        let text = format!(
+            "the process that was to take the place of the one that serves did not come up, and that goes on; another is tried in {}: {failed}",
+            in_words(pause)
+        );
+        self.plugin.note(LogLevel::Warn, text);
+        let next = now_ms() + UnixMs::try_from(pause.as_millis()).unwrap_or(0);
+        let failed = Renewal::Failed {
+            why,
+            failed,
+            tries: renewing.tries,
+            next,
+        };
+        self.say(&mut renewing, Some(failed));
+    }
+
+    fn pause_after(&self, tries: u32) -> Duration {
+        let pauses = &self.backoff;
+        let at = tries.saturating_sub(1) as usize;
+        let Some(last) = pauses.last() else {
+            return LONGEST;
+        };
+        let doubled = u32::try_from(at.saturating_sub(pauses.len() - 1)).unwrap_or(u32::MAX);
+        let longer = last.saturating_mul(2_u32.saturating_pow(doubled));
+        pauses.get(at).copied().unwrap_or(longer).min(LONGEST)
+    }
+
+    /// Makes a process that came up ready for calls, and has them go to it. The answer: who still
+    /// uses the old one.
+    async fn fit(&self, connection: Connection) -> Result<TaskTracker, String> {
+        let _fitting = self.fitting.lock().await;
+        let _making = self.making.lock().await;
+        let cancel = CancellationToken::new();
+        let in_text = |error: ProviderError| error.to_string();
+        let launched = self.adapted(connection, &cancel).await.map_err(in_text)?;
+        let config = lock(&self.config).clone();
+        if let Some(config) = config {
+            self.give(&*launched.adapter, config, &cancel)
+                .await
+                .map_err(in_text)?;
+            launched.configured.store(true, Ordering::SeqCst);
+        }
+        self.swap(launched)
+    }
+
+    fn swap(&self, launched: Arc<Launched>) -> Result<TaskTracker, String> {
+        let mut current = lock(&self.current);
+        let open = |old: &Arc<Launched>| old.open.load(Ordering::SeqCst) > 0;
+        if current.as_ref().is_some_and(open) {
+            return Err("something was opened in the one that serves meanwhile".to_owned());
+        }
+        *lock(&self.schema) = launched.adapter.known_schema();
+        let old = current.replace(launched);
+        drop(current);
+        // Those who hold slots hold those of the old one.
+        if self.lane.is_open() {
+            self.lane.open();
+        }
+        let users = old.map(|o| o.users.clone()).unwrap_or_default();
+        users.close();
+        let mut leaving = lock(&self.leaving);
+        leaving.retain(|users| !users.is_empty());
+        leaving.push(users.clone());
+        Ok(users)
+    }
+}
+
+/// Which of the limits a launch has passed, in words.
+fn worn(process: &Process, launched: &Launched, limits: &RenewSettings) -> Option<String> {
+    let age = launched.since.elapsed();
+    if age < limits.youngest {
+        return None;
+    }
+    if let Some(limit) = limits.age.filter(|limit| age > *limit) {
+        return Some(format!("it is older than {}", in_words(limit)));
+    }
+    let calls = launched.calls.load(Ordering::Relaxed);
+    if let Some(limit) = limits.calls.filter(|limit| calls >= *limit) {
+        return Some(format!(
+            "it has had {calls} calls, and {limit} is the limit"
+        ));
+    }
+    let pid = launched.connection.pid?;
+    let taken = process.plugin.usage(pid)?.rss_bytes;
+    let limit = limits.memory.filter(|limit| taken > *limit)?;
+    Some(format!(
+        "it takes {} of memory, and {} is the limit",
+        mebibytes(taken),
+        mebibytes(limit)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_said_in_their_own_measure() {
+        let words = [90, 600, 7_200].map(|s| in_words(Duration::from_secs(s)));
+        assert_eq!(words, ["90 s", "10 min", "2 h"]);
+        assert_eq!(in_words(Duration::from_millis(40)), "40 ms");
+    }
+}

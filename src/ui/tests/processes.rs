@@ -1,0 +1,179 @@
+//! Processes that are replaced, that nobody uses, that have lost their flightdeck.
+
+use super::{Console, fixture};
+use crate::app::msg::{Answer, Effect};
+use crate::engine::words::*;
+
+fn aws() -> PluginId {
+    fixture::id("hashicorp/aws")
+}
+
+fn tell(c: &mut Console, event: PluginEvent) {
+    c.event(EventKind::Plugin(event));
+}
+
+fn leaving(calls: u64, overdue: bool) -> Leaving {
+    Leaving {
+        generation: 1,
+        pid: Some(41_822),
+        since: fixture::NOW - 12_000,
+        why: "its file has changed".into(),
+        calls,
+        overdue,
+    }
+}
+
+/// Which comes up beside the one that serves.
+fn beside(c: &mut Console) {
+    let attempt = LaunchAttempt {
+        beside: true,
+        began: fixture::NOW - 500,
+        pid: Some(50_001),
+        ..fixture::attempt(1, true)
+    };
+    tell(
+        c,
+        PluginEvent::Attempt {
+            plugin: aws(),
+            attempt,
+        },
+    );
+}
+
+#[test]
+fn a_replacement_is_seen_from_its_reason_to_the_end_of_the_old_process() {
+    for (width, height) in [(120, 40), (80, 24)] {
+        let mut c = Console::staged(width, height);
+        c.press("1");
+        let renewal = Some(Renewal::Launching {
+            why: "its file has changed".into(),
+        });
+        let plugin = aws();
+        tell(&mut c, PluginEvent::Renewal { plugin, renewal });
+        beside(&mut c);
+        let row = c.line("hashicorp/aws ");
+        assert!(row.contains("● ready"), "{row}");
+        assert!(!row.contains("50001"), "the old one serves: {row}");
+        c.shows("└ being replaced, and serves meanwhile: its file has changed");
+        tell(
+            &mut c,
+            PluginEvent::Replaced {
+                plugin: aws(),
+                pid: Some(50_001),
+                leaving: leaving(2, false),
+            },
+        );
+        c.shows("└ draining, pid 41822: 2 calls left, since 12 s");
+        let row = c.line("hashicorp/aws ");
+        if width > 80 {
+            assert!(row.contains("50001"), "{row}");
+        }
+        assert!(
+            row.contains("● ready") && !row.contains("being replaced"),
+            "{row}"
+        );
+        let plugin = aws();
+        let late = leaving(1, true);
+        tell(
+            &mut c,
+            PluginEvent::Leaves {
+                plugin,
+                leaving: late,
+            },
+        );
+        c.shows("1 call left, since 12 s, longer than it should");
+        tell(
+            &mut c,
+            PluginEvent::Left {
+                plugin: aws(),
+                generation: 1,
+                how: "has ended after its last call".into(),
+            },
+        );
+        c.hides("draining");
+    }
+}
+
+#[test]
+fn one_whose_successor_did_not_come_up_says_why_and_when_it_is_tried_again() {
+    let mut c = Console::staged(120, 40);
+    c.press("1");
+    let renewal = Some(Renewal::Failed {
+        why: "its file has changed".into(),
+        failed: "exit code 3".into(),
+        tries: 2,
+        next: fixture::NOW + 30_000,
+    });
+    let plugin = aws();
+    tell(&mut c, PluginEvent::Renewal { plugin, renewal });
+    let row = c.line("hashicorp/aws ");
+    assert!(row.contains("● ready"), "{row}");
+    c.shows("└ to be replaced (its file has changed), and goes on, as the new process did not come up (2 tries): exit code 3");
+    c.shows("└ tried again in 30 s");
+    let plugin = aws();
+    tell(
+        &mut c,
+        PluginEvent::Renewal {
+            plugin,
+            renewal: None,
+        },
+    );
+    c.hides("to be replaced");
+}
+
+#[test]
+fn a_process_that_nobody_used_is_idle_and_says_when_it_comes_again() {
+    let mut c = Console::staged(120, 40);
+    c.press("1");
+    let why = "ended after 10 min without a call; starts again when needed";
+    tell(
+        &mut c,
+        PluginEvent::State {
+            plugin: aws(),
+            state: PluginState::Idle { why: why.into() },
+        },
+    );
+    let row = c.line("hashicorp/aws ");
+    assert!(row.contains("○ idle"), "{row}");
+    c.shows(&format!("└ idle, {why}"));
+}
+
+#[test]
+fn orphans_are_counted_everywhere_listed_below_the_plugins_and_ended_after_a_yes() {
+    for (width, height) in [(120, 40), (80, 24)] {
+        let mut c = Console::staged(width, height);
+        let orphans: Vec<OrphanView> = [4_711, 4_712]
+            .map(|pid| OrphanView {
+                plugin: aws(),
+                pid,
+                start_time: 8_123_456,
+                boot_id: "b".into(),
+                parent: 1,
+                launched: fixture::NOW - 60_000,
+            })
+            .into();
+        c.event(EventKind::Orphans {
+            orphans: orphans.clone(),
+        });
+        c.shows("✗ 2 orphans (O)");
+        c.press("1");
+        c.shows("without their flightdeck (2); O ends them");
+        if height > 24 {
+            c.shows("hashicorp/aws: process 4711, launched at");
+        }
+        c.take_effects();
+        c.press("O");
+        c.shows("end 2 orphans?");
+        c.shows("8123456");
+        c.shows("no flightdeck is");
+        c.press("enter");
+        assert_eq!(c.take_effects(), [], "No is what enter says");
+        c.press("O y");
+        assert_eq!(c.take_effects(), [Effect::EndOrphans(orphans)]);
+        c.answer(Answer::EndedOrphans("process 4711 was killed".into()));
+        c.shows("process 4711 was killed");
+        c.event(EventKind::Orphans { orphans: vec![] });
+        c.hides("orphan");
+        c.hides("without their flightdeck");
+    }
+}

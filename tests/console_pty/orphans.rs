@@ -1,0 +1,75 @@
+//! A plugin process without its flightdeck: the console shows that there is one, and ends it after a
+//! question.
+
+use crate::kit::*;
+use crate::left_behind::{Ended, left_behind, on_record};
+use std::process::{Command, Stdio};
+
+fn is_there(pid: u32) -> bool {
+    stat(i32::try_from(pid).unwrap()).is_some_and(|s| s.1 != 'Z')
+}
+
+/// A workspace with a launch on record.
+fn with_a_launch() -> Workspace {
+    let w = Workspace::bundled();
+    let launched = Command::new(FLIGHTDECK)
+        .args(["plugins"])
+        .current_dir(w.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(launched.status.success(), "{launched:?}");
+    w
+}
+
+#[test]
+fn a_process_without_its_flightdeck_is_shown_with_its_evidence_and_ended_after_a_yes() {
+    let w = with_a_launch();
+    let (pid, start_time) = left_behind();
+    let _at_the_end = Ended(pid);
+    let store = w.path().join(".flightdeck/flightdeck.db");
+    on_record(&store, pid, start_time);
+    let mut c = w.console();
+    c.wait("✗ 1 orphan (O)", LONG).unwrap();
+    c.keys("1").unwrap();
+    c.wait("without their flightdeck (1); O ends them", SOON)
+        .unwrap();
+    c.wait(&format!("bundled/lab: process {pid}, launched at"), SOON)
+        .unwrap();
+    c.keys("O").unwrap();
+    c.wait("end 1 orphan?", SOON).unwrap();
+    c.wait(&format!("started {start_time} ticks after boot"), SOON)
+        .unwrap();
+    // Whoever presses enter says No.
+    c.keys("\r").unwrap();
+    c.wait_until(|screen| !screen.contains("end 1 orphan?"), SOON)
+        .unwrap();
+    assert!(is_there(pid));
+    c.keys("O").unwrap();
+    c.wait("end 1 orphan?", SOON).unwrap();
+    c.keys("y").unwrap();
+    c.wait(&format!("process {pid} was asked to end, and did"), SOON)
+        .unwrap();
+    c.wait_until(|screen| !screen.contains("orphan ("), SOON)
+        .unwrap();
+    c.wait_until(|screen| !screen.contains("without their flightdeck"), SOON)
+        .unwrap();
+    assert!(!is_there(pid));
+    c.keys("q").unwrap();
+    assert_eq!(c.end(LONG).unwrap().0, 0);
+}
+
+#[test]
+fn one_that_ends_by_itself_is_not_shown_any_more() {
+    let w = with_a_launch();
+    let (pid, start_time) = left_behind();
+    let it = Ended(pid);
+    on_record(&w.path().join(".flightdeck/flightdeck.db"), pid, start_time);
+    let mut c = w.console();
+    c.wait("✗ 1 orphan (O)", LONG).unwrap();
+    drop(it);
+    c.wait_until(|screen| !screen.contains("orphan ("), SOON)
+        .unwrap();
+    c.keys("q").unwrap();
+    assert_eq!(c.end(LONG).unwrap().0, 0);
+}

@@ -1,0 +1,287 @@
+//! One process takes the place of another while calls go on: since its file has changed, or since it
+//! is worn. No call is lost, and it is said as it happens.
+
+use crate::kit::*;
+use flightdeck::engine::bus::Update;
+use flightdeck::engine::provider::*;
+use flightdeck::engine::settings::{RenewSettings, ServiceSettings};
+use flightdeck::engine::words::*;
+use futures_util::future::join_all;
+use serde_json::json;
+use std::time::Duration;
+
+fn renewing(renew: RenewSettings) -> ServiceSettings {
+    ServiceSettings {
+        renew: RenewSettings {
+            youngest: Duration::ZERO,
+            ..renew
+        },
+        ..ServiceSettings::default()
+    }
+}
+
+fn slow(lab: &dyn Provider, ms: u64) -> cty::Value {
+    thing(lab, "slow", json!({"kind": "latency", "ms": ms}))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_file_is_taken_while_calls_go_on_and_none_of_them_is_lost() {
+    let bench = Bench::new(1);
+    let id = bench.declare_script().await;
+    let store = bench.folder.path().join("only.json");
+    let lab = bench.lab(json!({"file": store})).await;
+    let old = bench.plugin(&id).pid.expect("it runs");
+    let hang = thing(&*lab, "old", json!({"kind": "latency", "ms": 4_000}));
+    let (kept, ()) = tokio::join!(create(&*lab, hang, "lab_thing.old", &bench.ctx), async {
+        bench.until_runs("lab_thing.old").await;
+        bench.script("echo anew >&2");
+        bench
+            .until("the replacement", |v| !v.plugins[&id].leaving.is_empty())
+            .await;
+        let view = bench.plugin(&id);
+        let (new, leaving) = (view.pid.expect("it runs"), &view.leaving[0]);
+        assert_ne!(new, old);
+        assert_eq!((leaving.pid, leaving.calls), (Some(old), 1));
+        assert_eq!(leaving.why, "its file has changed");
+        assert!(is_alive(old) && is_alive(new), "both at once");
+        assert!(matches!(view.state, PluginState::Ready { .. }));
+        assert_eq!(view.restarts, 0, "nothing was interrupted");
+        // The one slot is that of the new process, which knows the configuration: what it dies of
+        // does nothing to the old one's call.
+        let crash = thing(&*lab, "new", json!({"kind": "crash", "text": "enough"}));
+        let error = create(&*lab, crash, "lab_thing.new", &bench.ctx).await;
+        let error = error.expect_err("crashed");
+        let incident = error.incident().expect("an incident").to_owned();
+        assert!(incident.contains(&format!("@{new}-")), "{incident}");
+        assert!(is_alive(old));
+    });
+    assert_eq!(kept.expect("answered").diagnostics, []);
+    let written = std::fs::read_to_string(&store).expect("the configured file");
+    assert!(written.contains("old"), "{written}");
+    bench
+        .until("its end", |v| v.plugins[&id].leaving.is_empty())
+        .await;
+    assert!(!is_alive(old));
+    // And whoever came after the crash of the new one goes on.
+    let later = thing(&*lab, "later", json!(null));
+    let made = create(&*lab, later, "lab_thing.later", &bench.ctx).await;
+    assert_eq!(made.expect("answered").diagnostics, []);
+    bench.pool.shutdown().await;
+    assert_eq!(bench.all_pids(), Vec::<u32>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_without_end_survive_one_replacement_after_the_other() {
+    let limits = RenewSettings {
+        calls: Some(10),
+        ..RenewSettings::default()
+    };
+    let bench = Bench::serving(4, renewing(limits));
+    let id = bench.declare("lab").await;
+    let lab = bench.lab(json!({})).await;
+    let (_, mut events) = bench.bus.subscribe();
+    let one = |n: u32| {
+        let (lab, bench) = (&lab, &bench);
+        async move {
+            let name = format!("n{n}");
+            let config = thing(&**lab, &name, json!({"kind": "latency", "ms": 30}));
+            let address = format!("lab_thing.{name}");
+            create(&**lab, config, &address, &bench.ctx).await
+        }
+    };
+    let made = join_all((0..60).map(one)).await;
+    for one in made {
+        assert_eq!(one.expect("answered").diagnostics, []);
+    }
+    let (mut replaced, mut said) = (0, Vec::new());
+    let has_left = |said: &[String]| said.iter().any(|s| s.contains("after its last call"));
+    while replaced < 2 || !has_left(&said) {
+        let Some(Update::Events(all)) = events.recv().await else {
+            panic!("events")
+        };
+        let is_one = |e: &&std::sync::Arc<Event>| {
+            matches!(e.kind, EventKind::Plugin(PluginEvent::Replaced { .. }))
+        };
+        replaced += all.iter().filter(is_one).count();
+        said.extend(bench.notes(&all));
+    }
+    assert!(said[0].contains("takes the place of"), "{said:?}");
+    assert!(said[0].contains("calls, and 10 is the limit"), "{said:?}");
+    assert_eq!(bench.plugin(&id).crashes.len(), 0);
+    bench.pool.shutdown().await;
+    assert_eq!(bench.all_pids(), Vec::<u32>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_whose_successor_does_not_come_up_goes_on_and_it_is_tried_again() {
+    let bench = Bench::new(1);
+    let id = bench.declare_script().await;
+    let lab = bench.lab(json!({})).await;
+    let old = bench.plugin(&id).pid;
+    bench.script("echo no licence was found >&2; exit 3");
+    let failed = |p: &flightdeck::engine::view::PluginView| match &p.renewal {
+        Some(Renewal::Failed { failed, tries, .. }) => Some((failed.clone(), *tries)),
+        _ => None,
+    };
+    bench
+        .until("three tries", |v| {
+            failed(&v.plugins[&id]).is_some_and(|(_, tries)| tries >= 3)
+        })
+        .await;
+    let view = bench.plugin(&id);
+    let (why, _) = failed(&view).expect("it failed");
+    assert!(
+        why.contains("exit code 3") && why.contains("no licence was found"),
+        "{why}"
+    );
+    assert!(
+        matches!(view.state, PluginState::Ready { .. }),
+        "{:?}",
+        view.state
+    );
+    assert_eq!(view.pid, old);
+    let beside = view.attempts.back().expect("an attempt");
+    assert!(beside.beside);
+    let made = create(
+        &*lab,
+        thing(&*lab, "a", json!(null)),
+        "lab_thing.a",
+        &bench.ctx,
+    )
+    .await;
+    assert_eq!(made.expect("the old one serves").diagnostics, []);
+    // Another file is worth a try.
+    bench.script("echo repaired >&2");
+    bench
+        .until("the replacement", |v| {
+            v.plugins[&id].pid != old && v.plugins[&id].renewal.is_none()
+        })
+        .await;
+    bench.pool.shutdown().await;
+    assert_eq!(bench.all_pids(), Vec::<u32>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_approved_is_what_runs_until_it_has_ended() {
+    let bench = Bench::new(1);
+    let id = bench.declare_script().await;
+    bench.lab(json!({})).await;
+    let old = bench.plugin(&id).pid;
+    let pinned = bench.pool.pin();
+    bench.script("echo anew >&2");
+    let held =
+        |p: &flightdeck::engine::view::PluginView| matches!(p.renewal, Some(Renewal::Held { .. }));
+    bench
+        .until("it to be said", |v| held(&v.plugins[&id]))
+        .await;
+    let text = bench.plugin(&id).renewal.expect("held").text();
+    assert_eq!(
+        text,
+        "to be replaced once what is staged or deployed with it has ended: its file has changed"
+    );
+    assert_eq!(bench.plugin(&id).pid, old);
+    drop(pinned);
+    bench
+        .until("the replacement", |v| v.plugins[&id].pid != old)
+        .await;
+    bench.pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_begins_now_is_worked_out_with_the_file_that_is_there_now() {
+    let bench = Bench::new(1);
+    let id = bench.declare_script().await;
+    bench.lab(json!({})).await;
+    let old = bench.plugin(&id).pid;
+    let _pinned = bench.pool.pin();
+    bench.script("echo anew >&2");
+    bench.pool.take_changed().await;
+    assert_ne!(bench.plugin(&id).pid, old);
+    bench.pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn age_and_memory_are_limits_too_and_each_is_named() {
+    let table = [
+        (
+            RenewSettings {
+                age: Some(Duration::from_millis(100)),
+                ..RenewSettings::default()
+            },
+            "it is older than 100 ms",
+        ),
+        (
+            RenewSettings {
+                memory: Some(1 << 20),
+                ..RenewSettings::default()
+            },
+            "MiB of memory, and 1 MiB is the limit",
+        ),
+    ];
+    for (limits, words) in table {
+        let bench = Bench::serving(1, renewing(limits));
+        let id = bench.declare("lab").await;
+        let lab = bench.lab(json!({})).await;
+        let config = slow(&*lab, 2_000);
+        let (made, ()) = tokio::join!(create(&*lab, config, "lab_thing.slow", &bench.ctx), async {
+            bench.until_runs("lab_thing.slow").await;
+            bench
+                .until("the replacement", |v| !v.plugins[&id].leaving.is_empty())
+                .await;
+            let why = bench.plugin(&id).leaving[0].why.clone();
+            assert!(why.ends_with(words), "{why}");
+        });
+        assert_eq!(made.expect("answered").diagnostics, []);
+        bench.pool.shutdown().await;
+        assert_eq!(bench.all_pids(), Vec::<u32>::new());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_takes_longer_than_it_should_is_named_and_let_be() {
+    let bench = Bench::serving(
+        1,
+        ServiceSettings {
+            renew: RenewSettings {
+                drain: Duration::from_millis(50),
+                ..RenewSettings::default()
+            },
+            ..ServiceSettings::default()
+        },
+    );
+    let id = bench.declare_script().await;
+    let lab = bench.lab(json!({})).await;
+    let config = slow(&*lab, 3_000);
+    let (made, ()) = tokio::join!(create(&*lab, config, "lab_thing.slow", &bench.ctx), async {
+        bench.until_runs("lab_thing.slow").await;
+        bench.script("echo anew >&2");
+        let overdue =
+            |p: &flightdeck::engine::view::PluginView| p.leaving.iter().any(|l| l.overdue);
+        bench
+            .until("it to be late", |v| overdue(&v.plugins[&id]))
+            .await;
+    });
+    assert_eq!(made.expect("it was let be").diagnostics, []);
+    bench.pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_ends_both_at_once() {
+    let bench = Bench::new(1);
+    let id = bench.declare_script().await;
+    let lab = bench.lab(json!({})).await;
+    let hang = thing(&*lab, "old", json!({"kind": "hang"}));
+    let (lost, ()) = tokio::join!(create(&*lab, hang, "lab_thing.old", &bench.ctx), async {
+        bench.until_runs("lab_thing.old").await;
+        bench.script("echo anew >&2");
+        bench
+            .until("the replacement", |v| !v.plugins[&id].leaving.is_empty())
+            .await;
+        assert_eq!(bench.all_pids().len(), 2);
+        bench.pool.kill_all().await;
+        assert_eq!(bench.all_pids(), Vec::<u32>::new());
+    });
+    assert!(lost.expect_err("killed").may_have_acted());
+    assert!(bench.plugin(&id).leaving.is_empty());
+    bench.pool.shutdown().await;
+}
