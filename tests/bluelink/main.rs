@@ -11,6 +11,7 @@ mod failing;
 mod functions;
 mod gate;
 mod launches;
+mod links;
 mod live;
 mod locks;
 mod stories;

@@ -113,6 +113,7 @@ impl BluelinkProvider {
             resource_with_resolved_subs: Some(ResolvedResource {
                 r#type: named.kind.clone(),
                 spec: Some(spec.node.clone()),
+                ..ResolvedResource::default()
             }),
         };
         let changes = Changes {

@@ -1,0 +1,398 @@
+//! Links of the fake provider: from a box to another box or to a slow thing, by the file `links`, a
+//! kind in each line. A link puts a label on the box that it begins at, notes at the other one who
+//! links to it, and makes a box between the two. More files:
+//!
+//! - `old-links`: where it is there, it is older than the call for intermediaries' states,
+//! - `between`: where it is there, the box between is made by its host (a type of another provider),
+//! - `locks`: where it is there, the last phase locks the resource at the link's begin,
+//! - `bare`: where it is there, no change is ever staged.
+
+use crate::asking;
+use crate::convert::{json, node};
+use crate::doing::{Fake, spec_of, unexpected};
+use crate::place::file;
+use crate::world;
+use proto::bluelink::providerserverv1::*;
+use proto::bluelink::schema::{MappingNode, ScalarValue, scalar_value::Value as Scalar};
+use proto::bluelink::sharedtypesv1::*;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+use tonic::Status;
+
+type Said<T> = Result<Result<T, ErrorResponse>, Status>;
+
+/// Serves calls by methods of this file.
+macro_rules! links_served {
+    ($($method:ident($ask:ident) -> $answer:ident, $module:ident, $good:ident, $by:ident;)*) => {$(
+        fn $method<'s, 'f>(
+            &'s self,
+            request: tonic::Request<$ask>,
+        ) -> std::pin::Pin<Box<dyn Future<Output = Answer<$answer>> + Send + 'f>>
+        where
+            's: 'f,
+            Self: 'f,
+        {
+            Box::pin(async move {
+                let response = match self.$by(request.into_inner()).await? {
+                    Ok(good) => $module::Response::$good(good),
+                    Err(error) => $module::Response::ErrorResponse(error),
+                };
+                Ok(Response::new($answer { response: Some(response) }))
+            })
+        }
+    )*};
+}
+pub(crate) use links_served;
+
+/// The annotation that its links have.
+const MODE: &str = "fake.link.mode";
+
+fn scalar(text: &str) -> ScalarValue {
+    ScalarValue {
+        value: Some(Scalar::StringValue(text.to_owned())),
+    }
+}
+
+fn there(name: &str) -> bool {
+    file(name).exists()
+}
+
+/// What one of the two is called, and its spec as it is or is to be.
+struct End {
+    name: String,
+    spec: Value,
+    annotations: Value,
+}
+
+fn end(info: Option<ResourceInfo>) -> Result<End, ErrorResponse> {
+    let info = info.ok_or_else(|| unexpected("no resource info"))?;
+    let resolved = info.resource_with_resolved_subs.unwrap_or_default();
+    let spec = json(&resolved.spec.unwrap_or_default()).map_err(unexpected)?;
+    let annotations = resolved.metadata.and_then(|m| m.annotations);
+    Ok(End {
+        name: info.resource_name,
+        spec,
+        annotations: annotations.map_or(Value::Null, |a| json(&a).unwrap()),
+    })
+}
+
+/// The object as the world has it, by the state that was sent.
+fn object(info: &Option<ResourceInfo>) -> Result<Value, ErrorResponse> {
+    let state = info.as_ref().and_then(|i| i.current_resource_state.clone());
+    let spec = spec_of(&state.ok_or_else(|| unexpected("the resource has no state"))?)?;
+    let id = spec["id"].as_str().unwrap_or_default();
+    world::read(id).ok_or_else(|| unexpected(format!("there is no {id:?} to be linked")))
+}
+
+fn data(state: &Option<LinkState>) -> Value {
+    let fields = state.iter().flat_map(|s| s.data.iter());
+    let fields = fields.map(|(name, node)| (name.clone(), json(node).unwrap()));
+    Value::Object(fields.collect())
+}
+
+/// What is asked of a link, for the record.
+fn told(update: i32, state: &Option<LinkState>, changes: &Option<LinkChanges>) -> Value {
+    let changes = changes.clone().unwrap_or_default();
+    let fields = changes.modified_fields.iter().chain(&changes.new_fields);
+    let fields: Vec<&String> = fields.map(|c| &c.field_path).collect();
+    let made = state.iter().flat_map(|s| &s.intermediary_resource_states);
+    let made: Vec<&String> = made.map(|m| &m.resource_id).collect();
+    let update = LinkUpdateType::try_from(update).unwrap();
+    json!({
+        "update": format!("{update:?}").to_lowercase(),
+        "link": state.as_ref().map(|s| s.id.clone()), "name": state.as_ref().map(|s| s.name.clone()),
+        "data": data(state), "made": made, "changed": fields, "removed": changes.removed_fields,
+    })
+}
+
+fn provider_context(context: &Option<LinkContext>) -> ProviderContext {
+    let context = context.clone().unwrap_or_default();
+    let variables = context.provider_config_variables.into_iter();
+    ProviderContext {
+        provider_config_variables: variables
+            .filter_map(|(name, v)| Some((name.split_once("::")?.1.to_owned(), v)))
+            .collect(),
+        context_variables: context.context_variables,
+        tagging_config: None,
+    }
+}
+
+impl Fake {
+    pub async fn links(&self, request: ProviderRequest) -> Said<LinkTypes> {
+        if there("old") {
+            return Err(Status::unimplemented("it is older than this call"));
+        }
+        let said = std::fs::read_to_string(file("links")).unwrap_or_default();
+        let kind = |line: &str| LinkType {
+            r#type: line.to_owned(),
+        };
+        let link_types = said.lines().map(kind).collect();
+        let entered = self.enter("ListLinkTypes", &request.host_id, json!({}));
+        Ok(entered.await.map(|()| LinkTypes { link_types }))
+    }
+
+    pub async fn link_annotations(&self, request: LinkRequest) -> Said<LinkAnnotationDefinitions> {
+        let definition = LinkAnnotationDefinition {
+            name: MODE.to_owned(),
+            default_value: Some(scalar("read")),
+            allowed_values: vec![scalar("read"), scalar("write")],
+            required: true,
+            applies_to: 1,
+            ..LinkAnnotationDefinition::default()
+        };
+        let definitions = [(format!("fake/box::{MODE}"), definition)].into();
+        let entered = self.enter("GetLinkAnnotationDefinitions", &request.host_id, json!({}));
+        Ok(entered.await.map(|()| LinkAnnotationDefinitions { definitions }))
+    }
+
+    pub async fn link_kind(&self, request: LinkRequest) -> Said<LinkKindInfo> {
+        let entered = self.enter("GetLinkKind", &request.host_id, json!({}));
+        let kind = match there("hard") {
+            true => LinkKind::Hard,
+            false => LinkKind::Soft,
+        };
+        Ok(entered.await.map(|()| LinkKindInfo { kind: kind.into() }))
+    }
+
+    pub async fn link_priority(&self, request: LinkRequest) -> Said<LinkPriorityResourceInfo> {
+        let entered = self.enter("GetLinkPriorityResource", &request.host_id, json!({}));
+        let priority_resource = LinkPriorityResource::B.into();
+        Ok(entered.await.map(|()| LinkPriorityResourceInfo { priority_resource }))
+    }
+
+    pub async fn check_link(&self, request: ValidateLinkRequest) -> Said<ValidateLinkCompleteResponse> {
+        let annotations: BTreeMap<String, Value> = request
+            .annotations
+            .iter()
+            .map(|(name, value)| {
+                let node = MappingNode {
+                    scalar: Some(value.clone()),
+                    ..MappingNode::default()
+                };
+                (name.clone(), json(&node).unwrap())
+            })
+            .collect();
+        let spec = json(&request.resource_a_spec.unwrap_or_default()).unwrap();
+        let what = json!({"a": request.resource_a_name, "b": request.resource_b_name, "annotations": annotations});
+        let entered = self.enter("ValidateLink", &request.host_id, what).await;
+        let lonely = spec["name"] == "lonely";
+        let diagnostic = lonely.then(|| Diagnostic {
+            level: DiagnosticLevel::Error.into(),
+            message: "a lonely box must not be linked".to_owned(),
+            context: None,
+        });
+        Ok(entered.map(|()| ValidateLinkCompleteResponse {
+            diagnostics: diagnostic.into_iter().collect(),
+        }))
+    }
+
+    pub async fn stage_link(&self, request: StageLinkChangesRequest) -> Said<StageLinkChangesCompleteResponse> {
+        Ok(self.staged(request).await)
+    }
+
+    async fn staged(
+        &self,
+        request: StageLinkChangesRequest,
+    ) -> Result<StageLinkChangesCompleteResponse, ErrorResponse> {
+        let (a, b) = (
+            request.resource_a_changes.unwrap_or_default(),
+            request.resource_b_changes.unwrap_or_default(),
+        );
+        let known = !b.field_changes_known_on_deploy.iter().any(|p| p == "spec.id" || p == "spec");
+        let (from, to) = (end(a.applied_resource_info)?, end(b.applied_resource_info)?);
+        let now = data(&request.current_link_state);
+        let what = json!({
+            "from": from.name, "to": to.name, "there": request.current_link_state.is_some(), "data": now,
+            "unknown": [a.field_changes_known_on_deploy, b.field_changes_known_on_deploy],
+        });
+        self.enter("StageLinkChanges", &request.host_id, what).await?;
+        let mut changes = LinkChanges::default();
+        let wanted = [
+            ("label", known.then(|| to.spec["id"].clone())),
+            ("mode", Some(from.annotations[MODE].clone())),
+            ("secret", Some(from.spec["secret"].clone()).filter(|s| !s.is_null())),
+        ];
+        for (name, value) in wanted {
+            let path = format!("{}.{name}", from.name);
+            let before = &now[&from.name][name];
+            let value = match (name, value) {
+                ("label", None) => {
+                    changes.field_changes_known_on_deploy.push(path);
+                    continue;
+                }
+                (_, None) => continue,
+                (_, Some(value)) => value,
+            };
+            let change = FieldChange {
+                field_path: path.clone(),
+                prev_value: (!before.is_null()).then(|| node(before)),
+                new_value: Some(node(&value)),
+                must_recreate: false,
+                sensitive: name == "secret",
+            };
+            match (before.is_null(), *before == value) {
+                (true, _) => changes.new_fields.push(change),
+                (false, true) => changes.unchanged_fields.push(path),
+                (false, false) => changes.modified_fields.push(change),
+            }
+        }
+        if there("bare") {
+            changes = LinkChanges::default();
+        }
+        Ok(StageLinkChangesCompleteResponse {
+            changes: Some(changes),
+        })
+    }
+
+    pub async fn link_a(&self, request: UpdateLinkResourceRequest) -> Said<UpdateLinkResourceCompleteResponse> {
+        Ok(self.of_a(request).await)
+    }
+
+    async fn of_a(
+        &self,
+        request: UpdateLinkResourceRequest,
+    ) -> Result<UpdateLinkResourceCompleteResponse, ErrorResponse> {
+        let what = told(request.update_type, &request.current_link_state, &request.changes);
+        self.enter("UpdateLinkResourceA", &request.host_id, what).await?;
+        let mut object_a = object(&request.resource_info)?;
+        let to = object(&request.other_resource_info)?["id"].clone();
+        let from = end(request.resource_info.clone())?;
+        let id = object_a["id"].as_str().unwrap().to_owned();
+        if request.update_type() == LinkUpdateType::Destroy {
+            object_a["labels"].as_object_mut().map(|all| all.remove("linked"));
+            world::write(&id, &object_a);
+            return Ok(UpdateLinkResourceCompleteResponse::default());
+        }
+        object_a["labels"]["linked"] = to.clone();
+        world::write(&id, &object_a);
+        let mut own = json!({"label": to, "mode": from.annotations[MODE]});
+        let field = |field: &str| format!("{}::spec.{field}", from.name);
+        let mut mappings: HashMap<String, String> =
+            [(field("labels.linked"), format!("{}.label", from.name))].into();
+        if !from.spec["secret"].is_null() {
+            own["secret"] = from.spec["secret"].clone();
+            mappings.insert(field("secret"), format!("{}.secret", from.name));
+        }
+        Ok(UpdateLinkResourceCompleteResponse {
+            link_data: Some(node(&json!({from.name: own}))),
+            resource_data_mappings: mappings,
+        })
+    }
+
+    pub async fn link_b(&self, request: UpdateLinkResourceRequest) -> Said<UpdateLinkResourceCompleteResponse> {
+        Ok(self.of_b(request).await)
+    }
+
+    async fn of_b(
+        &self,
+        request: UpdateLinkResourceRequest,
+    ) -> Result<UpdateLinkResourceCompleteResponse, ErrorResponse> {
+        let what = told(request.update_type, &request.current_link_state, &request.changes);
+        self.enter("UpdateLinkResourceB", &request.host_id, what).await?;
+        let by = object(&request.other_resource_info)?["id"].clone();
+        object(&request.resource_info)?;
+        let to = end(request.resource_info)?;
+        Ok(UpdateLinkResourceCompleteResponse {
+            link_data: Some(node(&json!({to.name: {"by": by}}))),
+            resource_data_mappings: HashMap::new(),
+        })
+    }
+
+    pub async fn link_between(
+        &self,
+        request: UpdateLinkIntermediaryResourcesRequest,
+    ) -> Said<UpdateLinkIntermediaryResourcesCompleteResponse> {
+        Ok(self.between(request).await)
+    }
+
+    async fn between(
+        &self,
+        request: UpdateLinkIntermediaryResourcesRequest,
+    ) -> Result<UpdateLinkIntermediaryResourcesCompleteResponse, ErrorResponse> {
+        let what = told(request.update_type, &request.current_link_state, &request.changes);
+        self.enter("UpdateLinkIntermediaryResources", &request.host_id, what).await?;
+        let state = request.current_link_state.clone().unwrap_or_default();
+        let made = state.intermediary_resource_states.first();
+        let by_host = std::fs::read_to_string(file("between")).ok();
+        let kind = by_host.as_deref().map_or("fake/box", str::trim);
+        let instance = request.resource_a_info.as_ref().unwrap().instance_id.clone();
+        let context = provider_context(&request.context);
+        if there("locks") {
+            let name = &request.resource_a_info.as_ref().unwrap().resource_name;
+            let locked = asking::lock(instance.clone(), name, &request.link_id, Some(context.clone()));
+            locked.await.map_err(unexpected)?;
+        }
+        let asked = DeployResourceRequest {
+            instance_id: instance.clone(),
+            context: Some(context),
+            ..DeployResourceRequest::default()
+        };
+        if request.update_type() == LinkUpdateType::Destroy {
+            if let Some(made) = made {
+                match by_host {
+                    Some(_) => {
+                        let gone = asking::destroy(kind, &made.resource_id, &asked).await;
+                        gone.map_err(unexpected)?;
+                    }
+                    None => world::remove(&made.resource_id),
+                }
+            }
+            return Ok(Default::default());
+        }
+        let before = made.and_then(|m| json(m.resource_spec_data.as_ref()?).ok());
+        let name = format!("between-{}", end(request.resource_a_info.clone())?.spec["name"].as_str().unwrap());
+        let id = match (&by_host, &before) {
+            (Some(_), None) => {
+                let set = asking::deploy(asking::deployment(kind, &name, &asked), false).await;
+                set.map_err(unexpected)?["spec.id"].clone()
+            }
+            (Some(_), Some(before)) => before["id"].clone(),
+            (None, before) => {
+                let spec = json!({"name": name, "colour": "green"});
+                world::put("fake/box", before.as_ref(), spec, None)["spec.id"].clone()
+            }
+        };
+        let id = id.as_str().unwrap().to_owned();
+        let made = LinkIntermediaryResourceState {
+            resource_id: id.clone(),
+            resource_type: kind.to_owned(),
+            instance_id: instance,
+            resource_spec_data: Some(node(&json!({"id": id, "name": name, "colour": "green"}))),
+            ..LinkIntermediaryResourceState::default()
+        };
+        Ok(UpdateLinkIntermediaryResourcesCompleteResponse {
+            intermediary_resource_states: vec![made],
+            link_data: Some(node(&json!({"between": {"id": id}}))),
+            resource_data_mappings: HashMap::new(),
+        })
+    }
+
+    pub async fn look_between(
+        &self,
+        request: GetLinkIntermediaryExternalStateRequest,
+    ) -> Said<GetLinkIntermediaryExternalStateCompleteResponse> {
+        if there("old-links") {
+            return Err(Status::unimplemented("it is older than this call"));
+        }
+        let ids = request.intermediary_resource_ids;
+        let what = json!({"ids": ids});
+        let entered = self.enter("GetLinkIntermediaryExternalState", &request.host_id, what);
+        if let Err(error) = entered.await {
+            return Ok(Err(error));
+        }
+        let one = |id: String| {
+            let object = world::read(&id);
+            let state = IntermediaryExternalState {
+                resource_id: id.clone(),
+                resource_type: "fake/box".to_owned(),
+                exists: object.is_some(),
+                spec_data: object.map(|o| node(&o)),
+            };
+            (id, state)
+        };
+        let intermediary_states = ids.into_iter().map(one).collect();
+        Ok(Ok(GetLinkIntermediaryExternalStateCompleteResponse {
+            intermediary_states,
+        }))
+    }
+}
