@@ -17,6 +17,7 @@ use crate::engine::provider::{ReadRequest, ReadResponse};
 use cty::Value;
 use proto::bluelink::providerserverv1::*;
 use proto::bluelink::schema::MappingNode;
+use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 use std::collections::BTreeMap;
 
 impl BluelinkProvider {
@@ -108,8 +109,9 @@ impl BluelinkProvider {
     /// What of one counts, by its type's schema where a plugin that is up has it.
     fn seen_spec(&self, made: &Made, seen: MappingNode) -> Result<MappingNode, String> {
         let Some(of) = self.neighbours.definition_of(&made.kind) else {
-            return Ok(only_known(&made.spec, seen));
+            return Ok(only_known(None, &made.spec, seen));
         };
+        let seen = only_known(Some(&of.node), &made.spec, seen);
         let null = Value::null(ty(&of.node));
         let stored = decode(Some(&made.spec), &of.node, &null, ROOT)?;
         let seen = decode(Some(&seen), &of.node, &stored, ROOT)?;
@@ -121,14 +123,16 @@ impl BluelinkProvider {
     }
 }
 
-/// Of what nobody has a schema of, that counts which was there before.
-fn only_known(stored: &MappingNode, mut seen: MappingNode) -> MappingNode {
-    if stored.fields.is_empty() {
+/// What the link has told of an intermediary is what counts of it: fields that it does not name may
+/// be what the world has set. Maps have no such fields.
+fn only_known(of: Option<&Node>, stored: &MappingNode, mut seen: MappingNode) -> MappingNode {
+    if stored.fields.is_empty() || of.is_some_and(|of| of.r#type == "map") {
         return seen;
     }
     let fields = stored.fields.iter().filter_map(|(name, stored)| {
         let seen = seen.fields.remove(name)?;
-        Some((name.clone(), only_known(stored, seen)))
+        let of = of.and_then(|of| of.attributes.get(name));
+        Some((name.clone(), only_known(of, stored, seen)))
     });
     MappingNode {
         fields: fields.collect(),
