@@ -12,6 +12,8 @@ mod functions;
 mod gate;
 mod launches;
 mod links;
+mod links_failing;
+mod links_refused;
 mod live;
 mod locks;
 mod stories;

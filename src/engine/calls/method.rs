@@ -105,10 +105,9 @@ impl Method {
     pub fn default_deadline(self) -> Option<Duration> {
         let minutes = |n: u64| Some(Duration::from_secs(60 * n));
         match self {
-            Self::Apply
-            | Self::LinkResourceA
-            | Self::LinkResourceB
-            | Self::LinkIntermediaries => None,
+            Self::Apply | Self::LinkResourceA | Self::LinkResourceB | Self::LinkIntermediaries => {
+                None
+            }
             Self::Stop => Some(Duration::from_secs(5)),
             Self::ValidateProvider
             | Self::ValidateResource

@@ -4,13 +4,13 @@
 
 use super::scope::{ModuleScope, Phase};
 use super::walk::Walk;
-use crate::engine::calls::{Held, LinkEnd};
+use crate::engine::calls::{Held, LinkEnd, Linked};
 use crate::engine::provider::LinkTypes;
 use crate::engine::words::{ConfigKey, short_provider};
 use crate::engine::workspace::{links, provider_addr};
 use cty::schema::Block;
 use cty::{Type, Value};
-use lang::addr::AbsInstance;
+use lang::addr::{AbsInstance, ConfigResource};
 use lang::config::{LINK_ENDS, Module, Resource, end_of_link};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::syntax::ast::Expr;
@@ -79,7 +79,10 @@ fn address(
         ));
     }
     if object.is_some_and(|o| o.is_known() && o.clone().unmark_deep().0.is_null()) {
-        return fault(format!("There is no instance of {} to link.", resource.resource));
+        return fault(format!(
+            "There is no instance of {} to link.",
+            resource.resource
+        ));
     }
     Ok(Some(resource.instance(key.unwrap_or_default())))
 }
@@ -100,7 +103,9 @@ pub fn fault(walk: &Walk, module: &Module, link: &Resource) -> Option<Diagnostic
             return Some(Diagnostic::error(SUMMARY, detail).at(expr.span));
         };
         let address = provider_addr::for_resource(&walk.around.root, module, resource).address;
-        let unspoken = schemas.get(&address).is_some_and(|s| s.links == LinkTypes::Unspoken);
+        let unspoken = schemas
+            .get(&address)
+            .is_some_and(|s| s.links == LinkTypes::Unspoken);
         if unspoken {
             foreign.push(format!("{name} is of {}", short_provider(&address)));
         }
@@ -146,6 +151,28 @@ pub fn fault(walk: &Walk, module: &Module, link: &Resource) -> Option<Diagnostic
         return wrong("No such link", detail);
     }
     None
+}
+
+/// The ends of a link by what is declared, of whichever instances they are.
+pub fn declared(walk: &Walk, address: &ConfigResource, link: &Resource) -> Option<Arc<Linked>> {
+    let (ends, module) = (link.link.as_ref()?, walk.module(&address.module)?);
+    let end = |expr: &Expr| {
+        let name = end_of_link(expr)?;
+        let resource = module.resources.get(&name)?;
+        let provider = provider_addr::for_resource(&walk.around.root, module, resource);
+        Some(LinkEnd {
+            address: name.to_string(),
+            kind: name.kind.to_string(),
+            provider: provider.address.to_string(),
+            held: None,
+            before: None,
+            after: None,
+        })
+    };
+    Some(Arc::new(Linked {
+        ends: Some([end(&ends.from)?, end(&ends.to)?]),
+        by: Vec::new(),
+    }))
 }
 
 /// An end by what the configuration and the state say of it; `None` where neither knows it.

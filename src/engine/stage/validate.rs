@@ -11,7 +11,7 @@ use super::nodes::Node;
 use super::scope::ModuleScope;
 use super::values::Worked;
 use super::walk::Walk;
-use crate::engine::calls::ProviderDiagnostic;
+use crate::engine::calls::{CallContext, ProviderDiagnostic};
 use crate::engine::graph::Step;
 use crate::engine::words::short_provider;
 use crate::engine::workspace::provider_addr;
@@ -272,7 +272,10 @@ async fn ask(
 ) -> bool {
     let text = address.to_string();
     let plain = config.unmark_deep().0;
-    let ctx = walk.context(text.clone());
+    let ctx = CallContext {
+        linked: super::links::declared(walk, address, resource),
+        ..walk.context(text.clone())
+    };
     let answer = match walk.providers.plain(provider, &ctx).await {
         Err(error) => Err(error),
         Ok(plugin) => match address.resource.mode {

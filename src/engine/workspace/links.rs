@@ -29,11 +29,12 @@ pub fn linking(
 
 /// The configuration with links bound to the one provider that has them, where they do not say which
 /// one and the resource they begin at is another one's.
-pub fn bind(
-    root: &Arc<Module>,
-    schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>,
-) -> Arc<Module> {
-    if root.all().iter().all(|m| other_choices(m, schemas).is_empty()) {
+pub fn bind(root: &Arc<Module>, schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>) -> Arc<Module> {
+    if root
+        .all()
+        .iter()
+        .all(|m| other_choices(m, schemas).is_empty())
+    {
         return root.clone();
     }
     let mut module = (**root).clone();

@@ -150,7 +150,11 @@ fn state(kind: &str, id: &str) -> ResourceState {
     }
 }
 
-pub fn deployment(kind: &str, name: &str, request: &DeployResourceRequest) -> DeployResourceRequest {
+pub fn deployment(
+    kind: &str,
+    name: &str,
+    request: &DeployResourceRequest,
+) -> DeployResourceRequest {
     let mut spec = json!({"name": name});
     if kind.ends_with("slow/thing") {
         spec["looks"] = 2.into();
@@ -180,7 +184,10 @@ pub fn deployment(kind: &str, name: &str, request: &DeployResourceRequest) -> De
     }
 }
 
-pub async fn deploy(request: DeployResourceRequest, wait_until_stable: bool) -> Result<Value, String> {
+pub async fn deploy(
+    request: DeployResourceRequest,
+    wait_until_stable: bool,
+) -> Result<Value, String> {
     let request = DeployResourceServiceRequest {
         deploy_request: Some(request),
         wait_until_stable,
@@ -197,7 +204,11 @@ pub async fn deploy(request: DeployResourceRequest, wait_until_stable: bool) -> 
     }
 }
 
-pub async fn destroy(kind: &str, id: &str, request: &DeployResourceRequest) -> Result<Value, String> {
+pub async fn destroy(
+    kind: &str,
+    id: &str,
+    request: &DeployResourceRequest,
+) -> Result<Value, String> {
     let request = DestroyResourceRequest {
         resource_type: of(kind),
         host_id: String::new(),

@@ -142,7 +142,9 @@ impl Fake {
         };
         let definitions = [(format!("fake/box::{MODE}"), definition)].into();
         let entered = self.enter("GetLinkAnnotationDefinitions", &request.host_id, json!({}));
-        Ok(entered.await.map(|()| LinkAnnotationDefinitions { definitions }))
+        Ok(entered
+            .await
+            .map(|()| LinkAnnotationDefinitions { definitions }))
     }
 
     pub async fn link_kind(&self, request: LinkRequest) -> Said<LinkKindInfo> {
@@ -157,10 +159,15 @@ impl Fake {
     pub async fn link_priority(&self, request: LinkRequest) -> Said<LinkPriorityResourceInfo> {
         let entered = self.enter("GetLinkPriorityResource", &request.host_id, json!({}));
         let priority_resource = LinkPriorityResource::B.into();
-        Ok(entered.await.map(|()| LinkPriorityResourceInfo { priority_resource }))
+        Ok(entered
+            .await
+            .map(|()| LinkPriorityResourceInfo { priority_resource }))
     }
 
-    pub async fn check_link(&self, request: ValidateLinkRequest) -> Said<ValidateLinkCompleteResponse> {
+    pub async fn check_link(
+        &self,
+        request: ValidateLinkRequest,
+    ) -> Said<ValidateLinkCompleteResponse> {
         let annotations: BTreeMap<String, Value> = request
             .annotations
             .iter()
@@ -186,7 +193,10 @@ impl Fake {
         }))
     }
 
-    pub async fn stage_link(&self, request: StageLinkChangesRequest) -> Said<StageLinkChangesCompleteResponse> {
+    pub async fn stage_link(
+        &self,
+        request: StageLinkChangesRequest,
+    ) -> Said<StageLinkChangesCompleteResponse> {
         Ok(self.staged(request).await)
     }
 
@@ -198,19 +208,26 @@ impl Fake {
             request.resource_a_changes.unwrap_or_default(),
             request.resource_b_changes.unwrap_or_default(),
         );
-        let known = !b.field_changes_known_on_deploy.iter().any(|p| p == "spec.id" || p == "spec");
+        let known = !b
+            .field_changes_known_on_deploy
+            .iter()
+            .any(|p| p == "spec.id" || p == "spec");
         let (from, to) = (end(a.applied_resource_info)?, end(b.applied_resource_info)?);
         let now = data(&request.current_link_state);
         let what = json!({
             "from": from.name, "to": to.name, "there": request.current_link_state.is_some(), "data": now,
             "unknown": [a.field_changes_known_on_deploy, b.field_changes_known_on_deploy],
         });
-        self.enter("StageLinkChanges", &request.host_id, what).await?;
+        self.enter("StageLinkChanges", &request.host_id, what)
+            .await?;
         let mut changes = LinkChanges::default();
         let wanted = [
             ("label", known.then(|| to.spec["id"].clone())),
             ("mode", Some(from.annotations[MODE].clone())),
-            ("secret", Some(from.spec["secret"].clone()).filter(|s| !s.is_null())),
+            (
+                "secret",
+                Some(from.spec["secret"].clone()).filter(|s| !s.is_null()),
+            ),
         ];
         for (name, value) in wanted {
             let path = format!("{}.{name}", from.name);
@@ -244,7 +261,10 @@ impl Fake {
         })
     }
 
-    pub async fn link_a(&self, request: UpdateLinkResourceRequest) -> Said<UpdateLinkResourceCompleteResponse> {
+    pub async fn link_a(
+        &self,
+        request: UpdateLinkResourceRequest,
+    ) -> Said<UpdateLinkResourceCompleteResponse> {
         Ok(self.of_a(request).await)
     }
 
@@ -252,14 +272,21 @@ impl Fake {
         &self,
         request: UpdateLinkResourceRequest,
     ) -> Result<UpdateLinkResourceCompleteResponse, ErrorResponse> {
-        let what = told(request.update_type, &request.current_link_state, &request.changes);
-        self.enter("UpdateLinkResourceA", &request.host_id, what).await?;
+        let what = told(
+            request.update_type,
+            &request.current_link_state,
+            &request.changes,
+        );
+        self.enter("UpdateLinkResourceA", &request.host_id, what)
+            .await?;
         let mut object_a = object(&request.resource_info)?;
         let to = object(&request.other_resource_info)?["id"].clone();
         let from = end(request.resource_info.clone())?;
         let id = object_a["id"].as_str().unwrap().to_owned();
         if request.update_type() == LinkUpdateType::Destroy {
-            object_a["labels"].as_object_mut().map(|all| all.remove("linked"));
+            object_a["labels"]
+                .as_object_mut()
+                .map(|all| all.remove("linked"));
             world::write(&id, &object_a);
             return Ok(UpdateLinkResourceCompleteResponse::default());
         }
@@ -279,7 +306,10 @@ impl Fake {
         })
     }
 
-    pub async fn link_b(&self, request: UpdateLinkResourceRequest) -> Said<UpdateLinkResourceCompleteResponse> {
+    pub async fn link_b(
+        &self,
+        request: UpdateLinkResourceRequest,
+    ) -> Said<UpdateLinkResourceCompleteResponse> {
         Ok(self.of_b(request).await)
     }
 
@@ -287,8 +317,13 @@ impl Fake {
         &self,
         request: UpdateLinkResourceRequest,
     ) -> Result<UpdateLinkResourceCompleteResponse, ErrorResponse> {
-        let what = told(request.update_type, &request.current_link_state, &request.changes);
-        self.enter("UpdateLinkResourceB", &request.host_id, what).await?;
+        let what = told(
+            request.update_type,
+            &request.current_link_state,
+            &request.changes,
+        );
+        self.enter("UpdateLinkResourceB", &request.host_id, what)
+            .await?;
         let by = object(&request.other_resource_info)?["id"].clone();
         object(&request.resource_info)?;
         let to = end(request.resource_info)?;
@@ -309,17 +344,32 @@ impl Fake {
         &self,
         request: UpdateLinkIntermediaryResourcesRequest,
     ) -> Result<UpdateLinkIntermediaryResourcesCompleteResponse, ErrorResponse> {
-        let what = told(request.update_type, &request.current_link_state, &request.changes);
-        self.enter("UpdateLinkIntermediaryResources", &request.host_id, what).await?;
+        let what = told(
+            request.update_type,
+            &request.current_link_state,
+            &request.changes,
+        );
+        self.enter("UpdateLinkIntermediaryResources", &request.host_id, what)
+            .await?;
         let state = request.current_link_state.clone().unwrap_or_default();
         let made = state.intermediary_resource_states.first();
         let by_host = std::fs::read_to_string(file("between")).ok();
         let kind = by_host.as_deref().map_or("fake/box", str::trim);
-        let instance = request.resource_a_info.as_ref().unwrap().instance_id.clone();
+        let instance = request
+            .resource_a_info
+            .as_ref()
+            .unwrap()
+            .instance_id
+            .clone();
         let context = provider_context(&request.context);
         if there("locks") {
             let name = &request.resource_a_info.as_ref().unwrap().resource_name;
-            let locked = asking::lock(instance.clone(), name, &request.link_id, Some(context.clone()));
+            let locked = asking::lock(
+                instance.clone(),
+                name,
+                &request.link_id,
+                Some(context.clone()),
+            );
             locked.await.map_err(unexpected)?;
         }
         let asked = DeployResourceRequest {
@@ -340,7 +390,12 @@ impl Fake {
             return Ok(Default::default());
         }
         let before = made.and_then(|m| json(m.resource_spec_data.as_ref()?).ok());
-        let name = format!("between-{}", end(request.resource_a_info.clone())?.spec["name"].as_str().unwrap());
+        let name = format!(
+            "between-{}",
+            end(request.resource_a_info.clone())?.spec["name"]
+                .as_str()
+                .unwrap()
+        );
         let id = match (&by_host, &before) {
             (Some(_), None) => {
                 let set = asking::deploy(asking::deployment(kind, &name, &asked), false).await;
@@ -390,7 +445,9 @@ impl Fake {
             };
             (id, state)
         };
-        let intermediary_states = ids.into_iter().map(one).collect();
+        // What its host has made for it lies elsewhere.
+        let own = ids.into_iter().filter(|_| !there("between"));
+        let intermediary_states = own.map(one).collect();
         Ok(Ok(GetLinkIntermediaryExternalStateCompleteResponse {
             intermediary_states,
         }))

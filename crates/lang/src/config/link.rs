@@ -96,7 +96,11 @@ fn named(expr: &Expr, argument: &str, diags: &mut Diagnostics) -> Option<Name> {
 /// Links that do not say which provider configuration they use have that of the resource at `from`.
 pub(super) fn providers(resources: &mut BTreeMap<Name, Resource>, diags: &mut Diagnostics) {
     let without = |r: &&Resource| r.link.is_some() && r.provider.is_none();
-    let links: Vec<Name> = resources.values().filter(without).map(|r| r.name.clone()).collect();
+    let links: Vec<Name> = resources
+        .values()
+        .filter(without)
+        .map(|r| r.name.clone())
+        .collect();
     for name in links {
         let chosen = resources
             .get(&name)
@@ -115,12 +119,17 @@ fn of_from(
     let ends = link.link.as_ref()?;
     let from = named(&ends.from, "from", diags)?;
     let Some(resource) = resources.get(&from) else {
-        let detail = format!("There is no resource {from} in this module, of which this is to be a link.");
+        let detail =
+            format!("There is no resource {from} in this module, of which this is to be a link.");
         diags.error(ends.from.span, SUMMARY, detail);
         return None;
     };
     let implied = || ProviderRef {
-        name: Arc::from(from.kind.split_once('_').map_or(&*from.kind, |(first, _)| first)),
+        name: Arc::from(
+            from.kind
+                .split_once('_')
+                .map_or(&*from.kind, |(first, _)| first),
+        ),
         alias: None,
         key: None,
         span: ends.from.span,

@@ -32,7 +32,9 @@ impl Deploying {
         let held = lock(&self.state)
             .get(address)
             .map(|object| (object.provider.clone(), Held::from(object)));
-        let held = held.as_ref().map(|(provider, held)| (&**provider, held.clone()));
+        let held = held
+            .as_ref()
+            .map(|(provider, held)| (&**provider, held.clone()));
         let end = links::end(&self.walk, address, held)?;
         // What is compared is what was compared when it was staged.
         let place = self.places.get(&address.to_string());

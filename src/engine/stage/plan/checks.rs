@@ -40,7 +40,8 @@ impl PlanWalk {
             true => self.linked(ctx, &config),
             false => ctx.clone(),
         };
-        self.validate(declared, address, &config, &ctx, cell).await?;
+        self.validate(declared, address, &config, &ctx, cell)
+            .await?;
         Ok((config, ctx))
     }
 

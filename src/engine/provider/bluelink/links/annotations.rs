@@ -16,7 +16,8 @@ fn definition<'k>(kind: &'k LinkKind, name: &str) -> Option<&'k LinkAnnotationDe
     let exact = kind.annotations.get(name);
     exact.or_else(|| {
         let mut all = kind.annotations.iter();
-        all.find(|(template, _)| fits(template, name)).map(|(_, d)| d)
+        all.find(|(template, _)| fits(template, name))
+            .map(|(_, d)| d)
     })
 }
 

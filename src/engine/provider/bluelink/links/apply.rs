@@ -179,7 +179,11 @@ impl Doing<'_> {
     }
 
     fn told(mut self, request: &ApplyRequest, wrong: Vec<ProviderDiagnostic>) -> ApplyResponse {
-        let changed = self.changes.modified_fields.iter().chain(&self.changes.new_fields);
+        let changed = self
+            .changes
+            .modified_fields
+            .iter()
+            .chain(&self.changes.new_fields);
         let hidden = changed.filter(|field| field.sensitive);
         let hidden: Vec<String> = hidden.map(|field| field.field_path.clone()).collect();
         self.kept.sensitive.extend(hidden);

@@ -121,9 +121,8 @@ impl Kept {
 
     /// Keeps how the link has left its intermediaries.
     pub(super) fn leave(&mut self, record: &Record) {
-        let one = |(id, made): (&String, &Made)| {
-            (id.clone(), (made.kind.clone(), json(&made.spec)))
-        };
+        let one =
+            |(id, made): (&String, &Made)| (id.clone(), (made.kind.clone(), json(&made.spec)));
         self.deployed = record.made.iter().map(one).collect();
     }
 
@@ -152,7 +151,8 @@ fn json(node: &MappingNode) -> Json {
         };
     }
     if !node.fields.is_empty() {
-        let fields: BTreeMap<&String, Json> = node.fields.iter().map(|(k, v)| (k, json(v))).collect();
+        let fields: BTreeMap<&String, Json> =
+            node.fields.iter().map(|(k, v)| (k, json(v))).collect();
         let fields = fields.into_iter().map(|(k, v)| (k.clone(), v));
         return Json::Object(fields.collect::<Map<_, _>>());
     }

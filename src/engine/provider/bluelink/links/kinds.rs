@@ -53,7 +53,9 @@ pub(in super::super) async fn links(wire: &Wire) -> Result<Links, ProviderError>
     };
     let mut types: Vec<String> = types.into_iter().map(|t| t.r#type).collect();
     types.sort();
-    let pairs = types.into_iter().filter_map(|wire| Some((pair(&wire)?, wire)));
+    let pairs = types
+        .into_iter()
+        .filter_map(|wire| Some((pair(&wire)?, wire)));
     let pairs: Vec<(LinkPair, String)> = pairs.collect();
     if pairs.is_empty() {
         return Ok(Links::default());
@@ -91,7 +93,8 @@ fn pair(wire: &str) -> Option<LinkPair> {
 async fn is_too_old(wire: &Wire) -> Result<bool, ProviderError> {
     let path = "/providerserverv1.Provider/GetLinkIntermediaryExternalState";
     let stranger = GetLinkIntermediaryExternalStateRequest::default();
-    let asked = wire.ask::<GetLinkIntermediaryExternalStateResponse>(Method::Schema, path, stranger);
+    let asked =
+        wire.ask::<GetLinkIntermediaryExternalStateResponse>(Method::Schema, path, stranger);
     match asked.await {
         Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(true),
         Err(Fault::Call(error)) => Err(error),

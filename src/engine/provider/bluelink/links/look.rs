@@ -42,9 +42,8 @@ impl BluelinkProvider {
         };
         let (kept, instance) = (Kept::of(&request.private), &self.settings.instance_id);
         let annotations = of_sides(kind, current);
-        let info = |side: usize| {
-            Some(sides[side].info(&sides[side].before, instance, &annotations[side]))
-        };
+        let info =
+            |side: usize| Some(sides[side].info(&sides[side].before, instance, &annotations[side]));
         let name = link_name(&sides);
         let asked = GetLinkIntermediaryExternalStateRequest {
             link_type: link_type(kind),
@@ -61,9 +60,9 @@ impl BluelinkProvider {
         };
         let path = "/providerserverv1.Provider/GetLinkIntermediaryExternalState";
         // This call is none of those that are made again.
-        let asked = self
-            .wire
-            .ask::<GetLinkIntermediaryExternalStateResponse>(Method::Read, path, asked);
+        let asked =
+            self.wire
+                .ask::<GetLinkIntermediaryExternalStateResponse>(Method::Read, path, asked);
         let seen = match asked.await {
             Ok(complete) => complete.intermediary_states,
             Err(Fault::Call(error)) => return Err(error),

@@ -158,7 +158,11 @@ impl Doing<'_> {
         A: Reply,
         A::Good: Send,
     {
-        let could_not = ["could not link it", "could not link it", "could not make what is between"];
+        let could_not = [
+            "could not link it",
+            "could not link it",
+            "could not make what is between",
+        ];
         let call = (METHODS[phase], CALLS[phase], could_not[phase]);
         let (lane, wire) = (&self.provider.lane, &self.provider.wire);
         heard::<A>((lane, wire), call, ctx, request, || ()).await
@@ -166,7 +170,9 @@ impl Doing<'_> {
 
     fn state(&self) -> LinkState {
         let instance = &self.provider.settings.instance_id;
-        let state = self.record.state(&self.kept, link_name(&self.sides), instance);
+        let state = self
+            .record
+            .state(&self.kept, link_name(&self.sides), instance);
         match self.update {
             // One that is being made is known by its name alone.
             LinkUpdateType::Create => LinkState {

@@ -68,7 +68,9 @@ impl BluelinkProvider {
             context: Some(self.link_context(ctx)),
         };
         let path = "/providerserverv1.Provider/StageLinkChanges";
-        let asked = self.wire.ask::<StageLinkChangesResponse>(Method::Plan, path, asked);
+        let asked = self
+            .wire
+            .ask::<StageLinkChangesResponse>(Method::Plan, path, asked);
         let changes = match asked.await {
             Ok(complete) => complete.changes.unwrap_or_default(),
             Err(Fault::Call(error)) => return Err(error),
@@ -106,7 +108,11 @@ impl Planning<'_> {
         }
         let kept_private = self.kept.clone().with_staged(&self.changes);
         let replaced = self.other_objects(&ids);
-        let changed = self.changes.modified_fields.iter().chain(&self.changes.new_fields);
+        let changed = self
+            .changes
+            .modified_fields
+            .iter()
+            .chain(&self.changes.new_fields);
         let hidden = changed.filter(|field| field.sensitive);
         let hidden: Vec<String> = hidden.map(|field| field.field_path.clone()).collect();
         self.kept.sensitive.extend(hidden);
@@ -157,12 +163,19 @@ impl Planning<'_> {
 
     /// Whether an end that the link has written into is deployed, which may write over it.
     fn is_written_over(&self) -> bool {
-        self.sides.iter().any(|side| self.is_side_written_over(side))
+        self.sides
+            .iter()
+            .any(|side| self.is_side_written_over(side))
     }
 
     fn is_side_written_over(&self, side: &Side) -> bool {
         let of_it = format!("{}::", side.name);
-        side.changes() && self.kept.mappings.keys().any(|field| field.starts_with(&of_it))
+        side.changes()
+            && self
+                .kept
+                .mappings
+                .keys()
+                .any(|field| field.starts_with(&of_it))
     }
 
     /// The part of the data that a field is in: where it is, else as it is named.
@@ -180,9 +193,18 @@ impl Planning<'_> {
         let creates = self.prior.is_null();
         let mut unknown: Vec<(usize, Vec<Step>)> = Vec::new();
         let mut touched = [false; 3];
-        let fields = self.changes.modified_fields.iter().chain(&self.changes.new_fields);
+        let fields = self
+            .changes
+            .modified_fields
+            .iter()
+            .chain(&self.changes.new_fields);
         let fields: Vec<_> = fields
-            .filter_map(|f| Some((steps(&f.field_path)?, f.new_value.clone().unwrap_or_default())))
+            .filter_map(|f| {
+                Some((
+                    steps(&f.field_path)?,
+                    f.new_value.clone().unwrap_or_default(),
+                ))
+            })
             .collect();
         for (steps, value) in fields {
             let part = self.part(&steps);

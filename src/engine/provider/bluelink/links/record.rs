@@ -144,7 +144,10 @@ impl Record {
             }
         }
         let names = self.unfinished.iter().map(|name| Value::string(name));
-        let unfinished = Value::list(Type::String, names.collect());
+        let unfinished = match self.unfinished.is_empty() {
+            true => Value::null(Type::list(Type::String)),
+            false => Value::list(Type::String, names.collect()),
+        };
         all.into_iter()
             .map(|(name, node)| (Arc::from(name), decode_any(&node)))
             .chain([
@@ -160,14 +163,17 @@ impl Record {
             true => LinkStatus::Created,
             false => LinkStatus::UpdateFailed,
         };
-        let made = self.made.iter().map(|(id, made)| LinkIntermediaryResourceState {
-            resource_id: id.clone(),
-            resource_type: made.kind.clone(),
-            instance_id: instance_id.to_owned(),
-            status: ResourceStatus::Created.into(),
-            precise_status: PreciseResourceStatus::Created.into(),
-            resource_spec_data: Some(made.spec.clone()),
-        });
+        let made = self
+            .made
+            .iter()
+            .map(|(id, made)| LinkIntermediaryResourceState {
+                resource_id: id.clone(),
+                resource_type: made.kind.clone(),
+                instance_id: instance_id.to_owned(),
+                status: ResourceStatus::Created.into(),
+                precise_status: PreciseResourceStatus::Created.into(),
+                resource_spec_data: Some(made.spec.clone()),
+            });
         LinkState {
             id: kept.link_id.clone(),
             name,
@@ -185,11 +191,7 @@ fn text(node: &MappingNode) -> Option<String> {
 
 /// An object of the state: what the configuration says, by which the ends are known, and what is
 /// kept.
-pub(super) fn object(
-    config: &Value,
-    ids: [Value; 2],
-    kept: BTreeMap<Arc<str>, Value>,
-) -> Value {
+pub(super) fn object(config: &Value, ids: [Value; 2], kept: BTreeMap<Arc<str>, Value>) -> Value {
     let said = ["from", "to", "annotations"];
     let mut members: BTreeMap<Arc<str>, Value> = said
         .into_iter()

@@ -46,10 +46,22 @@ pub(in super::super) fn link_schema() -> Schema {
         (IDS[0], text(false, "the id of the resource at `from`")),
         (IDS[1], text(false, "the id of the resource at `to`")),
         ("annotations", annotations),
-        (a, any(false, "what the link has made of the resource at `from`")),
-        (b, any(false, "what the link has made of the resource at `to`")),
+        (
+            a,
+            any(false, "what the link has made of the resource at `from`"),
+        ),
+        (
+            b,
+            any(false, "what the link has made of the resource at `to`"),
+        ),
         (middle, any(false, "what the link has made between the two")),
-        (MADE, any(false, "the resources that the link has made between the two")),
+        (
+            MADE,
+            any(
+                false,
+                "the resources that the link has made between the two",
+            ),
+        ),
         (UNFINISHED, unfinished),
         (SECRETS, any(true, "what is sensitive of all this")),
     ];

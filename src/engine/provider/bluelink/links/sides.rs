@@ -55,11 +55,17 @@ impl BluelinkProvider {
         let ends = ctx.linked.as_ref().and_then(|linked| linked.ends.as_ref());
         let Some([from, to]) = ends else {
             let detail = "The resources at its ends are neither in the configuration nor in the state. A link whose ends are gone can be taken out of the state with `flightdeck state rm`.";
-            return Err(ProviderDiagnostic::error("The ends of a link are not known", detail));
+            return Err(ProviderDiagnostic::error(
+                "The ends of a link are not known",
+                detail,
+            ));
         };
         let pair = [from.kind.clone(), to.kind.clone()];
         let Some(kind) = self.links.kinds.get(&pair).filter(|_| !self.links.too_old) else {
-            let detail = format!("{} does not link {} to {}.", self.info.plugin, pair[0], pair[1]);
+            let detail = format!(
+                "{} does not link {} to {}.",
+                self.info.plugin, pair[0], pair[1]
+            );
             return Err(ProviderDiagnostic::error("No such link", detail));
         };
         Ok((kind, [self.side(from)?, self.side(to)?]))
@@ -72,14 +78,18 @@ impl BluelinkProvider {
                 "No plugin of {} that is up has the type {}, of which {} is.",
                 end.provider, end.kind, end.address
             );
-            return Err(ProviderDiagnostic::error("An end of a link cannot be told of", detail));
+            return Err(ProviderDiagnostic::error(
+                "An end of a link cannot be told of",
+                detail,
+            ));
         };
         let of = &who.definitions[&end.kind];
         let held = end.held.as_ref().and_then(|held| read(of, held));
         let null = || Value::null(ty(&of.node));
-        let resource_id = end.held.as_ref().map(|held| {
-            Kept::of(&held.private.clone().into()).resource_id
-        });
+        let resource_id = end
+            .held
+            .as_ref()
+            .map(|held| Kept::of(&held.private.clone().into()).resource_id);
         let now = held.unwrap_or_else(null);
         let name = name_of(&end.address);
         self.gate.is_called(&name, &end.address);
@@ -280,11 +290,14 @@ fn unknown_paths(value: &Value, at: &str, found: &mut Vec<String>) {
     if value.is_null() {
         return;
     }
-    for name in value.as_map().into_iter().flat_map(|all| all.keys().cloned()) {
+    for name in value
+        .as_map()
+        .into_iter()
+        .flat_map(|all| all.keys().cloned())
+    {
         unknown_paths(&like_member(value, &name), &member(at, &name), found);
     }
     for index in 0..value.as_slice().map_or(0, <[Value]>::len) {
         unknown_paths(&like_element(value, index), &element(at, index), found);
     }
 }
-

@@ -5,7 +5,7 @@ use super::sides::Side;
 use crate::engine::calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::bluelink::adapter::BluelinkProvider;
 use crate::engine::provider::bluelink::check::told;
-use crate::engine::provider::bluelink::convert::{Unknown, encode, like_member};
+use crate::engine::provider::bluelink::convert::{Unknown, encode};
 use crate::engine::provider::bluelink::wire::Fault;
 use cty::Value;
 use proto::bluelink::providerserverv1::{ValidateLinkRequest, ValidateLinkResponse};
@@ -17,11 +17,6 @@ impl BluelinkProvider {
         config: Value,
         ctx: &CallContext,
     ) -> Result<Checked, ProviderError> {
-        let unknown = |name| !like_member(&config, name).is_known();
-        // Before anything is planned nothing more is known of the ends.
-        let Some(_) = ctx.linked.as_ref().filter(|_| !unknown("from") && !unknown("to")) else {
-            return Ok(Checked::default());
-        };
         let (kind, sides) = match self.sides(ctx) {
             Ok(found) => found,
             Err(wrong) => {
@@ -31,11 +26,16 @@ impl BluelinkProvider {
             }
         };
         let wrong = check(kind, &config);
-        if !wrong.is_empty() {
+        // Before anything is planned nothing more is known of the ends than their types.
+        if !wrong.is_empty() || sides.iter().any(|side| !side.after.is_known()) {
             return Ok(Checked { diagnostics: wrong });
         }
         let spec = |side: &Side| {
-            encode(&side.after, Some(&side.definition().node), Unknown::Unresolved)
+            encode(
+                &side.after,
+                Some(&side.definition().node),
+                Unknown::Unresolved,
+            )
         };
         let [from, to] = &sides;
         let request = ValidateLinkRequest {
