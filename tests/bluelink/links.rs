@@ -237,7 +237,7 @@ fn a_deploy_of_an_end_makes_the_link_anew_and_another_object_there_is_another_li
     assert_eq!(counts(&bench.stage().expect(0)), "");
 
     bench.main(&format!("{A}{}{LINK}", B.replace("= \"b\"", "= \"c\"")));
-    assert_eq!(counts(&bench.stage().expect(0)), "replace 2, update 1");
+    assert_eq!(counts(&bench.stage().expect(0)), "update 1, replace 2");
     bench.deploy().expect(0);
     let all = done(&bench);
     let at = |what: &str| all.iter().rposition(|w| w == what).unwrap();
@@ -245,6 +245,26 @@ fn a_deploy_of_an_end_makes_the_link_anew_and_another_object_there_is_another_li
     assert!(at("DestroyResource") < at("create A"), "{all:?}");
     assert_eq!(names(&bench), ["a", "between-a", "c"]);
     assert_eq!(counts(&bench.stage().expect(0)), "");
+}
+
+#[test]
+fn of_a_hard_link_the_end_that_has_to_be_there_first_is_made_first_and_goes_last() {
+    let b = "resource \"fake_box\" \"b\" {\n  name = \"b\"\n}\n";
+    let bench = bench(&format!("{A}{b}{LINK}"));
+    bench.tell("hard", "");
+    bench.deploy().expect(0);
+    let made = bench.calls("DeployResource");
+    let made: Vec<&Value> = made.iter().map(|call| &call["name"]).collect();
+    assert_eq!(made, ["fake_box.b", "fake_box.a"]);
+    let gone = |i: usize| bench.calls("DestroyResource")[i]["resource"].clone();
+    bench.run(&["destroy", "--auto-approve"]).expect(0);
+    assert_eq!(gone(0), bench.calls("DeployResource")[1]["resource"]);
+    // What the configuration says goes before what the link would have.
+    let bench = whole();
+    bench.tell("hard", "");
+    bench.deploy().expect(0);
+    let made = bench.calls("DeployResource");
+    assert_eq!(made[0]["name"], "fake_box.a");
 }
 
 #[test]

@@ -41,7 +41,8 @@ pub enum LinkTypes {
     /// Its dialect has no links.
     #[default]
     Unspoken,
-    Pairs(BTreeSet<LinkPair>),
+    /// Each with the end that has to be there before the other one, 0 or 1, where one has.
+    Pairs(BTreeMap<LinkPair, Option<usize>>),
     /// It has these and cannot be asked for them: why.
     Refused(BTreeSet<LinkPair>, String),
 }

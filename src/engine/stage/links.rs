@@ -44,7 +44,7 @@ pub fn decoded(
         let object = members.get(name).cloned();
         match address(scope, expr, object.as_ref()) {
             Ok(Some(address)) => {
-                members.insert(name.into(), Value::string(&address.to_string()));
+                members.insert(name.into(), Value::string(address.to_string()));
             }
             // Which instance it is shows with the plan.
             Ok(None) => drop(members.insert(name.into(), Value::unknown(Type::String))),

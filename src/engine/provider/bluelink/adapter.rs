@@ -116,7 +116,7 @@ impl Provider for BluelinkProvider {
         ctx: &CallContext,
     ) -> Result<Checked, ProviderError> {
         if type_name == LINK {
-            return self.validate_link(config, ctx).await;
+            return Box::pin(self.validate_link(config, ctx)).await;
         }
         let of = self.definition(type_name)?;
         let mut diagnostics = check(&of.node, &config);
@@ -158,7 +158,7 @@ impl Provider for BluelinkProvider {
         ctx: &CallContext,
     ) -> Result<ReadResponse, ProviderError> {
         if request.type_name == LINK {
-            return self.read_link(request, ctx).await;
+            return Box::pin(self.read_link(request, ctx)).await;
         }
         let of = self.definition(&request.type_name)?;
         let answer = |state, diagnostics| ReadResponse {
@@ -189,7 +189,7 @@ impl Provider for BluelinkProvider {
         ctx: &CallContext,
     ) -> Result<PlanResponse, ProviderError> {
         if request.type_name == LINK {
-            return self.plan_link(request, ctx).await;
+            return Box::pin(self.plan_link(request, ctx)).await;
         }
         let of = self.definition(&request.type_name)?;
         let private = Kept::of(&request.prior_private).bytes();
@@ -215,7 +215,7 @@ impl Provider for BluelinkProvider {
         ctx: &CallContext,
     ) -> Result<ApplyResponse, ProviderError> {
         if request.type_name == LINK {
-            return self.apply_link(request, ctx).await;
+            return Box::pin(self.apply_link(request, ctx)).await;
         }
         let of = self.definition(&request.type_name)?;
         let entry = self.gate.enter(&self.caller.plugin_id, &self.lane, ctx);

@@ -80,7 +80,8 @@ impl Dialect for Bluelink {
         };
         let wire = Wire::new(reached.plugin.clone(), link, reached.obituary.clone());
         let wire = Arc::new(wire);
-        let said = reached.asking.ask(Method::Schema, said(&wire)).await?;
+        let said = Box::pin(said(&wire));
+        let said = reached.asking.ask(Method::Schema, said).await?;
         let functions = callables(&said.functions);
         let schema = Arc::new(provider_schema(&said, &functions));
         let definitions = Arc::new(said.definitions);

@@ -71,7 +71,7 @@ impl BluelinkProvider {
         let asked = self
             .wire
             .ask::<StageLinkChangesResponse>(Method::Plan, path, asked);
-        let changes = match asked.await {
+        let changes = match Box::pin(asked).await {
             Ok(complete) => complete.changes.unwrap_or_default(),
             Err(Fault::Call(error)) => return Err(error),
             Err(Fault::Said(said)) => {
@@ -142,9 +142,10 @@ impl Planning<'_> {
         let other = |name: &&str| {
             let index = usize::from(**name == *IDS[1]);
             let before = like_member(self.prior, name);
-            !is_nothing(&before) && !(ids[index].is_known() && before.raw_equals(&ids[index]))
+            let same = ids[index].is_known() && before.raw_equals(&ids[index]);
+            !is_nothing(&before) && !same
         };
-        let all = IDS.iter().copied().filter(|name| other(&name));
+        let all = IDS.iter().copied().filter(other);
         all.map(|name| Path::root().attr(name)).collect()
     }
 

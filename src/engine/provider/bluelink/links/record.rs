@@ -143,7 +143,7 @@ impl Record {
                 }
             }
         }
-        let names = self.unfinished.iter().map(|name| Value::string(name));
+        let names = self.unfinished.iter().map(Value::string);
         let unfinished = match self.unfinished.is_empty() {
             true => Value::null(Type::list(Type::String)),
             false => Value::list(Type::String, names.collect()),

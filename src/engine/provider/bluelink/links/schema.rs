@@ -75,10 +75,14 @@ pub(in super::super) fn link_schema() -> Schema {
 
 /// Which types a provider links, as the engine is told.
 pub(in super::super) fn pairs(links: &Links) -> LinkTypes {
-    let pairs = links.kinds.keys().cloned().collect();
+    let kinds = links.kinds.iter();
     match links.too_old {
-        true => LinkTypes::Refused(pairs, too_old()),
-        false => LinkTypes::Pairs(pairs),
+        true => LinkTypes::Refused(links.kinds.keys().cloned().collect(), too_old()),
+        false => LinkTypes::Pairs(
+            kinds
+                .map(|(pair, kind)| (pair.clone(), kind.first))
+                .collect(),
+        ),
     }
 }
 
