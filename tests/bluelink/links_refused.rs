@@ -140,6 +140,7 @@ fn the_plugin_that_links_the_two_types_is_found_and_of_several_it_must_be_said()
     let two = || {
         let bench = Bench::two("");
         // Both are about the same objects.
+        std::fs::create_dir(bench.file("world")).unwrap();
         std::os::unix::fs::symlink(bench.file("world"), bench.other("world")).unwrap();
         let head = bench.workspace.read("main.tf");
         let used = "resource \"other_box\" \"used\" {\n  name = \"used\"\n}\n";

@@ -17,9 +17,21 @@ use proto::bluelink::schema::{MappingNode, ScalarValue, scalar_value::Value as S
 use proto::bluelink::sharedtypesv1::*;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
-use tonic::Status;
 
-type Said<T> = Result<Result<T, ErrorResponse>, Status>;
+/// Why there is no answer.
+pub enum Refusal {
+    Said(ErrorResponse),
+    /// It is older than the call.
+    Old,
+}
+
+impl From<ErrorResponse> for Refusal {
+    fn from(error: ErrorResponse) -> Self {
+        Self::Said(error)
+    }
+}
+
+type Said<T> = Result<T, Refusal>;
 
 /// Serves calls by methods of this file.
 macro_rules! links_served {
@@ -33,9 +45,12 @@ macro_rules! links_served {
             Self: 'f,
         {
             Box::pin(async move {
-                let response = match self.$by(request.into_inner()).await? {
+                let response = match self.$by(request.into_inner()).await {
                     Ok(good) => $module::Response::$good(good),
-                    Err(error) => $module::Response::ErrorResponse(error),
+                    Err($crate::links::Refusal::Said(error)) => $module::Response::ErrorResponse(error),
+                    Err($crate::links::Refusal::Old) => {
+                        return Err(Status::unimplemented("it is older than this call"));
+                    }
                 };
                 Ok(Response::new($answer { response: Some(response) }))
             })
@@ -120,7 +135,7 @@ fn provider_context(context: &Option<LinkContext>) -> ProviderContext {
 impl Fake {
     pub async fn links(&self, request: ProviderRequest) -> Said<LinkTypes> {
         if there("old") {
-            return Err(Status::unimplemented("it is older than this call"));
+            return Err(Refusal::Old);
         }
         let said = std::fs::read_to_string(file("links")).unwrap_or_default();
         let kind = |line: &str| LinkType {
@@ -128,7 +143,8 @@ impl Fake {
         };
         let link_types = said.lines().map(kind).collect();
         let entered = self.enter("ListLinkTypes", &request.host_id, json!({}));
-        Ok(entered.await.map(|()| LinkTypes { link_types }))
+        entered.await?;
+        Ok(LinkTypes { link_types })
     }
 
     pub async fn link_annotations(&self, request: LinkRequest) -> Said<LinkAnnotationDefinitions> {
@@ -142,9 +158,8 @@ impl Fake {
         };
         let definitions = [(format!("fake/box::{MODE}"), definition)].into();
         let entered = self.enter("GetLinkAnnotationDefinitions", &request.host_id, json!({}));
-        Ok(entered
-            .await
-            .map(|()| LinkAnnotationDefinitions { definitions }))
+        entered.await?;
+        Ok(LinkAnnotationDefinitions { definitions })
     }
 
     pub async fn link_kind(&self, request: LinkRequest) -> Said<LinkKindInfo> {
@@ -153,15 +168,15 @@ impl Fake {
             true => LinkKind::Hard,
             false => LinkKind::Soft,
         };
-        Ok(entered.await.map(|()| LinkKindInfo { kind: kind.into() }))
+        entered.await?;
+        Ok(LinkKindInfo { kind: kind.into() })
     }
 
     pub async fn link_priority(&self, request: LinkRequest) -> Said<LinkPriorityResourceInfo> {
         let entered = self.enter("GetLinkPriorityResource", &request.host_id, json!({}));
         let priority_resource = LinkPriorityResource::B.into();
-        Ok(entered
-            .await
-            .map(|()| LinkPriorityResourceInfo { priority_resource }))
+        entered.await?;
+        Ok(LinkPriorityResourceInfo { priority_resource })
     }
 
     pub async fn check_link(
@@ -188,22 +203,16 @@ impl Fake {
             message: "a lonely box must not be linked".to_owned(),
             context: None,
         });
-        Ok(entered.map(|()| ValidateLinkCompleteResponse {
+        entered?;
+        Ok(ValidateLinkCompleteResponse {
             diagnostics: diagnostic.into_iter().collect(),
-        }))
+        })
     }
 
     pub async fn stage_link(
         &self,
         request: StageLinkChangesRequest,
     ) -> Said<StageLinkChangesCompleteResponse> {
-        Ok(self.staged(request).await)
-    }
-
-    async fn staged(
-        &self,
-        request: StageLinkChangesRequest,
-    ) -> Result<StageLinkChangesCompleteResponse, ErrorResponse> {
         let (a, b) = (
             request.resource_a_changes.unwrap_or_default(),
             request.resource_b_changes.unwrap_or_default(),
@@ -265,13 +274,6 @@ impl Fake {
         &self,
         request: UpdateLinkResourceRequest,
     ) -> Said<UpdateLinkResourceCompleteResponse> {
-        Ok(self.of_a(request).await)
-    }
-
-    async fn of_a(
-        &self,
-        request: UpdateLinkResourceRequest,
-    ) -> Result<UpdateLinkResourceCompleteResponse, ErrorResponse> {
         let what = told(
             request.update_type,
             &request.current_link_state,
@@ -310,13 +312,6 @@ impl Fake {
         &self,
         request: UpdateLinkResourceRequest,
     ) -> Said<UpdateLinkResourceCompleteResponse> {
-        Ok(self.of_b(request).await)
-    }
-
-    async fn of_b(
-        &self,
-        request: UpdateLinkResourceRequest,
-    ) -> Result<UpdateLinkResourceCompleteResponse, ErrorResponse> {
         let what = told(
             request.update_type,
             &request.current_link_state,
@@ -337,13 +332,6 @@ impl Fake {
         &self,
         request: UpdateLinkIntermediaryResourcesRequest,
     ) -> Said<UpdateLinkIntermediaryResourcesCompleteResponse> {
-        Ok(self.between(request).await)
-    }
-
-    async fn between(
-        &self,
-        request: UpdateLinkIntermediaryResourcesRequest,
-    ) -> Result<UpdateLinkIntermediaryResourcesCompleteResponse, ErrorResponse> {
         let what = told(
             request.update_type,
             &request.current_link_state,
@@ -427,14 +415,12 @@ impl Fake {
         request: GetLinkIntermediaryExternalStateRequest,
     ) -> Said<GetLinkIntermediaryExternalStateCompleteResponse> {
         if there("old-links") {
-            return Err(Status::unimplemented("it is older than this call"));
+            return Err(Refusal::Old);
         }
         let ids = request.intermediary_resource_ids;
         let what = json!({"ids": ids});
         let entered = self.enter("GetLinkIntermediaryExternalState", &request.host_id, what);
-        if let Err(error) = entered.await {
-            return Ok(Err(error));
-        }
+        entered.await?;
         let one = |id: String| {
             let object = world::read(&id);
             let state = IntermediaryExternalState {
@@ -448,8 +434,8 @@ impl Fake {
         // What its host has made for it lies elsewhere.
         let own = ids.into_iter().filter(|_| !there("between"));
         let intermediary_states = own.map(one).collect();
-        Ok(Ok(GetLinkIntermediaryExternalStateCompleteResponse {
+        Ok(GetLinkIntermediaryExternalStateCompleteResponse {
             intermediary_states,
-        }))
+        })
     }
 }

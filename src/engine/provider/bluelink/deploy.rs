@@ -270,7 +270,7 @@ fn unstable(looks: u32, within: Duration) -> ProviderDiagnostic {
     ProviderDiagnostic::error("failed to stabilise", detail)
 }
 
-fn answer(
+pub(super) fn answer(
     new_state: Option<Value>,
     private: Bytes,
     diagnostics: Vec<ProviderDiagnostic>,

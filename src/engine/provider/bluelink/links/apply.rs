@@ -10,6 +10,7 @@ use super::record::{PARTS, Record, object};
 use super::sides::Side;
 use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::bluelink::adapter::BluelinkProvider;
+use crate::engine::provider::bluelink::deploy;
 use crate::engine::provider::bluelink::wire::Fault;
 use crate::engine::provider::{ApplyRequest, ApplyResponse, Bytes};
 use cty::Value;
@@ -44,17 +45,16 @@ enum Stopped {
     Call(ProviderError),
 }
 
+/// As a deploy of a resource is answered; what the plugin keeps of a link may be more than it has
+/// staged.
 fn answer(
     new_state: Option<Value>,
     private: Bytes,
-    diagnostics: Vec<ProviderDiagnostic>,
+    wrong: Vec<ProviderDiagnostic>,
 ) -> ApplyResponse {
     ApplyResponse {
-        new_state,
-        private,
-        identity: None,
         legacy: true,
-        diagnostics,
+        ..deploy::answer(new_state, private, wrong)
     }
 }
 
