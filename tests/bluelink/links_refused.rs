@@ -69,7 +69,7 @@ fn two_types_that_no_plugin_links_and_resources_of_other_providers_are_refused()
     let data = "resource \"terraform_data\" \"t\" {}\n";
     let to_data = LINK.replace("fake_box.b", "terraform_data.t");
     let text = refused(&bench(&format!("{A}{data}{to_data}")));
-    let words = "terraform_data.t is of terraform.io/builtin/terraform, and links are there between resources of Bluelink plugins alone";
+    let words = "terraform_data.t is of terraform.io/builtin/terraform, and links are there between resources of plugins alone that say what it means to link them";
     assert!(text.contains(words), "{text}");
     // A plugin without links has none.
     let bench = Bench::new(&format!("{A}{B}{LINK}"));

@@ -113,7 +113,7 @@ pub fn fault(walk: &Walk, module: &Module, link: &Resource) -> Option<Diagnostic
     let [from, to] = links::pair(link)?;
     if !foreign.is_empty() {
         let detail = format!(
-            "{}, and links are there between resources of Bluelink plugins alone, which say what it means to link them. For what resources of other providers have to do with each other there are references.",
+            "{}, and links are there between resources of plugins alone that say what it means to link them; those of a Terraform provider do not. For what resources of other providers have to do with each other there are references.",
             foreign.join(", ")
         );
         return wrong("A resource that cannot be linked", detail);

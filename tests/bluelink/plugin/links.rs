@@ -7,7 +7,6 @@
 //! - `locks`: where it is there, the last phase locks the resource at the link's begin,
 //! - `bare`: where it is there, no change is ever staged.
 
-use crate::asking;
 use crate::convert::{json, node};
 use crate::doing::{Fake, spec_of, unexpected};
 use crate::place::file;
@@ -16,7 +15,7 @@ use proto::bluelink::providerserverv1::*;
 use proto::bluelink::schema::{MappingNode, ScalarValue, scalar_value::Value as Scalar};
 use proto::bluelink::sharedtypesv1::*;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Why there is no answer.
 pub enum Refusal {
@@ -31,7 +30,7 @@ impl From<ErrorResponse> for Refusal {
     }
 }
 
-type Said<T> = Result<T, Refusal>;
+pub type Said<T> = Result<T, Refusal>;
 
 /// Serves calls by methods of this file.
 macro_rules! links_served {
@@ -60,7 +59,7 @@ macro_rules! links_served {
 pub(crate) use links_served;
 
 /// The annotation that its links have.
-const MODE: &str = "fake.link.mode";
+pub const MODE: &str = "fake.link.mode";
 
 fn scalar(text: &str) -> ScalarValue {
     ScalarValue {
@@ -68,18 +67,18 @@ fn scalar(text: &str) -> ScalarValue {
     }
 }
 
-fn there(name: &str) -> bool {
+pub fn there(name: &str) -> bool {
     file(name).exists()
 }
 
 /// What one of the two is called, and its spec as it is or is to be.
-struct End {
-    name: String,
-    spec: Value,
-    annotations: Value,
+pub struct End {
+    pub name: String,
+    pub spec: Value,
+    pub annotations: Value,
 }
 
-fn end(info: Option<ResourceInfo>) -> Result<End, ErrorResponse> {
+pub fn end(info: Option<ResourceInfo>) -> Result<End, ErrorResponse> {
     let info = info.ok_or_else(|| unexpected("no resource info"))?;
     let resolved = info.resource_with_resolved_subs.unwrap_or_default();
     let spec = json(&resolved.spec.unwrap_or_default()).map_err(unexpected)?;
@@ -92,7 +91,7 @@ fn end(info: Option<ResourceInfo>) -> Result<End, ErrorResponse> {
 }
 
 /// The object as the world has it, by the state that was sent.
-fn object(info: &Option<ResourceInfo>) -> Result<Value, ErrorResponse> {
+pub fn object(info: &Option<ResourceInfo>) -> Result<Value, ErrorResponse> {
     let state = info.as_ref().and_then(|i| i.current_resource_state.clone());
     let spec = spec_of(&state.ok_or_else(|| unexpected("the resource has no state"))?)?;
     let id = spec["id"].as_str().unwrap_or_default();
@@ -106,7 +105,7 @@ fn data(state: &Option<LinkState>) -> Value {
 }
 
 /// What is asked of a link, for the record.
-fn told(update: i32, state: &Option<LinkState>, changes: &Option<LinkChanges>) -> Value {
+pub fn told(update: i32, state: &Option<LinkState>, changes: &Option<LinkChanges>) -> Value {
     let changes = changes.clone().unwrap_or_default();
     let fields = changes.modified_fields.iter().chain(&changes.new_fields);
     let fields: Vec<&String> = fields.map(|c| &c.field_path).collect();
@@ -120,7 +119,7 @@ fn told(update: i32, state: &Option<LinkState>, changes: &Option<LinkChanges>) -
     })
 }
 
-fn provider_context(context: &Option<LinkContext>) -> ProviderContext {
+pub fn provider_context(context: &Option<LinkContext>) -> ProviderContext {
     let context = context.clone().unwrap_or_default();
     let variables = context.provider_config_variables.into_iter();
     ProviderContext {
@@ -267,175 +266,6 @@ impl Fake {
         }
         Ok(StageLinkChangesCompleteResponse {
             changes: Some(changes),
-        })
-    }
-
-    pub async fn link_a(
-        &self,
-        request: UpdateLinkResourceRequest,
-    ) -> Said<UpdateLinkResourceCompleteResponse> {
-        let what = told(
-            request.update_type,
-            &request.current_link_state,
-            &request.changes,
-        );
-        self.enter("UpdateLinkResourceA", &request.host_id, what)
-            .await?;
-        let mut object_a = object(&request.resource_info)?;
-        let to = object(&request.other_resource_info)?["id"].clone();
-        let from = end(request.resource_info.clone())?;
-        let id = object_a["id"].as_str().unwrap().to_owned();
-        if request.update_type() == LinkUpdateType::Destroy {
-            object_a["labels"]
-                .as_object_mut()
-                .map(|all| all.remove("linked"));
-            world::write(&id, &object_a);
-            return Ok(UpdateLinkResourceCompleteResponse::default());
-        }
-        object_a["labels"]["linked"] = to.clone();
-        world::write(&id, &object_a);
-        let mut own = json!({"label": to, "mode": from.annotations[MODE]});
-        let field = |field: &str| format!("{}::spec.{field}", from.name);
-        let mut mappings: HashMap<String, String> =
-            [(field("labels.linked"), format!("{}.label", from.name))].into();
-        if !from.spec["secret"].is_null() {
-            own["secret"] = from.spec["secret"].clone();
-            mappings.insert(field("secret"), format!("{}.secret", from.name));
-        }
-        Ok(UpdateLinkResourceCompleteResponse {
-            link_data: Some(node(&json!({from.name: own}))),
-            resource_data_mappings: mappings,
-        })
-    }
-
-    pub async fn link_b(
-        &self,
-        request: UpdateLinkResourceRequest,
-    ) -> Said<UpdateLinkResourceCompleteResponse> {
-        let what = told(
-            request.update_type,
-            &request.current_link_state,
-            &request.changes,
-        );
-        self.enter("UpdateLinkResourceB", &request.host_id, what)
-            .await?;
-        let by = object(&request.other_resource_info)?["id"].clone();
-        object(&request.resource_info)?;
-        let to = end(request.resource_info)?;
-        Ok(UpdateLinkResourceCompleteResponse {
-            link_data: Some(node(&json!({to.name: {"by": by}}))),
-            resource_data_mappings: HashMap::new(),
-        })
-    }
-
-    pub async fn link_between(
-        &self,
-        request: UpdateLinkIntermediaryResourcesRequest,
-    ) -> Said<UpdateLinkIntermediaryResourcesCompleteResponse> {
-        let what = told(
-            request.update_type,
-            &request.current_link_state,
-            &request.changes,
-        );
-        self.enter("UpdateLinkIntermediaryResources", &request.host_id, what)
-            .await?;
-        let state = request.current_link_state.clone().unwrap_or_default();
-        let made = state.intermediary_resource_states.first();
-        let by_host = std::fs::read_to_string(file("between")).ok();
-        let kind = by_host.as_deref().map_or("fake/box", str::trim);
-        let instance = request
-            .resource_a_info
-            .as_ref()
-            .unwrap()
-            .instance_id
-            .clone();
-        let context = provider_context(&request.context);
-        if there("locks") {
-            let name = &request.resource_a_info.as_ref().unwrap().resource_name;
-            let locked = asking::lock(
-                instance.clone(),
-                name,
-                &request.link_id,
-                Some(context.clone()),
-            );
-            locked.await.map_err(unexpected)?;
-        }
-        let asked = DeployResourceRequest {
-            instance_id: instance.clone(),
-            context: Some(context),
-            ..DeployResourceRequest::default()
-        };
-        if request.update_type() == LinkUpdateType::Destroy {
-            if let Some(made) = made {
-                match by_host {
-                    Some(_) => {
-                        let gone = asking::destroy(kind, &made.resource_id, &asked).await;
-                        gone.map_err(unexpected)?;
-                    }
-                    None => world::remove(&made.resource_id),
-                }
-            }
-            return Ok(Default::default());
-        }
-        let before = made.and_then(|m| json(m.resource_spec_data.as_ref()?).ok());
-        let name = format!(
-            "between-{}",
-            end(request.resource_a_info.clone())?.spec["name"]
-                .as_str()
-                .unwrap()
-        );
-        let id = match (&by_host, &before) {
-            (Some(_), None) => {
-                let set = asking::deploy(asking::deployment(kind, &name, &asked), false).await;
-                set.map_err(unexpected)?["spec.id"].clone()
-            }
-            (Some(_), Some(before)) => before["id"].clone(),
-            (None, before) => {
-                let spec = json!({"name": name, "colour": "green"});
-                world::put("fake/box", before.as_ref(), spec, None)["spec.id"].clone()
-            }
-        };
-        let id = id.as_str().unwrap().to_owned();
-        let made = LinkIntermediaryResourceState {
-            resource_id: id.clone(),
-            resource_type: kind.to_owned(),
-            instance_id: instance,
-            resource_spec_data: Some(node(&json!({"id": id, "name": name, "colour": "green"}))),
-            ..LinkIntermediaryResourceState::default()
-        };
-        Ok(UpdateLinkIntermediaryResourcesCompleteResponse {
-            intermediary_resource_states: vec![made],
-            link_data: Some(node(&json!({"between": {"id": id}}))),
-            resource_data_mappings: HashMap::new(),
-        })
-    }
-
-    pub async fn look_between(
-        &self,
-        request: GetLinkIntermediaryExternalStateRequest,
-    ) -> Said<GetLinkIntermediaryExternalStateCompleteResponse> {
-        if there("old-links") {
-            return Err(Refusal::Old);
-        }
-        let ids = request.intermediary_resource_ids;
-        let what = json!({"ids": ids});
-        let entered = self.enter("GetLinkIntermediaryExternalState", &request.host_id, what);
-        entered.await?;
-        let one = |id: String| {
-            let object = world::read(&id);
-            let state = IntermediaryExternalState {
-                resource_id: id.clone(),
-                resource_type: "fake/box".to_owned(),
-                exists: object.is_some(),
-                spec_data: object.map(|o| node(&o)),
-            };
-            (id, state)
-        };
-        // What its host has made for it lies elsewhere.
-        let own = ids.into_iter().filter(|_| !there("between"));
-        let intermediary_states = own.map(one).collect();
-        Ok(GetLinkIntermediaryExternalStateCompleteResponse {
-            intermediary_states,
         })
     }
 }

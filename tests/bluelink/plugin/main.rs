@@ -26,6 +26,7 @@ mod asking;
 mod convert;
 mod doing;
 mod functions;
+mod linking;
 mod links;
 mod place;
 mod provider;
