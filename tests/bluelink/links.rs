@@ -152,8 +152,8 @@ fn a_link_is_made_left_alone_changed_and_taken_away_before_its_ends() {
     assert_eq!(
         beside,
         [
-            "update fake/box fake_box.a done",
-            "update fake/box fake_box.b done",
+            "update resource_a fake_box.a done",
+            "update resource_b fake_box.b done",
             "create intermediaries link.ab done"
         ]
     );

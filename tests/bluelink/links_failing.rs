@@ -256,7 +256,7 @@ fn what_is_between_can_be_made_by_another_plugin_through_its_host() {
         .collect();
     assert_eq!(
         kinds,
-        ["fake/box", "fake/box", "intermediaries", "other/box"]
+        ["resource_a", "resource_b", "intermediaries", "other/box"]
     );
     bench.run(&["destroy", "--auto-approve"]).expect(0);
     assert_eq!(bench.world_of_other(), Vec::<Value>::new());

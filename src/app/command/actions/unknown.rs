@@ -69,7 +69,14 @@ pub fn forget(u: &Unknown) -> Popup {
             ),
             line(
                 Role::Warn,
-                "It is in no state: look for it in the target system first, and see to it there.",
+                match deed.is_of_link() {
+                    true => {
+                        "It is a phase of a link: look at what it is about in the target system first."
+                    }
+                    false => {
+                        "It is in no state: look for it in the target system first, and see to it there."
+                    }
+                },
             ),
         ];
         (format!("is it seen to, beside {}?", u.address), body)

@@ -3,14 +3,14 @@
 //! provider's policy. The locks of a phase are its own, and end with it.
 
 use super::apply::Doing;
-use super::record::{Made, PARTS};
+use super::record::Made;
 use super::sides::{link_name, link_type};
 use crate::engine::calls::{CallContext, Method};
 use crate::engine::provider::bluelink::gate::Entry;
 use crate::engine::provider::bluelink::neighbours::heard;
 use crate::engine::provider::bluelink::replies::Reply;
 use crate::engine::provider::bluelink::wire::{Fault, Said};
-use crate::engine::words::{Action, Deed, DeedEnd};
+use crate::engine::words::{Action, Deed, DeedEnd, LINK_PHASES};
 use proto::bluelink::providerserverv1::*;
 use proto::bluelink::schema::MappingNode;
 use proto::bluelink::sharedtypesv1::ErrorResponse;
@@ -93,7 +93,7 @@ impl Doing<'_> {
             // The resource is there before and after; the link changes something about it.
             Some(side) => Deed {
                 action: Action::Update,
-                kind: side.definition().wire.clone(),
+                kind: LINK_PHASES[phase].to_owned(),
                 name: side.address.clone(),
             },
             None => Deed {
@@ -102,7 +102,7 @@ impl Doing<'_> {
                     LinkUpdateType::Update => Action::Update,
                     LinkUpdateType::Destroy => Action::Destroy,
                 },
-                kind: PARTS[2].to_owned(),
+                kind: LINK_PHASES[phase].to_owned(),
                 name: self.ctx.resource.clone().unwrap_or_default(),
             },
         };

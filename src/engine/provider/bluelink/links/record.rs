@@ -5,6 +5,7 @@ use super::keep::Kept;
 use super::schema::{IDS, MADE, SECRETS, UNFINISHED};
 use crate::engine::provider::bluelink::convert::{Unknown, decode_any, encode, like_member};
 use crate::engine::provider::bluelink::paths::{Step, parse, put, take};
+use crate::engine::words::LINK_PHASES;
 use cty::{Type, Value};
 use proto::bluelink::providerserverv1::{LinkIntermediaryResourceState, LinkState, LinkStatus};
 use proto::bluelink::schema::MappingNode;
@@ -13,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The parts of a link's data, by the phases that give them.
-pub(super) const PARTS: [&str; 3] = ["resource_a", "resource_b", "intermediaries"];
+pub(super) const PARTS: [&str; 3] = LINK_PHASES;
 
 /// What is kept of a link.
 #[derive(Debug, Clone, Default, PartialEq)]
