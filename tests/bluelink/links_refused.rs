@@ -177,6 +177,24 @@ fn the_plugin_that_links_the_two_types_is_found_and_of_several_it_must_be_said()
 }
 
 #[test]
+fn a_resource_of_a_type_that_is_called_link_is_one_of_its_own_provider() {
+    let own = "resource \"link\" \"ab\" {\n  from = \"x\"\n}\n";
+    let text = refused(&bench(&format!("{A}{B}{own}")));
+    assert!(
+        text.contains("hashicorp/link"),
+        "it is that provider's: {text}"
+    );
+    let text = refused(&bench(&format!("{A}{B}{LINK}{own}")));
+    assert!(
+        text.contains("A link resource named \"ab\" was already declared"),
+        "{text}"
+    );
+    let ours = "resource \"link\" \"ab\" {\n  provider = fake\n  from     = \"fake_box.a\"\n  to       = \"fake_box.b\"\n}\n";
+    let text = refused(&bench(&format!("{A}{B}{ours}")));
+    assert!(text.contains("Links have a block of their own"), "{text}");
+}
+
+#[test]
 fn the_formatter_leaves_a_link_as_it_is() {
     let bench = whole();
     let before = bench.workspace.read("main.tf");

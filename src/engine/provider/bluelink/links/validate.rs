@@ -17,6 +17,13 @@ impl BluelinkProvider {
         config: Value,
         ctx: &CallContext,
     ) -> Result<Checked, ProviderError> {
+        if ctx.linked.is_none() {
+            let detail = "Write `link \"NAME\" { from = … to = … }`, whose ends are resource instances, in the place of this resource.";
+            let wrong = ProviderDiagnostic::error("Links have a block of their own", detail);
+            return Ok(Checked {
+                diagnostics: vec![wrong],
+            });
+        }
         let (kind, sides) = match self.sides(ctx) {
             Ok(found) => found,
             Err(wrong) => {
