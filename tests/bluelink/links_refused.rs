@@ -64,7 +64,7 @@ fn two_types_that_no_plugin_links_and_resources_of_other_providers_are_refused()
     let slow = "resource \"fake_slow_thing\" \"s\" {\n  name = \"s\"\n}\n";
     let to_slow = LINK.replace("fake_box.b", "fake_slow_thing.s");
     let text = refused(&bench(&format!("{A}{slow}{to_slow}")));
-    let words = "No plugin that is in use here links fake_box to fake_slow_thing.";
+    let words = "No plugin that is in use here links fake_box to fake_slow_thing. They link fake_box to fake_box.";
     assert!(text.contains(words), "{text}");
     let data = "resource \"terraform_data\" \"t\" {}\n";
     let to_data = LINK.replace("fake_box.b", "terraform_data.t");

@@ -5,7 +5,7 @@
 use super::scope::{ModuleScope, Phase};
 use super::walk::Walk;
 use crate::engine::calls::{Held, LinkEnd, Linked};
-use crate::engine::provider::LinkTypes;
+use crate::engine::provider::{LinkPair, LinkTypes};
 use crate::engine::words::{ConfigKey, short_provider};
 use crate::engine::workspace::{links, provider_addr};
 use cty::schema::Block;
@@ -95,21 +95,10 @@ pub fn fault(walk: &Walk, module: &Module, link: &Resource) -> Option<Diagnostic
         Some(wrong.about(link.name.to_string()))
     };
     let schemas = &walk.around.schemas;
-    let mut foreign = Vec::new();
-    for expr in [&ends.from, &ends.to] {
-        let name = end_of_link(expr)?;
-        let Some(resource) = module.resources.get(&name) else {
-            let detail = format!("There is no resource {name} in this module.");
-            return Some(Diagnostic::error(SUMMARY, detail).at(expr.span));
-        };
-        let address = provider_addr::for_resource(&walk.around.root, module, resource).address;
-        let unspoken = schemas
-            .get(&address)
-            .is_some_and(|s| s.links == LinkTypes::Unspoken);
-        if unspoken {
-            foreign.push(format!("{name} is of {}", short_provider(&address)));
-        }
-    }
+    let foreign = match foreign(walk, module, [&ends.from, &ends.to]) {
+        Ok(foreign) => foreign,
+        Err(fault) => return Some(fault),
+    };
     let [from, to] = links::pair(link)?;
     if !foreign.is_empty() {
         let detail = format!(
@@ -120,10 +109,8 @@ pub fn fault(walk: &Walk, module: &Module, link: &Resource) -> Option<Diagnostic
     }
     let all = links::linking(schemas, &[from.clone(), to.clone()]);
     let own = provider_addr::for_resource(&walk.around.root, module, link).address;
-    let names = |all: &mut dyn Iterator<Item = &Arc<str>>| {
-        let names: Vec<String> = all.map(|a| short_provider(a).to_owned()).collect();
-        names.join(", ")
-    };
+    let names = all.iter().map(|address| short_provider(address).to_owned());
+    let names = names.collect::<Vec<String>>().join(", ");
     if let Some(LinkTypes::Refused(_, why)) = schemas.get(&own).map(|s| &s.links)
         && all.contains(&own)
     {
@@ -131,26 +118,57 @@ pub fn fault(walk: &Walk, module: &Module, link: &Resource) -> Option<Diagnostic
     }
     if all.is_empty() {
         let detail = format!(
-            "No plugin that is in use here links {from} to {to}. `flightdeck plugins schema` shows which types are linked; if they are linked the other way round, change places of from and to."
+            "No plugin that is in use here links {from} to {to}. {}",
+            linked_at_all(&links::all_pairs(schemas))
         );
         return wrong("No such link", detail);
     }
     if !ends.provider_given && all.len() > 1 {
         let detail = format!(
-            "Several plugins link {from} to {to}: {}. Say which one is meant, by `provider`.",
-            names(&mut all.iter())
+            "Several plugins link {from} to {to}: {names}. Say which one is meant, by `provider`."
         );
         return wrong("A link that several plugins make", detail);
     }
     if !all.contains(&own) {
         let detail = format!(
-            "{} does not link {from} to {to}; {} does. Say so by `provider`, and have it among required_providers of this module.",
-            short_provider(&own),
-            names(&mut all.iter())
+            "{} does not link {from} to {to}; {names} does. Say so by `provider`, and have it among required_providers of this module.",
+            short_provider(&own)
         );
         return wrong("No such link", detail);
     }
     None
+}
+
+/// Which of the ends are of providers that know nothing of links.
+fn foreign(walk: &Walk, module: &Module, ends: [&Expr; 2]) -> Result<Vec<String>, Diagnostic> {
+    let mut foreign = Vec::new();
+    for expr in ends {
+        let Some(name) = end_of_link(expr) else {
+            continue;
+        };
+        let Some(resource) = module.resources.get(&name) else {
+            let detail = format!("There is no resource {name} in this module.");
+            return Err(Diagnostic::error(SUMMARY, detail).at(expr.span));
+        };
+        let address = provider_addr::for_resource(&walk.around.root, module, resource).address;
+        let of_it = walk.around.schemas.get(&address);
+        if of_it.is_some_and(|schema| schema.links == LinkTypes::Unspoken) {
+            foreign.push(format!("{name} is of {}", short_provider(&address)));
+        }
+    }
+    Ok(foreign)
+}
+
+/// What can be linked instead.
+fn linked_at_all(all: &[LinkPair]) -> String {
+    const NAMED: usize = 12;
+    let one = |[from, to]: &LinkPair| format!("{from} to {to}");
+    let named: Vec<String> = all.iter().take(NAMED).map(one).collect();
+    match (named.is_empty(), all.len().saturating_sub(NAMED)) {
+        (true, _) => "They link nothing at all.".to_owned(),
+        (false, 0) => format!("They link {}.", named.join(", ")),
+        (false, more) => format!("They link {}, and {more} more pairs.", named.join(", ")),
+    }
 }
 
 /// The ends of a link by what is declared, of whichever instances they are.

@@ -31,6 +31,16 @@ pub fn linking(
     all.map(|(address, _)| address.clone()).collect()
 }
 
+/// All pairs of types that any of them links.
+pub fn all_pairs(schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>) -> Vec<LinkPair> {
+    let of = |schema: &Arc<ProviderSchema>| match &schema.links {
+        LinkTypes::Pairs(all) => all.keys().cloned().collect(),
+        LinkTypes::Unspoken | LinkTypes::Refused(..) => Vec::new(),
+    };
+    let all: BTreeSet<LinkPair> = schemas.values().flat_map(of).collect();
+    all.into_iter().collect()
+}
+
 /// The configuration with links bound to the one provider that has them, where they do not say which
 /// one and the resource they begin at is another one's; and with resources that have to be there
 /// after the one that they are linked with depending on it.
