@@ -6,7 +6,7 @@ use super::{
 use crate::app::format::{clock, clock_ms, duration, elapsed};
 use crate::app::running;
 use crate::app::state::{Context, State};
-use crate::engine::words::{DeedEnd, Failure, Operation, OperationState};
+use crate::engine::words::{Beside, DeedEnd, Failure, Operation, OperationState};
 use crate::engine::words::{PluginId, UnixMs};
 
 /// One operation of a deploy at a moment.
@@ -101,13 +101,19 @@ fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
     }
 }
 
-/// What its plugin asked another for.
+/// The phases of a link, and what its plugin asked another for.
 fn beside(op: &Operation, doc: &mut Doc) {
-    if op.beside.is_empty() {
+    let (phases, others): (Vec<&Beside>, _) = op.beside.iter().partition(|b| b.deed.is_of_link());
+    deeds("its phases", &phases, doc);
+    deeds("beside it, and in no state", &others, doc);
+}
+
+fn deeds(heading: &str, all: &[&Beside], doc: &mut Doc) {
+    if all.is_empty() {
         return;
     }
-    push_heading(doc, "beside it, and in no state");
-    for beside in &op.beside {
+    push_heading(doc, heading);
+    for beside in all {
         let role = match beside.end {
             DeedEnd::Open => Role::Busy,
             DeedEnd::Done => Role::Plain,

@@ -1,6 +1,6 @@
 //! On whose behalf a call is made.
 
-use super::{Ledger, Retrying};
+use super::{Ledger, Linked, Retrying};
 use cty::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +29,8 @@ pub struct CallContext {
     pub deadline: Option<Duration>,
     /// Gives up waiting for a slot, and drops a running call unless it is an apply.
     pub cancel: CancellationToken,
+    /// What links have to do with the resource.
+    pub linked: Option<Arc<Linked>>,
     /// What is heard of attempts, where the call is made again.
     pub retrying: Retrying,
 }

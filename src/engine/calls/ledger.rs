@@ -1,6 +1,7 @@
 //! Where a call's plugin has what it asks of others written down: before it is done, and after. Who
 //! makes the call gives it; without one, nothing is done for the plugin.
 
+use crate::engine::store::model::StateObject;
 use crate::engine::words::{Deed, DeedEnd};
 use async_trait::async_trait;
 
@@ -13,6 +14,17 @@ pub struct Held {
     pub attributes: String,
     pub private: Vec<u8>,
     pub tainted: bool,
+}
+
+impl From<&StateObject> for Held {
+    fn from(object: &StateObject) -> Self {
+        Self {
+            address: object.address.clone(),
+            attributes: object.attributes.clone(),
+            private: object.private.clone(),
+            tainted: object.tainted,
+        }
+    }
 }
 
 /// The account of one call.

@@ -5,7 +5,8 @@ use std::fmt;
 use std::time::Duration;
 
 /// What a provider is asked; named as protocol 6 names it, whatever is spoken, so that one thing
-/// has one name on the screen and in history. No dialect needs to know all of them.
+/// has one name on the screen and in history. What that protocol does not have (links) is named as
+/// the dialect has it. No dialect needs to know all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Method {
     Schema,
@@ -20,6 +21,9 @@ pub enum Method {
     Read,
     Plan,
     Apply,
+    LinkResourceA,
+    LinkResourceB,
+    LinkIntermediaries,
     Import,
     Move,
     ReadData,
@@ -33,7 +37,7 @@ pub enum Method {
 
 impl Method {
     /// Every method, in the order of declaration.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 24] = [
         Self::Schema,
         Self::IdentitySchemas,
         Self::ValidateProvider,
@@ -46,6 +50,9 @@ impl Method {
         Self::Read,
         Self::Plan,
         Self::Apply,
+        Self::LinkResourceA,
+        Self::LinkResourceB,
+        Self::LinkIntermediaries,
         Self::Import,
         Self::Move,
         Self::ReadData,
@@ -57,7 +64,7 @@ impl Method {
         Self::Stop,
     ];
 
-    /// The name in events and history: the method's name in protocol 6.
+    /// The name in events and history: the method's name in protocol 6, where it is there.
     pub fn name(self) -> &'static str {
         match self {
             Self::Schema => "GetProviderSchema",
@@ -72,6 +79,9 @@ impl Method {
             Self::Read => "ReadResource",
             Self::Plan => "PlanResourceChange",
             Self::Apply => "ApplyResourceChange",
+            Self::LinkResourceA => "UpdateLinkResourceA",
+            Self::LinkResourceB => "UpdateLinkResourceB",
+            Self::LinkIntermediaries => "UpdateLinkIntermediaryResources",
             Self::Import => "ImportResourceState",
             Self::Move => "MoveResourceState",
             Self::ReadData => "ReadDataSource",
@@ -95,7 +105,9 @@ impl Method {
     pub fn default_deadline(self) -> Option<Duration> {
         let minutes = |n: u64| Some(Duration::from_secs(60 * n));
         match self {
-            Self::Apply => None,
+            Self::Apply | Self::LinkResourceA | Self::LinkResourceB | Self::LinkIntermediaries => {
+                None
+            }
             Self::Stop => Some(Duration::from_secs(5)),
             Self::ValidateProvider
             | Self::ValidateResource
@@ -121,6 +133,9 @@ impl Method {
         !matches!(
             self,
             Self::Apply
+                | Self::LinkResourceA
+                | Self::LinkResourceB
+                | Self::LinkIntermediaries
                 | Self::Configure
                 | Self::OpenEphemeral
                 | Self::RenewEphemeral
@@ -132,7 +147,10 @@ impl Method {
     /// Whether a running call may be dropped when its caller gives up. An apply never is: what it
     /// did must be learnt.
     pub fn can_be_dropped(self) -> bool {
-        !matches!(self, Self::Apply)
+        !matches!(
+            self,
+            Self::Apply | Self::LinkResourceA | Self::LinkResourceB | Self::LinkIntermediaries
+        )
     }
 }
 

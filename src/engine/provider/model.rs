@@ -7,7 +7,7 @@ use crate::engine::calls::{Answer, Method, ProviderDiagnostic};
 use crate::engine::secrets::Secrets;
 use cty::schema::Schema;
 use cty::{Path, Type, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
 pub use proto::Bytes;
@@ -24,8 +24,27 @@ pub struct ProviderSchema {
     /// By resource type; empty where the provider knows nothing of identities.
     pub identities: BTreeMap<String, IdentitySchema>,
     pub capabilities: Capabilities,
+    pub links: LinkTypes,
     /// Warnings that came with the schema.
     pub diagnostics: Vec<ProviderDiagnostic>,
+}
+
+/// The type of the resources that links are.
+pub const LINK: &str = "link";
+
+/// Two resource types, as configurations name them: from and to.
+pub type LinkPair = [String; 2];
+
+/// Which resource types a provider links.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum LinkTypes {
+    /// Its dialect has no links.
+    #[default]
+    Unspoken,
+    /// Each with the end that has to be there before the other one, 0 or 1, where one has.
+    Pairs(BTreeMap<LinkPair, Option<usize>>),
+    /// It has these and cannot be asked for them: why.
+    Refused(BTreeSet<LinkPair>, String),
 }
 
 /// What the provider's server can do.

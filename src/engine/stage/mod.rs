@@ -21,6 +21,7 @@ pub mod expand;
 pub mod ignore;
 pub mod import;
 pub mod keep;
+pub mod links;
 pub mod managed;
 pub mod masks;
 mod move_order;

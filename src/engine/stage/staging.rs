@@ -11,7 +11,7 @@ use super::ephemeral::Leases;
 use super::narrow::Narrow;
 use super::nodes::{Nodes, Sources};
 use super::output_changes::outputs;
-use super::plan::{PlanWalk, Wishes};
+use super::plan::{ByEnd, PlanWalk, Wishes};
 use super::prior::{Meant, PriorState};
 use super::scope::{Phase, Surroundings, timestamp};
 use super::sights::Sights;
@@ -244,6 +244,7 @@ fn planning(
             narrow,
             parallelism: basis.parallelism,
         },
+        by_end: ByEnd::default(),
         needs: needs::Known::default(),
         progress: Box::new(move |address| {
             let n = done.fetch_add(1, Ordering::Relaxed) + 1;

@@ -11,7 +11,7 @@ use super::nodes::Node;
 use super::scope::ModuleScope;
 use super::values::Worked;
 use super::walk::Walk;
-use crate::engine::calls::ProviderDiagnostic;
+use crate::engine::calls::{CallContext, ProviderDiagnostic};
 use crate::engine::graph::Step;
 use crate::engine::words::short_provider;
 use crate::engine::workspace::provider_addr;
@@ -76,6 +76,9 @@ async fn resource(walk: &Walk, address: &ConfigResource, cell: &mut Cell) -> boo
     if !walk.around.schemas.contains_key(&key.address) {
         return false;
     }
+    if let Some(fault) = super::links::fault(walk, module, resource) {
+        return cell.report(fault);
+    }
     let Some(schema) = walk.around.schema(&key.address, &address.resource) else {
         return cell.report(no_such_type(&key.address, resource));
     };
@@ -84,7 +87,7 @@ async fn resource(walk: &Walk, address: &ConfigResource, cell: &mut Cell) -> boo
         .and_then(|mut all| (!all.is_empty()).then(|| all.remove(0).1))
         .unwrap_or_default();
     let scope = own.repeated(repetition.clone());
-    let (config, diags) = walk.decode(&resource.body, &schema.block, &scope);
+    let (config, diags) = super::links::decoded(walk, resource, &schema.block, &scope);
     let decoded = cell.report(super::plan::about(diags, &address_of(address, instance)));
     good &= decoded;
     good &= cell.report(ignored_faults(resource, &schema.block));
@@ -269,7 +272,10 @@ async fn ask(
 ) -> bool {
     let text = address.to_string();
     let plain = config.unmark_deep().0;
-    let ctx = walk.context(text.clone());
+    let ctx = CallContext {
+        linked: super::links::declared(walk, address, resource),
+        ..walk.context(text.clone())
+    };
     let answer = match walk.providers.plain(provider, &ctx).await {
         Err(error) => Err(error),
         Ok(plugin) => match address.resource.mode {

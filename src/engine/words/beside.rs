@@ -5,7 +5,12 @@ use super::{Action, CallId, PluginId, UnixMs};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a plugin asks of another through us: an object that is in no state.
+/// The phases of a link, which stand as kinds in its operation's record: types of plugins have a
+/// slash.
+pub const LINK_PHASES: [&str; 3] = ["resource_a", "resource_b", "intermediaries"];
+
+/// What a plugin asks of another through us: an object that is in no state. Or one of the phases in
+/// which a link is made.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Deed {
     /// Creates, updates or destroys it.
@@ -25,6 +30,11 @@ impl fmt::Display for Deed {
 }
 
 impl Deed {
+    /// Whether it is a phase of a link.
+    pub fn is_of_link(&self) -> bool {
+        LINK_PHASES.contains(&&*self.kind)
+    }
+
     /// What it makes may be there twice where it is made again.
     pub fn is_creation(&self) -> bool {
         self.action == Action::Create

@@ -14,6 +14,7 @@ use crate::engine::stage::{keep, plan_json, show};
 use crate::engine::store::model::State;
 use crate::engine::told::{tell, tell_all};
 use crate::engine::words::*;
+use crate::engine::workspace::links;
 use crate::engine::workspace::load::{self, Loaded};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -284,7 +285,7 @@ impl Work {
         let ctx = CallContext::general(&switches.stop);
         let (schemas, bad) = source::schemas(&self.pool, &wanted, &ctx).await;
         self.refuse(bad, &loaded.root, &loaded.sources)?;
-        Ok((root, schemas, sought))
+        Ok((links::bind(&root, &schemas), schemas, sought))
     }
 
     pub(super) fn refuse(

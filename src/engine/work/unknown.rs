@@ -237,6 +237,13 @@ fn beside(unknown: &UnknownOutcome, deed: &Deed) -> String {
         true => " A deploy does not carry out the operation again before that is settled.",
         false => "",
     };
+    if deed.is_of_link() {
+        return format!(
+            "{} was being made in deploy #{}: the {deed} by {asked_by} was begun, and its end is not on record: it may have been carried out or not.{again} \
+             Look at what it is about in the target system; `flightdeck state forget {name}` says that this is done.",
+            unknown.address, unknown.deploy
+        );
+    }
     format!(
         "for {}, {asked_by} asked in deploy #{} for the {deed}{id}, and its end is not on record: it may have been carried out or not. \
          The object is in no state, so it cannot be read back.{again} Look for it in the target system, and see to it there; `flightdeck state forget {name}` \

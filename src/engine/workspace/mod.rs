@@ -5,6 +5,7 @@ mod agreed;
 mod encrypted;
 pub mod home;
 pub mod initialize;
+pub mod links;
 pub mod load;
 pub mod named;
 pub mod provider_addr;

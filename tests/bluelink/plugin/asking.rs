@@ -150,7 +150,11 @@ fn state(kind: &str, id: &str) -> ResourceState {
     }
 }
 
-fn deployment(kind: &str, name: &str, request: &DeployResourceRequest) -> DeployResourceRequest {
+pub fn deployment(
+    kind: &str,
+    name: &str,
+    request: &DeployResourceRequest,
+) -> DeployResourceRequest {
     let mut spec = json!({"name": name});
     if kind.ends_with("slow/thing") {
         spec["looks"] = 2.into();
@@ -163,6 +167,7 @@ fn deployment(kind: &str, name: &str, request: &DeployResourceRequest) -> Deploy
         resource_with_resolved_subs: Some(ResolvedResource {
             r#type: of(kind),
             spec: Some(node(&spec)),
+            ..ResolvedResource::default()
         }),
     };
     DeployResourceRequest {
@@ -179,7 +184,10 @@ fn deployment(kind: &str, name: &str, request: &DeployResourceRequest) -> Deploy
     }
 }
 
-async fn deploy(request: DeployResourceRequest, wait_until_stable: bool) -> Result<Value, String> {
+pub async fn deploy(
+    request: DeployResourceRequest,
+    wait_until_stable: bool,
+) -> Result<Value, String> {
     let request = DeployResourceServiceRequest {
         deploy_request: Some(request),
         wait_until_stable,
@@ -196,7 +204,11 @@ async fn deploy(request: DeployResourceRequest, wait_until_stable: bool) -> Resu
     }
 }
 
-async fn destroy(kind: &str, id: &str, request: &DeployResourceRequest) -> Result<Value, String> {
+pub async fn destroy(
+    kind: &str,
+    id: &str,
+    request: &DeployResourceRequest,
+) -> Result<Value, String> {
     let request = DestroyResourceRequest {
         resource_type: of(kind),
         host_id: String::new(),
@@ -237,7 +249,7 @@ async fn lookup(
     }
 }
 
-async fn lock(
+pub async fn lock(
     instance_id: String,
     name: &str,
     by: &str,

@@ -92,7 +92,7 @@ pub fn text(kind: Option<ResourceType>) -> String {
 }
 
 /// The spec of a state that was sent; the framework cannot do without.
-fn spec_of(state: &ResourceState) -> Result<Value, ErrorResponse> {
+pub fn spec_of(state: &ResourceState) -> Result<Value, ErrorResponse> {
     let spec = state.spec_data.as_ref().filter(|n| !n.fields.is_empty());
     let spec = spec.ok_or_else(|| unexpected("required mapping node is set to nil"))?;
     json(spec).map_err(unexpected)

@@ -8,6 +8,7 @@
 //! - `retry`: its retry policy; without, it has none, which arrives as zeros,
 //! - `old`: where it is there, it knows nothing of data sources and functions,
 //! - `asks`: what it asks of its host while it deploys, a line each: NAME WHAT ARGUMENTS,
+//! - `links` and what goes with it: its links, in the file of this name,
 //! - `functions`: names of those that it has; without, all,
 //! - `unix`: where it is there, it listens at a socket beside it,
 //! - `world/`: a file for each object; `calls`: a line of JSON for each call.
@@ -25,6 +26,8 @@ mod asking;
 mod convert;
 mod doing;
 mod functions;
+mod linking;
+mod links;
 mod place;
 mod provider;
 mod schema;

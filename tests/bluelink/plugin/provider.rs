@@ -3,6 +3,7 @@
 use crate::convert::json;
 use crate::doing::{Fake, nodes, text, unexpected};
 use crate::functions;
+use crate::links::links_served;
 use crate::place::file;
 use crate::schema;
 use proto::bluelink::providerserverv1::provider_server::Provider;
@@ -335,5 +336,26 @@ impl Provider for Fake {
             CompleteResponse,
             self.fetch(request.into_inner()).await
         )
+    }
+
+    links_served! {
+        list_link_types(ProviderRequest) -> LinkTypesResponse, link_types_response, LinkTypes, links;
+        get_link_annotation_definitions(LinkRequest)
+            -> LinkAnnotationDefinitionsResponse, link_annotation_definitions_response, AnnotationDefinitions, link_annotations;
+        get_link_kind(LinkRequest) -> LinkKindResponse, link_kind_response, LinkKindInfo, link_kind;
+        get_link_priority_resource(LinkRequest)
+            -> LinkPriorityResourceResponse, link_priority_resource_response, PriorityInfo, link_priority;
+        validate_link(ValidateLinkRequest)
+            -> ValidateLinkResponse, validate_link_response, CompleteResponse, check_link;
+        stage_link_changes(StageLinkChangesRequest)
+            -> StageLinkChangesResponse, stage_link_changes_response, CompleteResponse, stage_link;
+        update_link_resource_a(UpdateLinkResourceRequest)
+            -> UpdateLinkResourceResponse, update_link_resource_response, CompleteResponse, link_a;
+        update_link_resource_b(UpdateLinkResourceRequest)
+            -> UpdateLinkResourceResponse, update_link_resource_response, CompleteResponse, link_b;
+        update_link_intermediary_resources(UpdateLinkIntermediaryResourcesRequest)
+            -> UpdateLinkIntermediaryResourcesResponse, update_link_intermediary_resources_response, CompleteResponse, link_between;
+        get_link_intermediary_external_state(GetLinkIntermediaryExternalStateRequest)
+            -> GetLinkIntermediaryExternalStateResponse, get_link_intermediary_external_state_response, CompleteResponse, look_between;
     }
 }

@@ -3,6 +3,7 @@
 use super::call::CallBlock;
 use super::draft::Draft;
 use super::files::ConfigFile;
+use super::link::{self, LINK};
 use super::model::Module;
 use super::{language, settings};
 use crate::addr::Mode;
@@ -22,6 +23,7 @@ fn top_schema() -> BodySchema {
         .block("resource", &["type", "name"])
         .block("data", &["type", "name"])
         .block("ephemeral", &["type", "name"])
+        .block(LINK, &["name"])
         .block("moved", &[])
         .block("import", &[])
         .block("check", &["name"])
@@ -56,8 +58,8 @@ pub(super) fn assemble(files: &[ConfigFile], diags: &mut Diagnostics) -> (Module
                     "Invalid required_providers block",
                     "A \"required_providers\" block must be nested inside a \"terraform\" block.",
                 ),
-                _ if file.is_override => draft.overrides(block, diags),
-                _ => draft.declare(block, diags),
+                _ if file.is_override => draft.overrides(link::labelled(block), diags),
+                _ => draft.declare(link::labelled(block), diags),
             }
         }
         take_settings(&mut module, own, file.is_override, &mut required, diags);

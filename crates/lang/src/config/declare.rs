@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::assemble::mode_of;
 use super::draft::{Draft, Slot, Slots};
+use super::link::LINK;
 use super::values;
 use crate::addr::Resource as ResourceName;
 use crate::body::{Block, BodySchema};
@@ -71,7 +72,9 @@ impl Draft {
                 || again("module call"),
                 diags,
             ),
-            "resource" | "data" | "ephemeral" => self.declare_resource(name.clone(), block, diags),
+            "resource" | "data" | "ephemeral" | LINK => {
+                self.declare_resource(name.clone(), block, diags);
+            }
             "provider" => self.declare_provider(block, diags),
             "locals" => self.declare_locals(&block, diags),
             "moved" => self.moved.push(block),

@@ -8,7 +8,7 @@ use super::assemble::mode_of;
 use super::call::CallBlock;
 use super::model::{Local, Module};
 use super::values::Named;
-use super::{call, providers, refactor, resource, values};
+use super::{call, link, providers, refactor, resource, values};
 use crate::addr::{Resource as ResourceName, Target};
 use crate::body::{Block, Body};
 use crate::diag::Diagnostics;
@@ -61,6 +61,7 @@ impl Draft {
             (name, resource)
         };
         module.resources = self.resources.into_iter().map(read).collect();
+        link::providers(&mut module.resources, diags);
         for key in self.provider_order {
             if let Some(slot) = self.providers.get(&key)
                 && !module

@@ -17,6 +17,7 @@ mod inputs;
 mod keys;
 mod language;
 mod lifecycle;
+mod link;
 mod load;
 mod manifest;
 mod model;
@@ -46,6 +47,7 @@ pub use constant::constant_value;
 pub use encryption::{Encryption, VARIABLE as ENCRYPTION_VARIABLE};
 pub use files::{is_config_dir, is_ignored};
 pub use inputs::{Flag, InputValue, Inputs, Origin, RootValues, read_tfvars};
+pub use link::{ENDS as LINK_ENDS, LINK, end_of_link};
 pub use load::{Loaded, load_root, load_with};
 pub use manifest::{
     Asked, Installed, MANIFEST, Manifest, Packages, Record, local, modules_dir, wants_install,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::assemble::mode_of;
 use super::declare::{last_label, provider_key};
 use super::draft::{Draft, Slot};
+use super::link::LINK;
 use super::{call, resource, values};
 use crate::addr::Resource as ResourceName;
 use crate::body::{Block, Body};
@@ -39,7 +40,7 @@ impl Draft {
                     None => missing("module call", &block, diags),
                 }
             }
-            "resource" | "data" | "ephemeral" => self.override_resource(name, &block, diags),
+            "resource" | "data" | "ephemeral" | LINK => self.override_resource(name, &block, diags),
             "provider" => self.override_provider(block, diags),
             "locals" => self.override_locals(&block, diags),
             kind => {

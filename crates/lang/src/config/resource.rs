@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::lifecycle::lifecycle;
+use super::link;
 use super::model::{Lifecycle, Resource};
 use super::parts;
 use super::parts::{check_name, depends_on, one_repetition, provider_ref};
@@ -102,6 +103,7 @@ pub(super) fn resource(
         kind_span: block.labels[0].span,
         body: rest,
         check: None,
+        link: link::ends(block, diags),
         name,
     };
     if resource.provider.is_none() && !content.attributes.contains_key("provider") {

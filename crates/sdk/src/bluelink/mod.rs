@@ -6,6 +6,7 @@ mod config;
 mod data;
 mod error;
 mod host;
+mod links;
 mod node;
 mod reply;
 mod resource;

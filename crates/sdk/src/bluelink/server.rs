@@ -12,6 +12,7 @@ use tonic::{Request, Response, Status};
 
 use super::config::Configured;
 use super::host::Host;
+use super::links::without_links;
 use super::reply::Reply;
 use super::resource::{self, Kind};
 use super::{config, data, error};
@@ -317,6 +318,22 @@ impl Wire for Server {
             Ok(pb::FetchDataSourceCompleteResponse { data })
         };
         self.answer(&request.host_id, work).await
+    }
+
+    without_links! {
+        list_link_types(pb::ProviderRequest) -> pb::LinkTypesResponse;
+        stage_link_changes(pb::StageLinkChangesRequest) -> pb::StageLinkChangesResponse;
+        update_link_resource_a(pb::UpdateLinkResourceRequest) -> pb::UpdateLinkResourceResponse;
+        update_link_resource_b(pb::UpdateLinkResourceRequest) -> pb::UpdateLinkResourceResponse;
+        update_link_intermediary_resources(pb::UpdateLinkIntermediaryResourcesRequest)
+            -> pb::UpdateLinkIntermediaryResourcesResponse;
+        get_link_priority_resource(pb::LinkRequest) -> pb::LinkPriorityResourceResponse;
+        get_link_annotation_definitions(pb::LinkRequest)
+            -> shared::LinkAnnotationDefinitionsResponse;
+        get_link_kind(pb::LinkRequest) -> pb::LinkKindResponse;
+        get_link_intermediary_external_state(pb::GetLinkIntermediaryExternalStateRequest)
+            -> pb::GetLinkIntermediaryExternalStateResponse;
+        validate_link(pb::ValidateLinkRequest) -> pb::ValidateLinkResponse;
     }
 }
 

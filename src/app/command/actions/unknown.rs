@@ -5,7 +5,7 @@ use crate::app::command::Available;
 use crate::app::doc::{Role, line};
 use crate::app::msg::Effect;
 use crate::app::state::*;
-use crate::engine::words::{Action, ChangeView, Unknown};
+use crate::engine::words::{Action, ChangeView, Deed, Unknown};
 
 /// Whether the object under the cursor was made by an earlier deploy is not known.
 pub fn on_unknown(state: &State) -> Available {
@@ -56,6 +56,13 @@ pub fn untaint(u: &Unknown) -> Popup {
     }))
 }
 
+fn where_to_look(deed: &Deed) -> &'static str {
+    match deed.is_of_link() {
+        true => "It is a phase of a link: look at what it is about in the target system first.",
+        false => "It is in no state: look for it in the target system first, and see to it there.",
+    }
+}
+
 /// The question before what is unknown is let go of.
 pub fn forget(u: &Unknown) -> Popup {
     let (title, body) = if let Some(deed) = u.step.beside() {
@@ -67,10 +74,7 @@ pub fn forget(u: &Unknown) -> Popup {
                     u.deploy
                 ),
             ),
-            line(
-                Role::Warn,
-                "It is in no state: look for it in the target system first, and see to it there.",
-            ),
+            line(Role::Warn, where_to_look(deed)),
         ];
         (format!("is it seen to, beside {}?", u.address), body)
     } else if u.creation {

@@ -153,12 +153,7 @@ impl Ledger for Account {
             .filter(|(address, object)| {
                 *address.resource.kind == *kind && object.provider.contains(&of_it)
             })
-            .map(|(address, object)| Held {
-                address: address.to_string(),
-                attributes: object.attributes.clone(),
-                private: object.private.clone(),
-                tainted: object.tainted,
-            })
+            .map(|(_, object)| Held::from(object))
             .collect();
         // In the same order in every run.
         all.sort_by(|a, b| a.address.cmp(&b.address));

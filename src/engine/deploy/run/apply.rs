@@ -82,7 +82,7 @@ impl Deploying {
                 "the configuration still has values that are not known; what it depends on was not applied",
             ));
         }
-        let ctx = self.context(change);
+        let ctx = self.context(change, false);
         self.validate_if_new(&subject, &plain, &ctx).await?;
         let object = lock(&self.state).get(&change.address).cloned();
         let prior = self.prior(&subject, object.as_ref());

@@ -104,7 +104,7 @@ impl Deploying {
         schema: &Schema,
         turn: &mut Option<Turn>,
     ) -> Result<(), Box<Trouble>> {
-        let ctx = self.context(change);
+        let ctx = self.context(change, true);
         // An object that was not finished, or is only what a replacement has left, was never in
         // use: as the reference engine has it.
         if !change.tainted

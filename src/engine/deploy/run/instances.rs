@@ -12,6 +12,7 @@ use crate::engine::stage::cell::Cell;
 use crate::engine::stage::change::Change;
 use crate::engine::stage::conditions::Kind;
 use crate::engine::stage::expand::{self, Meta};
+use crate::engine::stage::links;
 use crate::engine::stage::managed::{self};
 use crate::engine::stage::nodes::Node;
 use crate::engine::stage::plan::assemble;
@@ -84,9 +85,8 @@ impl Deploying {
             &resource.lifecycle.preconditions,
             Kind::Precondition,
         )?;
-        let (config, diags) = self
-            .walk
-            .decode(&resource.body, &subject.schema.block, &scope);
+        let block = &subject.schema.block;
+        let (config, diags) = links::decoded(&self.walk, resource, block, &scope);
         if diags.has_errors() {
             return Err(diags.into());
         }
@@ -240,7 +240,7 @@ impl Deploying {
         .repeated(repetition)
     }
 
-    pub(super) fn context(&self, change: &Change) -> CallContext {
+    pub(super) fn context(&self, change: &Change, destroys: bool) -> CallContext {
         // Staging has said what is wrong with it.
         let meta = self
             .walk
@@ -263,6 +263,7 @@ impl Deploying {
         };
         CallContext {
             meta,
+            linked: self.linked(change, destroys),
             retrying,
             ledger: Some(Account::of(&self.recorder, change, &self.state)),
             ..CallContext::of(id, &self.walk.cancel)

@@ -9,6 +9,7 @@ mod checked;
 mod deploying;
 mod destroy;
 mod instances;
+mod links;
 mod outcome;
 mod outputs;
 mod read;

@@ -25,7 +25,7 @@ impl Deploying {
                 "the configuration still has values that are not known",
             ));
         }
-        let ctx = self.context(change);
+        let ctx = self.context(change, false);
         let work = ObjectWork::Apply(Action::Read);
         let follow = |phase, value| {
             self.walk

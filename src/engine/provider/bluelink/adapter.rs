@@ -1,13 +1,13 @@
 //! The adapter of one process: its schemas as they were asked for when it came up, and each question
 //! of the engine as calls of the plugin, or as none.
 
-use super::check::{check, told};
+use super::check::check;
 use super::context::Caller;
-use super::convert::{Unknown, decode, encode};
 use super::data::DataDefinition;
-use super::deploy::spec_of;
 use super::drift::observed;
 use super::gate::Gate;
+use super::links::{Links, link_schema};
+use super::neighbours::Neighbours;
 use super::plan::plan;
 use super::retry::Policy;
 use super::schema::{Definition, ty};
@@ -19,12 +19,7 @@ use crate::engine::calls::{CallContext, Checked, Lane, Method, ProviderDiagnosti
 use crate::engine::provider::*;
 use async_trait::async_trait;
 use cty::Value;
-use proto::bluelink::providerserverv1::{
-    CustomValidateResourceRequest, CustomValidateResourceResponse, FetchDataSourceRequest,
-    FetchDataSourceResponse, GetResourceExternalStateRequest, GetResourceExternalStateResponse,
-};
-use proto::bluelink::schema::Resource;
-use proto::bluelink::sharedtypesv1::ResourceType;
+use proto::bluelink::providerserverv1::{FetchDataSourceRequest, FetchDataSourceResponse};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -38,11 +33,14 @@ pub(super) struct BluelinkProvider {
     pub(super) data: BTreeMap<String, DataDefinition>,
     /// Those that configurations can call.
     pub(super) functions: BTreeMap<String, Callable>,
+    pub(super) links: Links,
     pub(super) policy: Policy,
     pub(super) caller: Caller,
     pub(super) settings: Arc<BluelinkSettings>,
     /// By which the plugin asks something of us meanwhile.
     pub(super) gate: Arc<Gate>,
+    /// Who has the resources that links of its are between.
+    pub(super) neighbours: Arc<Neighbours>,
     pub(super) lane: Arc<Lane>,
 }
 
@@ -79,70 +77,6 @@ impl BluelinkProvider {
     {
         let whom = (&self.info.plugin, method);
         self.policy.keep_asking(whom, ctx, call).await
-    }
-
-    /// What the plugin says of a configuration; nothing where it is older than the call.
-    async fn validated(
-        &self,
-        of: &Definition,
-        config: &Value,
-        ctx: &CallContext,
-    ) -> Result<Vec<ProviderDiagnostic>, ProviderError> {
-        let method = Method::ValidateResource;
-        let request = CustomValidateResourceRequest {
-            resource_type: Some(ResourceType {
-                r#type: of.wire.clone(),
-            }),
-            host_id: self.wire.host_id.clone(),
-            schema_resource: Some(Resource {
-                r#type: of.wire.clone(),
-                spec: encode(config, Some(&of.node), Unknown::Unresolved),
-                ..Resource::default()
-            }),
-            context: Some(self.caller.context(ctx)),
-        };
-        let path = "/providerserverv1.Provider/CustomValidateResource";
-        let asked = self
-            .wire
-            .ask::<CustomValidateResourceResponse>(method, path, request);
-        match asked.await {
-            Ok(complete) => Ok(complete.diagnostics.iter().filter_map(told).collect()),
-            Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(Vec::new()),
-            Err(Fault::Call(error)) => Err(error),
-            Err(Fault::Said(said)) => Ok(vec![said.diagnostic("could not check it")]),
-        }
-    }
-
-    /// The object as it is in the world; null where it is gone.
-    async fn seen(
-        &self,
-        of: &Definition,
-        current: &Value,
-        private: &Bytes,
-        ctx: &CallContext,
-    ) -> Result<Value, Fault> {
-        let named = self.named(of, private, ctx);
-        let request = GetResourceExternalStateRequest {
-            resource_type: named.kind,
-            host_id: self.wire.host_id.clone(),
-            instance_id: self.settings.instance_id.clone(),
-            instance_name: self.settings.instance_name.clone(),
-            resource_id: named.resource_id,
-            current_resource_spec: Some(spec_of(of, current)),
-            current_resource_metadata: None,
-            context: Some(self.caller.context(ctx)),
-            resource_name: named.resource_name,
-        };
-        let path = "/providerserverv1.Provider/GetResourceExternalState";
-        let method = Method::Read;
-        let asked = || {
-            self.wire
-                .ask::<GetResourceExternalStateResponse>(method, path, request.clone())
-        };
-        let node = self.keep_asking(method, ctx, asked).await?;
-        // By convention what is not there is nothing.
-        decode(Some(&node), &of.node, current, super::paths::ROOT)
-            .map_err(|what| Fault::Call(self.wire.undecodable(method, what)))
     }
 }
 
@@ -181,6 +115,9 @@ impl Provider for BluelinkProvider {
         config: Value,
         ctx: &CallContext,
     ) -> Result<Checked, ProviderError> {
+        if type_name == LINK {
+            return Box::pin(self.validate_link(config, ctx)).await;
+        }
         let of = self.definition(type_name)?;
         let mut diagnostics = check(&of.node, &config);
         if diagnostics.is_empty() {
@@ -194,8 +131,10 @@ impl Provider for BluelinkProvider {
         request: UpgradeRequest,
         _: &CallContext,
     ) -> Result<UpgradeResponse, ProviderError> {
-        let of = self.definition(&request.type_name)?;
-        let wanted = ty(&of.node);
+        let wanted = match &*request.type_name {
+            LINK => link_schema().implied_type().clone(),
+            name => ty(&self.definition(name)?.node),
+        };
         let read = || -> Result<Value, String> {
             let stored = serde_json::from_slice(&request.raw_json).map_err(|e| e.to_string())?;
             cty::json::decode_value(&fit(stored, &wanted), &wanted).map_err(|e| e.to_string())
@@ -218,6 +157,9 @@ impl Provider for BluelinkProvider {
         request: ReadRequest,
         ctx: &CallContext,
     ) -> Result<ReadResponse, ProviderError> {
+        if request.type_name == LINK {
+            return Box::pin(self.read_link(request, ctx)).await;
+        }
         let of = self.definition(&request.type_name)?;
         let answer = |state, diagnostics| ReadResponse {
             state,
@@ -240,12 +182,15 @@ impl Provider for BluelinkProvider {
         )
     }
 
-    /// There is no such call: it is worked out here.
+    /// There is no such call but for links: it is worked out here.
     async fn plan(
         &self,
         request: PlanRequest,
-        _: &CallContext,
+        ctx: &CallContext,
     ) -> Result<PlanResponse, ProviderError> {
+        if request.type_name == LINK {
+            return Box::pin(self.plan_link(request, ctx)).await;
+        }
         let of = self.definition(&request.type_name)?;
         let private = Kept::of(&request.prior_private).bytes();
         let answer = |planned, requires_replace| PlanResponse {
@@ -269,6 +214,9 @@ impl Provider for BluelinkProvider {
         request: ApplyRequest,
         ctx: &CallContext,
     ) -> Result<ApplyResponse, ProviderError> {
+        if request.type_name == LINK {
+            return Box::pin(self.apply_link(request, ctx)).await;
+        }
         let of = self.definition(&request.type_name)?;
         let entry = self.gate.enter(&self.caller.plugin_id, &self.lane, ctx);
         let ctx = &CallContext {
@@ -292,6 +240,14 @@ impl Provider for BluelinkProvider {
         request: ImportRequest,
         ctx: &CallContext,
     ) -> Result<ImportResponse, ProviderError> {
+        if request.type_name == LINK {
+            let detail = "What a plugin keeps of a link it alone can say, and there is no call by which it could be asked. Deploy the link: what is as it should be is for the plugin to find.";
+            let wrong = ProviderDiagnostic::error("Links cannot be imported", detail);
+            return Ok(ImportResponse {
+                imported: Vec::new(),
+                diagnostics: vec![wrong],
+            });
+        }
         let of = self.definition(&request.type_name)?;
         let null = Value::null(ty(&of.node));
         let members = of.node.attributes.iter().map(|(name, node)| {

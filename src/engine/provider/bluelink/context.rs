@@ -138,7 +138,7 @@ fn others(config: &Value) -> Vec<(String, Value)> {
 }
 
 /// Whether a name is one that a template stands for.
-fn fits(template: &str, name: &str) -> bool {
+pub(super) fn fits(template: &str, name: &str) -> bool {
     let Some((begin, rest)) = template.split_once('<') else {
         return false;
     };
@@ -147,7 +147,7 @@ fn fits(template: &str, name: &str) -> bool {
     long && name.starts_with(begin) && (end.contains('<') || name.ends_with(end))
 }
 
-fn scalar(value: &Value, kind: ScalarType) -> Option<ScalarValue> {
+pub(super) fn scalar(value: &Value, kind: ScalarType) -> Option<ScalarValue> {
     let value = cty::convert(value, &super::schema::scalar(kind)).ok()?;
     let scalar = match kind {
         ScalarType::String => Scalar::StringValue(value.as_str()?.to_owned()),

@@ -231,7 +231,7 @@ pub(super) fn like_element(like: &Value, index: usize) -> Value {
 }
 
 /// A value whose type nobody knows beforehand.
-fn decode_any(node: &MappingNode) -> Value {
+pub(super) fn decode_any(node: &MappingNode) -> Value {
     if let Some(scalar) = &node.scalar {
         return decode_scalar(scalar);
     }

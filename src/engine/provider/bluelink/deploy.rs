@@ -113,6 +113,7 @@ impl BluelinkProvider {
             resource_with_resolved_subs: Some(ResolvedResource {
                 r#type: named.kind.clone(),
                 spec: Some(spec.node.clone()),
+                ..ResolvedResource::default()
             }),
         };
         let changes = Changes {
@@ -269,7 +270,7 @@ fn unstable(looks: u32, within: Duration) -> ProviderDiagnostic {
     ProviderDiagnostic::error("failed to stabilise", detail)
 }
 
-fn answer(
+pub(super) fn answer(
     new_state: Option<Value>,
     private: Bytes,
     diagnostics: Vec<ProviderDiagnostic>,

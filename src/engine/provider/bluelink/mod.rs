@@ -13,6 +13,8 @@ mod drift;
 mod function;
 mod gate;
 mod life;
+mod links;
+mod looking;
 mod merge;
 mod neighbours;
 mod paths;

@@ -6,7 +6,7 @@
 use super::function::CALL;
 use super::gate::Gate;
 use super::replies::Reply;
-use super::schema::Definition;
+use super::schema::{Definition, type_name};
 use super::settings::BluelinkSettings;
 use super::wire::{Fault, Wire};
 use crate::engine::calls::{CallContext, Checked, Lane, Method, ProviderError};
@@ -75,6 +75,20 @@ impl Neighbours {
     pub(super) fn add(&self, neighbour: Neighbour) {
         let plugin = neighbour.lane.plugin().clone();
         lock(&self.up).insert(plugin, Arc::new(neighbour));
+    }
+
+    /// The one with this whole provider address.
+    pub(super) fn at(&self, address: &str) -> Option<Arc<Neighbour>> {
+        let up = lock(&self.up);
+        up.values().find(|n| n.address == address).cloned()
+    }
+
+    /// The definition of a type, as plugins call it, of whichever of them has it.
+    pub(super) fn definition_of(&self, kind: &str) -> Option<Definition> {
+        let up = lock(&self.up);
+        let name = type_name(kind);
+        let mut all = up.values().filter_map(|n| n.definitions.get(&name));
+        all.find(|of| of.wire == kind).cloned()
     }
 
     /// Names of all functions.
@@ -194,11 +208,10 @@ impl Unmade {
     }
 }
 
-/// Makes a call as calls are made, so that it is seen, timed and bounded. `begun` hears when it is
-/// on the board; what the plugin says is wrong is told as what it could not do.
+/// Makes a call for a plugin; what the other one says is wrong is told as what it could not do.
 pub(super) async fn made<A>(
     who: &Neighbour,
-    (method, path, could_not): (Method, &'static str, &str),
+    call: (Method, &'static str, &str),
     ctx: &CallContext,
     request: impl prost::Message + 'static,
     begun: impl FnOnce() + Send,
@@ -208,31 +221,50 @@ where
     A::Good: Send,
 {
     let _used = who.users.token();
+    let answer = heard::<A>((&who.lane, &who.wire), call, ctx, request, begun).await;
+    answer.map_err(|fault| match fault {
+        Fault::Call(error) => Unmade::Call(error),
+        Fault::Said(wrong) => Unmade::Said(ErrorResponse {
+            code: wrong.code.into(),
+            message: wrong.diagnostic(call.2).summary,
+            details: None,
+        }),
+    })
+}
+
+/// Makes a call as calls are made, so that it is seen, timed and bounded. `begun` hears when it is
+/// on the board.
+pub(super) async fn heard<A>(
+    (lane, wire): (&Arc<Lane>, &Wire),
+    (method, path, could_not): (Method, &'static str, &str),
+    ctx: &CallContext,
+    request: impl prost::Message + 'static,
+    begun: impl FnOnce() + Send,
+) -> Result<A::Good, Fault>
+where
+    A: Reply,
+    A::Good: Send,
+{
     let mut answered = None;
     let call = async {
         begun();
         let mut said = Checked::default();
-        match who.wire.ask::<A>(method, path, request).await {
+        match wire.ask::<A>(method, path, request).await {
             Ok(result) => answered = Some(Ok(result)),
             Err(Fault::Call(error)) => return Err(error),
             Err(Fault::Said(wrong)) => {
-                let diagnostic = wrong.diagnostic(could_not);
-                let message = diagnostic.summary.clone();
-                said.diagnostics.push(diagnostic);
-                answered = Some(Err(Unmade::Said(ErrorResponse {
-                    code: wrong.code.into(),
-                    message,
-                    details: None,
-                })));
+                said.diagnostics.push(wrong.diagnostic(could_not));
+                answered = Some(Err(Fault::Said(wrong)));
             }
         }
         Ok::<Checked, ProviderError>(said)
     };
-    match Box::pin(who.lane.run_beside(method, ctx, call)).await {
-        Ok(_) => {
-            answered.unwrap_or_else(|| Err(Unmade::Said(refused("there is no answer".to_owned()))))
-        }
-        Err(error) => Err(Unmade::Call(error)),
+    match Box::pin(lane.run_beside(method, ctx, call)).await {
+        Ok(_) => answered.unwrap_or_else(|| {
+            let what = "there is no answer".to_owned();
+            Err(Fault::Call(wire.undecodable(method, what)))
+        }),
+        Err(error) => Err(Fault::Call(error)),
     }
 }
 

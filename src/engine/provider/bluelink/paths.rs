@@ -109,6 +109,33 @@ pub(super) fn put(node: &mut MappingNode, steps: &[Step], value: MappingNode) {
     }
 }
 
+/// Takes away what is where the steps lead, and with it what has nothing left in it.
+pub(super) fn take(node: &mut MappingNode, steps: &[Step]) -> Option<MappingNode> {
+    let (step, rest) = steps.split_first()?;
+    let Step::Name(name) = step else {
+        return None;
+    };
+    if rest.is_empty() {
+        return node.fields.remove(name);
+    }
+    let inner = node.fields.get_mut(name)?;
+    let taken = take(inner, rest);
+    if *inner == MappingNode::default() {
+        node.fields.remove(name);
+    }
+    taken
+}
+
+/// What is where the steps lead.
+pub(super) fn get<'n>(node: &'n MappingNode, steps: &[Step]) -> Option<&'n MappingNode> {
+    let next = match steps.split_first() {
+        None => return Some(node),
+        Some((Step::Name(name), rest)) => (node.fields.get(name)?, rest),
+        Some((Step::Index(index), rest)) => (node.items.get(*index)?, rest),
+    };
+    get(next.0, next.1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -43,5 +43,14 @@ replies! {
     pb::DataSourceSpecDefinitionResponse, data_source_spec_definition_response, SpecDefinition -> pb::DataSourceSpecDefinition;
     pb::DataSourceFilterFieldsResponse, data_source_filter_fields_response, FilterFields -> pb::DataSourceFilterFields;
     pb::FetchDataSourceResponse, fetch_data_source_response, CompleteResponse -> pb::FetchDataSourceCompleteResponse;
+    pb::LinkTypesResponse, link_types_response, LinkTypes -> pb::LinkTypes;
+    pb::LinkKindResponse, link_kind_response, LinkKindInfo -> pb::LinkKindInfo;
+    pb::LinkPriorityResourceResponse, link_priority_resource_response, PriorityInfo -> pb::LinkPriorityResourceInfo;
+    shared::LinkAnnotationDefinitionsResponse, link_annotation_definitions_response, AnnotationDefinitions -> shared::LinkAnnotationDefinitions;
+    pb::StageLinkChangesResponse, stage_link_changes_response, CompleteResponse -> pb::StageLinkChangesCompleteResponse;
+    pb::UpdateLinkResourceResponse, update_link_resource_response, CompleteResponse -> pb::UpdateLinkResourceCompleteResponse;
+    pb::UpdateLinkIntermediaryResourcesResponse, update_link_intermediary_resources_response, CompleteResponse -> pb::UpdateLinkIntermediaryResourcesCompleteResponse;
+    pb::GetLinkIntermediaryExternalStateResponse, get_link_intermediary_external_state_response, CompleteResponse -> pb::GetLinkIntermediaryExternalStateCompleteResponse;
+    pb::ValidateLinkResponse, validate_link_response, CompleteResponse -> pb::ValidateLinkCompleteResponse;
     pb::GetResourceExternalStateResponse, get_resource_external_state_response, ResourceSpecState -> proto::bluelink::schema::MappingNode;
 }

@@ -142,10 +142,10 @@ impl Policy {
             tell(Some(Retry::after(made, self.retries + 1, pause)));
             if !waited(ctx, pause).await {
                 tell(None);
-                return Err(match method {
+                return Err(match method.can_be_dropped() {
                     // It has answered: what there is, is known.
-                    Method::Apply => Fault::Said(said),
-                    method => Fault::Call(ProviderError::Cancelled {
+                    false => Fault::Said(said),
+                    true => Fault::Call(ProviderError::Cancelled {
                         plugin: plugin.clone(),
                         method,
                         sent: false,

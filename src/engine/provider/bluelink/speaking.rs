@@ -6,6 +6,7 @@ use super::adapter::BluelinkProvider;
 use super::context::Caller;
 use super::data::DataDefinition;
 use super::life::{BluelinkLife, BluelinkLink};
+use super::links::{Links, link_schema, links, pairs};
 use super::neighbours::{Neighbour, Neighbours};
 use super::replies::Reply;
 use super::retry::Policy;
@@ -83,7 +84,8 @@ impl Dialect for Bluelink {
         };
         let wire = Wire::new(reached.plugin.clone(), link, reached.obituary.clone());
         let wire = Arc::new(wire);
-        let said = reached.asking.ask(Method::Schema, said(&wire)).await?;
+        let said = Box::pin(said(&wire));
+        let said = reached.asking.ask(Method::Schema, said).await?;
         let functions = callables(&said.functions);
         let schema = Arc::new(provider_schema(&said, &functions));
         let definitions = Arc::new(said.definitions);
@@ -114,10 +116,12 @@ impl Dialect for Bluelink {
             definitions,
             data: said.data,
             functions,
+            links: said.links,
             policy: Policy::of(&said.policy, self.settings.retries),
             caller,
             settings: self.settings.clone(),
             gate: self.life.neighbours.gate.clone(),
+            neighbours: self.life.neighbours.clone(),
             lane: reached.asking.lane,
         }))
     }
@@ -130,6 +134,7 @@ struct Said {
     definitions: BTreeMap<String, Definition>,
     data: BTreeMap<String, DataDefinition>,
     functions: BTreeMap<String, FunctionDefinition>,
+    links: Links,
     /// Types that have the name of another one in a configuration.
     doubles: Vec<String>,
 }
@@ -167,6 +172,7 @@ async fn said(wire: &Wire) -> Result<Said, ProviderError> {
         definitions,
         data: data(wire).await?,
         functions: functions(wire).await?,
+        links: links(wire).await?,
         doubles,
     })
 }
@@ -296,11 +302,15 @@ fn provider_schema(said: &Said, functions: &BTreeMap<String, Callable>) -> Provi
         }
     });
     let resources = said.definitions.iter();
+    let some = !said.links.is_empty();
+    let link = some.then(|| (LINK.to_owned(), link_schema()));
     ProviderSchema {
         provider: schema::provider(&said.config),
         resources: resources
             .map(|(name, of)| (name.clone(), of.schema()))
+            .chain(link)
             .collect(),
+        links: pairs(&said.links),
         data_sources: said
             .data
             .iter()

@@ -132,6 +132,7 @@ macro_rules! dialect {
                     ephemeral: all("ephemeral resource", &reply.ephemeral_resource_schemas)?,
                     functions: signatures(&reply.functions)?,
                     identities: BTreeMap::new(),
+                    links: LinkTypes::Unspoken,
                     capabilities: capabilities.map_or_else(Capabilities::default, |c| {
                         Capabilities {
                             plan_destroy: c.plan_destroy,

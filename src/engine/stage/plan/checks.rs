@@ -7,6 +7,7 @@ use crate::engine::calls::CallContext;
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::checked::At;
 use crate::engine::stage::conditions::{self, Kind, Status};
+use crate::engine::stage::links;
 use crate::engine::stage::scope::{ModuleScope, Phase};
 use crate::engine::stage::validate::ephemeral_faults;
 use crate::engine::stage::values::Repetition;
@@ -17,7 +18,7 @@ use lang::diag::Severity;
 
 impl PlanWalk {
     /// An instance's configuration, worked out, once its preconditions hold and neither we nor its
-    /// provider have anything against it.
+    /// provider have anything against it; and on whose behalf it is planned with.
     pub(super) async fn configured(
         &self,
         declared: &Declared<'_>,
@@ -25,19 +26,23 @@ impl PlanWalk {
         scope: &ModuleScope<'_>,
         ctx: &CallContext,
         cell: &mut Cell,
-    ) -> Result<Value, ()> {
+    ) -> Result<(Value, CallContext), ()> {
         let resource = declared.resource;
         let preconditions = &resource.lifecycle.preconditions;
         self.conditions(declared, scope, preconditions, Kind::Precondition, cell)?;
-        let (config, diags) = self
-            .walk
-            .decode(&resource.body, &declared.schema.block, scope);
+        let block = &declared.schema.block;
+        let (config, diags) = links::decoded(&self.walk, resource, block, scope);
         if !cell.report(about(diags, address)) {
             return Err(());
         }
         self.nothing_ephemeral(declared, address, &config, cell)?;
-        self.validate(declared, address, &config, ctx, cell).await?;
-        Ok(config)
+        let ctx = match resource.link.is_some() {
+            true => self.linked(ctx, &config),
+            false => ctx.clone(),
+        };
+        self.validate(declared, address, &config, &ctx, cell)
+            .await?;
+        Ok((config, ctx))
     }
 
     /// Whether what an instance becomes is as its configuration wants it.

@@ -45,7 +45,7 @@ impl PlanWalk {
             ..ModuleScope::new(&self.walk.around, declared.module, &address.module)
         }
         .repeated(repetition);
-        let config = self
+        let (config, ctx) = self
             .configured(declared, address, &scope, &ctx, cell)
             .await?;
         let (plain, marks) = config.unmark_deep_with_paths();

@@ -164,7 +164,7 @@ impl PlanWalk {
 
 /// What a `replace_triggered_by` expression names: a resource, perhaps one instance, perhaps a path
 /// in it. Index keys may use `each` and `count`.
-pub(super) fn trigger(
+pub(in crate::engine::stage) fn trigger(
     scope: &ModuleScope<'_>,
     expr: &Expr,
 ) -> Option<(AbsResource, Option<InstanceKey>, Path)> {

@@ -45,6 +45,7 @@ impl PlanWalk {
         ctx: &CallContext,
         cell: &mut Cell,
     ) -> Result<Looked, ()> {
+        let ctx = &self.linked_there(ctx, address, object);
         let stored = match previous.filter(|p| p.resource.kind != address.resource.kind) {
             Some(previous) => {
                 self.take_over(gone, previous, address, object, ctx, cell)

@@ -69,7 +69,7 @@ impl PlanWalk {
             ..ModuleScope::new(&self.walk.around, declared.module, &address.module)
         }
         .repeated(repetition);
-        let config = self
+        let (config, ctx) = self
             .configured(declared, address, &scope, &ctx, cell)
             .await?;
         let config = config.sharing_type(declared.schema.implied_type());

@@ -1,5 +1,6 @@
 //! The planning walk, node by node.
 
+use super::links::ByEnd;
 use super::wishes::Wishes;
 use crate::engine::graph::Step;
 use crate::engine::stage::cell::Cell;
@@ -19,6 +20,8 @@ pub struct PlanWalk {
     /// Resources that are created before the old object is destroyed: declared, or needed by one
     /// that is.
     pub create_first: HashSet<ConfigResource>,
+    /// Links of the state by what they link.
+    pub by_end: ByEnd,
     /// What nodes and instances need, as far as they were looked at.
     pub needs: needs::Known,
     /// Called after each instance with its address.

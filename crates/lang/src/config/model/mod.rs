@@ -11,5 +11,5 @@ mod values;
 pub use module::{Argument, Check, Module, ModuleCall};
 pub use providers::{ProviderConfig, ProviderMeta, ProviderRef, RequiredProvider};
 pub use refactor::{Import, Moved, Removed};
-pub use resources::{IgnoreChanges, Lifecycle, Provisioner, Resource};
+pub use resources::{IgnoreChanges, Lifecycle, LinkEnds, Provisioner, Resource};
 pub use values::{Condition, Defaults, Local, Output, TypeConstraint, Variable};

@@ -17,6 +17,8 @@ pub struct Resource {
     pub name: ResourceName,
     /// The `check` block around it, which alone may refer to it.
     pub check: Option<Arc<str>>,
+    /// What a `link` block links, which is a resource of a type of its own.
+    pub link: Option<LinkEnds>,
     /// The provider's own arguments: everything but meta-arguments.
     pub body: Body,
     /// `count`.
@@ -37,6 +39,18 @@ pub struct Resource {
     pub span: Span,
     /// The label that names the type.
     pub kind_span: Span,
+}
+
+/// The two ends of a `link` block, each the name of one instance of a managed resource. They are
+/// among the arguments of its body as well.
+#[derive(Clone, Debug)]
+pub struct LinkEnds {
+    /// `from`.
+    pub from: Expr,
+    /// `to`.
+    pub to: Expr,
+    /// Whether the block itself says which provider configuration it uses.
+    pub provider_given: bool,
 }
 
 /// What `ignore_changes` says.

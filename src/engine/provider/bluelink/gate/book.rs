@@ -21,6 +21,8 @@ pub(in super::super) const CALL: &str = "flightdeck.call";
 /// The gate of one host.
 pub(in super::super) struct Gate {
     pub(super) book: Mutex<Book>,
+    /// Addresses of resources by the names that plugins are told with links.
+    names: Mutex<BTreeMap<String, String>>,
     pub(in super::super) settings: Arc<BluelinkSettings>,
 }
 
@@ -114,8 +116,20 @@ impl Gate {
     pub(in super::super) fn new(settings: Arc<BluelinkSettings>) -> Self {
         Self {
             book: Mutex::default(),
+            names: Mutex::default(),
             settings,
         }
+    }
+
+    /// Plugins are told of the resource at this address by this name as well.
+    pub(in super::super) fn is_called(&self, name: &str, address: &str) {
+        lock(&self.names).insert(name.to_owned(), address.to_owned());
+    }
+
+    /// The one address of a resource that a plugin names.
+    pub(super) fn address(&self, name: String) -> String {
+        let known = lock(&self.names).get(&name).cloned();
+        known.unwrap_or(name)
     }
 
     /// Enters a call of the plugin with this id that is about to be made for an operation; `None`

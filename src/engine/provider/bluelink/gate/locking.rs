@@ -47,8 +47,23 @@ impl Gate {
         let (asking, _until_done) = self.asking(id, said.context.as_ref(), &what)?;
         let standing = asking.lane.standing("AcquireResourceLock", asking.text());
         let asker = asker(&asking, said.acquired_by);
-        let name = (said.instance_id, said.resource_name);
+        let name = (said.instance_id, self.address(said.resource_name));
         let locked = self.acquired(&asking, asker, name, &standing).await;
+        standing.answered(locked.as_ref().err().map(|e| e.message.as_str()));
+        locked
+    }
+
+    /// Locks a resource for a call of ours, for as long as it lasts; `by` is what holds it.
+    pub(in super::super) async fn hold(
+        &self,
+        asking: &Arc<Asking>,
+        resource: &str,
+        by: &str,
+    ) -> Result<(), ErrorResponse> {
+        let standing = asking.lane.standing("AcquireResourceLock", asking.text());
+        let asker = asker(asking, by.to_owned());
+        let name = (self.settings.instance_id.clone(), resource.to_owned());
+        let locked = self.acquired(asking, asker, name, &standing).await;
         standing.answered(locked.as_ref().err().map(|e| e.message.as_str()));
         locked
     }

@@ -68,14 +68,14 @@ impl Neighbours {
 }
 
 /// An object of the state; `None` where its values do not fit the schema.
-fn read(of: &Definition, held: &Held) -> Option<Value> {
+pub(in super::super) fn read(of: &Definition, held: &Held) -> Option<Value> {
     let wanted = ty(&of.node);
     let stored = serde_json::from_str(&held.attributes).ok()?;
     cty::json::decode_value(&fit(stored, &wanted), &wanted).ok()
 }
 
 /// The id that the world has for it, as text.
-fn world_id(of: &Definition, object: &Value) -> Option<String> {
+pub(in super::super) fn world_id(of: &Definition, object: &Value) -> Option<String> {
     let id = object.get_attr(&of.id_field)?;
     let id = cty::convert(&id, &cty::Type::String).ok()?;
     id.as_str().map(str::to_owned)

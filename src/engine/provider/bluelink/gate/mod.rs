@@ -10,4 +10,5 @@ mod lookup;
 #[cfg(test)]
 mod tests;
 
-pub(super) use book::{CALL, Gate};
+pub(super) use book::{CALL, Entry, Gate};
+pub(super) use lookup::{read, world_id};

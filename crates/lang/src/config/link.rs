@@ -1,0 +1,153 @@
+//! `link` blocks: what one resource has to do with another, as a managed resource of a type of its
+//! own whose arguments `from` and `to` name the two.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::model::{LinkEnds, ProviderRef, Resource};
+use crate::addr::{InstanceKey, Mode, Reference, Resource as Name, Subject};
+use crate::body::{Block, BodySchema, Label};
+use crate::diag::Diagnostics;
+use crate::syntax::{Expr, ExprKind};
+
+/// The block's word, and the type of the resources that it stands for.
+pub const LINK: &str = "link";
+
+/// The arguments that name the ends of a link.
+pub const ENDS: [&str; 2] = ["from", "to"];
+
+const SUMMARY: &str = "Invalid end of a link";
+
+/// The block as one of a resource, which has the type among its labels.
+pub(super) fn labelled(mut block: Block) -> Block {
+    if &*block.type_name == LINK && block.labels.len() == 1 {
+        let label = Label {
+            text: LINK.into(),
+            span: block.type_span,
+        };
+        block.labels.insert(0, label);
+    }
+    block
+}
+
+/// The ends of a link as they are written; `None`, and said, where one of them names no resource.
+pub(super) fn ends(block: &Block, diags: &mut Diagnostics) -> Option<LinkEnds> {
+    if &*block.type_name != LINK {
+        return None;
+    }
+    let (content, _, _) = block
+        .body
+        .partial_content(&BodySchema::new().optional(&ENDS));
+    let [from, to] = ENDS.map(|name| match content.attribute(name) {
+        Some(attribute) => {
+            let expr = unwrapped(&attribute.expr).clone();
+            named(&expr, name, diags).map(|_| expr)
+        }
+        None => {
+            let detail = format!(
+                "The argument \"{name}\" is required: a link has two ends, each a resource instance."
+            );
+            diags.error(block.def_span, "Missing required argument", detail);
+            None
+        }
+    });
+    Some(LinkEnds {
+        from: from?,
+        to: to?,
+        provider_given: block.body.has_attribute("provider"),
+    })
+}
+
+/// In JSON an expression stands in a text.
+fn unwrapped(expr: &Expr) -> &Expr {
+    match &expr.kind {
+        ExprKind::TemplateWrap(inner) => inner,
+        _ => expr,
+    }
+}
+
+/// The resource of which an end is an instance.
+fn named(expr: &Expr, argument: &str, diags: &mut Diagnostics) -> Option<Name> {
+    let (traversal, keyed) = match &expr.kind {
+        ExprKind::Traversal(t) => (Some(t), false),
+        ExprKind::Index { source, .. } => match &source.kind {
+            ExprKind::Traversal(t) => (Some(t), true),
+            _ => (None, true),
+        },
+        _ => (None, false),
+    };
+    let reference = traversal.and_then(|t| Reference::parse(t).ok());
+    let found = reference.and_then(|r| match r.subject {
+        Subject::Resource { resource, key } => {
+            let once = !(keyed && key != InstanceKey::None);
+            (resource.mode == Mode::Managed && once && r.remaining.is_empty()).then_some(resource)
+        }
+        _ => None,
+    });
+    if found.is_none() && !matches!(expr.kind, ExprKind::Error) {
+        let detail = format!(
+            "\"{argument}\" must name one whole instance of a managed resource of this module, such as aws_lambda_function.orders or aws_lambda_function.orders[each.key]: not an attribute of it, not a data source, an output or another value."
+        );
+        diags.error(expr.span, SUMMARY, detail);
+    }
+    found
+}
+
+/// Links that do not say which provider configuration they use have that of the resource at `from`.
+pub(super) fn providers(resources: &mut BTreeMap<Name, Resource>, diags: &mut Diagnostics) {
+    let without = |r: &&Resource| r.link.is_some() && r.provider.is_none();
+    let links: Vec<Name> = resources
+        .values()
+        .filter(without)
+        .map(|r| r.name.clone())
+        .collect();
+    for name in links {
+        let chosen = resources
+            .get(&name)
+            .and_then(|link| of_from(resources, link, diags));
+        if let (Some(link), Some(chosen)) = (resources.get_mut(&name), chosen) {
+            link.provider = Some(chosen);
+        }
+    }
+}
+
+fn of_from(
+    resources: &BTreeMap<Name, Resource>,
+    link: &Resource,
+    diags: &mut Diagnostics,
+) -> Option<ProviderRef> {
+    let ends = link.link.as_ref()?;
+    let from = named(&ends.from, "from", diags)?;
+    let Some(resource) = resources.get(&from) else {
+        let detail =
+            format!("There is no resource {from} in this module, of which this is to be a link.");
+        diags.error(ends.from.span, SUMMARY, detail);
+        return None;
+    };
+    let implied = || ProviderRef {
+        name: Arc::from(
+            from.kind
+                .split_once('_')
+                .map_or(&*from.kind, |(first, _)| first),
+        ),
+        alias: None,
+        key: None,
+        span: ends.from.span,
+    };
+    let chosen = resource.provider.clone().unwrap_or_else(implied);
+    if chosen.key.is_some() {
+        let detail = format!(
+            "{from} chooses among the instances of its provider configuration, and a link cannot take that over. Say which one the link uses: provider = {}.….",
+            chosen.name
+        );
+        diags.error(link.span, "Missing provider of a link", detail);
+        return None;
+    }
+    Some(chosen)
+}
+
+/// The resource that an end of a link names.
+#[must_use]
+pub fn end_of_link(expr: &Expr) -> Option<Name> {
+    named(expr, "", &mut Diagnostics::new())
+}

@@ -1,0 +1,48 @@
+//! What a provider is told of the ends of a link while it is deployed: as they are by now, and as
+//! they were when the stage was made.
+
+use super::deploying::Deploying;
+use crate::engine::calls::{Held, LinkEnd, Linked};
+use crate::engine::mutex::lock;
+use crate::engine::provider::LINK;
+use crate::engine::stage::change::Change;
+use crate::engine::stage::links;
+use lang::addr::AbsInstance;
+use std::sync::Arc;
+
+impl Deploying {
+    /// What the call for a change is told; nothing but for links.
+    pub(super) fn linked(&self, change: &Change, destroys: bool) -> Option<Arc<Linked>> {
+        if *change.address.resource.kind != *LINK {
+            return None;
+        }
+        let object = match destroys || change.after.is_null() {
+            true => &change.before,
+            false => &change.after,
+        };
+        let [from, to] = links::ends_of(object)?;
+        let ends = Some([self.end(&from)?, self.end(&to)?]);
+        Some(Arc::new(Linked {
+            ends,
+            by: Vec::new(),
+        }))
+    }
+
+    fn end(&self, address: &AbsInstance) -> Option<LinkEnd> {
+        let held = lock(&self.state)
+            .get(address)
+            .map(|object| (object.provider.clone(), Held::from(object)));
+        let held = held
+            .as_ref()
+            .map(|(provider, held)| (&**provider, held.clone()));
+        let end = links::end(&self.walk, address, held)?;
+        // What is compared is what was compared when it was staged.
+        let place = self.places.get(&address.to_string());
+        let taken = place.filter(|place| self.taken.contains(place));
+        let before = taken.map(|place| self.stage.changes[*place].before.clone());
+        Some(LinkEnd {
+            before: before.map(|value| value.unmark_deep().0),
+            ..end
+        })
+    }
+}

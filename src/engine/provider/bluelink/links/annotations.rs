@@ -1,0 +1,129 @@
+//! What a configuration says of a link beside its ends: checked by what the kind of link has, and
+//! told with the resource that it is about. Pure.
+
+use super::kinds::LinkKind;
+use crate::engine::calls::ProviderDiagnostic;
+use crate::engine::provider::bluelink::context::{fits, scalar};
+use crate::engine::provider::bluelink::convert::{decode_scalar, like_member};
+use cty::{Path, Value};
+use proto::bluelink::schema::{MappingNode, ScalarValue};
+use proto::bluelink::sharedtypesv1::LinkAnnotationDefinition;
+use std::collections::{BTreeMap, HashMap};
+
+const ARGUMENT: &str = "annotations";
+
+fn definition<'k>(kind: &'k LinkKind, name: &str) -> Option<&'k LinkAnnotationDefinition> {
+    let exact = kind.annotations.get(name);
+    exact.or_else(|| {
+        let mut all = kind.annotations.iter();
+        all.find(|(template, _)| fits(template, name))
+            .map(|(_, d)| d)
+    })
+}
+
+/// Those that a link has, as far as they are known.
+fn given(config: &Value) -> BTreeMap<String, Value> {
+    let all = like_member(config, ARGUMENT);
+    let known = all.is_known() && !all.is_null();
+    let members = all.as_map().filter(|_| known);
+    let members = members.into_iter().flat_map(|all| all.iter());
+    members
+        .map(|(name, value)| (name.to_string(), value.clone()))
+        .filter(|(_, value)| !(value.is_known() && value.is_null()))
+        .collect()
+}
+
+/// What is wrong with those of a link.
+pub(super) fn check(kind: &LinkKind, config: &Value) -> Vec<ProviderDiagnostic> {
+    let mut wrong = Vec::new();
+    let given = given(config);
+    let argument = Path::root().attr(ARGUMENT);
+    let mut fault = |at: Path, summary: &str, detail: String| {
+        wrong.push(ProviderDiagnostic::error(summary, detail).at(at));
+    };
+    for (name, value) in &given {
+        let at = argument.clone().index_str(name);
+        let Some(of) = definition(kind, name) else {
+            let known: Vec<&str> = kind.annotations.keys().map(String::as_str).collect();
+            let has = match known.is_empty() {
+                true => "it has none".to_owned(),
+                false => format!("it has {}", known.join(", ")),
+            };
+            let detail = format!("A link {} has no annotation {name:?}: {has}.", kind.wire);
+            fault(at, "Unknown annotation of a link", detail);
+            continue;
+        };
+        if !value.is_known() {
+            continue;
+        }
+        match scalar(value, of.r#type()) {
+            None => {
+                let detail = format!("{name} is to be {}.", word(of));
+                fault(at, "Invalid annotation of a link", detail);
+            }
+            Some(value) if !of.allowed_values.is_empty() && !of.allowed_values.contains(&value) => {
+                let all: Vec<String> = of.allowed_values.iter().map(shown).collect();
+                let detail = format!("{name} is to be one of {}.", all.join(", "));
+                fault(at, "Invalid annotation of a link", detail);
+            }
+            Some(_) => {}
+        }
+    }
+    for (name, of) in &kind.annotations {
+        let is_template = name.contains('<');
+        if of.required && of.default_value.is_none() && !is_template && !given.contains_key(name) {
+            let detail = format!("A link {} needs the annotation {name:?}.", kind.wire);
+            fault(argument.clone(), "Missing annotation of a link", detail);
+        }
+    }
+    wrong
+}
+
+fn word(of: &LinkAnnotationDefinition) -> &'static str {
+    use proto::bluelink::sharedtypesv1::ScalarType as T;
+    match of.r#type() {
+        T::String => "a text",
+        T::Integer => "a whole number",
+        T::Float => "a number",
+        T::Boolean => "true or false",
+    }
+}
+
+fn shown(value: &ScalarValue) -> String {
+    let json = cty::json::to_json_value(&decode_scalar(value));
+    json.map_or_else(|_| "another value".to_owned(), |json| json.to_string())
+}
+
+/// Those that hold, defaults among them, by name.
+pub(super) fn all(kind: &LinkKind, config: &Value) -> HashMap<String, ScalarValue> {
+    let defaults = kind.annotations.iter();
+    let defaults = defaults.filter_map(|(n, of)| Some((n.clone(), of.default_value.clone()?)));
+    let mut all: HashMap<String, ScalarValue> = defaults.collect();
+    for (name, value) in given(config).into_iter().filter(|(_, v)| v.is_known()) {
+        let of = definition(kind, &name);
+        if let Some(value) = of.and_then(|of| scalar(&value, of.r#type())) {
+            all.insert(name, value);
+        }
+    }
+    all
+}
+
+/// Those that are told with each of the two resources.
+pub(super) fn of_sides(kind: &LinkKind, config: &Value) -> [MappingNode; 2] {
+    let all = all(kind, config);
+    [1, 2].map(|side| {
+        let its = |name: &str| {
+            let applies = definition(kind, name).map_or(0, |of| of.applies_to);
+            applies == 0 || applies == side
+        };
+        let fields = all.iter().filter(|(name, _)| its(name));
+        let node = |value: &ScalarValue| MappingNode {
+            scalar: Some(value.clone()),
+            ..MappingNode::default()
+        };
+        MappingNode {
+            fields: fields.map(|(n, value)| (n.clone(), node(value))).collect(),
+            ..MappingNode::default()
+        }
+    })
+}

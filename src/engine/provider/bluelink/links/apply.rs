@@ -1,0 +1,202 @@
+//! Making, changing and taking away a link: three phases in a row, of the resource that it begins at,
+//! of the one that it leads to, of what is between. What has been done when one of them fails is
+//! kept, so that the next deploy goes on from there.
+
+use super::annotations::of_sides;
+use super::keep::Kept;
+use super::kinds::LinkKind;
+use super::phases::Undone;
+use super::record::{PARTS, Record, object};
+use super::sides::Side;
+use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
+use crate::engine::provider::bluelink::adapter::BluelinkProvider;
+use crate::engine::provider::bluelink::deploy;
+use crate::engine::provider::bluelink::wire::Fault;
+use crate::engine::provider::{ApplyRequest, ApplyResponse, Bytes};
+use cty::Value;
+use proto::bluelink::providerserverv1::LinkUpdateType;
+use proto::bluelink::schema::MappingNode;
+use proto::bluelink::sharedtypesv1::LinkChanges;
+
+/// What the phases do, in words.
+const WORDS: [&str; 3] = [
+    "link the resource at `from`",
+    "link the resource at `to`",
+    "make what is between the two",
+];
+
+/// A link that is being made, changed or taken away.
+pub(super) struct Doing<'a> {
+    pub(super) provider: &'a BluelinkProvider,
+    pub(super) kind: &'a LinkKind,
+    pub(super) sides: [Side; 2],
+    pub(super) annotations: [MappingNode; 2],
+    pub(super) kept: Kept,
+    /// As it is by now.
+    pub(super) record: Record,
+    pub(super) changes: LinkChanges,
+    pub(super) update: LinkUpdateType,
+    pub(super) ctx: &'a CallContext,
+}
+
+/// What ended it early.
+enum Stopped {
+    Said(ProviderDiagnostic),
+    Call(ProviderError),
+}
+
+/// As a deploy of a resource is answered; what the plugin keeps of a link may be more than it has
+/// staged.
+fn answer(
+    new_state: Option<Value>,
+    private: Bytes,
+    wrong: Vec<ProviderDiagnostic>,
+) -> ApplyResponse {
+    ApplyResponse {
+        legacy: true,
+        ..deploy::answer(new_state, private, wrong)
+    }
+}
+
+impl BluelinkProvider {
+    /// Makes, changes or takes away a link.
+    pub(in super::super) async fn apply_link(
+        &self,
+        request: ApplyRequest,
+        ctx: &CallContext,
+    ) -> Result<ApplyResponse, ProviderError> {
+        let update = match (request.prior.is_null(), request.planned.is_null()) {
+            (_, true) => LinkUpdateType::Destroy,
+            (true, _) => LinkUpdateType::Create,
+            _ => LinkUpdateType::Update,
+        };
+        let (kind, sides) = match self.sides(ctx) {
+            Ok(found) => found,
+            Err(wrong) => return Ok(answer(Some(request.prior), request.private, vec![wrong])),
+        };
+        let mut kept = Kept::of(&request.private);
+        let changes = kept.take_staged();
+        if update == LinkUpdateType::Create {
+            // What a link in the place of another one has is its own.
+            kept = kept.anew();
+        }
+        let said = match request.config.is_null() {
+            true => &request.prior,
+            false => &request.config,
+        };
+        let doing = Doing {
+            provider: self,
+            kind,
+            annotations: of_sides(kind, said),
+            record: Record::of(&request.prior),
+            sides,
+            kept,
+            changes,
+            update,
+            ctx,
+        };
+        doing.all(&request).await
+    }
+}
+
+impl Doing<'_> {
+    async fn all(mut self, request: &ApplyRequest) -> Result<ApplyResponse, ProviderError> {
+        for phase in 0..PARTS.len() {
+            match self.one(phase).await {
+                Ok(()) => {}
+                Err(Stopped::Call(error)) if phase == 0 || error.may_have_acted() => {
+                    return Err(error);
+                }
+                Err(Stopped::Call(error)) => {
+                    let wrong = ProviderDiagnostic::error(error.to_string(), "");
+                    return Ok(self.stopped(phase, wrong.of_class(Some(error.class())), request));
+                }
+                Err(Stopped::Said(wrong)) => return Ok(self.stopped(phase, wrong, request)),
+            }
+        }
+        if self.update == LinkUpdateType::Destroy {
+            let gone = Value::null(request.prior.ty().clone());
+            return Ok(answer(Some(gone), Bytes::new(), Vec::new()));
+        }
+        self.record.unfinished.clear();
+        self.kept.leave(&self.record);
+        Ok(self.told(request, Vec::new()))
+    }
+
+    /// Does one phase, and takes in what it gives.
+    async fn one(&mut self, phase: usize) -> Result<(), Stopped> {
+        if phase > 0 && self.ctx.cancel.is_cancelled() {
+            let detail = "The deploy was cancelled between two of its phases.";
+            let wrong = ProviderDiagnostic::error("cancelled before it was done", detail);
+            return Err(Stopped::Said(wrong));
+        }
+        let given = match self.phase(phase).await {
+            Ok(given) => given,
+            Err(Undone::Said(said)) => {
+                let doing = format!("could not {}", WORDS[phase]);
+                return Err(Stopped::Said(said.diagnostic(&doing)));
+            }
+            Err(Undone::Fault(Fault::Call(error))) => return Err(Stopped::Call(error)),
+            Err(Undone::Fault(Fault::Said(said))) => {
+                return Err(Stopped::Said(said.diagnostic("could not do it")));
+            }
+        };
+        if self.update == LinkUpdateType::Destroy {
+            return Ok(());
+        }
+        if phase == 0 {
+            self.kept.mappings.clear();
+        }
+        self.record.parts[phase] = given.data;
+        self.kept.mappings.extend(given.mappings);
+        if let Some(made) = given.made {
+            self.record.made = made;
+        }
+        Ok(())
+    }
+
+    /// What is there after a phase has failed: what had been done, and what is left to be done.
+    fn stopped(
+        mut self,
+        phase: usize,
+        mut wrong: ProviderDiagnostic,
+        request: &ApplyRequest,
+    ) -> ApplyResponse {
+        if phase == 0 && self.update == LinkUpdateType::Create {
+            return answer(None, request.private.clone(), vec![wrong]);
+        }
+        if phase > 0 {
+            let done = WORDS[..phase].join(", ");
+            wrong.detail += &format!(". Done before it: {done}.");
+        }
+        let left = match self.update {
+            // What is to be there again has to be made in all its parts.
+            LinkUpdateType::Destroy => &PARTS[..],
+            _ => &PARTS[phase..],
+        };
+        self.record.unfinished = left.iter().map(ToString::to_string).collect();
+        self.told(request, vec![wrong])
+    }
+
+    fn told(mut self, request: &ApplyRequest, wrong: Vec<ProviderDiagnostic>) -> ApplyResponse {
+        let changed = self
+            .changes
+            .modified_fields
+            .iter()
+            .chain(&self.changes.new_fields);
+        let hidden = changed.filter(|field| field.sensitive);
+        let hidden: Vec<String> = hidden.map(|field| field.field_path.clone()).collect();
+        self.kept.sensitive.extend(hidden);
+        let hidden = self
+            .provider
+            .sensitive_in(&self.sides, &self.kept.mappings, &self.record);
+        self.kept.sensitive.extend(hidden);
+        let said = match request.config.is_null() {
+            true => &request.prior,
+            false => &request.config,
+        };
+        let ids = [self.sides[0].id(), self.sides[1].id()];
+        let state = object(said, ids, self.record.attributes(&self.kept.sensitive));
+        answer(Some(state), self.kept.bytes(), wrong)
+    }
+}

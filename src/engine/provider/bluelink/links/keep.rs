@@ -1,0 +1,183 @@
+//! What is kept of a link beside its attributes: its name at the host, which of its data stands for
+//! which fields of its resources, and how it has left its intermediaries. With a plan, what the
+//! plugin has staged. Pure.
+
+use super::record::{Made, Record};
+use crate::engine::provider::Bytes;
+use proto::bluelink::schema::MappingNode;
+use proto::bluelink::schema::scalar_value::Value as Scalar;
+use proto::bluelink::sharedtypesv1::{FieldChange, LinkChanges};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::engine::provider::bluelink::convert::scalar;
+
+/// What is kept of a link beside its attributes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    pub(super) link_id: String,
+    /// `{resource}::{field}` → a field of the link's data.
+    #[serde(default)]
+    pub(super) mappings: BTreeMap<String, String>,
+    /// Fields of the link's data that are sensitive.
+    #[serde(default)]
+    pub(super) sensitive: BTreeSet<String>,
+    /// Intermediaries as the link has left them.
+    #[serde(default)]
+    deployed: BTreeMap<String, (String, Json)>,
+    /// Of a plan alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    staged: Option<Staged>,
+}
+
+/// Changes of a link, in a form that is the same for the same changes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Staged {
+    modified: Vec<Field>,
+    new: Vec<Field>,
+    removed: Vec<String>,
+    unchanged: Vec<String>,
+    known_on_deploy: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Field {
+    path: String,
+    from: Option<Json>,
+    to: Option<Json>,
+    must_recreate: bool,
+    sensitive: bool,
+}
+
+impl Kept {
+    /// As it was kept; of a link that is new, a new one.
+    pub(super) fn of(private: &[u8]) -> Self {
+        serde_json::from_slice(private).unwrap_or_else(|_| Self {
+            link_id: uuid::Uuid::new_v4().to_string(),
+            ..Self::default()
+        })
+    }
+
+    /// The same link, of which nothing is there.
+    pub(super) fn anew(self) -> Self {
+        Self {
+            link_id: self.link_id,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        serde_json::to_vec(self).unwrap_or_default().into()
+    }
+
+    /// With what the plugin has staged.
+    pub(super) fn with_staged(mut self, changes: &LinkChanges) -> Self {
+        let field = |change: &FieldChange| Field {
+            path: change.field_path.clone(),
+            from: change.prev_value.as_ref().map(json),
+            to: change.new_value.as_ref().map(json),
+            must_recreate: change.must_recreate,
+            sensitive: change.sensitive,
+        };
+        let fields = |all: &[FieldChange]| {
+            let mut all: Vec<Field> = all.iter().map(field).collect();
+            all.sort_by(|a, b| a.path.cmp(&b.path));
+            all
+        };
+        let names = |all: &[String]| {
+            let mut all = all.to_vec();
+            all.sort();
+            all
+        };
+        self.staged = Some(Staged {
+            modified: fields(&changes.modified_fields),
+            new: fields(&changes.new_fields),
+            removed: names(&changes.removed_fields),
+            unchanged: names(&changes.unchanged_fields),
+            known_on_deploy: names(&changes.field_changes_known_on_deploy),
+        });
+        self
+    }
+
+    /// What the plugin has staged, which is not kept any longer.
+    pub(super) fn take_staged(&mut self) -> LinkChanges {
+        let staged = self.staged.take().unwrap_or_default();
+        let field = |field: Field| FieldChange {
+            field_path: field.path,
+            prev_value: field.from.as_ref().map(node),
+            new_value: field.to.as_ref().map(node),
+            must_recreate: field.must_recreate,
+            sensitive: field.sensitive,
+        };
+        LinkChanges {
+            modified_fields: staged.modified.into_iter().map(field).collect(),
+            new_fields: staged.new.into_iter().map(field).collect(),
+            removed_fields: staged.removed,
+            unchanged_fields: staged.unchanged,
+            field_changes_known_on_deploy: staged.known_on_deploy,
+        }
+    }
+
+    /// Keeps how the link has left its intermediaries.
+    pub(super) fn leave(&mut self, record: &Record) {
+        let one =
+            |(id, made): (&String, &Made)| (id.clone(), (made.kind.clone(), json(&made.spec)));
+        self.deployed = record.made.iter().map(one).collect();
+    }
+
+    /// The intermediaries as the link has left them.
+    pub(super) fn left(&self) -> BTreeMap<String, Made> {
+        let one = |(id, (kind, spec)): (&String, &(String, Json))| {
+            let made = Made {
+                kind: kind.clone(),
+                spec: node(spec),
+            };
+            (id.clone(), made)
+        };
+        self.deployed.iter().map(one).collect()
+    }
+}
+
+/// A value of the wire as JSON; floats stay floats.
+fn json(node: &MappingNode) -> Json {
+    if let Some(scalar) = node.scalar.as_ref().and_then(|s| s.value.as_ref()) {
+        return match scalar {
+            Scalar::IntValue(n) => Json::from(*n),
+            Scalar::BoolValue(b) => Json::from(*b),
+            Scalar::FloatValue(f) => Json::from(*f),
+            Scalar::StringValue(text) => Json::from(text.as_str()),
+            Scalar::BytesValue(_) | Scalar::NoneValue(_) => Json::Null,
+        };
+    }
+    if !node.fields.is_empty() {
+        let fields: BTreeMap<&String, Json> =
+            node.fields.iter().map(|(k, v)| (k, json(v))).collect();
+        let fields = fields.into_iter().map(|(k, v)| (k.clone(), v));
+        return Json::Object(fields.collect::<Map<_, _>>());
+    }
+    match node.items.is_empty() {
+        true => Json::Null,
+        false => Json::Array(node.items.iter().map(json).collect()),
+    }
+}
+
+fn node(json: &Json) -> MappingNode {
+    match json {
+        Json::Null => MappingNode::default(),
+        Json::Bool(b) => scalar(Scalar::BoolValue(*b)),
+        Json::String(text) => scalar(Scalar::StringValue(text.clone())),
+        Json::Number(n) => scalar(match n.as_i64() {
+            Some(whole) => Scalar::IntValue(whole),
+            None => Scalar::FloatValue(n.as_f64().unwrap_or_default()),
+        }),
+        Json::Array(items) => MappingNode {
+            items: items.iter().map(node).collect(),
+            ..MappingNode::default()
+        },
+        Json::Object(fields) => MappingNode {
+            fields: fields.iter().map(|(k, v)| (k.clone(), node(v))).collect(),
+            ..MappingNode::default()
+        },
+    }
+}

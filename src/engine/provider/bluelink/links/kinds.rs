@@ -1,0 +1,140 @@
+//! What a provider says of the kinds of links that it has, asked for when its process comes up; and
+//! whether it is new enough to be spoken with about them.
+
+use crate::engine::calls::{Method, ProviderError};
+use crate::engine::provider::LinkPair;
+use crate::engine::provider::bluelink::schema::type_name;
+use crate::engine::provider::bluelink::wire::{Fault, Wire};
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use proto::bluelink::providerserverv1::{LinkKind as LinkKindWord, *};
+use proto::bluelink::sharedtypesv1::{LinkAnnotationDefinition, LinkAnnotationDefinitionsResponse};
+use std::collections::BTreeMap;
+
+/// Kinds that are asked about at a time.
+const AT_A_TIME: usize = 16;
+
+/// The kinds of links of a provider.
+#[derive(Debug, Default)]
+pub(in super::super) struct Links {
+    /// By the types of both ends, as configurations name them.
+    pub(super) kinds: BTreeMap<LinkPair, LinkKind>,
+    /// Whether what it would be told of them would be taken for something else.
+    pub(super) too_old: bool,
+}
+
+impl Links {
+    pub(in super::super) fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+}
+
+/// One kind of links.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct LinkKind {
+    /// `aws/lambda/function::aws/dynamodb/table`.
+    pub(super) wire: String,
+    /// By their names.
+    pub(super) annotations: BTreeMap<String, LinkAnnotationDefinition>,
+    /// Whether one end is to be there before the other, and which: 0 or 1.
+    pub(super) first: Option<usize>,
+}
+
+/// Asks for all kinds; none where the plugin is older than links.
+pub(in super::super) async fn links(wire: &Wire) -> Result<Links, ProviderError> {
+    let request = ProviderRequest {
+        host_id: wire.host_id.clone(),
+    };
+    let path = "/providerserverv1.Provider/ListLinkTypes";
+    let asked = wire.ask::<LinkTypesResponse>(Method::Schema, path, request);
+    let types = match asked.await {
+        Ok(types) => types.link_types,
+        Err(Fault::Call(ProviderError::Unsupported { .. })) => return Ok(Links::default()),
+        Err(fault) => return Err(wire.refused(Method::Schema, fault)),
+    };
+    let mut types: Vec<String> = types.into_iter().map(|t| t.r#type).collect();
+    types.sort();
+    let pairs = types
+        .into_iter()
+        .filter_map(|wire| Some((pair(&wire)?, wire)));
+    let pairs: Vec<(LinkPair, String)> = pairs.collect();
+    if pairs.is_empty() {
+        return Ok(Links::default());
+    }
+    if is_too_old(wire).await? {
+        let kind = |wire| LinkKind {
+            wire,
+            annotations: BTreeMap::new(),
+            first: None,
+        };
+        let kinds = pairs.into_iter().map(|(pair, wire)| (pair, kind(wire)));
+        return Ok(Links {
+            kinds: kinds.collect(),
+            too_old: true,
+        });
+    }
+    let all = stream::iter(pairs.into_iter().map(|(pair, name)| async move {
+        Ok::<_, ProviderError>((pair, kind(wire, name).await?))
+    }));
+    Ok(Links {
+        kinds: all.buffered(AT_A_TIME).try_collect().await?,
+        too_old: false,
+    })
+}
+
+/// The types of both ends of `a::b`.
+fn pair(wire: &str) -> Option<LinkPair> {
+    let (from, to) = wire.split_once("::")?;
+    Some([type_name(from), type_name(to)])
+}
+
+/// Whether a plugin has messages about links from the time before their fields got other numbers.
+/// All versions say that they speak the same protocol; but those that know this call are newer, and
+/// one that is asked by a host it does not know answers so before it looks at anything else.
+async fn is_too_old(wire: &Wire) -> Result<bool, ProviderError> {
+    let path = "/providerserverv1.Provider/GetLinkIntermediaryExternalState";
+    let stranger = GetLinkIntermediaryExternalStateRequest::default();
+    let asked =
+        wire.ask::<GetLinkIntermediaryExternalStateResponse>(Method::Schema, path, stranger);
+    match asked.await {
+        Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(true),
+        Err(Fault::Call(error)) => Err(error),
+        Ok(_) | Err(Fault::Said(_)) => Ok(false),
+    }
+}
+
+async fn kind(wire: &Wire, name: String) -> Result<LinkKind, ProviderError> {
+    let request = || LinkRequest {
+        link_type: Some(LinkType {
+            r#type: name.clone(),
+        }),
+        host_id: wire.host_id.clone(),
+        context: Some(LinkContext::default()),
+    };
+    let refused = |fault| wire.refused(Method::Schema, fault);
+    let path = "/providerserverv1.Provider/GetLinkAnnotationDefinitions";
+    let asked = wire.ask::<LinkAnnotationDefinitionsResponse>(Method::Schema, path, request());
+    let annotations = asked.await.map_err(refused)?.definitions;
+    let path = "/providerserverv1.Provider/GetLinkKind";
+    let asked = wire.ask::<LinkKindResponse>(Method::Schema, path, request());
+    let is_hard = asked.await.map_err(refused)?.kind() == LinkKindWord::Hard;
+    let path = "/providerserverv1.Provider/GetLinkPriorityResource";
+    let asked = wire.ask::<LinkPriorityResourceResponse>(Method::Schema, path, request());
+    let first = match asked.await.map_err(refused)?.priority_resource() {
+        LinkPriorityResource::A if is_hard => Some(0),
+        LinkPriorityResource::B if is_hard => Some(1),
+        _ => None,
+    };
+    // The key has the type of the end before it, which is told by the definition as well.
+    let named = annotations.into_iter().map(|(key, definition)| {
+        let name = match definition.name.is_empty() {
+            true => key.rsplit("::").next().unwrap_or_default().to_owned(),
+            false => definition.name.clone(),
+        };
+        (name, definition)
+    });
+    Ok(LinkKind {
+        annotations: named.collect(),
+        first,
+        wire: name,
+    })
+}

@@ -1,0 +1,140 @@
+//! What has become of a link's intermediaries in the world, where the plugin can say. What it has made
+//! of the resources at its ends is looked at with these.
+
+use super::annotations::of_sides;
+use super::keep::Kept;
+use super::record::{Made, Record, object};
+use super::schema::IDS;
+use super::sides::{link_name, link_type};
+use crate::engine::calls::{CallContext, Method, ProviderDiagnostic, ProviderError};
+use crate::engine::provider::bluelink::adapter::BluelinkProvider;
+use crate::engine::provider::bluelink::convert::{Unknown, decode, encode, like_member};
+use crate::engine::provider::bluelink::drift::observed;
+use crate::engine::provider::bluelink::paths::ROOT;
+use crate::engine::provider::bluelink::schema::ty;
+use crate::engine::provider::bluelink::wire::Fault;
+use crate::engine::provider::{ReadRequest, ReadResponse};
+use cty::Value;
+use proto::bluelink::providerserverv1::*;
+use proto::bluelink::schema::MappingNode;
+use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
+use std::collections::BTreeMap;
+
+impl BluelinkProvider {
+    /// Looks at a link.
+    pub(in super::super) async fn read_link(
+        &self,
+        request: ReadRequest,
+        ctx: &CallContext,
+    ) -> Result<ReadResponse, ProviderError> {
+        let answer = |state: Value, diagnostics: Vec<ProviderDiagnostic>| ReadResponse {
+            state,
+            private: request.private.clone(),
+            identity: None,
+            diagnostics,
+        };
+        let current = &request.current;
+        let mut record = Record::of(current);
+        // Without its ends nothing can be asked; whoever plans says so.
+        let sides = self.sides(ctx).ok().filter(|_| !record.made.is_empty());
+        let Some((kind, sides)) = sides else {
+            return Ok(answer(current.clone(), Vec::new()));
+        };
+        let (kept, instance) = (Kept::of(&request.private), &self.settings.instance_id);
+        let annotations = of_sides(kind, current);
+        let info =
+            |side: usize| Some(sides[side].info(&sides[side].before, instance, &annotations[side]));
+        let name = link_name(&sides);
+        let asked = GetLinkIntermediaryExternalStateRequest {
+            link_type: link_type(kind),
+            host_id: self.wire.host_id.clone(),
+            instance_id: instance.clone(),
+            instance_name: self.settings.instance_name.clone(),
+            link_id: kept.link_id.clone(),
+            link_name: name.clone(),
+            resource_a_info: info(0),
+            resource_b_info: info(1),
+            intermediary_resource_ids: record.made.keys().cloned().collect(),
+            current_link_state: Some(record.state(&kept, name, instance)),
+            context: Some(self.link_context(ctx)),
+        };
+        let path = "/providerserverv1.Provider/GetLinkIntermediaryExternalState";
+        // This call is none of those that are made again.
+        let asked =
+            self.wire
+                .ask::<GetLinkIntermediaryExternalStateResponse>(Method::Read, path, asked);
+        let seen = match asked.await {
+            Ok(complete) => complete.intermediary_states,
+            Err(Fault::Call(error)) => return Err(error),
+            Err(Fault::Said(said)) => {
+                let said = said.diagnostic("could not read what the link has made");
+                return Ok(answer(current.clone(), vec![said]));
+            }
+        };
+        let before = record.made.clone();
+        record.made = self.still_there(&before, seen)?;
+        if record.made == before {
+            return Ok(answer(current.clone(), Vec::new()));
+        }
+        let ids = IDS.map(|name| like_member(current, name));
+        let now = object(current, ids, record.attributes(&kept.sensitive));
+        Ok(answer(now, Vec::new()))
+    }
+
+    /// The intermediaries as they are. Of one that the plugin says nothing of, nothing is known
+    /// beyond what was.
+    fn still_there(
+        &self,
+        before: &BTreeMap<String, Made>,
+        mut seen: std::collections::HashMap<String, IntermediaryExternalState>,
+    ) -> Result<BTreeMap<String, Made>, ProviderError> {
+        let mut all = BTreeMap::new();
+        for (id, made) in before {
+            let Some(state) = seen.remove(id) else {
+                all.insert(id.clone(), made.clone());
+                continue;
+            };
+            if !state.exists {
+                continue;
+            }
+            let spec = self.seen_spec(made, state.spec_data.unwrap_or_default());
+            let spec = spec.map_err(|what| self.wire.undecodable(Method::Read, what))?;
+            let kind = made.kind.clone();
+            all.insert(id.clone(), Made { kind, spec });
+        }
+        Ok(all)
+    }
+
+    /// What of one counts, by its type's schema where a plugin that is up has it.
+    fn seen_spec(&self, made: &Made, seen: MappingNode) -> Result<MappingNode, String> {
+        let Some(of) = self.neighbours.definition_of(&made.kind) else {
+            return Ok(only_known(None, &made.spec, seen));
+        };
+        let seen = only_known(Some(&of.node), &made.spec, seen);
+        let null = Value::null(ty(&of.node));
+        let stored = decode(Some(&made.spec), &of.node, &null, ROOT)?;
+        let seen = decode(Some(&seen), &of.node, &stored, ROOT)?;
+        let now = observed(&of.node, &stored, &seen);
+        if now.raw_equals(&stored) {
+            return Ok(made.spec.clone());
+        }
+        Ok(encode(&now, Some(&of.node), Unknown::Omitted).unwrap_or_default())
+    }
+}
+
+/// What the link has told of an intermediary is what counts of it: fields that it does not name may
+/// be what the world has set. Maps have no such fields.
+fn only_known(of: Option<&Node>, stored: &MappingNode, mut seen: MappingNode) -> MappingNode {
+    if stored.fields.is_empty() || of.is_some_and(|of| of.r#type == "map") {
+        return seen;
+    }
+    let fields = stored.fields.iter().filter_map(|(name, stored)| {
+        let seen = seen.fields.remove(name)?;
+        let of = of.and_then(|of| of.attributes.get(name));
+        Some((name.clone(), only_known(of, stored, seen)))
+    });
+    MappingNode {
+        fields: fields.collect(),
+        ..MappingNode::default()
+    }
+}

@@ -1,0 +1,265 @@
+//! What a deploy of a link would lead to, which the plugin says: field by field, of the data that it
+//! keeps of it. Where an end is not known yet, some of it is known on deploy alone.
+
+use super::annotations::of_sides;
+use super::keep::Kept;
+use super::record::{PARTS, Record, object, steps};
+use super::schema::{IDS, MADE, SECRETS};
+use super::sides::{Side, link_name, link_type};
+use crate::engine::calls::{CallContext, Method, ProviderDiagnostic, ProviderError};
+use crate::engine::provider::bluelink::adapter::BluelinkProvider;
+use crate::engine::provider::bluelink::convert::{decode_any, is_nothing, like_member};
+use crate::engine::provider::bluelink::paths::{Step, get, put, take};
+use crate::engine::provider::bluelink::wire::Fault;
+use crate::engine::provider::{Bytes, PlanRequest, PlanResponse};
+use cty::{Path, Value};
+use proto::bluelink::providerserverv1::{StageLinkChangesRequest, StageLinkChangesResponse};
+use proto::bluelink::sharedtypesv1::LinkChanges;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+fn answer(planned: Value, private: Bytes, diagnostics: Vec<ProviderDiagnostic>) -> PlanResponse {
+    PlanResponse {
+        planned,
+        requires_replace: Vec::new(),
+        private,
+        identity: None,
+        // What the plugin stages is what it means to change; what it keeps in the end is for it to
+        // say, and may be more.
+        legacy: true,
+        diagnostics,
+    }
+}
+
+fn is_empty(changes: &LinkChanges) -> bool {
+    changes.modified_fields.is_empty()
+        && changes.new_fields.is_empty()
+        && changes.removed_fields.is_empty()
+        && changes.field_changes_known_on_deploy.is_empty()
+}
+
+impl BluelinkProvider {
+    /// Plans a link.
+    pub(in super::super) async fn plan_link(
+        &self,
+        request: PlanRequest,
+        ctx: &CallContext,
+    ) -> Result<PlanResponse, ProviderError> {
+        let private = request.prior_private.clone();
+        if request.config.is_null() && request.proposed.is_null() {
+            return Ok(answer(request.proposed, private, Vec::new()));
+        }
+        let (kind, sides) = match self.sides(ctx) {
+            Ok(found) => found,
+            Err(wrong) => return Ok(answer(request.proposed, private, vec![wrong])),
+        };
+        let (prior, config) = (&request.prior, &request.config);
+        let (record, kept) = (Record::of(prior), Kept::of(&private));
+        let instance = &self.settings.instance_id;
+        let annotations = of_sides(kind, config);
+        let [a, b] = [0, 1].map(|i: usize| sides[i].told(instance, &annotations[i]));
+        let there = !prior.is_null();
+        let asked = StageLinkChangesRequest {
+            link_type: link_type(kind),
+            host_id: self.wire.host_id.clone(),
+            resource_a_changes: Some(a),
+            resource_b_changes: Some(b),
+            current_link_state: there.then(|| record.state(&kept, link_name(&sides), instance)),
+            context: Some(self.link_context(ctx)),
+        };
+        let path = "/providerserverv1.Provider/StageLinkChanges";
+        let asked = self
+            .wire
+            .ask::<StageLinkChangesResponse>(Method::Plan, path, asked);
+        let changes = match Box::pin(asked).await {
+            Ok(complete) => complete.changes.unwrap_or_default(),
+            Err(Fault::Call(error)) => return Err(error),
+            Err(Fault::Said(said)) => {
+                let said = said.diagnostic("could not stage the link");
+                return Ok(answer(request.proposed, private, vec![said]));
+            }
+        };
+        let planning = Planning {
+            prior,
+            config,
+            record,
+            kept,
+            sides,
+            changes,
+        };
+        Ok(planning.answer(private))
+    }
+}
+
+struct Planning<'r> {
+    prior: &'r Value,
+    config: &'r Value,
+    record: Record,
+    kept: Kept,
+    sides: [Side; 2],
+    changes: LinkChanges,
+}
+
+impl Planning<'_> {
+    fn answer(mut self, private: Bytes) -> PlanResponse {
+        let ids = [self.sides[0].id(), self.sides[1].id()];
+        if !self.prior.is_null() && !self.has_to_be_made() && self.same_ends(&ids) {
+            return answer(self.prior.clone(), private, Vec::new());
+        }
+        let kept_private = self.kept.clone().with_staged(&self.changes);
+        let replaced = self.other_objects(&ids);
+        let changed = self
+            .changes
+            .modified_fields
+            .iter()
+            .chain(&self.changes.new_fields);
+        let hidden = changed.filter(|field| field.sensitive);
+        let hidden: Vec<String> = hidden.map(|field| field.field_path.clone()).collect();
+        self.kept.sensitive.extend(hidden);
+        let planned = object(self.config, ids, self.attributes());
+        PlanResponse {
+            requires_replace: replaced,
+            ..answer(planned, kept_private.bytes(), Vec::new())
+        }
+    }
+
+    /// Whether the ends are those that it has been made for.
+    fn same_ends(&self, ids: &[Value; 2]) -> bool {
+        let same = |name: &str, now: &Value| {
+            let before = like_member(self.prior, name);
+            now.is_known() && (before.raw_equals(now) || (is_nothing(&before) && is_nothing(now)))
+        };
+        let named = ["from", "to"].map(|name| same(name, &like_member(self.config, name)));
+        let known = [0, 1].map(|i: usize| same(IDS[i], &ids[i]));
+        named == [true, true] && known == [true, true]
+    }
+
+    /// Another object at an end is another link.
+    fn other_objects(&self, ids: &[Value; 2]) -> Vec<Path> {
+        if self.prior.is_null() {
+            return Vec::new();
+        }
+        let other = |name: &&str| {
+            let index = usize::from(**name == *IDS[1]);
+            let before = like_member(self.prior, name);
+            let same = ids[index].is_known() && before.raw_equals(&ids[index]);
+            !is_nothing(&before) && !same
+        };
+        let all = IDS.iter().copied().filter(other);
+        all.map(|name| Path::root().attr(name)).collect()
+    }
+
+    /// Whether a link that is there is to be made anew: the plugin would change something, or has
+    /// not got to its end, the configuration says something else of it, or somebody has changed
+    /// what it had made.
+    fn has_to_be_made(&self) -> bool {
+        let [before, now] = [self.prior, self.config].map(|o| like_member(o, "annotations"));
+        let same = before.raw_equals(&now) || (is_nothing(&before) && is_nothing(&now));
+        !is_empty(&self.changes)
+            || !self.record.unfinished.is_empty()
+            || self.record.made != self.kept.left()
+            || !same
+            || self.is_written_over()
+    }
+
+    /// Whether an end that the link has written into is deployed, which may write over it.
+    fn is_written_over(&self) -> bool {
+        self.sides
+            .iter()
+            .any(|side| self.is_side_written_over(side))
+    }
+
+    fn is_side_written_over(&self, side: &Side) -> bool {
+        let of_it = format!("{}::", side.name);
+        side.changes()
+            && self
+                .kept
+                .mappings
+                .keys()
+                .any(|field| field.starts_with(&of_it))
+    }
+
+    /// The part of the data that a field is in: where it is, else as it is named.
+    fn part(&self, steps: &[Step]) -> usize {
+        let has = |part: usize| get(&self.record.parts[part], steps).is_some();
+        let named = |side: usize| steps.first() == Some(&Step::Name(self.sides[side].name.clone()));
+        let there = (0..3).find(|part| has(*part));
+        there
+            .or_else(|| (0..2).find(|side| named(*side)))
+            .unwrap_or(2)
+    }
+
+    /// The attributes as the plugin means them to be.
+    fn attributes(&mut self) -> BTreeMap<Arc<str>, Value> {
+        let creates = self.prior.is_null();
+        let mut unknown: Vec<(usize, Vec<Step>)> = Vec::new();
+        let mut touched = [false; 3];
+        let fields = self
+            .changes
+            .modified_fields
+            .iter()
+            .chain(&self.changes.new_fields);
+        let fields: Vec<_> = fields
+            .filter_map(|f| {
+                Some((
+                    steps(&f.field_path)?,
+                    f.new_value.clone().unwrap_or_default(),
+                ))
+            })
+            .collect();
+        for (steps, value) in fields {
+            let part = self.part(&steps);
+            touched[part] = true;
+            put(&mut self.record.parts[part], &steps, value);
+        }
+        let removed = self.changes.removed_fields.iter();
+        for steps in removed.filter_map(|path| steps(path)).collect::<Vec<_>>() {
+            let part = self.part(&steps);
+            touched[part] = true;
+            take(&mut self.record.parts[part], &steps);
+        }
+        let later = self.changes.field_changes_known_on_deploy.iter();
+        for steps in later.filter_map(|path| steps(path)) {
+            let part = self.part(&steps);
+            touched[part] = true;
+            unknown.push((part, steps));
+        }
+        let left = std::mem::take(&mut self.record.unfinished);
+        self.record.made = self.kept.left();
+        let mut all = self.record.attributes(&self.kept.sensitive);
+        for (part, steps) in unknown {
+            let value = all.get(PARTS[part]).cloned().unwrap_or_else(Value::dynamic);
+            all.insert(PARTS[part].into(), with_unknown(&value, &steps));
+        }
+        for (part, name) in PARTS.into_iter().enumerate() {
+            let over = part < 2 && self.is_side_written_over(&self.sides[part]);
+            let again = left.iter().any(|phase| phase == name);
+            if (!touched[part] && (creates || again)) || over {
+                all.insert(name.into(), Value::dynamic());
+            }
+        }
+        if creates || touched[2] || left.iter().any(|phase| phase == PARTS[2]) {
+            all.insert(MADE.into(), Value::dynamic());
+        }
+        if creates {
+            all.insert(SECRETS.into(), Value::dynamic());
+        }
+        all
+    }
+}
+
+/// With what the steps lead to not known yet.
+fn with_unknown(value: &Value, steps: &[Step]) -> Value {
+    let Some((Step::Name(name), rest)) = steps.split_first() else {
+        return Value::dynamic();
+    };
+    if !value.is_known() {
+        return value.clone();
+    }
+    let members = value.as_map().filter(|_| !value.is_null());
+    let mut members = members.map(|all| all.to_map()).unwrap_or_default();
+    let inner = members.get(name.as_str()).cloned();
+    let inner = inner.unwrap_or_else(|| decode_any(&Default::default()));
+    members.insert(name.as_str().into(), with_unknown(&inner, rest));
+    Value::object_from_map(members)
+}

@@ -1,0 +1,207 @@
+//! What is kept of a link: the data that its three phases have given, and the intermediaries that it
+//! has. To the engine attributes, to the plugin a state. Pure.
+
+use super::keep::Kept;
+use super::schema::{IDS, MADE, SECRETS, UNFINISHED};
+use crate::engine::provider::bluelink::convert::{Unknown, decode_any, encode, like_member};
+use crate::engine::provider::bluelink::paths::{Step, parse, put, take};
+use crate::engine::words::LINK_PHASES;
+use cty::{Type, Value};
+use proto::bluelink::providerserverv1::{LinkIntermediaryResourceState, LinkState, LinkStatus};
+use proto::bluelink::schema::MappingNode;
+use proto::bluelink::sharedtypesv1::{PreciseResourceStatus, ResourceStatus};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The parts of a link's data, by the phases that give them.
+pub(super) const PARTS: [&str; 3] = LINK_PHASES;
+
+/// What is kept of a link.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Record {
+    pub(super) parts: [MappingNode; 3],
+    /// Intermediaries by the ids that the plugin has for them.
+    pub(super) made: BTreeMap<String, Made>,
+    /// Phases that are still to be done.
+    pub(super) unfinished: Vec<String>,
+}
+
+/// An intermediary.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Made {
+    /// Its type, as plugins call it.
+    pub(super) kind: String,
+    pub(super) spec: MappingNode,
+}
+
+/// A path in the data of a link.
+pub(super) fn steps(path: &str) -> Option<Vec<Step>> {
+    match path.starts_with('[') {
+        true => parse(&format!("spec{path}")),
+        false => parse(&format!("spec.{path}")),
+    }
+}
+
+/// All that is in either; of two values of one field the second.
+pub(super) fn merge(into: &mut MappingNode, more: &MappingNode) {
+    if more.fields.is_empty() {
+        if *more != MappingNode::default() {
+            *into = more.clone();
+        }
+        return;
+    }
+    into.scalar = None;
+    for (name, node) in &more.fields {
+        merge(into.fields.entry(name.clone()).or_default(), node);
+    }
+}
+
+/// The node of an attribute; of what is not there, or not known, none.
+fn node(object: &Value, name: &str) -> MappingNode {
+    encode(&like_member(object, name), None, Unknown::Omitted).unwrap_or_default()
+}
+
+impl Record {
+    /// As an object of the state has it.
+    pub(super) fn of(object: &Value) -> Self {
+        if object.is_null() || !object.is_known() {
+            return Self::default();
+        }
+        let mut secrets = node(object, SECRETS);
+        let mut with_secrets = |name: &str| {
+            let mut whole = node(object, name);
+            if let Some(hidden) = secrets.fields.remove(name) {
+                merge(&mut whole, &hidden);
+            }
+            whole
+        };
+        let parts = PARTS.map(&mut with_secrets);
+        let made = with_secrets(MADE).fields.into_iter().map(|(id, mut one)| {
+            let kind = one.fields.remove("type").as_ref().and_then(text);
+            let spec = one.fields.remove("spec").unwrap_or_default();
+            let kind = kind.unwrap_or_default();
+            (id, Made { kind, spec })
+        });
+        let unfinished = like_member(object, UNFINISHED);
+        let names = unfinished.as_slice().unwrap_or_default().iter();
+        Self {
+            made: made.collect(),
+            unfinished: names.filter_map(|n| Some(n.as_str()?.to_owned())).collect(),
+            parts,
+        }
+    }
+
+    /// The data of all parts together.
+    pub(super) fn data(&self) -> MappingNode {
+        let mut all = MappingNode::default();
+        self.parts.iter().for_each(|part| merge(&mut all, part));
+        all
+    }
+
+    /// The intermediaries as one value.
+    pub(super) fn made_node(&self) -> MappingNode {
+        let one = |(id, made): (&String, &Made)| {
+            let kind = encode(&Value::string(&made.kind), None, Unknown::Omitted);
+            let fields = [
+                ("type".to_owned(), kind.unwrap_or_default()),
+                ("spec".to_owned(), made.spec.clone()),
+            ];
+            let node = MappingNode {
+                fields: fields.into(),
+                ..MappingNode::default()
+            };
+            (id.clone(), node)
+        };
+        MappingNode {
+            fields: self.made.iter().map(one).collect(),
+            ..MappingNode::default()
+        }
+    }
+
+    /// The attributes that it makes, apart from what the configuration says. What is at sensitive
+    /// paths is in an attribute that is sensitive as a whole.
+    pub(super) fn attributes(&self, sensitive: &BTreeSet<String>) -> BTreeMap<Arc<str>, Value> {
+        let mut all: BTreeMap<&str, MappingNode> = PARTS
+            .into_iter()
+            .zip(self.parts.iter().cloned())
+            .chain([(MADE, self.made_node())])
+            .collect();
+        let mut secrets = MappingNode::default();
+        for path in sensitive {
+            for (name, node) in &mut all {
+                // Those of intermediaries say so.
+                let own = path.strip_prefix(MADE).filter(|_| *name == MADE);
+                let path = match (own, *name == MADE) {
+                    (Some(rest), _) => rest.trim_start_matches('.'),
+                    (None, true) => continue,
+                    (None, false) => path.as_str(),
+                };
+                let Some(steps) = steps(path) else { continue };
+                if let Some(hidden) = take(node, &steps) {
+                    let mut at = vec![Step::Name((*name).to_owned())];
+                    at.extend(steps);
+                    put(&mut secrets, &at, hidden);
+                }
+            }
+        }
+        let names = self.unfinished.iter().map(Value::string);
+        let unfinished = match self.unfinished.is_empty() {
+            true => Value::null(Type::list(Type::String)),
+            false => Value::list(Type::String, names.collect()),
+        };
+        all.into_iter()
+            .map(|(name, node)| (Arc::from(name), decode_any(&node)))
+            .chain([
+                (Arc::from(UNFINISHED), unfinished),
+                (Arc::from(SECRETS), decode_any(&secrets)),
+            ])
+            .collect()
+    }
+
+    /// As plugins are told of a link that is there.
+    pub(super) fn state(&self, kept: &Kept, name: String, instance_id: &str) -> LinkState {
+        let status = match self.unfinished.is_empty() {
+            true => LinkStatus::Created,
+            false => LinkStatus::UpdateFailed,
+        };
+        let made = self
+            .made
+            .iter()
+            .map(|(id, made)| LinkIntermediaryResourceState {
+                resource_id: id.clone(),
+                resource_type: made.kind.clone(),
+                instance_id: instance_id.to_owned(),
+                status: ResourceStatus::Created.into(),
+                precise_status: PreciseResourceStatus::Created.into(),
+                resource_spec_data: Some(made.spec.clone()),
+            });
+        LinkState {
+            id: kept.link_id.clone(),
+            name,
+            instance_id: instance_id.to_owned(),
+            status: status.into(),
+            intermediary_resource_states: made.collect(),
+            data: self.data().fields,
+        }
+    }
+}
+
+fn text(node: &MappingNode) -> Option<String> {
+    decode_any(node).as_str().map(str::to_owned)
+}
+
+/// An object of the state: what the configuration says, by which the ends are known, and what is
+/// kept.
+pub(super) fn object(config: &Value, ids: [Value; 2], kept: BTreeMap<Arc<str>, Value>) -> Value {
+    let said = ["from", "to", "annotations"];
+    let mut members: BTreeMap<Arc<str>, Value> = said
+        .into_iter()
+        .map(|name| (Arc::from(name), like_member(config, name)))
+        .collect();
+    if members["annotations"].is_null() {
+        members.insert("annotations".into(), Value::null(Type::map(Type::String)));
+    }
+    members.extend(IDS.into_iter().map(Arc::from).zip(ids));
+    members.extend(kept);
+    Value::object_from_map(members)
+}

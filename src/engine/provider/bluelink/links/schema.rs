@@ -1,0 +1,91 @@
+//! The schema of links: what a configuration says of one, and what is kept of it. Pure.
+
+use super::kinds::Links;
+use super::record::PARTS;
+use crate::engine::provider::LinkTypes;
+use cty::Type;
+use cty::schema::{Attribute, Block, Schema};
+
+/// The attributes by which the world knows both ends.
+pub(super) const IDS: [&str; 2] = ["from_id", "to_id"];
+/// What intermediaries a link has, by the ids that the plugin has for them.
+pub(super) const MADE: &str = "intermediary_resources";
+/// Phases that are still to be done after one has failed.
+pub(super) const UNFINISHED: &str = "unfinished";
+/// What is sensitive of all that is kept.
+pub(super) const SECRETS: &str = "sensitive_data";
+
+/// The schema of links.
+pub(in super::super) fn link_schema() -> Schema {
+    let text = |required: bool, description: &str| Attribute {
+        ty: Type::String,
+        required,
+        computed: !required,
+        description: description.to_owned(),
+        ..Attribute::default()
+    };
+    let any = |sensitive: bool, description: &str| Attribute {
+        ty: Type::Dynamic,
+        computed: true,
+        sensitive,
+        description: description.to_owned(),
+        ..Attribute::default()
+    };
+    let mut annotations = Attribute::optional(Type::map(Type::String));
+    annotations.description = "what the kind of link leaves to be said".to_owned();
+    let unfinished = Attribute {
+        ty: Type::list(Type::String),
+        computed: true,
+        description: "phases that a failure has left to be done".to_owned(),
+        ..Attribute::default()
+    };
+    let [a, b, middle] = PARTS;
+    let attributes = [
+        ("from", text(true, "the resource that the link begins at")),
+        ("to", text(true, "the resource that the link leads to")),
+        (IDS[0], text(false, "the id of the resource at `from`")),
+        (IDS[1], text(false, "the id of the resource at `to`")),
+        ("annotations", annotations),
+        (
+            a,
+            any(false, "what the link has made of the resource at `from`"),
+        ),
+        (
+            b,
+            any(false, "what the link has made of the resource at `to`"),
+        ),
+        (middle, any(false, "what the link has made between the two")),
+        (
+            MADE,
+            any(
+                false,
+                "the resources that the link has made between the two",
+            ),
+        ),
+        (UNFINISHED, unfinished),
+        (SECRETS, any(true, "what is sensitive of all this")),
+    ];
+    let block = Block {
+        attributes: attributes.map(|(name, a)| (name.to_owned(), a)).into(),
+        description: "a link between two resources".to_owned(),
+        ..Block::default()
+    };
+    Schema::new(0, block)
+}
+
+/// Which types a provider links, as the engine is told.
+pub(in super::super) fn pairs(links: &Links) -> LinkTypes {
+    let kinds = links.kinds.iter();
+    match links.too_old {
+        true => LinkTypes::Refused(links.kinds.keys().cloned().collect(), too_old()),
+        false => LinkTypes::Pairs(
+            kinds
+                .map(|(pair, kind)| (pair.clone(), kind.first))
+                .collect(),
+        ),
+    }
+}
+
+fn too_old() -> String {
+    "The plugin does not know the call GetLinkIntermediaryExternalState, and so is built with version 0.1 of Bluelink's plugin framework or an older one. What these are told of links has had other field numbers since, and they would take it for something else without a word. All else of it can be used; for links, install a version of the plugin that is built with plugin-framework 0.2.0 or newer.".to_owned()
+}

@@ -1,0 +1,303 @@
+//! The two resources of a link as plugins are told of them, each by the schema of whoever has it.
+//! Names there are such that they can stand in paths, as they do in the data of links.
+
+use super::kinds::LinkKind;
+use super::record::{Record, steps};
+use super::schema::MADE;
+use crate::engine::calls::{CallContext, LinkEnd, ProviderDiagnostic};
+use crate::engine::provider::bluelink::adapter::BluelinkProvider;
+use crate::engine::provider::bluelink::changes::changes;
+use crate::engine::provider::bluelink::convert::{
+    Unknown, encode, is_nothing, like_element, like_member,
+};
+use crate::engine::provider::bluelink::gate::{read, world_id};
+use crate::engine::provider::bluelink::neighbours::Neighbour;
+use crate::engine::provider::bluelink::paths::{ROOT, Step, element, member, parse};
+use crate::engine::provider::bluelink::schema::{Definition, ty};
+use crate::engine::provider::bluelink::state::Kept;
+use cty::{Type, Value};
+use proto::bluelink::providerserverv1::{LinkContext, LinkType};
+use proto::bluelink::schema::MappingNode;
+use proto::bluelink::sharedtypesv1::*;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// One of the two.
+pub(super) struct Side {
+    /// Its address, with what has no place in a path replaced.
+    pub(super) name: String,
+    pub(super) address: String,
+    who: Arc<Neighbour>,
+    kind: String,
+    resource_id: String,
+    /// Null where it is new.
+    pub(super) before: Value,
+    /// With what is not known yet.
+    pub(super) after: Value,
+}
+
+/// An address as it can stand in a path.
+pub(super) fn name_of(address: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let name: String = address
+        .chars()
+        .map(|c| if fits(c) { c } else { '_' })
+        .collect();
+    name.trim_end_matches('_').to_owned()
+}
+
+impl BluelinkProvider {
+    /// The kind of the link that a call is about, and both sides of it.
+    pub(super) fn sides(
+        &self,
+        ctx: &CallContext,
+    ) -> Result<(&LinkKind, [Side; 2]), ProviderDiagnostic> {
+        let ends = ctx.linked.as_ref().and_then(|linked| linked.ends.as_ref());
+        let Some([from, to]) = ends else {
+            let detail = "The resources at its ends are neither in the configuration nor in the state. A link whose ends are gone can be taken out of the state with `flightdeck state rm`.";
+            return Err(ProviderDiagnostic::error(
+                "The ends of a link are not known",
+                detail,
+            ));
+        };
+        let pair = [from.kind.clone(), to.kind.clone()];
+        let Some(kind) = self.links.kinds.get(&pair).filter(|_| !self.links.too_old) else {
+            let detail = format!(
+                "{} does not link {} to {}.",
+                self.info.plugin, pair[0], pair[1]
+            );
+            return Err(ProviderDiagnostic::error("No such link", detail));
+        };
+        Ok((kind, [self.side(from)?, self.side(to)?]))
+    }
+
+    fn side(&self, end: &LinkEnd) -> Result<Side, ProviderDiagnostic> {
+        let who = self.neighbours.at(&end.provider);
+        let Some(who) = who.filter(|who| who.definitions.contains_key(&end.kind)) else {
+            let detail = format!(
+                "No plugin of {} that is up has the type {}, of which {} is.",
+                end.provider, end.kind, end.address
+            );
+            return Err(ProviderDiagnostic::error(
+                "An end of a link cannot be told of",
+                detail,
+            ));
+        };
+        let of = &who.definitions[&end.kind];
+        let held = end.held.as_ref().and_then(|held| read(of, held));
+        let null = || Value::null(ty(&of.node));
+        let resource_id = end
+            .held
+            .as_ref()
+            .map(|held| Kept::of(&held.private.clone().into()).resource_id);
+        let now = held.unwrap_or_else(null);
+        let name = name_of(&end.address);
+        self.gate.is_called(&name, &end.address);
+        Ok(Side {
+            name,
+            address: end.address.clone(),
+            kind: end.kind.clone(),
+            resource_id: resource_id.unwrap_or_default(),
+            before: end.before.clone().unwrap_or_else(|| now.clone()),
+            after: match &end.after {
+                Some(after) => after.clone(),
+                // Neither staged nor there: it is for another stage to make.
+                None if now.is_null() => Value::unknown(ty(&of.node)),
+                None => now,
+            },
+            who,
+        })
+    }
+
+    /// The context of a call about a link.
+    pub(super) fn link_context(&self, ctx: &CallContext) -> LinkContext {
+        let context = self.caller.context(ctx);
+        let id = &self.caller.plugin_id;
+        let namespace = id.rsplit('/').next().unwrap_or(id);
+        let variables = context.provider_config_variables.into_iter();
+        LinkContext {
+            provider_config_variables: variables
+                .map(|(name, value)| (format!("{namespace}::{name}"), value))
+                .collect(),
+            context_variables: context.context_variables,
+        }
+    }
+
+    /// Fields of a link's data that are sensitive because what they stand for is.
+    pub(super) fn sensitive_in(
+        &self,
+        sides: &[Side; 2],
+        mappings: &std::collections::BTreeMap<String, String>,
+        record: &Record,
+    ) -> BTreeSet<String> {
+        let mut all = BTreeSet::new();
+        for (field, path) in mappings {
+            let Some((name, field)) = field.split_once("::") else {
+                continue;
+            };
+            let side = sides.iter().find(|side| side.name == name);
+            let steps = parse(field);
+            if let (Some(side), Some(steps)) = (side, steps)
+                && is_sensitive(&side.definition().node, &steps)
+            {
+                all.insert(path.clone());
+            }
+        }
+        for (id, made) in &record.made {
+            let of = self.neighbours.definition_of(&made.kind);
+            if let Some(of) = of {
+                let at = format!("{}.spec", member(MADE, id));
+                sensitive_fields(&of.node, &made.spec, &at, &mut all);
+            }
+        }
+        // What is no path at all is nothing that could be hidden.
+        all.retain(|path| steps(path).is_some());
+        all
+    }
+}
+
+/// Whether a field is, or is in one that is.
+fn is_sensitive(node: &ResourceDefinitionsSchema, steps: &[Step]) -> bool {
+    if node.sensitive {
+        return true;
+    }
+    let Some((step, rest)) = steps.split_first() else {
+        return false;
+    };
+    let next = match step {
+        Step::Name(name) => node.attributes.get(name).or(node.map_values.as_deref()),
+        Step::Index(_) => node.items.as_deref(),
+    };
+    next.is_some_and(|next| is_sensitive(next, rest))
+}
+
+fn sensitive_fields(
+    schema: &ResourceDefinitionsSchema,
+    node: &MappingNode,
+    at: &str,
+    found: &mut BTreeSet<String>,
+) {
+    if schema.sensitive {
+        found.insert(at.to_owned());
+        return;
+    }
+    for (name, child) in &node.fields {
+        let of = schema.attributes.get(name).or(schema.map_values.as_deref());
+        if let Some(of) = of {
+            sensitive_fields(of, child, &member(at, name), found);
+        }
+    }
+}
+
+pub(super) fn link_type(kind: &LinkKind) -> Option<LinkType> {
+    Some(LinkType {
+        r#type: kind.wire.clone(),
+    })
+}
+
+/// `{resource A}::{resource B}`.
+pub(super) fn link_name(sides: &[Side; 2]) -> String {
+    format!("{}::{}", sides[0].name, sides[1].name)
+}
+
+impl Side {
+    pub(super) fn definition(&self) -> &Definition {
+        &self.who.definitions[&self.kind]
+    }
+
+    pub(super) fn kind(&self) -> Option<ResourceType> {
+        Some(ResourceType {
+            r#type: self.definition().wire.clone(),
+        })
+    }
+
+    /// The id that the world has for it; unknown where it is to be made.
+    pub(super) fn id(&self) -> Value {
+        let of = self.definition();
+        if !self.after.is_known() || !like_member(&self.after, &of.id_field).is_known() {
+            return Value::unknown(Type::String);
+        }
+        match world_id(of, &self.after) {
+            Some(id) => Value::string(&id),
+            None => Value::null(Type::String),
+        }
+    }
+
+    /// Whether something about it is changed.
+    pub(super) fn changes(&self) -> bool {
+        !self.after.raw_equals(&self.before)
+    }
+
+    /// What changes about it, as plugins are told. What is known is told, also where the schema has
+    /// it that the plugin sets it.
+    pub(super) fn told(&self, instance_id: &str, annotations: &MappingNode) -> Changes {
+        let of = self.definition();
+        let mut unknown = Vec::new();
+        unknown_paths(&self.after, ROOT, &mut unknown);
+        Changes {
+            applied_resource_info: Some(self.info(&self.before, instance_id, annotations)),
+            computed_fields: unknown.clone(),
+            field_changes_known_on_deploy: unknown,
+            ..changes(of, &self.before, &self.after)
+        }
+    }
+
+    /// The resource, which is there as `current` has it.
+    pub(super) fn info(
+        &self,
+        current: &Value,
+        instance_id: &str,
+        annotations: &MappingNode,
+    ) -> ResourceInfo {
+        let of = self.definition();
+        let node = |value: &Value| encode(value, Some(&of.node), Unknown::Omitted);
+        let there = !is_nothing(current) && current.is_known();
+        ResourceInfo {
+            resource_id: self.resource_id.clone(),
+            resource_name: self.name.clone(),
+            instance_id: instance_id.to_owned(),
+            current_resource_state: there.then(|| ResourceState {
+                id: self.resource_id.clone(),
+                name: self.name.clone(),
+                r#type: of.wire.clone(),
+                instance_id: instance_id.to_owned(),
+                status: ResourceStatus::Created.into(),
+                precise_status: PreciseResourceStatus::Created.into(),
+                spec_data: node(current),
+                metadata: Some(ResourceMetadataState {
+                    annotations: annotations.fields.clone(),
+                    ..ResourceMetadataState::default()
+                }),
+                ..ResourceState::default()
+            }),
+            resource_with_resolved_subs: Some(ResolvedResource {
+                r#type: self.kind(),
+                metadata: Some(ResolvedResourceMetadata {
+                    annotations: Some(annotations.clone()),
+                }),
+                spec: node(&self.after),
+            }),
+        }
+    }
+}
+
+/// The fields that are not known yet.
+fn unknown_paths(value: &Value, at: &str, found: &mut Vec<String>) {
+    if !value.is_known() {
+        found.push(at.to_owned());
+        return;
+    }
+    if value.is_null() {
+        return;
+    }
+    for name in value
+        .as_map()
+        .into_iter()
+        .flat_map(|all| all.keys().cloned())
+    {
+        unknown_paths(&like_member(value, &name), &member(at, &name), found);
+    }
+    for index in 0..value.as_slice().map_or(0, <[Value]>::len) {
+        unknown_paths(&like_element(value, index), &element(at, index), found);
+    }
+}

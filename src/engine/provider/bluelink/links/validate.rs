@@ -1,0 +1,73 @@
+//! Whether a link is as its kind has it, and what the plugin says of it.
+
+use super::annotations::{all, check};
+use super::sides::Side;
+use crate::engine::calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
+use crate::engine::provider::bluelink::adapter::BluelinkProvider;
+use crate::engine::provider::bluelink::check::told;
+use crate::engine::provider::bluelink::convert::{Unknown, encode};
+use crate::engine::provider::bluelink::wire::Fault;
+use cty::Value;
+use proto::bluelink::providerserverv1::{ValidateLinkRequest, ValidateLinkResponse};
+
+impl BluelinkProvider {
+    /// Checks a link's arguments, and asks the plugin where both ends are known.
+    pub(in super::super) async fn validate_link(
+        &self,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        if ctx.linked.is_none() {
+            let detail = "Write `link \"NAME\" { from = … to = … }`, whose ends are resource instances, in the place of this resource.";
+            let wrong = ProviderDiagnostic::error("Links have a block of their own", detail);
+            return Ok(Checked {
+                diagnostics: vec![wrong],
+            });
+        }
+        let (kind, sides) = match self.sides(ctx) {
+            Ok(found) => found,
+            Err(wrong) => {
+                return Ok(Checked {
+                    diagnostics: vec![wrong],
+                });
+            }
+        };
+        let wrong = check(kind, &config);
+        // Before anything is planned nothing more is known of the ends than their types.
+        if !wrong.is_empty() || sides.iter().any(|side| !side.after.is_known()) {
+            return Ok(Checked { diagnostics: wrong });
+        }
+        let spec = |side: &Side| {
+            encode(
+                &side.after,
+                Some(&side.definition().node),
+                Unknown::Unresolved,
+            )
+        };
+        let [from, to] = &sides;
+        let request = ValidateLinkRequest {
+            resource_a_spec: spec(from),
+            resource_b_spec: spec(to),
+            resource_a_name: from.name.clone(),
+            resource_b_name: to.name.clone(),
+            resource_a_type: from.kind(),
+            resource_b_type: to.kind(),
+            annotations: all(kind, &config),
+            link_context: Some(self.link_context(ctx)),
+            host_id: self.wire.host_id.clone(),
+        };
+        let (method, path) = (
+            Method::ValidateResource,
+            "/providerserverv1.Provider/ValidateLink",
+        );
+        let asked = self.wire.ask::<ValidateLinkResponse>(method, path, request);
+        let diagnostics: Vec<ProviderDiagnostic> = match asked.await {
+            Ok(complete) => complete.diagnostics.iter().filter_map(told).collect(),
+            // One that is older than this call says nothing of it.
+            Err(Fault::Call(ProviderError::Unsupported { .. })) => Vec::new(),
+            Err(Fault::Call(error)) => return Err(error),
+            Err(Fault::Said(said)) => vec![said.diagnostic("could not check the link")],
+        };
+        Ok(Checked { diagnostics })
+    }
+}

@@ -1,0 +1,85 @@
+//! What a plugin says of a resource: of its configuration, and how it is in the world.
+
+use super::adapter::BluelinkProvider;
+use super::check::told;
+use super::convert::{Unknown, decode, encode};
+use super::deploy::spec_of;
+use super::links::without_links;
+use super::schema::Definition;
+use super::wire::Fault;
+use crate::engine::calls::{CallContext, Method, ProviderDiagnostic, ProviderError};
+use crate::engine::provider::Bytes;
+use cty::Value;
+use proto::bluelink::providerserverv1::{
+    CustomValidateResourceRequest, CustomValidateResourceResponse, GetResourceExternalStateRequest,
+    GetResourceExternalStateResponse,
+};
+use proto::bluelink::schema::Resource;
+use proto::bluelink::sharedtypesv1::ResourceType;
+
+impl BluelinkProvider {
+    /// What the plugin says of a configuration; nothing where it is older than the call.
+    pub(super) async fn validated(
+        &self,
+        of: &Definition,
+        config: &Value,
+        ctx: &CallContext,
+    ) -> Result<Vec<ProviderDiagnostic>, ProviderError> {
+        let method = Method::ValidateResource;
+        let request = CustomValidateResourceRequest {
+            resource_type: Some(ResourceType {
+                r#type: of.wire.clone(),
+            }),
+            host_id: self.wire.host_id.clone(),
+            schema_resource: Some(Resource {
+                r#type: of.wire.clone(),
+                spec: encode(config, Some(&of.node), Unknown::Unresolved),
+                ..Resource::default()
+            }),
+            context: Some(self.caller.context(ctx)),
+        };
+        let path = "/providerserverv1.Provider/CustomValidateResource";
+        let asked = self
+            .wire
+            .ask::<CustomValidateResourceResponse>(method, path, request);
+        match asked.await {
+            Ok(complete) => Ok(complete.diagnostics.iter().filter_map(told).collect()),
+            Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(Vec::new()),
+            Err(Fault::Call(error)) => Err(error),
+            Err(Fault::Said(said)) => Ok(vec![said.diagnostic("could not check it")]),
+        }
+    }
+
+    /// The object as it is in the world; null where it is gone.
+    pub(super) async fn seen(
+        &self,
+        of: &Definition,
+        current: &Value,
+        private: &Bytes,
+        ctx: &CallContext,
+    ) -> Result<Value, Fault> {
+        let named = self.named(of, private, ctx);
+        let request = GetResourceExternalStateRequest {
+            resource_type: named.kind,
+            host_id: self.wire.host_id.clone(),
+            instance_id: self.settings.instance_id.clone(),
+            instance_name: self.settings.instance_name.clone(),
+            resource_id: named.resource_id,
+            current_resource_spec: Some(spec_of(of, current)),
+            current_resource_metadata: None,
+            context: Some(self.caller.context(ctx)),
+            resource_name: named.resource_name,
+        };
+        let path = "/providerserverv1.Provider/GetResourceExternalState";
+        let method = Method::Read;
+        let asked = || {
+            self.wire
+                .ask::<GetResourceExternalStateResponse>(method, path, request.clone())
+        };
+        let node = self.keep_asking(method, ctx, asked).await?;
+        let node = without_links(node, &spec_of(of, current), ctx);
+        // By convention what is not there is nothing.
+        decode(Some(&node), &of.node, current, super::paths::ROOT)
+            .map_err(|what| Fault::Call(self.wire.undecodable(method, what)))
+    }
+}

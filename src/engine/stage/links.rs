@@ -1,0 +1,228 @@
+//! Links as they are worked out before their provider sees them: the arguments that name two
+//! resource instances become the addresses of these, and whether a plugin links the two is found
+//! out. What a provider is told of the ends is for whoever walks ([`end`]).
+
+use super::scope::{ModuleScope, Phase};
+use super::walk::Walk;
+use crate::engine::calls::{Held, LinkEnd, Linked};
+use crate::engine::provider::{LinkPair, LinkTypes};
+use crate::engine::words::{ConfigKey, short_provider};
+use crate::engine::workspace::{links, provider_addr};
+use cty::schema::Block;
+use cty::{Type, Value};
+use lang::addr::{AbsInstance, ConfigResource};
+use lang::config::{LINK_ENDS, Module, Resource, end_of_link};
+use lang::diag::{Diagnostic, Diagnostics};
+use lang::syntax::ast::Expr;
+use std::sync::Arc;
+
+const SUMMARY: &str = "Invalid end of a link";
+
+/// The arguments of a resource, as [`Walk::decode`] has them; of a link its ends are addresses.
+pub fn decoded(
+    walk: &Walk,
+    resource: &Resource,
+    block: &Block,
+    scope: &ModuleScope<'_>,
+) -> (Value, Diagnostics) {
+    let Some(ends) = &resource.link else {
+        return walk.decode(&resource.body, block, scope);
+    };
+    let mut open = block.clone();
+    for name in LINK_ENDS {
+        if let Some(attribute) = open.attributes.get_mut(name) {
+            attribute.ty = Type::Dynamic;
+        }
+    }
+    let (value, mut diags) = walk.decode(&resource.body, &open, scope);
+    let nothing = || Value::unknown(block.implied_type());
+    let Some(members) = value.as_map().filter(|_| !diags.has_errors()) else {
+        return (nothing(), diags);
+    };
+    let mut members = members.to_map();
+    for (name, expr) in LINK_ENDS.into_iter().zip([&ends.from, &ends.to]) {
+        let object = members.get(name).cloned();
+        match address(scope, expr, object.as_ref()) {
+            Ok(Some(address)) => {
+                members.insert(name.into(), Value::string(address.to_string()));
+            }
+            // Which instance it is shows with the plan.
+            Ok(None) => drop(members.insert(name.into(), Value::unknown(Type::String))),
+            Err(fault) => diags.push(fault),
+        }
+    }
+    match diags.has_errors() {
+        true => (nothing(), diags),
+        false => (Value::object_from_map(members), diags),
+    }
+}
+
+/// The instance that an end names, whose value is `object`; `None` where that is not known yet.
+fn address(
+    scope: &ModuleScope<'_>,
+    expr: &Expr,
+    object: Option<&Value>,
+) -> Result<Option<AbsInstance>, Diagnostic> {
+    let fault = |detail: String| Err(Diagnostic::error(SUMMARY, detail).at(expr.span));
+    let Some((resource, key, _)) = super::plan::trigger(scope, expr) else {
+        return match scope.around.phase {
+            Phase::Validate => Ok(None),
+            _ => fault("Which instance of the resource it is is not known.".to_owned()),
+        };
+    };
+    let declared = scope.module.resources.get(&resource.resource);
+    let repeated = declared.is_some_and(|r| r.count.is_some() || r.for_each.is_some());
+    if repeated && key.is_none() {
+        return fault(format!(
+            "{} stands for all instances of it, and a link has one at each end. Say which one: {0}[…].",
+            resource.resource
+        ));
+    }
+    if object.is_some_and(|o| o.is_known() && o.clone().unmark_deep().0.is_null()) {
+        return fault(format!(
+            "There is no instance of {} to link.",
+            resource.resource
+        ));
+    }
+    Ok(Some(resource.instance(key.unwrap_or_default())))
+}
+
+/// Why the plugins that are in use do not make this link, where they do not.
+pub fn fault(walk: &Walk, module: &Module, link: &Resource) -> Option<Diagnostic> {
+    let ends = link.link.as_ref()?;
+    let wrong = |summary: &str, detail: String| {
+        let wrong = Diagnostic::error(summary, detail).at(link.span);
+        Some(wrong.about(link.name.to_string()))
+    };
+    let schemas = &walk.around.schemas;
+    let foreign = match foreign(walk, module, [&ends.from, &ends.to]) {
+        Ok(foreign) => foreign,
+        Err(fault) => return Some(fault),
+    };
+    let [from, to] = links::pair(link)?;
+    if !foreign.is_empty() {
+        let detail = format!(
+            "{}, and links are there between resources of plugins alone that say what it means to link them; those of a Terraform provider do not. For what resources of other providers have to do with each other there are references.",
+            foreign.join(", ")
+        );
+        return wrong("A resource that cannot be linked", detail);
+    }
+    let all = links::linking(schemas, &[from.clone(), to.clone()]);
+    let own = provider_addr::for_resource(&walk.around.root, module, link).address;
+    let names = all.iter().map(|address| short_provider(address).to_owned());
+    let names = names.collect::<Vec<String>>().join(", ");
+    if let Some(LinkTypes::Refused(_, why)) = schemas.get(&own).map(|s| &s.links)
+        && all.contains(&own)
+    {
+        return wrong("A plugin that is too old for links", why.clone());
+    }
+    if all.is_empty() {
+        let detail = format!(
+            "No plugin that is in use here links {from} to {to}. {}",
+            linked_at_all(&links::all_pairs(schemas))
+        );
+        return wrong("No such link", detail);
+    }
+    if !ends.provider_given && all.len() > 1 {
+        let detail = format!(
+            "Several plugins link {from} to {to}: {names}. Say which one is meant, by `provider`."
+        );
+        return wrong("A link that several plugins make", detail);
+    }
+    if !all.contains(&own) {
+        let detail = format!(
+            "{} does not link {from} to {to}; {names} does. Say so by `provider`, and have it among required_providers of this module.",
+            short_provider(&own)
+        );
+        return wrong("No such link", detail);
+    }
+    None
+}
+
+/// Which of the ends are of providers that know nothing of links.
+fn foreign(walk: &Walk, module: &Module, ends: [&Expr; 2]) -> Result<Vec<String>, Diagnostic> {
+    let mut foreign = Vec::new();
+    for expr in ends {
+        let Some(name) = end_of_link(expr) else {
+            continue;
+        };
+        let Some(resource) = module.resources.get(&name) else {
+            let detail = format!("There is no resource {name} in this module.");
+            return Err(Diagnostic::error(SUMMARY, detail).at(expr.span));
+        };
+        let address = provider_addr::for_resource(&walk.around.root, module, resource).address;
+        let of_it = walk.around.schemas.get(&address);
+        if of_it.is_some_and(|schema| schema.links == LinkTypes::Unspoken) {
+            foreign.push(format!("{name} is of {}", short_provider(&address)));
+        }
+    }
+    Ok(foreign)
+}
+
+/// What can be linked instead.
+fn linked_at_all(all: &[LinkPair]) -> String {
+    const NAMED: usize = 12;
+    let one = |[from, to]: &LinkPair| format!("{from} to {to}");
+    let named: Vec<String> = all.iter().take(NAMED).map(one).collect();
+    match (named.is_empty(), all.len().saturating_sub(NAMED)) {
+        (true, _) => "They link nothing at all.".to_owned(),
+        (false, 0) => format!("They link {}.", named.join(", ")),
+        (false, more) => format!("They link {}, and {more} more pairs.", named.join(", ")),
+    }
+}
+
+/// The ends of a link by what is declared, of whichever instances they are.
+pub fn declared(walk: &Walk, address: &ConfigResource, link: &Resource) -> Option<Arc<Linked>> {
+    let (ends, module) = (link.link.as_ref()?, walk.module(&address.module)?);
+    let end = |expr: &Expr| {
+        let name = end_of_link(expr)?;
+        let resource = module.resources.get(&name)?;
+        let provider = provider_addr::for_resource(&walk.around.root, module, resource);
+        Some(LinkEnd {
+            address: name.to_string(),
+            kind: name.kind.to_string(),
+            provider: provider.address.to_string(),
+            held: None,
+            before: None,
+            after: None,
+        })
+    };
+    Some(Arc::new(Linked {
+        ends: Some([end(&ends.from)?, end(&ends.to)?]),
+        by: Vec::new(),
+    }))
+}
+
+/// An end by what the configuration and the state say of it; `None` where neither knows it.
+pub fn end(walk: &Walk, address: &AbsInstance, held: Option<(&str, Held)>) -> Option<LinkEnd> {
+    let declared = walk.module(&address.module.path()).and_then(|module| {
+        let resource = module.resources.get(&address.resource)?;
+        let root = &walk.around.root;
+        Some(provider_addr::for_resource(root, module, resource).address)
+    });
+    let stored = held
+        .as_ref()
+        .and_then(|(provider, _)| Some(ConfigKey::parse(provider)?.address));
+    Some(LinkEnd {
+        address: address.to_string(),
+        kind: address.resource.kind.to_string(),
+        provider: declared.or(stored)?.to_string(),
+        held: held.map(|(_, held)| held),
+        before: None,
+        after: None,
+    })
+}
+
+/// The instances at the ends of a link, by its object.
+pub fn ends_of(object: &Value) -> Option<[AbsInstance; 2]> {
+    let plain = object.clone().unmark_deep().0;
+    let [from, to] = LINK_ENDS.map(|name| plain.get_attr(name)?.as_str()?.parse().ok());
+    Some([from?, to?])
+}
+
+/// The same by what the state has of it.
+pub fn ends_in(attributes: &str) -> Option<[AbsInstance; 2]> {
+    let json: serde_json::Value = serde_json::from_str(attributes).ok()?;
+    let [from, to] = LINK_ENDS.map(|name| json.get(name)?.as_str()?.parse().ok());
+    Some([from?, to?])
+}

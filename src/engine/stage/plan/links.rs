@@ -1,0 +1,102 @@
+//! What a provider is told of links while it is asked about an instance: of a link its ends, with
+//! what is staged for them, of another resource the links that write into it.
+
+use super::walk::PlanWalk;
+use crate::engine::calls::{CallContext, Held, LinkEnd, Linked};
+use crate::engine::provider::LINK;
+use crate::engine::stage::links::{self};
+use crate::engine::stage::nodes::Node;
+use crate::engine::store::model::StateObject;
+use cty::Value;
+use lang::addr::AbsInstance;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+/// Links of the state by the addresses of their ends.
+#[derive(Default)]
+pub struct ByEnd(OnceLock<HashMap<String, Vec<Held>>>);
+
+impl PlanWalk {
+    /// For a look at an object that is there.
+    pub(super) fn linked_there(
+        &self,
+        ctx: &CallContext,
+        address: &AbsInstance,
+        object: &StateObject,
+    ) -> CallContext {
+        let linked = if *address.resource.kind == *LINK {
+            let ends = links::ends_in(&object.attributes);
+            let ends = ends.and_then(|[from, to]| Some([self.there(&from)?, self.there(&to)?]));
+            Linked {
+                ends,
+                by: Vec::new(),
+            }
+        } else {
+            let by = self.links_by_end().get(&object.address).cloned();
+            Linked {
+                ends: None,
+                by: by.unwrap_or_default(),
+            }
+        };
+        let some = linked.ends.is_some() || !linked.by.is_empty();
+        CallContext {
+            linked: some.then(|| Arc::new(linked)),
+            ..ctx.clone()
+        }
+    }
+
+    /// For questions about what a link is to be, by its configuration.
+    pub(super) fn linked(&self, ctx: &CallContext, config: &Value) -> CallContext {
+        let ends = links::ends_of(config);
+        let ends = ends.and_then(|[from, to]| Some([self.to_be(&from)?, self.to_be(&to)?]));
+        CallContext {
+            linked: ends.map(|ends| {
+                Arc::new(Linked {
+                    ends: Some(ends),
+                    by: Vec::new(),
+                })
+            }),
+            ..ctx.clone()
+        }
+    }
+
+    /// An end as the state has it.
+    fn there(&self, address: &AbsInstance) -> Option<LinkEnd> {
+        let object = self.prior.objects(address).and_then(|o| o.current.as_ref());
+        let held = object.map(|object| (&*object.provider, Held::from(object)));
+        links::end(&self.walk, address, held)
+    }
+
+    /// An end with what is staged for it.
+    fn to_be(&self, address: &AbsInstance) -> Option<LinkEnd> {
+        let end = self.there(address)?;
+        let step = self.walk.nodes.step(&Node::Resource(address.config()));
+        let cell = step.and_then(|step| self.walk.cells.of(step));
+        let mut changes = cell.iter().flat_map(|cell| &cell.changes);
+        let change = changes.find(|c| c.deposed.is_none() && c.address == *address);
+        Some(match change {
+            Some(change) => LinkEnd {
+                before: Some(change.before.clone().unmark_deep().0),
+                after: Some(change.after.clone().unmark_deep().0),
+                ..end
+            },
+            None => end,
+        })
+    }
+
+    fn links_by_end(&self) -> &HashMap<String, Vec<Held>> {
+        self.by_end.0.get_or_init(|| {
+            let mut all: HashMap<String, Vec<Held>> = HashMap::new();
+            let links = self.prior.resources.iter();
+            let links = links.filter(|(resource, _)| *resource.resource.kind == *LINK);
+            let objects = links.flat_map(|(_, instances)| instances.values());
+            for object in objects.filter_map(|objects| objects.current.as_ref()) {
+                for end in links::ends_in(&object.attributes).into_iter().flatten() {
+                    let of_it = all.entry(end.to_string()).or_default();
+                    of_it.push(Held::from(object));
+                }
+            }
+            all
+        })
+    }
+}
