@@ -143,12 +143,14 @@ async fn a_flood_of_lines() {
     });
     let id = PluginId("bench/plugin".into());
     let plugin = plugins.add(id, found, start, Arc::new(TfLife::default()));
-    let coming = tokio::spawn(async move { plugin.ready().await.is_ok() });
+    let tasks = TaskTracker::new();
+    tasks.spawn(async move { plugin.ready().await.is_ok() });
     let seen = console(&bus, '7').await;
     let lines = heard.0.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64();
     seen.print(&format!("a plugin writes {lines:.0} lines a second"));
     plugins.shutdown().await;
-    coming.abort();
+    tasks.close();
+    tasks.wait().await;
 }
 
 /// Lines that were read: those that were passed on, and those that were left out and counted.
@@ -264,7 +266,11 @@ impl Surface for Nowhere {
         // It was pressed then, also where nobody looked at once.
         self.pressed.get_or_insert(self.next);
         self.next += BETWEEN;
-        let key = if self.took.len() % 2 == 0 { 'j' } else { 'k' };
+        let key = if self.took.len().is_multiple_of(2) {
+            'j'
+        } else {
+            'k'
+        };
         Some(Ok(Input::Key(Key::char(key))))
     }
 

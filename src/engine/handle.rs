@@ -16,13 +16,11 @@ use super::provider::ProviderSchema;
 use super::provider::dialect::Dialects;
 use super::settings::Settings;
 use super::stage::keep::StageFile;
-use super::state::Place;
 use super::traces::Traces;
 use super::view::View;
 use super::words::*;
 pub use super::work::Evaluator;
 use super::work::{StateInFile, Work};
-use super::workspace::home;
 use std::sync::{Arc, Mutex};
 use tokio_util::task::TaskTracker;
 
@@ -67,7 +65,7 @@ impl Engine {
         let traces = settings.traces.as_ref();
         let traces = traces.map(|to| Traces::start(to, &bus)).transpose();
         let traces = traces.map_err(|e| EngineError::Refused(e.to_string()))?;
-        let found = said_of_home(&settings, &bus);
+        let found = around::said_of_home(&settings, &bus);
         let place = (found.place, found.encryption);
         let memory = Memory::open(&settings, place, &bus, &tasks).await?;
         memory.encrypts_plans(found.plans);
@@ -376,27 +374,4 @@ impl Engine {
         }
         self.shared.tasks.close();
     }
-}
-
-/// What the configuration says of the state's home. One that cannot be read is told when something
-/// is to be done with it.
-fn said_of_home(settings: &Settings, bus: &Bus) -> home::Whereabouts {
-    let found = home::of(
-        &settings.workspace,
-        &settings.named,
-        &StageRequest::default(),
-    );
-    found.unwrap_or_else(|error| {
-        let mut unsaid = home::unsaid(&settings.named);
-        if let Some(why) = error.refused {
-            let backend = Some(why.clone());
-            let lacks = Absent {
-                backend,
-                ..Absent::default()
-            };
-            bus.emit(EventKind::Absent(lacks));
-            unsaid.place = Place::Refused(why);
-        }
-        unsaid
-    })
 }

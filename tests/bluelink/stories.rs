@@ -150,7 +150,7 @@ fn what_is_taken_out_is_removed_and_what_is_left_to_the_plugin_stays_as_it_has_s
 }
 
 #[test]
-fn what_takes_a_while_is_looked_at_until_it_is_stable_and_late_values_are_kept() {
+fn s1_11_what_takes_a_while_is_looked_at_until_it_is_stable_and_late_values_are_kept() {
     let bench = Bench::new(
         "resource \"fake_slow_thing\" \"s\" {\n  name  = \"s\"\n  looks = 3\n}\noutput \"endpoint\" {\n  value = fake_slow_thing.s.endpoint\n}\n",
     );

@@ -39,6 +39,7 @@ mod remote;
 mod renamed;
 mod replaces;
 mod same;
+mod seeds;
 mod sensitive;
 #[path = "../../src/engine/state/backend/tests/server.rs"]
 mod server;

@@ -56,7 +56,7 @@ fn both() -> Value {
 }
 
 #[test]
-fn a_refresh_shows_what_is_gone_and_what_was_changed_and_a_deploy_accepts_it() {
+fn s1_10_a_refresh_shows_what_is_gone_and_what_was_changed_and_a_deploy_accepts_it() {
     let lab = drifted(THREE);
     let run = lab.workspace.run(&["stage", "--refresh-only"]).expect(0);
     assert!(

@@ -9,7 +9,7 @@ use flightdeck::engine::words::*;
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_object_is_made_read_changed_and_removed() {
+async fn s1_08_an_object_is_made_read_changed_and_removed() {
     let bench = Bench::new(10);
     bench.declare("lab").await;
     let lab = bench.lab(json!({})).await;
@@ -216,7 +216,7 @@ async fn another_configuration_gets_a_fresh_process_once_running_calls_have_ende
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slots_are_those_of_the_process_and_waiters_say_whom_they_wait_for() {
+async fn s0_14_slots_are_those_of_the_process_and_waiters_say_whom_they_wait_for() {
     let bench = Bench::new(1);
     bench.declare("lab").await;
     let lab = bench.lab(json!({})).await;

@@ -25,7 +25,7 @@ fn slow(lab: &dyn Provider, ms: u64) -> cty::Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_changed_file_is_taken_while_calls_go_on_and_none_of_them_is_lost() {
+async fn s0_03_a_changed_file_is_taken_while_calls_go_on_and_none_of_them_is_lost() {
     let bench = Bench::new(1);
     let id = bench.declare_script().await;
     let store = bench.folder.path().join("only.json");

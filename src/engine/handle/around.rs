@@ -1,11 +1,13 @@
 //! The verbs around a workspace: what it needs is fetched, its directory's other workspaces.
 
 use super::Engine;
+use crate::engine::bus::Bus;
 use crate::engine::error::EngineError;
 use crate::engine::install::unprepared;
 use crate::engine::settings::Settings;
-use crate::engine::words::{Bring, StageRequest};
-use crate::engine::workspace::named;
+use crate::engine::state::Place;
+use crate::engine::words::{Absent, Bring, EventKind, StageRequest};
+use crate::engine::workspace::{home, named};
 
 impl Engine {
     /// Fetches the modules and providers that the configuration needs, and makes its backend ready;
@@ -70,4 +72,27 @@ impl Engine {
         }
         Ok(other)
     }
+}
+
+/// What the configuration says of the state's home. One that cannot be read is told when something
+/// is to be done with it.
+pub(super) fn said_of_home(settings: &Settings, bus: &Bus) -> home::Whereabouts {
+    let found = home::of(
+        &settings.workspace,
+        &settings.named,
+        &StageRequest::default(),
+    );
+    found.unwrap_or_else(|error| {
+        let mut unsaid = home::unsaid(&settings.named);
+        if let Some(why) = error.refused {
+            let backend = Some(why.clone());
+            let lacks = Absent {
+                backend,
+                ..Absent::default()
+            };
+            bus.emit(EventKind::Absent(lacks));
+            unsaid.place = Place::Refused(why);
+        }
+        unsaid
+    })
 }
