@@ -45,7 +45,7 @@ fn s2_06_s2_07_a_plugin_registers_answers_and_is_asked_to_end() {
 }
 
 #[test]
-fn a_plugin_may_listen_at_a_socket() {
+fn s2_10_a_plugin_may_listen_at_a_socket() {
     let bench = Bench::new("");
     bench.workspace.write(
         "main.tf",
@@ -108,7 +108,7 @@ fn what_is_wrong_with_a_registration_is_said_and_told_to_the_plugin_too() {
 }
 
 #[test]
-fn s2_08_there_are_five_launches_in_all_and_as_many_as_either_variable_says() {
+fn s2_08_s2_09_there_are_five_launches_in_all_and_as_many_as_either_variable_says() {
     let mut bench = Bench::new("provider \"fake\" {}\n");
     bench.tell("faults", &"exits\n".repeat(9));
     let launches = |bench: &Bench| {
