@@ -113,11 +113,12 @@ async fn ten_thousand_wait() {
     tasks.wait().await;
 }
 
-/// A process that writes blocks of lines, a hundred of them each second.
+/// A process that writes blocks of lines, at least forty of them each second: the shell has two
+/// processes to make for each.
 async fn a_flood_of_lines() {
     let folder = tempfile::tempdir().unwrap();
     let line = "2026-11-23T10:00:00.000Z [DEBUG] provider: still creating, 10s elapsed\n";
-    let block = line.repeat(LINES_A_SECOND as usize / 100);
+    let block = line.repeat(LINES_A_SECOND as usize / 40);
     let file = folder.path().join("block");
     std::fs::write(&file, block).unwrap();
     let script = "while :; do cat \"$1\" >&2; sleep 0.0095; done";
