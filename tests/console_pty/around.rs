@@ -11,11 +11,8 @@ use std::process::Command;
 
 const DATA: &str = "resource \"terraform_data\" \"a\" {\n  input = terraform.workspace\n}\n";
 
-#[test]
-fn workspaces_are_made_and_chosen_in_the_console_each_with_a_history_of_its_own() {
-    let w = Workspace::of(DATA);
-    let mut c = w.console();
-    c.wait("lock: you", LONG).unwrap();
+/// Makes the workspace `dev` and goes there.
+fn to_dev(c: &mut Pty) {
     c.keys("\x17").unwrap();
     c.wait("● default", SOON).unwrap();
     c.keys("dev\r").unwrap();
@@ -23,6 +20,14 @@ fn workspaces_are_made_and_chosen_in_the_console_each_with_a_history_of_its_own(
     c.keys("y").unwrap();
     c.wait("this is the workspace dev", LONG).unwrap();
     c.wait("workspace dev  ●", SOON).unwrap();
+}
+
+#[test]
+fn workspaces_are_made_and_chosen_in_the_console_each_with_a_history_of_its_own() {
+    let w = Workspace::of(DATA);
+    let mut c = w.console();
+    c.wait("lock: you", LONG).unwrap();
+    to_dev(&mut c);
     c.keys("3s").unwrap();
     c.wait("terraform_data.a", LONG).unwrap();
     // It is named while it is staged, too, when nothing can be deployed.
@@ -111,13 +116,7 @@ fn metrics_and_traces_follow_to_another_workspace() {
     let mut c = w.console_with(&["--metrics", &port.to_string(), "--otlp", &endpoint]);
     c.wait("lock: you", LONG).unwrap();
     assert!(metrics(port).contains("flightdeck_build_info"));
-    c.keys("\x17").unwrap();
-    c.wait("● default", SOON).unwrap();
-    c.keys("dev\r").unwrap();
-    c.wait("make the workspace dev", SOON).unwrap();
-    c.keys("y").unwrap();
-    c.wait("this is the workspace dev", LONG).unwrap();
-    c.wait("workspace dev  ●", SOON).unwrap();
+    to_dev(&mut c);
     c.keys("3s").unwrap();
     c.wait("1 of 1 taken", LONG).unwrap();
     c.keys("a").unwrap();
