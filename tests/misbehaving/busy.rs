@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::time::{Duration, Instant};
 
 /// Soon, and not for long.
-const SOON: (&str, &str) = ("FLIGHTDECK_CALL_BACKOFF_MS", "1");
+pub(super) const SOON: (&str, &str) = ("FLIGHTDECK_CALL_BACKOFF_MS", "1");
 
 /// What was told of the attempts at the operation's calls, without the moments.
 fn attempts(seen: &Seen) -> Vec<(u64, u64)> {

@@ -2,6 +2,7 @@
 //! takes: OTLP over HTTP.
 
 use crate::bench::{Bench, says};
+use crate::busy::SOON;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -11,8 +12,6 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-const SOON: (&str, &str) = ("FLIGHTDECK_CALL_BACKOFF_MS", "1");
 
 /// Answers everybody with one status until the test ends.
 struct Collector {

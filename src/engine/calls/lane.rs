@@ -115,8 +115,8 @@ impl Lane {
         }
     }
 
-    /// Its calls go to a fresh bank of slots from now on, whose number is the answer; those that hold one of the last bank keep
-    /// it until they are over. Who waits is served.
+    /// Its calls go to a fresh bank of slots from now on, whose number is the answer; those that hold
+    /// one of the last bank keep it until they are over. Who waits is served.
     pub fn open(self: &Arc<Self>) -> u64 {
         let mut line = lock(&self.line);
         let number = line.open(Arc::downgrade(self), self.slots);
@@ -270,9 +270,9 @@ impl Lane {
             .0
     }
 
-    /// Waits until no call holds a slot of this process any more, and keeps all of them until what is returned is
-    /// dropped. Calls that are already in line go first. Reported to nobody: it is no call. Two at
-    /// a time would wait for each other: the caller sees to it that there is one.
+    /// Waits until no call holds a slot of this process any more, and keeps all of them until what is
+    /// returned is dropped. Calls that are already in line go first. Reported to nobody: it is no
+    /// call. Two at a time would wait for each other: the caller sees to it that there is one.
     pub async fn drain(
         self: &Arc<Self>,
         method: Method,

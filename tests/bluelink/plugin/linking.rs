@@ -12,17 +12,20 @@ use serde_json::json;
 use std::collections::HashMap;
 
 impl Fake {
-    pub async fn link_a(
-        &self,
-        request: UpdateLinkResourceRequest,
-    ) -> Said<UpdateLinkResourceCompleteResponse> {
+    async fn enter_end(&self, method: &str, request: &UpdateLinkResourceRequest) -> Said<()> {
         let what = told(
             request.update_type,
             &request.current_link_state,
             &request.changes,
         );
-        self.enter("UpdateLinkResourceA", &request.host_id, what)
-            .await?;
+        Ok(self.enter(method, &request.host_id, what).await?)
+    }
+
+    pub async fn link_a(
+        &self,
+        request: UpdateLinkResourceRequest,
+    ) -> Said<UpdateLinkResourceCompleteResponse> {
+        self.enter_end("UpdateLinkResourceA", &request).await?;
         let mut object_a = object(&request.resource_info)?;
         let to = object(&request.other_resource_info)?["id"].clone();
         let from = end(request.resource_info.clone())?;
@@ -54,13 +57,7 @@ impl Fake {
         &self,
         request: UpdateLinkResourceRequest,
     ) -> Said<UpdateLinkResourceCompleteResponse> {
-        let what = told(
-            request.update_type,
-            &request.current_link_state,
-            &request.changes,
-        );
-        self.enter("UpdateLinkResourceB", &request.host_id, what)
-            .await?;
+        self.enter_end("UpdateLinkResourceB", &request).await?;
         let by = object(&request.other_resource_info)?["id"].clone();
         object(&request.resource_info)?;
         let to = end(request.resource_info)?;

@@ -4,7 +4,7 @@
 use super::walk::PlanWalk;
 use crate::engine::calls::{CallContext, Held, LinkEnd, Linked};
 use crate::engine::provider::LINK;
-use crate::engine::stage::links::{self};
+use crate::engine::stage::links;
 use crate::engine::stage::nodes::Node;
 use crate::engine::store::model::StateObject;
 use cty::Value;
