@@ -99,12 +99,15 @@ fn serving(service: &mut ServiceSettings) -> Result<(), CliError> {
     if let Some(processes) = number::<u32>("FLIGHTDECK_PROCESSES")? {
         service.processes = processes.clamp(1, 100);
     }
-    // 0 for never, as if it was not set.
+    // 0 as if it was not set.
     let seconds = |name: &str| -> Result<Option<Duration>, CliError> {
         let seconds = number::<u64>(name)?.filter(|seconds| *seconds > 0);
         Ok(seconds.map(Duration::from_secs))
     };
     service.idle = seconds("FLIGHTDECK_IDLE_S")?;
+    if let Some(wait) = seconds("FLIGHTDECK_WAIT_S")? {
+        service.wait = wait;
+    }
     service.renew.age = seconds("FLIGHTDECK_RENEW_AFTER_S")?;
     service.renew.calls = number::<u64>("FLIGHTDECK_RENEW_AFTER_CALLS")?.filter(|n| *n > 0);
     if let Some(drain) = number("FLIGHTDECK_DRAIN_S")? {

@@ -71,7 +71,9 @@ impl Engine {
         memory.encrypts_plans(found.plans);
         let memory = Arc::new(memory);
         let history = memory.store().latencies().await?;
-        let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), history);
+        let mut deadlines = Deadlines::default();
+        deadlines.set_line(settings.service.wait);
+        let calls = Calls::new(Arc::new(bus.clone()), deadlines, history);
         calls.set_retries(settings.retry.clone());
         let plugins = super::source::plugins(&settings, &bus);
         let pool_settings = PoolSettings {

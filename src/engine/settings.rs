@@ -98,6 +98,8 @@ pub struct ServiceSettings {
     pub processes: u32,
     /// One that nobody has used for so long is ended until somebody does; never where `None`.
     pub idle: Option<Duration>,
+    /// A call that waits for a slot gives up when none became free for so long.
+    pub wait: Duration,
     /// When another process takes the place of one that serves.
     pub renew: RenewSettings,
 }
@@ -107,6 +109,7 @@ impl Default for ServiceSettings {
         Self {
             processes: 1,
             idle: None,
+            wait: Duration::from_secs(3_600),
             renew: RenewSettings::default(),
         }
     }

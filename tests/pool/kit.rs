@@ -33,9 +33,20 @@ impl Bench {
 
     /// With this many processes, idle and replaced after so long; looked at all the time.
     pub fn serving(slots: u32, service: ServiceSettings) -> Self {
+        Self::made(slots, service, Duration::from_millis(10))
+    }
+
+    /// Looked at no more often than that.
+    pub fn looking(slots: u32, every: Duration) -> Self {
+        Self::made(slots, ServiceSettings::default(), every)
+    }
+
+    fn made(slots: u32, service: ServiceSettings, look_every: Duration) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let bus = Bus::default();
-        let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
+        let mut deadlines = Deadlines::default();
+        deadlines.set_line(service.wait);
+        let calls = Calls::new(Arc::new(bus.clone()), deadlines, Vec::new());
         let mut settings = PluginSettings::default();
         settings.launch.backoff = vec![Duration::from_millis(5)];
         settings.usage_every = Duration::from_millis(50);
@@ -44,7 +55,7 @@ impl Bench {
         let settings = PoolSettings {
             slots,
             service,
-            look_every: Duration::from_millis(10),
+            look_every,
             ..PoolSettings::new(folder.path())
         };
         let pool = Pool::new(settings, plugins, calls, Arc::new(bus.clone()));

@@ -285,3 +285,71 @@ async fn an_operator_ends_both_at_once() {
     assert!(bench.plugin(&id).leaving.is_empty());
     bench.pool.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_dies_when_its_file_has_changed_comes_up_from_the_new_one() {
+    let bench = Bench::looking(1, Duration::from_secs(3_600));
+    let id = bench.declare_script().await;
+    let lab = bench.lab(json!({})).await;
+    let pinned = bench.pool.pin();
+    let replace_and_crash = async |name: &str| {
+        let trace = bench.folder.path().join(name);
+        bench.script(&format!("touch '{}'", trace.display()));
+        let crash = thing(&*lab, name, json!({"kind": "crash", "text": "enough"}));
+        let error = create(&*lab, crash, &format!("lab_thing.{name}"), &bench.ctx).await;
+        error.expect_err("crashed");
+    };
+    // What was approved is what runs: another program does not take its place.
+    replace_and_crash("first").await;
+    bench
+        .until("it to be held back", |v| {
+            matches!(v.plugins[&id].state, PluginState::Incompatible { .. })
+        })
+        .await;
+    assert_eq!(bench.pids(), Vec::<u32>::new());
+    let PluginState::Incompatible { why } = bench.plugin(&id).state else {
+        panic!("it was just that");
+    };
+    assert!(
+        why.contains("was replaced while it was in use; stage again to use the new one"),
+        "{why}"
+    );
+    drop(pinned);
+    // What begins now takes what is there now.
+    bench.pool.take_changed().await;
+    assert_eq!(bench.pids().len(), 1);
+    let made = thing(&*lab, "made", json!(null));
+    let made = create(&*lab, made, "lab_thing.made", &bench.ctx).await;
+    assert_eq!(made.expect("answered").diagnostics, []);
+    // Nothing rests on it: it comes up by itself, from the file that is there.
+    let crashed = bench.plugin(&id).pid;
+    replace_and_crash("second").await;
+    bench
+        .until("it to be up again", |v| {
+            let p = &v.plugins[&id];
+            matches!(p.state, PluginState::Ready { .. }) && p.pid != crashed
+        })
+        .await;
+    assert!(bench.folder.path().join("second").exists());
+    bench.pool.shutdown().await;
+    assert_eq!(bench.all_pids(), Vec::<u32>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_was_given_up_is_tried_anew_with_another_file() {
+    let bench = Bench::new(1);
+    let id = bench.declare_script().await;
+    bench.script("echo no licence was found >&2; exit 3");
+    let up = bench.pool.plain(LAB, &bench.ctx).await;
+    assert!(up.is_err());
+    let is_given_up =
+        |p: &flightdeck::engine::view::PluginView| matches!(p.state, PluginState::GaveUp { .. });
+    assert!(is_given_up(&bench.plugin(&id)));
+    let launches = bench.plugin(&id).attempts.len();
+    bench.pool.take_changed().await;
+    assert_eq!(bench.plugin(&id).attempts.len(), launches, "the same file");
+    bench.script("");
+    bench.pool.take_changed().await;
+    assert!(matches!(bench.plugin(&id).state, PluginState::Ready { .. }));
+    bench.pool.shutdown().await;
+}

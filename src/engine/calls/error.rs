@@ -35,6 +35,16 @@ pub enum ProviderError {
         method: Method,
         after: Duration,
     },
+    /// It was not its turn: all slots were held, and none was given back for so long. Nothing was
+    /// sent.
+    #[error("{method} was not sent: all slots of {plugin} are held and none became free within {}{by}; end what holds them, or raise FLIGHTDECK_WAIT_S", seconds(*after))]
+    NoTurn {
+        plugin: PluginId,
+        method: Method,
+        after: Duration,
+        /// Who has held one longest, in words with a space before; may be empty.
+        by: String,
+    },
     /// Given up by us, before or after it was sent.
     #[error("{method} of {plugin} was cancelled {}", if *sent { "while it ran" } else { "before it was sent" })]
     Cancelled {
@@ -99,7 +109,7 @@ impl ProviderError {
         match self {
             Self::Crashed { .. } => FailureClass::PluginCrashed,
             Self::Unavailable { .. } | Self::NotReady { .. } => FailureClass::Transient,
-            Self::Deadline { .. } => FailureClass::Deadline,
+            Self::Deadline { .. } | Self::NoTurn { .. } => FailureClass::Deadline,
             Self::Cancelled { .. } | Self::Ended { .. } => FailureClass::Cancelled,
             Self::Refused { code, .. }
                 if matches!(code.as_str(), "InvalidArgument" | "OutOfRange") =>
@@ -132,7 +142,7 @@ impl ProviderError {
     pub fn outcome(&self) -> CallOutcome {
         match self {
             Self::Crashed { .. } => CallOutcome::Crashed,
-            Self::Deadline { .. } => CallOutcome::Deadline,
+            Self::Deadline { .. } | Self::NoTurn { .. } => CallOutcome::Deadline,
             Self::Cancelled { .. } | Self::Ended { .. } => CallOutcome::Cancelled,
             _ => CallOutcome::Error,
         }
@@ -178,6 +188,7 @@ impl ProviderError {
             }
             Self::Ended { .. }
             | Self::Deadline { .. }
+            | Self::NoTurn { .. }
             | Self::Cancelled { .. }
             | Self::Unsupported { .. }
             | Self::NoSuchType { .. }
@@ -192,6 +203,7 @@ impl ProviderError {
             | Self::Ended { plugin, .. }
             | Self::Unavailable { plugin, .. }
             | Self::Deadline { plugin, .. }
+            | Self::NoTurn { plugin, .. }
             | Self::Cancelled { plugin, .. }
             | Self::Undecodable { plugin, .. }
             | Self::Unencodable { plugin, .. }
@@ -210,6 +222,7 @@ impl ProviderError {
             | Self::Ended { method, .. }
             | Self::Unavailable { method, .. }
             | Self::Deadline { method, .. }
+            | Self::NoTurn { method, .. }
             | Self::Cancelled { method, .. }
             | Self::Undecodable { method, .. }
             | Self::Unencodable { method, .. }

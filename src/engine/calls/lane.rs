@@ -1,8 +1,10 @@
-//! One plugin's slots, its line of waiters and its measures. All of it is under one short lock of the lane's own, which is never held over an await.
+//! One plugin's slots, its line of waiters and its measures. All of it is under one short lock of the
+//! lane's own, which is never held over an await.
 
 mod line;
 mod running;
 mod standing;
+mod ticket;
 
 use super::stats::{self, Past, Window};
 use super::switchboard::Shared;
@@ -198,7 +200,8 @@ impl Lane {
     }
 
     /// Makes a call when it is its turn. `call` is not polled before. Waiting in line ends with the
-    /// caller's cancellation; the deadline counts from when the call is sent.
+    /// caller's cancellation, or when the line has stood for too long; the deadline counts from when
+    /// the call is sent.
     pub async fn run<T, F>(
         self: &Arc<Self>,
         method: Method,

@@ -11,7 +11,7 @@ use crate::engine::settings::RetrySettings;
 use crate::engine::words::{CallStat, Latency, PluginId};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 /// What all lanes share.
@@ -134,9 +134,17 @@ impl Shared {
     }
 
     pub(super) fn deadline(&self, method: Method) -> Option<Duration> {
+        self.deadlines().get(method)
+    }
+
+    /// How long a line may stand.
+    pub(super) fn line(&self) -> Duration {
+        self.deadlines().line()
+    }
+
+    fn deadlines(&self) -> RwLockReadGuard<'_, Deadlines> {
         self.deadlines
             .read()
             .unwrap_or_else(PoisonError::into_inner)
-            .get(method)
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Board {
     pub(super) state: watch::Sender<PluginState>,
     /// Of the process that serves, or of the last one.
     logs: Mutex<Arc<Logs>>,
-    /// What the process that serves was executed from.
+    /// What the process that serves, or is on its way up, or was the last one, was executed from.
     file: Mutex<Option<FileIdentity>>,
 }
 
@@ -82,7 +82,7 @@ impl Board {
         *lock(&self.logs) = Arc::clone(logs);
     }
 
-    /// What the process that serves was executed from.
+    /// What the process that serves, or is on its way up, or was the last one, was executed from.
     pub(super) fn file(&self) -> Option<FileIdentity> {
         *lock(&self.file)
     }

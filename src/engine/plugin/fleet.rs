@@ -4,6 +4,7 @@ use super::board::Board;
 use super::handle::Plugin;
 use super::launch::LaunchContext;
 use super::life::Life;
+use super::programs::Programs;
 use super::settings::{PluginSettings, Start};
 use super::supervisor::{ORDERS, Supervisor};
 use super::usage::Meter;
@@ -27,6 +28,7 @@ struct Shared {
     tracker: TaskTracker,
     cancel: CancellationToken,
     meter: Arc<Meter>,
+    programs: Programs,
     plugins: Mutex<Vec<Plugin>>,
 }
 
@@ -51,6 +53,7 @@ impl Plugins {
                 tracker,
                 cancel,
                 meter,
+                programs: Programs::default(),
                 plugins: Mutex::default(),
             }),
         }
@@ -67,6 +70,12 @@ impl Plugins {
     #[must_use]
     pub fn settings(&self) -> &PluginSettings {
         &self.shared.settings
+    }
+
+    /// Whether programs may take the place of others.
+    #[must_use]
+    pub fn programs(&self) -> &Programs {
+        &self.shared.programs
     }
 
     /// Takes a plugin under supervision, whose processes live like this. Launches nothing yet.
@@ -134,6 +143,7 @@ impl Plugins {
             orders: receiver,
             cancel: shared.cancel.child_token(),
             meter: Arc::clone(&shared.meter),
+            programs: shared.programs.clone(),
             incidents: incidents_sender,
             waiters: Vec::new(),
             generation: 0,

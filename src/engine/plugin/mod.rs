@@ -22,7 +22,7 @@ mod observer;
 mod oom;
 pub mod orphans;
 mod parse;
-
+mod programs;
 mod settings;
 mod spawn;
 mod supervisor;
@@ -42,5 +42,6 @@ pub use newborn::{Feed, Newborn, Pieces};
 pub use observer::PluginObserver;
 pub use oom::Memory;
 pub use parse::{LineParser, Parsed, opens_panic};
+pub use programs::{Pinned, Programs};
 pub use settings::{Address, PluginSettings, Reattach, SocketError, SpawnSpec, Start};
 pub(in crate::engine) use spawn::die_with_parent;

@@ -10,6 +10,7 @@ use super::connection::Connection;
 use super::handle::{Done, Order, PluginError, Ticket};
 use super::incident::Incidents;
 use super::launch::LaunchContext;
+use super::programs::Programs;
 use super::settings::PluginSettings;
 use super::usage::Meter;
 use crate::engine::words::PluginState;
@@ -51,6 +52,7 @@ pub(super) struct Supervisor {
     pub(super) orders: mpsc::Receiver<Order>,
     pub(super) cancel: CancellationToken,
     pub(super) meter: Arc<Meter>,
+    pub(super) programs: Programs,
     pub(super) incidents: Incidents,
     /// Those who wait for the plugin to be ready.
     pub(super) waiters: Vec<Ticket>,

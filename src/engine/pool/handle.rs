@@ -8,7 +8,6 @@ use crate::engine::plugin::{PluginObserver, Plugins, Start};
 use crate::engine::provider::builtin::{Builtin, RemoteStates};
 use crate::engine::words::{Latency, PluginFound, PluginId};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::Notify;
 
@@ -29,8 +28,6 @@ pub(super) struct Shared {
     pub(super) observer: Arc<dyn PluginObserver>,
     pub(super) shelf: Arc<Shelf>,
     pub(super) addresses: Mutex<BTreeMap<String, Address>>,
-    /// How many things run that rest on the programs that serve.
-    pub(super) pins: Arc<AtomicUsize>,
     /// Is told when a call begins to wait for a slot.
     pub(super) presses: Arc<Notify>,
     pub(super) builtin: OnceLock<Arc<Builtin>>,
@@ -62,7 +59,6 @@ impl Pool {
                 shelf,
                 addresses,
                 builtin,
-                pins: Arc::default(),
                 presses: Arc::default(),
                 remote_states: Arc::default(),
             }),

@@ -3,31 +3,19 @@
 
 use super::handle::{Pool, Shared};
 use super::process::Process;
-use super::renewal::{Programs, in_words};
+use super::renewal::in_words;
 use crate::engine::mutex::lock;
-use crate::engine::plugin::Start;
+use crate::engine::plugin::{Pinned, Start};
 use crate::engine::words::PluginState;
 use futures_util::future::join_all;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval};
 
-/// While it lasts no process is replaced by one of another program: what was approved is what runs.
-#[derive(Debug)]
-pub struct Pinned(Arc<AtomicUsize>);
-
-impl Drop for Pinned {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
 impl Pool {
     /// Keeps the programs that serve: a file that changes is taken later.
     pub fn pin(&self) -> Pinned {
-        self.shared.pins.fetch_add(1, Ordering::SeqCst);
-        Pinned(self.shared.pins.clone())
+        self.shared.plugins.programs().pin()
     }
 
     /// Looks after the processes from now on, until the plugins are ended.
@@ -61,11 +49,8 @@ impl Pool {
     async fn look(&self) {
         let service = &self.shared.settings.service;
         for process in self.processes() {
-            let programs = match self.shared.pins.load(Ordering::SeqCst) {
-                0 => Programs::Free,
-                _ => Programs::Pinned,
-            };
-            let may_be_asked = programs == Programs::Pinned && process.dialect.ask_each_other();
+            let programs = self.shared.plugins.programs();
+            let may_be_asked = programs.are_pinned() && process.dialect.ask_each_other();
             if let Some(limit) = service.idle.filter(|_| !may_be_asked)
                 && process.give_up_idle(limit)
             {
@@ -89,7 +74,7 @@ impl Pool {
 
     /// Replaces the processes whose file has changed, and waits for that: what begins now is worked
     /// out with the programs that are there now. One whose successor does not come up goes on, and
-    /// it is said.
+    /// it is said. A plugin that had failed for good is tried anew where its file is another one.
     pub async fn take_changed(&self) {
         let limits = &self.shared.settings.service.renew;
         let all = self.processes().into_iter().map(|process| async move {
@@ -98,6 +83,9 @@ impl Pool {
                 && process.claim()
             {
                 process.renew(due).await;
+            } else if process.has_failed_as_another().await {
+                // Why it fails again is on its board.
+                process.plugin.start().await.ok();
             }
         });
         join_all(all).await;

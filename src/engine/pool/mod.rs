@@ -20,6 +20,5 @@ mod shelf;
 mod witness;
 
 pub use handle::Pool;
-pub use keeper::Pinned;
 pub use processes::Blocked;
 pub use settings::PoolSettings;

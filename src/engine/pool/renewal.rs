@@ -6,9 +6,9 @@ use super::launched::Launched;
 use super::process::Process;
 use crate::engine::calls::ProviderError;
 use crate::engine::mutex::lock;
-use crate::engine::plugin::{Connection, FileIdentity, Fit, Start};
+use crate::engine::plugin::{Connection, FileIdentity, Fit, Programs, Start};
 use crate::engine::settings::RenewSettings;
-use crate::engine::words::{LogLevel, Renewal, UnixMs, now_ms};
+use crate::engine::words::{LogLevel, PluginState, Renewal, UnixMs, now_ms};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -48,15 +48,6 @@ impl Due {
     }
 }
 
-/// Whether what is staged or deployed may go on with another program.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Programs {
-    /// Nothing runs that rests on the ones that serve.
-    Free,
-    /// A stage or a deploy does: what was approved is what runs.
-    Pinned,
-}
-
 /// `90 s`, `10 min`, `2 h`.
 pub(super) fn in_words(d: Duration) -> String {
     match d.as_secs() {
@@ -90,9 +81,18 @@ impl Process {
         Some(Due { why, file: None })
     }
 
+    /// Whether its plugin has failed for good, with another file than the one that is there now.
+    pub(super) async fn has_failed_as_another(&self) -> bool {
+        let for_good = matches!(
+            self.state(),
+            PluginState::GaveUp { .. } | PluginState::Incompatible { .. }
+        );
+        for_good && self.plugin.other_file().await.is_some()
+    }
+
     /// Looks whether it is to be replaced, and says what stands in the way. The answer is what is to
     /// be done now; whoever gets it does it.
-    pub(super) async fn look(&self, limits: &RenewSettings, programs: Programs) -> Option<Due> {
+    pub(super) async fn look(&self, limits: &RenewSettings, programs: &Programs) -> Option<Due> {
         let due = self.due(limits).await;
         let mut renewing = lock(&self.renewing);
         if renewing.under_way {
@@ -124,8 +124,8 @@ impl Process {
         Some(due)
     }
 
-    fn in_the_way(&self, due: &Due, programs: Programs) -> Option<String> {
-        if due.file.is_some() && programs == Programs::Pinned {
+    fn in_the_way(&self, due: &Due, programs: &Programs) -> Option<String> {
+        if due.file.is_some() && programs.are_pinned() {
             return Some("what is staged or deployed with it has ended".to_owned());
         }
         let open = self.lives()?.open.load(Ordering::SeqCst);

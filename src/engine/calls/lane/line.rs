@@ -3,13 +3,15 @@
 //! one that is replaced keeps what is held of its bank, while the line goes to the bank of the other.
 
 use super::Lane;
+use super::ticket::Ticket;
 use crate::engine::calls::{CallContext, Method, ProviderError};
 use crate::engine::mutex::lock;
 use crate::engine::words::*;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 /// How many waiters are told again what they wait for when the one they waited for is done: those
 /// at the head of the line.
@@ -33,6 +35,8 @@ struct Bank {
     holders: Vec<Option<Holder>>,
     /// Whether its slots are given to anybody any more.
     open: bool,
+    /// When one of them became free last.
+    moved: Instant,
 }
 
 impl Bank {
@@ -52,7 +56,7 @@ pub(in crate::engine::calls) enum Whose {
 pub(super) type Place = (u64, usize);
 
 /// A slot that somebody has, and whose it is.
-type Granted = (Place, Arc<Lane>);
+pub(super) type Granted = (Place, Arc<Lane>);
 
 #[derive(Clone)]
 struct Holder {
@@ -60,6 +64,15 @@ struct Holder {
     pub(super) method: Method,
     pub(super) resource: Option<String>,
     since: Instant,
+}
+
+impl std::fmt::Display for Holder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.resource {
+            Some(resource) => write!(f, "{resource} ({})", self.method),
+            None => write!(f, "{}", self.method),
+        }
+    }
 }
 
 struct Waiter {
@@ -82,6 +95,7 @@ impl Line {
             lane,
             holders: vec![None; slots as usize],
             open: true,
+            moved: Instant::now(),
         });
         self.last
     }
@@ -92,6 +106,11 @@ impl Line {
             bank.open = false;
         }
         self.banks.retain(|b| b.open || b.held() > 0);
+    }
+
+    /// One who waits does it no more.
+    pub(super) fn leave(&mut self, call: CallId) {
+        self.waiting.retain(|w| w.call != call);
     }
 
     /// Who is told when somebody begins to wait.
@@ -133,9 +152,18 @@ impl Line {
 
     fn put(&mut self, (number, slot): Place, holder: Option<Holder>) {
         if let Some(bank) = self.banks.iter_mut().find(|b| b.number == number) {
+            if holder.is_none() {
+                bank.moved = Instant::now();
+            }
             bank.holders[slot] = holder;
         }
         self.banks.retain(|b| b.open || b.held() > 0);
+    }
+
+    /// When a slot became free last that such a waiter could have had, in its order.
+    fn moved(&self, only: Option<&Weak<Lane>>) -> Option<Instant> {
+        let its = |b: &&Bank| only.is_none_or(|lane| lane.ptr_eq(&b.lane));
+        self.banks.iter().filter(its).map(|b| b.moved).max()
     }
 
     /// Gives free slots to those who wait, in their order.
@@ -184,18 +212,21 @@ impl Lane {
         if ctx.cancel.is_cancelled() {
             return Err(cancelled());
         }
-        let receiver = match self.slot_or_place(call, method, ctx, (told, whose)) {
+        let only = (whose == Whose::This).then(|| Arc::downgrade(self));
+        let receiver = match self.slot_or_place(call, method, ctx, (told, only.clone())) {
             Ok(slot) => return Ok(slot),
             Err(place) => place,
         };
+        let queued = Instant::now();
         let mut ticket = Ticket {
             lane: self.clone(),
             call,
             method,
             resource: ctx.resource.clone(),
-            queued: Instant::now(),
+            queued,
             told,
             receiver: Some(receiver),
+            stood: None,
         };
         let Some(receiver) = ticket.receiver.as_mut() else {
             return Err(cancelled());
@@ -210,7 +241,37 @@ impl Lane {
                 Err(_) => Err(cancelled()),
             },
             () = ctx.cancel.cancelled() => Err(cancelled()),
+            after = self.stands(queued, only.as_ref()) => {
+                let by = self.longest_in_words();
+                let error = ProviderError::NoTurn { plugin: self.plugin.clone(), method, after, by };
+                ticket.stood = Some(error.to_string());
+                Err(error)
+            }
         }
+    }
+
+    /// Ends when no slot that such a waiter could have had has become free for too long, and with how
+    /// long that is.
+    async fn stands(&self, queued: Instant, only: Option<&Weak<Lane>>) -> Duration {
+        let after = self.shared.line();
+        let mut since = queued;
+        // Each turn is a slot that somebody before it was given: a line has an end.
+        loop {
+            sleep_until(since + after).await;
+            let moved = lock(&self.line).moved(only).unwrap_or(queued);
+            if moved <= since {
+                return after;
+            }
+            since = moved;
+        }
+    }
+
+    fn longest_in_words(&self) -> String {
+        let line = lock(&self.line);
+        line.longest().map_or_else(String::new, |holder| {
+            let held = holder.since.elapsed();
+            format!(" (held longest: {holder}, for {})", seconds(held))
+        })
     }
 
     /// A slot where one is free, else a place in the line.
@@ -219,10 +280,9 @@ impl Lane {
         call: CallId,
         method: Method,
         ctx: &CallContext,
-        (told, whose): (bool, Whose),
+        (told, only): (bool, Option<Weak<Lane>>),
     ) -> Result<SlotGuard, oneshot::Receiver<Granted>> {
         let mut line = lock(&self.line);
-        let only = (whose == Whose::This).then(|| Arc::downgrade(self));
         // What is free is for none of those who wait: a slot that is given back goes to the head of
         // the line.
         if let Some((place, lane)) = line.free(only.as_ref()) {
@@ -256,16 +316,7 @@ impl Lane {
     fn tell(&self, waiter: &Waiter, blocker: Option<&Holder>) {
         let waits_for = match blocker {
             None => format!("slot of {}", self.plugin),
-            Some(Holder {
-                method,
-                resource: Some(resource),
-                ..
-            }) => format!("slot of {}, held by {resource} ({method})", self.plugin),
-            Some(Holder {
-                method,
-                resource: None,
-                ..
-            }) => format!("slot of {}, held by {method}", self.plugin),
+            Some(holder) => format!("slot of {}, held by {holder}", self.plugin),
         };
         self.shared.sink.emit(EventKind::CallQueued(CallQueued {
             call: waiter.call,
@@ -317,55 +368,4 @@ impl Drop for SlotGuard {
 /// All slots of a lane; given back when dropped.
 pub struct Drained {
     pub(super) _slots: Vec<SlotGuard>,
-}
-
-/// A place in the line. Dropped without a slot, the call is over and reported so.
-struct Ticket {
-    pub(super) lane: Arc<Lane>,
-    pub(super) call: CallId,
-    pub(super) method: Method,
-    pub(super) resource: Option<String>,
-    pub(super) queued: Instant,
-    told: bool,
-    receiver: Option<oneshot::Receiver<Granted>>,
-}
-
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        let Some(mut receiver) = self.receiver.take() else {
-            return;
-        };
-        let granted = {
-            let mut line = lock(&self.lane.line);
-            line.waiting.retain(|w| w.call != self.call);
-            receiver.close();
-            // Granted in the meantime: it goes on to the next.
-            receiver.try_recv().ok()
-        };
-        if self.told {
-            self.report();
-        }
-        drop(granted.map(|(place, lane)| SlotGuard { lane, place }));
-    }
-}
-
-impl Ticket {
-    pub(super) fn report(&mut self) {
-        self.lane
-            .shared
-            .sink
-            .emit(EventKind::CallFinished(CallFinished {
-                call: self.call,
-                plugin: self.lane.plugin.clone(),
-                method: self.method.name().to_owned(),
-                resource: self.resource.take(),
-                resource_type: None,
-                action: None,
-                took_ms: self.queued.elapsed().as_millis() as u64,
-                outcome: CallOutcome::Cancelled,
-                error: Some("cancelled while it waited for its turn".to_owned()),
-                again: None,
-                measured: None,
-            }));
-    }
 }

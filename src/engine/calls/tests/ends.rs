@@ -113,3 +113,33 @@ async fn stop_gets_through_when_all_slots_are_held() {
         .expect("answered");
     assert_eq!(bench.heard(), ["2 in slot 0 of 1", "2 Ok"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_in_a_line_that_stands_gives_up_and_in_one_that_moves_does_not() {
+    let bench = Bench::new(1);
+    let hour = Duration::from_secs(3_600);
+    let (end1, _task1) = bench.begin(Method::Apply, "a").await;
+    let (end2, _task2) = bench.begin(Method::Apply, "b").await;
+    let (_end3, task3) = bench.begin(Method::Apply, "c").await;
+    // Each of them takes most of an hour: the third waits for more than one.
+    tokio::time::sleep(hour * 9 / 10).await;
+    end1.send(fine()).expect("waits");
+    tokio::time::sleep(hour * 9 / 10).await;
+    end2.send(fine()).expect("waits");
+    settle().await;
+    bench.heard();
+    assert!(!task3.is_finished(), "it has its turn, and no deadline");
+    let (_end4, task4) = bench.begin(Method::Plan, "d").await;
+    assert_eq!(bench.heard(), ["4 waits for 3"]);
+    let waits = tokio::time::Instant::now();
+    let error = task4.await.expect("ran").expect_err("the line stands");
+    assert_eq!(waits.elapsed().as_secs(), 3_600);
+    assert!(!error.may_have_acted());
+    assert_eq!(error.class(), FailureClass::Deadline);
+    assert_eq!(
+        error.to_string(),
+        "PlanResourceChange was not sent: all slots of hashicorp/aws are held and none became free within 3600 s (held longest: c (ApplyResourceChange), for 3600 s); end what holds them, or raise FLIGHTDECK_WAIT_S"
+    );
+    assert_eq!(bench.heard(), ["4 Deadline"]);
+    assert!(!task3.is_finished(), "it keeps its slot");
+}

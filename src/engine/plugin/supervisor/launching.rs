@@ -50,7 +50,8 @@ impl Supervisor {
             limit,
         });
         self.generation += 1;
-        let file = file_of(&context).await;
+        // Before it is: what comes up may be older than what is there then, and never newer.
+        self.board.executed(file_of(&context).await);
         let stop = CancellationToken::new();
         // On the heap: the longest-lived future of the supervisor need not be part of its every
         // state.
@@ -75,10 +76,7 @@ impl Supervisor {
                 Ok(self.broken_off(interrupt, done))
             }
             (Err(_), Some(interrupt)) => Ok(self.broken_off(interrupt, done)),
-            (Ok(running), None) => {
-                self.board.executed(file);
-                Ok(self.ready(running).await)
-            }
+            (Ok(running), None) => Ok(self.ready(running).await),
             (Err(failure), None) if failure.is_retryable() => Err(failure),
             (Err(failure), None) => Ok(self.fail(PluginState::Incompatible {
                 why: failure.to_string(),
@@ -144,7 +142,7 @@ impl Supervisor {
             .await
         {
             Ok(true) => Next::Launch,
-            Ok(false) => match self.replaced().await {
+            Ok(false) => match self.held_back().await {
                 Some(why) => self.fail(PluginState::Incompatible { why }),
                 None => Next::Launch,
             },
@@ -152,9 +150,12 @@ impl Supervisor {
         }
     }
 
-    /// Another program in the place of the one that crashed is not what was staged with; an
-    /// operator may still start it.
-    async fn replaced(&self) -> Option<String> {
+    /// Another program in the place of the one that crashed is not what was staged with, and does
+    /// not take its place while that lasts; what begins later does it, or an operator.
+    async fn held_back(&self) -> Option<String> {
+        if !self.programs.are_pinned() {
+            return None;
+        }
         let context = self.context.as_deref()?;
         let Start::Spawn(spec) = &context.start else {
             return None;
@@ -163,7 +164,7 @@ impl Supervisor {
         let same = known.is_none() || known == file_of(context).await;
         let path = spec.executable.display();
         (!same).then(|| {
-            format!("{path} was replaced while it was in use; stage again to use the new one (in the console, start the plugin first)")
+            format!("{path} was replaced while it was in use; stage again to use the new one")
         })
     }
 }

@@ -1,0 +1,70 @@
+//! A place in the line, which is given back however its holder goes.
+
+use super::Lane;
+use super::line::{Granted, SlotGuard};
+use crate::engine::calls::Method;
+use crate::engine::mutex::lock;
+use crate::engine::words::*;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// A place in the line. Dropped without a slot, the call is over and reported so.
+pub(super) struct Ticket {
+    pub(super) lane: Arc<Lane>,
+    pub(super) call: CallId,
+    pub(super) method: Method,
+    pub(super) resource: Option<String>,
+    pub(super) queued: Instant,
+    pub(super) told: bool,
+    pub(super) receiver: Option<oneshot::Receiver<Granted>>,
+    /// Why it gave up, where the line stood.
+    pub(super) stood: Option<String>,
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let Some(mut receiver) = self.receiver.take() else {
+            return;
+        };
+        let granted = {
+            let mut line = lock(&self.lane.line);
+            line.leave(self.call);
+            receiver.close();
+            // Granted in the meantime: it goes on to the next.
+            receiver.try_recv().ok()
+        };
+        if self.told {
+            self.report();
+        }
+        drop(granted.map(|(place, lane)| SlotGuard { lane, place }));
+    }
+}
+
+impl Ticket {
+    fn report(&mut self) {
+        let (outcome, error) = match self.stood.take() {
+            Some(text) => (CallOutcome::Deadline, text),
+            None => {
+                let text = "cancelled while it waited for its turn";
+                (CallOutcome::Cancelled, text.to_owned())
+            }
+        };
+        self.lane
+            .shared
+            .sink
+            .emit(EventKind::CallFinished(CallFinished {
+                call: self.call,
+                plugin: self.lane.plugin.clone(),
+                method: self.method.name().to_owned(),
+                resource: self.resource.take(),
+                resource_type: None,
+                action: None,
+                took_ms: self.queued.elapsed().as_millis() as u64,
+                outcome,
+                error: Some(error),
+                again: None,
+                measured: None,
+            }));
+    }
+}
