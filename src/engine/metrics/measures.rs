@@ -40,6 +40,7 @@ pub struct Measures {
     launches: Counts<2>,
     launched: Durations<1>,
     crashes: Counts<1>,
+    replaced: Counts<1>,
     lines: Counts<2>,
     left_out: Counts<1>,
     calls: Counts<3>,
@@ -92,6 +93,7 @@ mod help {
     pub(super) const AGAIN: &str = "Calls that failed for a moment and are made again";
     pub(super) const TOOK: &str =
         "Calls, from when they are sent; without those that were given up";
+    pub(super) const REPLACED: &str = "Processes in whose place another one has come";
     pub(super) const WAITED: &str = "How long calls waited for a slot before they were sent";
     pub(super) const SLOTS: &str = "Slots of a plugin's process, once it was called";
     pub(super) const ENDED: &str = "Operations of deploys that ended, by action and outcome";
@@ -110,6 +112,7 @@ impl Measures {
             launches: count(all, "launches", "Launch attempts that ended, by verdict"),
             launched: times(all, "launch_duration", help::LAUNCHED),
             crashes: count(all, "plugin_crashes", "Plugins that died in use"),
+            replaced: count(all, "plugin_replacements", help::REPLACED),
             lines: count(all, "plugin_log_lines", "Lines that plugins printed"),
             left_out: count(all, "plugin_log_lines_left_out", help::LEFT_OUT),
             calls: count(all, "calls", "Calls to plugins that ended, by outcome"),
@@ -152,12 +155,14 @@ impl Measures {
             PluginEvent::LinesLeftOut { plugin, lines } => {
                 self.left_out.get_or_create(&[of(plugin)]).inc_by(*lines);
             }
+            PluginEvent::Replaced { plugin, .. } => {
+                self.replaced.get_or_create(&[of(plugin)]).inc();
+            }
             // To be seen in what is told of the moment.
             PluginEvent::Found { .. }
             | PluginEvent::State { .. }
             | PluginEvent::Usage { .. }
             | PluginEvent::Renewal { .. }
-            | PluginEvent::Replaced { .. }
             | PluginEvent::Leaves { .. }
             | PluginEvent::Left { .. } => {}
         }

@@ -15,6 +15,7 @@ type Gauges<const N: usize> = Family<Labels<N>, Gauge>;
 /// All that is true of a moment.
 pub(super) struct Sights {
     states: Gauges<2>,
+    leaving: Gauges<1>,
     resident: Gauges<1>,
     cpu: Family<Labels<1>, Gauge<f64, AtomicU64>>,
     running: Gauges<1>,
@@ -34,6 +35,7 @@ impl Sights {
         let mut gauges = Gauging(registry);
         let sights = Self {
             states: gauges.family("plugin_state", "1 for the state that a plugin is in"),
+            leaving: gauges.family("plugin_processes_draining", "Processes that were replaced and still have calls"),
             resident: gauges.family("plugin_resident_memory_bytes", "Memory of a plugin's process"),
             cpu: Family::default(),
             running: gauges.family("calls_running", "Calls that were sent and are not answered"),
@@ -70,11 +72,14 @@ impl Sights {
 
     fn plugins(&self, view: &View) {
         self.states.clear();
+        self.leaving.clear();
         self.resident.clear();
         self.cpu.clear();
         for (id, plugin) in view.plugins.iter().filter(|(id, _)| !id.is_builtin()) {
             let state = ("state", plugin.state.word().replace(' ', "_"));
             self.states.get_or_create(&[of(id), state]).set(1);
+            let leaving = number(plugin.leaving.len());
+            self.leaving.get_or_create(&[of(id)]).set(leaving);
             if let Some(usage) = plugin.usage {
                 let bytes = i64::try_from(usage.rss_bytes).unwrap_or(i64::MAX);
                 self.resident.get_or_create(&[of(id)]).set(bytes);

@@ -129,6 +129,54 @@ fn an_attempt_and_an_operation_count_once_each_however_often_they_are_told_of() 
 }
 
 #[test]
+fn a_replacement_counts_once_and_the_old_process_is_seen_until_it_is_gone() {
+    let leaving = |calls| Leaving {
+        generation: 1,
+        pid: Some(7),
+        since: 1,
+        why: "its file has changed".to_owned(),
+        calls,
+        overdue: false,
+    };
+    let replaced = |calls| {
+        EventKind::Plugin(PluginEvent::Replaced {
+            plugin: plugin(),
+            pid: Some(8),
+            leaving: leaving(calls),
+        })
+    };
+    let leaves = |calls| {
+        EventKind::Plugin(PluginEvent::Leaves {
+            plugin: plugin(),
+            leaving: leaving(calls),
+        })
+    };
+    let left = EventKind::Plugin(PluginEvent::Left {
+        plugin: plugin(),
+        generation: 1,
+        how: "has ended after its last call".to_owned(),
+    });
+    let seen = |text: &str| {
+        ["plugin_replacements_total", "plugin_processes_draining"]
+            .map(|name| lines(text, &format!("flightdeck_{name}")).concat())
+    };
+    assert_eq!(
+        seen(&measured([replaced(2), leaves(1)])),
+        [
+            "flightdeck_plugin_replacements_total{plugin} 1",
+            "flightdeck_plugin_processes_draining{plugin} 1"
+        ]
+    );
+    assert_eq!(
+        seen(&measured([replaced(1), left])),
+        [
+            "flightdeck_plugin_replacements_total{plugin} 1",
+            "flightdeck_plugin_processes_draining{plugin} 0"
+        ]
+    );
+}
+
+#[test]
 fn how_long_a_call_took_that_was_given_up_is_in_no_duration() {
     let text = measured([
         call(1, CallOutcome::Ok, 20),
