@@ -215,12 +215,13 @@ fn work(state: &State, parts: &mut Vec<Part>) {
 
 /// How the plugins are.
 fn health(state: &State) -> Vec<Part> {
-    let (mut ready, mut busy, mut failed) = (0, 0, 0);
+    let (mut ready, mut idle, mut busy, mut failed) = (0, 0, 0, 0);
     for p in state.view.plugins.values() {
         match status(&p.state).2 {
             Role::Ok => ready += 1,
             Role::Busy | Role::Warn => busy += 1,
             Role::Bad => failed += 1,
+            _ if matches!(p.state, PluginState::Idle { .. }) => idle += 1,
             _ => {}
         }
     }
@@ -233,6 +234,13 @@ fn health(state: &State) -> Vec<Part> {
             (13, Line::new()),
         ],
     }];
+    if idle > 0 {
+        let short = line(Role::Dim, format!(" ○{idle}"));
+        parts.push(Part {
+            line: line(Role::Dim, format!(" ○ {idle} idle")),
+            forms: vec![(4, short), (9, Line::new())],
+        });
+    }
     if busy > 0 {
         let short = line(Role::Busy, format!(" ◐{busy}"));
         parts.push(Part {

@@ -136,6 +136,7 @@ fn a_process_that_nobody_used_is_idle_and_says_when_it_comes_again() {
     let row = c.line("hashicorp/aws ");
     assert!(row.contains("○ idle"), "{row}");
     c.shows(&format!("└ idle, {why}"));
+    c.shows("● 1 plugin ready ○ 1 idle ◐ 1 starting");
 }
 
 #[test]
