@@ -10,6 +10,7 @@ mod drift;
 mod ephemeral;
 mod ephemeral_values;
 mod failing;
+mod order;
 mod staged;
 
 use providers::lab::control::{self, Fault};

@@ -6,6 +6,7 @@ use super::conditions::Statuses;
 use super::managed::Reason;
 use super::needs::Needs;
 use super::relevant::Relevant;
+use super::renames::Renames;
 use super::sights::Seen;
 use crate::engine::store::model::StateEdit;
 use crate::engine::words::{Action, CommandView, ConfigKey, StageId, StageRequest, UnixMs};
@@ -86,6 +87,22 @@ impl Change {
     /// Whether the state forgets the old object, which stays as it is.
     pub fn forgets(&self) -> bool {
         self.action == Action::Forget || self.skip_destroy && self.action.destroys()
+    }
+
+    /// What the object that is there depended on has other addresses now: its end is in order with
+    /// what is there.
+    pub fn follow(&mut self, renames: &Renames) {
+        self.prior_dependencies = renames.dependencies(&self.prior_dependencies);
+        self.prior_needs = self.prior_needs.as_ref().map(|all| renames.needs(all));
+        if self.after.is_null() {
+            self.dependencies = Arc::new(renames.dependencies(&*self.dependencies));
+        }
+    }
+
+    /// What is declared for an object that ends orders its end, too.
+    pub fn ends_before(&mut self, declared: &BTreeSet<String>) {
+        self.prior_dependencies.extend(declared.iter().cloned());
+        self.dependencies = Arc::new(self.dependencies.union(declared).cloned().collect());
     }
 
     /// Actions as the plan representation lists them.

@@ -220,6 +220,22 @@ pub fn ends_of(object: &Value) -> Option<[AbsInstance; 2]> {
     Some([from?, to?])
 }
 
+/// What the state has of a link, with its ends where they have moved; `None` where neither has. The
+/// link is the same: its plugin is told of the ends as it was when it made it.
+pub fn followed(attributes: &str, moved: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let mut json: serde_json::Value = serde_json::from_str(attributes).ok()?;
+    let mut any = false;
+    for end in LINK_ENDS {
+        if let Some(end) = json.get_mut(end)
+            && let Some(new) = end.as_str().and_then(&moved)
+        {
+            *end = new.into();
+            any = true;
+        }
+    }
+    any.then(|| json.to_string())
+}
+
 /// The same by what the state has of it.
 pub fn ends_in(attributes: &str) -> Option<[AbsInstance; 2]> {
     let json: serde_json::Value = serde_json::from_str(attributes).ok()?;

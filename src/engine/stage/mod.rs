@@ -40,6 +40,7 @@ mod providers;
 pub(super) mod provision;
 pub mod refactor_checks;
 pub mod relevant;
+pub mod renames;
 #[cfg(test)]
 pub(super) mod samples;
 pub mod scope;

@@ -40,6 +40,7 @@ pub fn apply(root: &Module, state: &mut PriorState) -> Result<Diagnostics, Diagn
         }
     }
     implied(root, state, &mut here);
+    state.settle();
     Ok(diags)
 }
 

@@ -1,6 +1,7 @@
 //! The state as a stage starts from it: objects by resource and instance, with moves already made.
 //! Owned by one walk.
 
+use super::renames::Renames;
 use crate::engine::store::model::{State, StateEdit, StateObject, StateOutput};
 use crate::engine::words::ConfigKey;
 use cty::{Marks, Path, PathStep, Value};
@@ -25,6 +26,8 @@ pub struct PriorState {
     pub outputs: BTreeMap<String, StateOutput>,
     /// Edits that moves, and other addresses of providers, amount to.
     pub moves: Vec<StateEdit>,
+    /// What the moves have given other addresses.
+    pub renames: Renames,
 }
 
 /// Address of a provider as configuration or state have it → as it was found.
@@ -113,6 +116,33 @@ impl PriorState {
     /// One instance's objects.
     pub fn objects(&self, address: &AbsInstance) -> Option<&Objects> {
         self.resources.get(&address.abs())?.get(&address.key)
+    }
+
+    /// Ends the moves: from here on it is known what has another address, and links follow those of
+    /// their ends that have.
+    pub(super) fn settle(&mut self) {
+        let all = || {
+            self.resources.iter().flat_map(|(resource, instances)| {
+                let one = |(key, objects)| (resource.instance(InstanceKey::clone(key)), objects);
+                instances.iter().map(one)
+            })
+        };
+        let moved: Vec<(AbsInstance, AbsInstance)> = all()
+            .filter_map(|(to, objects): (_, &Objects)| Some((objects.previous.clone()?, to)))
+            .collect();
+        let stays = all().filter(|(_, objects)| objects.previous.is_none());
+        let renames = Renames::new(moved.iter().map(|(a, b)| (a, b)), stays.map(|(a, _)| a));
+        if renames.is_empty() {
+            return;
+        }
+        let objects = self.resources.values_mut().flat_map(BTreeMap::values_mut);
+        for object in objects.filter_map(|objects| objects.current.as_mut()) {
+            if let Some(followed) = renames.link(object) {
+                object.attributes = followed.into();
+                self.moves.push(StateEdit::Put(Box::new(object.clone())));
+            }
+        }
+        self.renames = renames;
     }
 
     /// Gives an instance another address, unless something is there. Answers whether it did.

@@ -305,7 +305,10 @@ fn put_together(
         wishes,
         ..
     } = plan;
-    let changes = in_order(&walk.nodes, found.changes);
+    let mut changes = in_order(&walk.nodes, found.changes);
+    if !prior.renames.is_empty() {
+        changes.iter_mut().for_each(|c| c.follow(&prior.renames));
+    }
     let narrow = wishes
         .narrow
         .as_ref()

@@ -4,6 +4,7 @@
 use super::by_hand::by_hand;
 use super::verb::Work;
 use crate::engine::error::EngineError;
+use crate::engine::stage::renames::Renames;
 use crate::engine::store::model::{State, StateEdit, StateObject};
 use crate::engine::words::*;
 use lang::addr::{AbsInstance, InstanceKey, ModuleInstance, Target};
@@ -238,54 +239,30 @@ fn edits(state: &State, moves: &Moves) -> Vec<StateEdit> {
             to: to.to_string(),
         })
         .collect();
-    let names: BTreeMap<String, String> = moves
-        .iter()
-        .map(|(from, to)| (from.to_string(), to.to_string()))
-        .collect();
-    // A dependency is on a resource as declared; as long as one of its instances stays, it holds.
-    let stays: BTreeSet<String> = state
+    let stays = state
         .objects
         .iter()
         .filter_map(|o| o.address.parse::<AbsInstance>().ok())
-        .filter(|a| !moves.contains_key(a))
-        .map(|a| a.config().to_string())
-        .collect();
-    let mut declared: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (from, to) in moves {
-        let new = declared.entry(from.config().to_string()).or_default();
-        new.insert(to.config().to_string());
-    }
+        .filter(|a| !moves.contains_key(a));
+    let renames = Renames::new(moves, stays);
     for object in &state.objects {
-        let mut object = object.clone();
-        let before = (object.dependencies.clone(), object.needs.clone());
-        object.dependencies = renamed(&object.dependencies, |name| {
-            let mut new = declared.get(name)?.clone();
-            if stays.contains(name) {
-                new.insert(name.to_owned());
+        let mut new = object.clone();
+        if object.dependencies.iter().any(|on| renames.concern(on)) {
+            let now = renames.dependencies(&object.dependencies);
+            new.dependencies = now.into_iter().collect();
+        }
+        if object.needs.iter().any(|of| renames.address(of).is_some()) {
+            new.needs = renames.needs(&object.needs).into_iter().collect();
+        }
+        if let Some(followed) = renames.link(object) {
+            new.attributes = followed.into();
+        }
+        if new != *object {
+            if let Some(address) = renames.address(&object.address) {
+                new.address.clone_from(address);
             }
-            Some(new)
-        });
-        object.needs = renamed(&object.needs, |name| {
-            names.get(name).map(|new| BTreeSet::from([new.clone()]))
-        });
-        if before != (object.dependencies.clone(), object.needs.clone()) {
-            if let Some(new) = names.get(&object.address) {
-                object.address.clone_from(new);
-            }
-            all.push(StateEdit::Put(Box::new(object)));
+            all.push(StateEdit::Put(Box::new(new)));
         }
     }
     all
-}
-
-/// Names with those that have others replaced by them.
-fn renamed(all: &[String], new: impl Fn(&str) -> Option<BTreeSet<String>>) -> Vec<String> {
-    if !all.iter().any(|name| new(name).is_some()) {
-        return all.to_vec();
-    }
-    let names: BTreeSet<String> = all
-        .iter()
-        .flat_map(|name| new(name).unwrap_or_else(|| BTreeSet::from([name.clone()])))
-        .collect();
-    names.into_iter().collect()
 }

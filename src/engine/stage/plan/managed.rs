@@ -117,6 +117,10 @@ impl PlanWalk {
         };
         self.destroy(&declared_gone(declared), address, there, looked, end, cell)
             .await?;
+        let own = cell.changes.last_mut();
+        if let Some(change) = own.filter(|change| change.address == *address) {
+            change.ends_before(&declared.dependencies);
+        }
         let ty = declared.schema.implied_type();
         Ok(value.unwrap_or_else(|| Value::unknown(ty.clone())))
     }

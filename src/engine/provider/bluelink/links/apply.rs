@@ -70,11 +70,11 @@ impl BluelinkProvider {
             (true, _) => LinkUpdateType::Create,
             _ => LinkUpdateType::Update,
         };
-        let (kind, sides) = match self.sides(ctx) {
+        let mut kept = Kept::of(&request.private);
+        let (kind, sides) = match self.sides(ctx, (&request.prior, &kept)) {
             Ok(found) => found,
             Err(wrong) => return Ok(answer(Some(request.prior), request.private, vec![wrong])),
         };
-        let mut kept = Kept::of(&request.private);
         let changes = kept.take_staged();
         if update == LinkUpdateType::Create {
             // What a link in the place of another one has is its own.
@@ -146,6 +146,7 @@ impl Doing<'_> {
         }
         if phase == 0 {
             self.kept.mappings.clear();
+            self.kept.told(&self.sides);
         }
         self.record.parts[phase] = given.data;
         self.kept.mappings.extend(given.mappings);

@@ -3,7 +3,10 @@
 //! plugin has staged. Pure.
 
 use super::record::{Made, Record};
+use super::sides::{Side, name_of};
 use crate::engine::provider::Bytes;
+use cty::Value;
+use lang::config::LINK_ENDS;
 use proto::bluelink::schema::MappingNode;
 use proto::bluelink::schema::scalar_value::Value as Scalar;
 use proto::bluelink::sharedtypesv1::{FieldChange, LinkChanges};
@@ -11,12 +14,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::engine::provider::bluelink::convert::scalar;
+use crate::engine::provider::bluelink::convert::{like_member, scalar};
 
 /// What is kept of a link beside its attributes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Kept {
     pub(super) link_id: String,
+    /// What the plugin was told that its resources are called, from and to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    names: Option<[String; 2]>,
     /// `{resource}::{field}` → a field of the link's data.
     #[serde(default)]
     pub(super) mappings: BTreeMap<String, String>,
@@ -65,6 +71,19 @@ impl Kept {
             link_id: self.link_id,
             ..Self::default()
         }
+    }
+
+    /// What the plugin knows the resources at the ends of this link by: as it was told when it made
+    /// the link, wherever they have moved since.
+    pub(super) fn name(&self, link: &Value, end: usize, address: &str) -> String {
+        let is_same = like_member(link, LINK_ENDS[end]).as_str() == Some(address);
+        let told = self.names.as_ref().filter(|_| is_same);
+        told.map_or_else(|| name_of(address), |names| names[end].clone())
+    }
+
+    /// Keeps what the plugin was told.
+    pub(super) fn told(&mut self, sides: &[Side; 2]) {
+        self.names = Some([sides[0].name.clone(), sides[1].name.clone()]);
     }
 
     pub(super) fn bytes(&self) -> Bytes {

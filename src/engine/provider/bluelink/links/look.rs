@@ -36,11 +36,13 @@ impl BluelinkProvider {
         let current = &request.current;
         let mut record = Record::of(current);
         // Without its ends nothing can be asked; whoever plans says so.
-        let sides = self.sides(ctx).ok().filter(|_| !record.made.is_empty());
+        let kept = Kept::of(&request.private);
+        let sides = self.sides(ctx, (current, &kept)).ok();
+        let sides = sides.filter(|_| !record.made.is_empty());
         let Some((kind, sides)) = sides else {
             return Ok(answer(current.clone(), Vec::new()));
         };
-        let (kept, instance) = (Kept::of(&request.private), &self.settings.instance_id);
+        let instance = &self.settings.instance_id;
         let annotations = of_sides(kind, current);
         let info =
             |side: usize| Some(sides[side].info(&sides[side].before, instance, &annotations[side]));

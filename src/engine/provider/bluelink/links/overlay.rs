@@ -4,10 +4,10 @@
 use super::keep::Kept;
 use super::record::{Record, steps};
 use super::schema::link_schema;
-use super::sides::name_of;
 use crate::engine::calls::{CallContext, Held};
 use crate::engine::provider::bluelink::paths::{get, parse, put, take};
 use crate::engine::provider::bluelink::state::fit;
+use cty::Value;
 use proto::bluelink::schema::MappingNode;
 
 /// The spec of a resource as it was seen, without what links have written into it; where the state
@@ -20,12 +20,13 @@ pub(in super::super) fn without_links(
     let (Some(linked), Some(address)) = (&ctx.linked, &ctx.resource) else {
         return seen;
     };
-    let own = format!("{}::", name_of(address));
     for link in &linked.by {
-        let kept = Kept::of(&link.private);
-        let data = record(link).data();
+        let (kept, object) = (Kept::of(&link.private), object(link));
+        let data = Record::of(&object).data();
+        let own = [0, 1].map(|end| format!("{}::", kept.name(&object, end, address)));
         for (field, path) in &kept.mappings {
-            let Some(field) = field.strip_prefix(&own).and_then(parse) else {
+            let field = own.iter().find_map(|own| field.strip_prefix(own));
+            let Some(field) = field.and_then(parse) else {
                 continue;
             };
             let written = steps(path).and_then(|steps| get(&data, &steps).cloned());
@@ -46,10 +47,10 @@ pub(in super::super) fn without_links(
 }
 
 /// A link as the state has it.
-fn record(held: &Held) -> Record {
+fn object(held: &Held) -> Value {
     let schema = link_schema();
     let ty = schema.implied_type();
     let stored = serde_json::from_str(&held.attributes).ok();
     let object = stored.and_then(|json| cty::json::decode_value(&fit(json, ty), ty).ok());
-    object.map(|object| Record::of(&object)).unwrap_or_default()
+    object.unwrap_or_else(|| Value::null(ty.clone()))
 }

@@ -49,12 +49,12 @@ impl BluelinkProvider {
         if request.config.is_null() && request.proposed.is_null() {
             return Ok(answer(request.proposed, private, Vec::new()));
         }
-        let (kind, sides) = match self.sides(ctx) {
+        let (prior, config) = (&request.prior, &request.config);
+        let (record, kept) = (Record::of(prior), Kept::of(&private));
+        let (kind, sides) = match self.sides(ctx, (prior, &kept)) {
             Ok(found) => found,
             Err(wrong) => return Ok(answer(request.proposed, private, vec![wrong])),
         };
-        let (prior, config) = (&request.prior, &request.config);
-        let (record, kept) = (Record::of(prior), Kept::of(&private));
         let instance = &self.settings.instance_id;
         let annotations = of_sides(kind, config);
         let [a, b] = [0, 1].map(|i: usize| sides[i].told(instance, &annotations[i]));

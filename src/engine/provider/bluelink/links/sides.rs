@@ -1,6 +1,7 @@
 //! The two resources of a link as plugins are told of them, each by the schema of whoever has it.
 //! Names there are such that they can stand in paths, as they do in the data of links.
 
+use super::keep::Kept;
 use super::kinds::LinkKind;
 use super::record::{Record, steps};
 use super::schema::MADE;
@@ -14,7 +15,7 @@ use crate::engine::provider::bluelink::gate::{read, world_id};
 use crate::engine::provider::bluelink::neighbours::Neighbour;
 use crate::engine::provider::bluelink::paths::{ROOT, Step, element, member, parse};
 use crate::engine::provider::bluelink::schema::{Definition, ty};
-use crate::engine::provider::bluelink::state::Kept;
+use crate::engine::provider::bluelink::state::Kept as KeptObject;
 use cty::{Type, Value};
 use proto::bluelink::providerserverv1::{LinkContext, LinkType};
 use proto::bluelink::schema::MappingNode;
@@ -47,10 +48,12 @@ pub(super) fn name_of(address: &str) -> String {
 }
 
 impl BluelinkProvider {
-    /// The kind of the link that a call is about, and both sides of it.
+    /// The kind of the link that a call is about, and both sides of it, called as they were where
+    /// the link is there already.
     pub(super) fn sides(
         &self,
         ctx: &CallContext,
+        (link, kept): (&Value, &Kept),
     ) -> Result<(&LinkKind, [Side; 2]), ProviderDiagnostic> {
         let ends = ctx.linked.as_ref().and_then(|linked| linked.ends.as_ref());
         let Some([from, to]) = ends else {
@@ -68,10 +71,11 @@ impl BluelinkProvider {
             );
             return Err(ProviderDiagnostic::error("No such link", detail));
         };
-        Ok((kind, [self.side(from)?, self.side(to)?]))
+        let [a, b] = [(0, from), (1, to)].map(|(i, end)| kept.name(link, i, &end.address));
+        Ok((kind, [self.side(from, a)?, self.side(to, b)?]))
     }
 
-    fn side(&self, end: &LinkEnd) -> Result<Side, ProviderDiagnostic> {
+    fn side(&self, end: &LinkEnd, name: String) -> Result<Side, ProviderDiagnostic> {
         let who = self.neighbours.at(&end.provider);
         let Some(who) = who.filter(|who| who.definitions.contains_key(&end.kind)) else {
             let detail = format!(
@@ -89,9 +93,8 @@ impl BluelinkProvider {
         let resource_id = end
             .held
             .as_ref()
-            .map(|held| Kept::of(&held.private.clone().into()).resource_id);
+            .map(|held| KeptObject::of(&held.private.clone().into()).resource_id);
         let now = held.unwrap_or_else(null);
-        let name = name_of(&end.address);
         self.gate.is_called(&name, &end.address);
         Ok(Side {
             name,

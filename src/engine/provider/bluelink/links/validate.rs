@@ -1,6 +1,7 @@
 //! Whether a link is as its kind has it, and what the plugin says of it.
 
 use super::annotations::{all, check};
+use super::keep::Kept;
 use super::sides::Side;
 use crate::engine::calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::bluelink::adapter::BluelinkProvider;
@@ -24,7 +25,7 @@ impl BluelinkProvider {
                 diagnostics: vec![wrong],
             });
         }
-        let (kind, sides) = match self.sides(ctx) {
+        let (kind, sides) = match self.sides(ctx, (&config, &Kept::default())) {
             Ok(found) => found,
             Err(wrong) => {
                 return Ok(Checked {
