@@ -121,12 +121,17 @@ pub(super) fn same(known: &Address, found: &PluginFound, start: Option<&Start>) 
 
 /// A short name for an address that no other address has.
 pub(super) fn name(address: &str, taken: &BTreeMap<String, Address>) -> PluginId {
-    let short = match address.split_once('/') {
-        Some((host, rest)) if USUAL_HOSTS.contains(&host) => rest,
-        _ => address,
-    };
+    let short = short_name(address);
     let free = |name: &str| !taken.values().any(|a| a.processes[0].id().0 == name);
     PluginId(if free(short) { short } else { address }.to_owned())
+}
+
+/// An address without its host, where that is a usual one.
+pub(super) fn short_name(address: &str) -> &str {
+    match address.split_once('/') {
+        Some((host, rest)) if USUAL_HOSTS.contains(&host) => rest,
+        _ => address,
+    }
 }
 
 /// The longest that a plugin can take to be ready or given up, with a little to spare.

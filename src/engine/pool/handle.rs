@@ -29,6 +29,8 @@ pub(super) struct Shared {
     pub(super) observer: Arc<dyn PluginObserver>,
     pub(super) shelf: Arc<Shelf>,
     pub(super) addresses: Mutex<BTreeMap<String, Address>>,
+    /// Held while transformers are taken under supervision.
+    pub(super) declaring: tokio::sync::Mutex<()>,
     /// How many things run that rest on the programs that serve.
     pub(super) pins: Arc<AtomicUsize>,
     /// Is told when a call begins to wait for a slot.
@@ -61,6 +63,7 @@ impl Pool {
                 observer,
                 shelf,
                 addresses,
+                declaring: tokio::sync::Mutex::default(),
                 builtin,
                 pins: Arc::default(),
                 presses: Arc::default(),

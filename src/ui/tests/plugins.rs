@@ -14,6 +14,7 @@ fn the_builtin_provider_waits_for_no_launch() {
         executable: None,
         source: "builtin".into(),
         why: "part of flightdeck".into(),
+        ..PluginFound::default()
     };
     let plugin = fixture::id("builtin/terraform");
     c.event(EventKind::Plugin(PluginEvent::Found {

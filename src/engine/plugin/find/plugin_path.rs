@@ -7,6 +7,7 @@
 
 use super::address::ProviderAddress;
 use super::places::Surroundings;
+use crate::engine::words::PluginKind;
 use semver::Version;
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -63,25 +64,6 @@ pub fn plugin_roots(around: &Surroundings) -> Vec<PathBuf> {
     let mut seen = Vec::new();
     roots.retain(|root| !seen.contains(root) && (seen.push(root.clone()), true).1);
     roots
-}
-
-/// What a plugin is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PluginKind {
-    Provider,
-    Transformer,
-}
-
-impl PluginKind {
-    /// As it is shown.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Provider => "provider",
-            Self::Transformer => "transformer",
-        }
-    }
 }
 
 /// A file that lies where a plugin lies.
