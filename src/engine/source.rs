@@ -6,7 +6,7 @@ use super::plugin::find::{
     self, Constraints, Found, HashCache, LockFile, Places, PluginPath, ProviderAddress,
     Surroundings, Want,
 };
-use super::plugin::{Plugins, SpawnSpec, Start};
+use super::plugin::{Plugins, Start};
 use super::pool::Pool;
 use super::provider::functions::Functions;
 use super::provider::{Provider, ProviderSchema};
@@ -115,7 +115,7 @@ fn around(settings: &Settings) -> Surroundings {
 
 /// The transformers of the plugin path. What the environment names is the user's own: none of them
 /// needs a yes. Blocking.
-pub fn transformers(settings: &Settings) -> Vec<(PluginFound, SpawnSpec)> {
+pub fn transformers(settings: &Settings) -> Vec<find::FoundTransformer> {
     let roots = find::plugin_roots(&around(settings));
     find::transformers(&PluginPath::read(&roots))
 }

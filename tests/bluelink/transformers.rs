@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 const PLACE: &str = "transformers/bluelink/run/1.0.0";
-const ID: &str = "transformer/bluelink/run";
+const ID: &str = "bluelink/run";
 const BOX: &str = "resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n";
 const UNUSABLE: &str = "a configuration cannot use transformers";
 
@@ -83,7 +83,7 @@ fn a_transformer_is_launched_shown_with_its_name_and_asked_to_end_as_every_plugi
     assert_eq!(calls.trim(), "{\"method\":\"GetTransformName\"}");
     let shown = bench.run(&["plugins"]).expect(0).stdout;
     for line in [
-        "transformer/bluelink/run  ready  1.0.0  bluelink1.0, launches 1",
+        "bluelink/run  ready  1.0.0  bluelink1.0, launches 1",
         "    transformer, \"fake-2024-11-20\" in blueprints; a configuration cannot use transformers",
         "    transformer bluelink/run 1.0.0: launched; a configuration cannot use transformers",
     ] {
@@ -104,13 +104,10 @@ fn one_that_gives_up_is_shown_with_its_reason_and_is_in_nobodys_way() {
     let words = "the process ended before its registration: exit code 3; its last words: no licence was found";
     assert!(why.contains(words), "{why}");
     let kept = bench.run(&["doctor", "--json"]);
-    let told = "transformer/bluelink/run did not come up when it was launched last (5 attempts)";
+    let told = "bluelink/run did not come up when it was launched last (5 attempts)";
     assert!(kept.stdout.contains(told), "{}", kept.stdout);
     let shown = bench.run(&["plugins", "run"]).expect(0).stdout;
-    assert!(
-        shown.contains("transformer/bluelink/run  gave up"),
-        "{shown}"
-    );
+    assert!(shown.contains("bluelink/run  gave up"), "{shown}");
     assert!(shown.contains("launch 5 of 5"), "{shown}");
     for command in [&["validate"][..], &["stage"], &["deploy", "--auto-approve"]] {
         bench.run(command).expect(0);
@@ -207,8 +204,8 @@ fn a_provider_and_a_transformer_of_one_id_are_two_plugins() {
         all.collect::<Vec<_>>(),
         [
             (Some("bluelink/fake"), Some("provider")),
-            (Some("transformer/bluelink/fake"), Some("transformer")),
             (Some(ID), Some("transformer")),
+            (Some("transformer/bluelink/fake"), Some("transformer")),
         ]
     );
 }

@@ -74,11 +74,14 @@ fn tries(p: &PluginView) -> Line {
     }
 }
 
-/// The last line that it said; of a transformer first what it is called.
+/// The last line that it said; of a transformer first that it is one, and its name.
 fn last_words(p: &PluginView) -> String {
-    let transform = p.found.as_ref().and_then(|f| f.transform.as_ref());
-    let transform = transform.map(|name| format!("transform {name:?}"));
-    let parts: Vec<String> = transform.into_iter().chain(p.last_line.clone()).collect();
+    let transform = p.found.as_ref().and_then(|f| f.transform.as_deref());
+    let kind = p.is_transformer().then(|| match transform {
+        Some(name) => format!("transformer {name:?}"),
+        None => "transformer".to_owned(),
+    });
+    let parts: Vec<String> = kind.into_iter().chain(p.last_line.clone()).collect();
     parts.join(" · ")
 }
 

@@ -31,6 +31,6 @@ pub use methods::{Method, MethodKind, Registries};
 pub use places::{Mirror, MirrorKind, Pattern, Places, PlacesError, Surroundings};
 pub use plugin_path::{Discovered, PLUGIN_HOST, PluginPath, plugin_roots};
 pub use search::find;
-pub use transformers::transformers;
+pub use transformers::{FoundTransformer, transformers};
 pub use tree::TreeError;
 pub use version::{ConstraintError, Constraints};

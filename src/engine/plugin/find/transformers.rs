@@ -8,9 +8,19 @@ use crate::engine::plugin::settings::SpawnSpec;
 use crate::engine::words::{PluginFound, PluginKind};
 use std::collections::BTreeSet;
 
-/// Every transformer that lies there, by its id, with how it is run.
+/// A transformer that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundTransformer {
+    pub found: PluginFound,
+    /// How it is run.
+    pub spec: SpawnSpec,
+    /// Whether a provider of the same id lies there, too.
+    pub has_twin: bool,
+}
+
+/// Every transformer that lies there, by its id.
 #[must_use]
-pub fn transformers(path: &PluginPath) -> Vec<(PluginFound, SpawnSpec)> {
+pub fn transformers(path: &PluginPath) -> Vec<FoundTransformer> {
     let kind = PluginKind::Transformer;
     let all = path.of(kind, |_| true);
     let ids: BTreeSet<&str> = all.iter().map(|d| d.id.as_str()).collect();
@@ -32,7 +42,12 @@ pub fn transformers(path: &PluginPath) -> Vec<(PluginFound, SpawnSpec)> {
             executable: newest.executable.clone(),
             ..SpawnSpec::default()
         };
-        Some((found, spec))
+        let twins = path.of(PluginKind::Provider, |d| d.id == id);
+        Some(FoundTransformer {
+            found,
+            spec,
+            has_twin: !twins.is_empty(),
+        })
     };
     ids.into_iter().filter_map(one).collect()
 }
