@@ -181,6 +181,15 @@ fn a_configuration_that_names_one_is_told_that_it_is_a_transformer() {
     let told = staged.stderr.replace('\n', " ");
     assert!(told.contains(&words), "{told}");
     assert!(!told.contains("flightdeck init"), "{told}");
+    // There is no registry to be had: what it would say comes first.
+    let mut bench = bench;
+    bench.set("TF_CLI_CONFIG_FILE", &mirror(&bench));
+    let init = bench.run(&["init"]).expect(1);
+    let told = init.stderr.replace('\n', " ");
+    let words =
+        format!("What has this id on the plugin path is a transformer, {path}: {UNUSABLE}.");
+    assert!(told.contains(&words), "{told}");
+    bench.unset("TF_CLI_CONFIG_FILE");
     // Without a word of which provider it is, the name may be that of any other.
     bench.workspace.write(
         "main.tf",
@@ -256,6 +265,19 @@ fn whoever_waits_for_one_may_give_up() {
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     assert_eq!(host.wait().unwrap().code(), Some(130));
     assert!(pids.iter().all(|pid| is_gone(*pid)), "{pids:?}");
+}
+
+/// A CLI configuration that knows no place but an empty folder.
+fn mirror(bench: &Bench) -> String {
+    let folder = bench.root().join("mirror");
+    std::fs::create_dir(&folder).unwrap();
+    let file = bench.root().join("mirror.rc");
+    let folder = folder.display();
+    let text = format!(
+        "provider_installation {{\n  filesystem_mirror {{\n    path = \"{folder}\"\n  }}\n}}\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    file.display().to_string()
 }
 
 async fn engine(bench: &Bench) -> Engine {

@@ -125,7 +125,7 @@ pub fn found(state: &State, p: &PluginView) -> Doc {
 /// What a transformer is called, and that nothing here can be done with it.
 fn push_transformer(doc: &mut Doc, found: &PluginFound) {
     let name = found.transform.as_deref();
-    push_pair(doc, "in blueprints", name.unwrap_or("not known yet"));
+    push_pair(doc, "transform", name.unwrap_or("not known yet"));
     push_pair(doc, "used by", format!("nothing: {NO_TRANSFORMERS}"));
 }
 

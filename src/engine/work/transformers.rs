@@ -23,20 +23,20 @@ impl Work {
     pub async fn try_plugins(&self) -> Result<(), EngineError> {
         let _turn = self.turn.lock().await;
         let switches = self.begin();
-        let all =
-            async { tokio::join!(self.load_all(&switches), self.see_transformers(&switches)) };
-        let (loaded, seen) = all.await;
+        // They have their names before any provider of this id gets one, whichever is up first.
+        let launched = self.launch_transformers().await;
+        let seen = async { see(&launched?, &switches).await };
+        let (loaded, seen) = tokio::join!(self.load_all(&switches), seen);
         self.end();
         loaded.and(seen)
     }
+}
 
-    async fn see_transformers(&self, switches: &Switches) -> Result<(), EngineError> {
-        let plugins = self.launch_transformers().await?;
-        let all = join_all(plugins.iter().map(Plugin::ready));
-        tokio::select! { biased; // who gives up waits no more
-            () = switches.stop.cancelled() => Err(EngineError::Cancelled),
-            // One that has failed says so by itself.
-            _ = all => Ok(()),
-        }
+/// Waits until each of them is up or has failed.
+async fn see(all: &[Plugin], switches: &Switches) -> Result<(), EngineError> {
+    tokio::select! { biased; // who gives up waits no more
+        () = switches.stop.cancelled() => Err(EngineError::Cancelled),
+        // One that has failed says so by itself.
+        _ = join_all(all.iter().map(Plugin::ready)) => Ok(()),
     }
 }

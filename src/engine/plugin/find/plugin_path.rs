@@ -144,13 +144,24 @@ impl PluginPath {
     /// id is meant by one on a default host, too.
     #[must_use]
     pub fn provides(&self, address: &ProviderAddress) -> bool {
+        self.with_address(PluginKind::Provider, address).is_some()
+    }
+
+    /// The transformer that lies here with what would be the id of a provider at this (complete)
+    /// address.
+    #[must_use]
+    pub fn transformer(&self, address: &ProviderAddress) -> Option<&Discovered> {
+        self.with_address(PluginKind::Transformer, address)
+    }
+
+    fn with_address(&self, kind: PluginKind, address: &ProviderAddress) -> Option<&Discovered> {
         let usual = address.without_default_host();
         let meant = match usual.host {
             Some(_) => usual,
             None => usual.on(PLUGIN_HOST),
         };
         let is_it = |d: &Discovered| d.address().as_ref() == Some(&meant);
-        !self.of(PluginKind::Provider, is_it).is_empty()
+        self.of(kind, is_it).first().copied()
     }
 
     /// The plugin that is taken in the place of this one, of those with its id.
