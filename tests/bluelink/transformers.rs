@@ -181,6 +181,12 @@ fn a_configuration_that_names_one_is_told_that_it_is_a_transformer() {
     let told = staged.stderr.replace('\n', " ");
     assert!(told.contains(&words), "{told}");
     assert!(!told.contains("flightdeck init"), "{told}");
+    let all = bench.run(&["plugins", "--json"]).expect(3).result();
+    let all = all["plugins"].as_array().unwrap().clone();
+    let of = |id: &str| all.iter().find(|p| p["id"] == id).cloned().unwrap();
+    assert_eq!(of(ID)["found"]["kind"], "transformer");
+    let provider = of("registry.opentofu.org/bluelink/run");
+    assert_eq!(provider["state"]["state"], "rejected");
     // There is no registry to be had: what it would say comes first.
     let mut bench = bench;
     bench.set("TF_CLI_CONFIG_FILE", &mirror(&bench));
@@ -400,4 +406,25 @@ async fn one_that_deregisters_is_launched_again_and_a_newer_version_takes_its_pl
         logs(&bench).contains("it has deregistered: it is not called any more"),
         "its log says so"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn functions_are_called_for_one_and_the_rest_it_is_refused_in_words() {
+    let bench = bench();
+    tell(&bench, "faults", "asks\n");
+    let engine = engine(&bench).await;
+    engine.stage(StageRequest::default()).await.expect("staged");
+    engine.launch_transformers().await.unwrap();
+    let said = |p: &PluginView| {
+        let line = p.last_line.as_deref();
+        line.is_some_and(|l| l.starts_with("looked up: "))
+    };
+    let it = seen(&engine, "it is answered", said).await;
+    let line = it.last_line.unwrap();
+    let words =
+        "no call of the transformer bluelink/run that deploys or destroys something is under way";
+    assert!(line.contains(words), "{line}");
+    engine.shutdown().await;
+    let log = logs(&bench);
+    assert!(log.contains("a function says Ok(String(\"aa\"))"), "{log}");
 }

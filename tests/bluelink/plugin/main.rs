@@ -118,6 +118,13 @@ async fn serve() -> ExitCode {
     }
     tokio::time::sleep(KNOWS_ITS_HOST_AFTER).await;
     knows.learn(&reply.host_id);
+    if fault == "asks" {
+        let context = Default::default();
+        let doubled = functions::asked(context, "double", serde_json::json!(["a"])).await;
+        println!("a function says {doubled:?}");
+        let found = asking::lookup(String::new(), "fake/box", "box-1", None).await;
+        println!("looked up: {found:?}");
+    }
     if fault == "deregisters" {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let request = host::PluginDeregistrationRequest {
