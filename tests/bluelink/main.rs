@@ -23,3 +23,4 @@ mod stories;
 #[allow(dead_code, reason = "what these tests do not need of it")]
 mod support;
 mod transformers;
+mod transformers_live;

@@ -189,13 +189,8 @@ fn show_path(out: &mut Output, path: &PluginPath, used: &[PluginView]) {
     }
 }
 
-/// One plugin with its schema, or why it has none.
-fn show(
-    out: &mut Output,
-    plugin: &PluginView,
-    schema: Result<&Arc<ProviderSchema>, Option<&str>>,
-    whole: bool,
-) {
+/// How a plugin is, with its colour, and whether it came up.
+fn how(plugin: &PluginView, has_schema: bool) -> (&'static str, Ink, bool) {
     // By the time it is shown a plugin that came up has been stopped again: what counts is how its
     // last launch went.
     let ready = plugin
@@ -203,15 +198,24 @@ fn show(
         .back()
         .and_then(|a| a.verdict.as_ref())
         .is_some_and(|v| v.kind == "ready");
-    let (state, ink) = match &plugin.state {
+    let (word, ink) = match &plugin.state {
         state if state.is_failed() => (state.word(), Ink::Red),
-        _ if ready && schema.is_err() && !plugin.is_transformer() => {
-            ("ready, but of no use", Ink::Red)
-        }
+        _ if ready && !has_schema && !plugin.is_transformer() => ("ready, but of no use", Ink::Red),
         PluginState::Ready { .. } => ("ready", Ink::Green),
         _ if ready => ("ready", Ink::Green),
         other => (other.word(), Ink::Yellow),
     };
+    (word, ink, ready)
+}
+
+/// One plugin with its schema, or why it has none.
+fn show(
+    out: &mut Output,
+    plugin: &PluginView,
+    schema: Result<&Arc<ProviderSchema>, Option<&str>>,
+    whole: bool,
+) {
+    let (state, ink, ready) = how(plugin, schema.is_ok());
     let state = out.paint(ink, state);
     let found = plugin.found.as_ref();
     let version = found.and_then(|f| f.version.as_deref()).unwrap_or("-");
