@@ -1,4 +1,5 @@
-//! `flightdeck plugins`: launch what the workspace needs, and show how each came up.
+//! `flightdeck plugins`: launch what the workspace needs and the transformers that are there, and
+//! show how each came up.
 
 use crate::cli::exit::{CliError, Ended, OK, failed, fields, plain};
 use crate::cli::output::{Ink, Output};
