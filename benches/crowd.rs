@@ -136,6 +136,7 @@ async fn a_flood_of_lines() {
         executable: None,
         source: "the benchmark".into(),
         why: "the benchmark wants it".into(),
+        ..PluginFound::default()
     };
     let start = Start::Spawn(SpawnSpec {
         executable: "/bin/sh".into(),

@@ -10,6 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "bluelink/sharedtypes.proto",
         "bluelink/pluginservice.proto",
         "bluelink/provider.proto",
+        "bluelink/transformer.proto",
     ];
     for file in files {
         println!("cargo::rerun-if-changed={file}");

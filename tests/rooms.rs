@@ -372,7 +372,7 @@ fn only_launches_ends_and_the_wire_below_the_lanes_speak_to_plugins() {
         .collect();
     speakers.sort();
     let known = [
-        "src/engine/provider/bluelink/life/launch.rs",
+        "src/engine/provider/bluelink/life/naming.rs",
         "src/engine/provider/bluelink/wire.rs",
         "src/engine/provider/tfplugin/life/link.rs",
         "src/engine/provider/tfplugin/life/schema.rs",

@@ -24,8 +24,8 @@ pub mod health {
     tonic::include_proto!("grpc.health.v1");
 }
 
-/// Bluelink's plugins (Celerity's, before): the services of a provider and of its host. The modules
-/// have the names of the packages, which are part of the paths of calls.
+/// Bluelink's plugins (Celerity's, before): the services of a provider, of a transformer and of
+/// their host. The modules have the names of the packages, which are part of the paths of calls.
 pub mod bluelink {
     pub mod schema {
         tonic::include_proto!("schema");
@@ -41,6 +41,10 @@ pub mod bluelink {
 
     pub mod providerserverv1 {
         tonic::include_proto!("providerserverv1");
+    }
+
+    pub mod transformerserverv1 {
+        tonic::include_proto!("transformerserverv1");
     }
 }
 
@@ -81,6 +85,24 @@ mod tests {
             ..Default::default()
         };
         assert_eq!(schema.encode_to_vec(), [0xd0, 0x01, 1]);
+        use crate::bluelink::transformerserverv1::{
+            TransformNameInfo, TransformNameResponse, TransformerRequest, transform_name_response,
+        };
+        let host_id = "h".into();
+        assert_eq!(
+            TransformerRequest { host_id }.encode_to_vec(),
+            [(1 << 3) | 2, 1, b'h']
+        );
+        let info = TransformNameInfo {
+            transform_name: "t".into(),
+        };
+        let named = TransformNameResponse {
+            response: Some(transform_name_response::Response::NameInfo(info)),
+        };
+        assert_eq!(
+            named.encode_to_vec(),
+            [(1 << 3) | 2, 3, (1 << 3) | 2, 1, b't']
+        );
     }
 
     #[test]

@@ -189,7 +189,8 @@ pub(super) fn ask_for_schema(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     let Some(p) = state.plugin() else { return };
-    if matches!(p.state, PluginState::Ready { .. }) && !state.loaded.schemas.contains_key(&p.id) {
+    let is_there = matches!(p.state, PluginState::Ready { .. }) && !p.is_transformer();
+    if is_there && !state.loaded.schemas.contains_key(&p.id) {
         let id = p.id.clone();
         // An empty schema stands for one that is on its way.
         state.loaded.schemas.insert(id.clone(), Vec::new());

@@ -168,6 +168,14 @@ struct Around {
     next: Next,
 }
 
+/// Transformers first: they are not waited for, and what is wrong with a configuration is nothing to
+/// them.
+async fn load_plugins(engine: &Engine) -> Option<Answer> {
+    let transformers = engine.launch_transformers().await;
+    told("plugins", Box::pin(engine.load_plugins()).await, |()| None)
+        .or_else(|| told("transformers", transformers, |()| None))
+}
+
 async fn answer(around: Around, effect: Effect) -> Option<Answer> {
     let Around {
         engine,
@@ -177,7 +185,7 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
     } = around;
     match effect {
         Effect::HoldLock => told("lock", engine.hold_lock().await, |()| None),
-        Effect::LoadPlugins => told("plugins", Box::pin(engine.load_plugins()).await, |()| None),
+        Effect::LoadPlugins => load_plugins(&engine).await,
         Effect::Stage(request) => told("stage", Box::pin(engine.stage(request)).await, |_| None),
         Effect::Deploy(request) => told("deploy", Box::pin(engine.deploy(request)).await, |_| None),
         Effect::Forget(addresses) => told("forget", engine.forget(addresses).await, |all| {
@@ -202,7 +210,7 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
             )))
         }),
         Effect::Trust(plugins) => match engine.trust_plugins(plugins).await {
-            Ok(()) => told("plugins", Box::pin(engine.load_plugins()).await, |()| None),
+            Ok(()) => load_plugins(&engine).await,
             Err(e) => failed("trust", &e),
         },
         Effect::Plugin(plugin, command) => {

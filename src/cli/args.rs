@@ -80,7 +80,8 @@ pub(super) struct Args {
 pub(super) enum Command {
     /// The console on a throw-away workspace with the bundled plugins; nothing else needed
     Demo,
-    /// Launch the plugins and list them; or show one: attempts, schema, health
+    /// Launch the plugins, transformers among them, and list them; or show one: attempts, schema,
+    /// health
     Plugins {
         /// Part of a plugin's name
         name: Option<String>,

@@ -4,6 +4,7 @@
 mod around;
 mod measured;
 mod state;
+mod transformers;
 
 use super::bus::{Bus, Subscription};
 use super::calls::{Calls, Deadlines};

@@ -157,7 +157,7 @@ pub struct Settings {
     pub lock_timeout: Duration,
     pub access: Access,
     /// Whether a plugin that gave up ends the command (headless) or only blocks what needs it
-    /// (console).
+    /// (console). A transformer does neither.
     pub strict: bool,
     pub launch: LaunchSettings,
     pub crashes: CrashSettings,

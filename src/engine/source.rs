@@ -3,7 +3,8 @@
 
 use super::calls::{CallContext, ProviderError};
 use super::plugin::find::{
-    self, Constraints, Found, HashCache, LockFile, Places, ProviderAddress, Surroundings, Want,
+    self, Constraints, Found, HashCache, LockFile, Places, PluginPath, ProviderAddress,
+    Surroundings, Want,
 };
 use super::plugin::{Plugins, Start};
 use super::pool::Pool;
@@ -104,6 +105,21 @@ fn refused(
     }
 }
 
+fn around(settings: &Settings) -> Surroundings {
+    let mut around = Surroundings::of_process();
+    if let Some(root) = &settings.plugin_path {
+        around.search_plugins_in(root);
+    }
+    around
+}
+
+/// The transformers of the plugin path. What the environment names is the user's own: none of them
+/// needs a yes. Blocking.
+pub fn transformers(settings: &Settings) -> Vec<find::FoundTransformer> {
+    let roots = find::plugin_roots(&around(settings));
+    find::transformers(&PluginPath::read(&roots))
+}
+
 /// Searches for every provider that the configuration declares or the state names. Blocking.
 pub fn seek(
     root: &Module,
@@ -114,10 +130,7 @@ pub fn seek(
 ) -> Sought {
     let mut out = Sought::default();
     let workspace = settings.workspace.clone();
-    let mut around = Surroundings::of_process();
-    if let Some(root) = &settings.plugin_path {
-        around.search_plugins_in(root);
-    }
+    let around = around(settings);
     let mut places = match Places::gather(&workspace, &around) {
         Ok(places) => places,
         Err(error) => {
@@ -183,6 +196,7 @@ pub fn seek(
                     executable: None,
                     source: "nowhere".to_owned(),
                     why: missing.to_string(),
+                    ..PluginFound::default()
                 };
                 out.records.push((record, Err(missing.to_string())));
                 out.absent.push(want.address.to_string());

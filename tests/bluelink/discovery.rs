@@ -10,6 +10,7 @@ fn the_newest_version_is_taken_unless_another_is_asked_for_and_the_rest_is_shown
     for version in ["1.9.0", "1.10.0", "nightly"] {
         bench.install(&format!("providers/bluelink/fake/{version}"));
     }
+    bench.install("transformers/bluelink/run/0.9.0");
     bench.install("transformers/bluelink/run/1.0.0");
     bench.install("providers/bluelink/fake");
     let shown = bench.run(&["plugins"]).expect(0).stdout;
@@ -20,7 +21,9 @@ fn the_newest_version_is_taken_unless_another_is_asked_for_and_the_rest_is_shown
         ),
         "provider bluelink/fake 1.10.0: used".to_owned(),
         format!("provider bluelink/fake 1.9.0: shadowed by 1.10.0 in {root}"),
-        "transformer bluelink/run 1.0.0: a configuration cannot use transformers".to_owned(),
+        "transformer bluelink/run 1.0.0: launched; a configuration cannot use transformers"
+            .to_owned(),
+        format!("transformer bluelink/run 0.9.0: shadowed by 1.0.0 in {root}"),
         format!("not taken: {root}/providers/bluelink/fake/plugin: it lies 3 directories deep"),
     ] {
         assert!(shown.contains(&line), "{line}\nis not in\n{shown}");

@@ -4,18 +4,18 @@ use crate::bench::Bench;
 use crate::support::Run;
 use serde_json::Value;
 
-fn phases(attempt: &Value) -> Vec<&str> {
+pub(crate) fn phases(attempt: &Value) -> Vec<&str> {
     let all = attempt["phases"].as_array().unwrap().iter();
     // Its output is beside the others: it may be heard at any moment of them.
     let names = all.map(|p| p["name"].as_str().unwrap());
     names.filter(|name| *name != "first_output").collect()
 }
 
-fn attempts(plugin: &Value) -> &Vec<Value> {
+pub(crate) fn attempts(plugin: &Value) -> &Vec<Value> {
     plugin["attempts"].as_array().unwrap()
 }
 
-fn logs(bench: &Bench) -> String {
+pub(crate) fn logs(bench: &Bench) -> String {
     let Run { stdout, .. } = bench.run(&["logs"]).expect(0);
     stdout
 }
@@ -73,7 +73,7 @@ fn what_is_wrong_with_a_registration_is_said_and_told_to_the_plugin_too() {
         (
             "transformer",
             "plugin_type",
-            "it registered as a transformer",
+            "installed as a provider, it registers as a transformer; put it where it belongs",
         ),
         (
             "wrong-namespace",

@@ -22,3 +22,5 @@ mod stories;
 #[path = "../cli/support.rs"]
 #[allow(dead_code, reason = "what these tests do not need of it")]
 mod support;
+mod transformers;
+mod transformers_live;

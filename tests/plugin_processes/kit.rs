@@ -109,6 +109,7 @@ pub fn found() -> PluginFound {
         executable: None,
         source: "test".into(),
         why: "test".into(),
+        ..PluginFound::default()
     }
 }
 

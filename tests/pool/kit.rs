@@ -228,6 +228,7 @@ pub fn found(address: &str, executable: &str) -> PluginFound {
         executable: Some(executable.to_owned()),
         source: "the test".to_owned(),
         why: "the test wants it".to_owned(),
+        ..PluginFound::default()
     }
 }
 

@@ -16,7 +16,9 @@ pub(super) fn plugins(state: &State, _: &Row) -> Doc {
     };
     match state.filters.plugin_tab {
         PluginTab::Attempts => doc::attempts(state, p),
-        PluginTab::Schema => doc::schema_text(state.loaded.schemas.get(&p.id).map(Vec::as_slice)),
+        PluginTab::Schema => {
+            doc::schema_text(p, state.loaded.schemas.get(&p.id).map(Vec::as_slice))
+        }
         PluginTab::Calls => doc::calls(state, p),
         PluginTab::Logs => doc::logs(state, p),
         PluginTab::About => doc::found(state, p),

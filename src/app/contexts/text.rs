@@ -16,11 +16,14 @@ pub(super) fn plugins(state: &State, row: &Row) -> String {
     let Some(p) = state.view.plugins.values().nth(row.index) else {
         return String::new();
     };
+    let found = p.found.as_ref();
+    let transform = found.and_then(|f| f.transform.as_deref());
     format!(
-        "{} {} {}",
+        "{} {} {} {}",
         key(row),
         p.state.word(),
-        p.found.as_ref().map_or("", |f| f.address.as_str())
+        found.map_or("", |f| f.address.as_str()),
+        transform.unwrap_or_default()
     )
 }
 

@@ -12,6 +12,7 @@ mod operation;
 mod plugin;
 mod popup;
 mod resource;
+mod schema;
 pub(in crate::app) mod stage_title;
 pub(in crate::app) mod title;
 mod unknown;
@@ -27,11 +28,10 @@ pub use deploy::{counts, deploy_summary, failure_group, mode, outcome_role};
 pub use diagnostic::{diagnostic, diagnostics};
 pub use header::{header, status};
 pub use operation::operation;
-pub use plugin::{
-    attempts, calls, found, level_role, logs, orphan, processes, schema_line, schema_text,
-};
+pub use plugin::{attempts, calls, found, level_role, logs, orphan, processes};
 pub use popup::{RUNGS, help, ladder};
 pub use resource::{log_line, state_row};
+pub use schema::{schema_line, schema_text};
 pub use title::{detail_title, title};
 pub use unknown::{
     unknown, unknown_badge, unknown_head, unknown_keys, unknown_line, unknown_note,

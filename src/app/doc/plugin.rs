@@ -3,10 +3,12 @@
 
 use super::{Doc, Line, Role, line, push_heading, push_pair, push_text, span};
 use crate::app::format::{clock, count, duration, elapsed};
-use crate::app::schema::SchemaRow;
 use crate::app::state::State;
 use crate::engine::view::PluginView;
-use crate::engine::words::{LaunchAttempt, Leaving, LogLevel, OrphanView, PluginState, Renewal};
+use crate::engine::words::{
+    LaunchAttempt, Leaving, LogLevel, NO_TRANSFORMERS, OrphanView, PluginFound, PluginState,
+    Renewal,
+};
 
 /// Log lines that a pane shows at most.
 const LOG_LINES: usize = 300;
@@ -80,6 +82,10 @@ pub fn found(state: &State, p: &PluginView) -> Doc {
         );
     }
     if let Some(f) = &p.found {
+        push_pair(&mut doc, "kind", f.kind.word());
+        if p.is_transformer() {
+            push_transformer(&mut doc, f);
+        }
         push_pair(&mut doc, "address", &f.address);
         push_pair(
             &mut doc,
@@ -116,9 +122,20 @@ pub fn found(state: &State, p: &PluginView) -> Doc {
     doc
 }
 
+/// What a transformer is called, and that nothing here can be done with it.
+fn push_transformer(doc: &mut Doc, found: &PluginFound) {
+    let name = found.transform.as_deref();
+    push_pair(doc, "transform", name.unwrap_or("not known yet"));
+    push_pair(doc, "used by", format!("nothing: {NO_TRANSFORMERS}"));
+}
+
 /// The timeline of every launch attempt, newest first.
 pub fn attempts(state: &State, p: &PluginView) -> Doc {
     let mut doc = Doc::new();
+    if p.is_transformer() {
+        let text = format!("{}; {NO_TRANSFORMERS}", p.transforms());
+        push_text(&mut doc, Role::Dim, "", &text);
+    }
     for text in processes(state, p) {
         push_text(&mut doc, Role::Warn, "", &text);
     }
@@ -131,10 +148,14 @@ pub fn attempts(state: &State, p: &PluginView) -> Doc {
                     "part of flightdeck: it needs no process, and is never launched",
                 ));
             }
-            None => doc.push(line(
-                Role::Dim,
-                "not launched yet: it is launched when it is needed, or with s",
-            )),
+            None => {
+                let when = match p.is_transformer() {
+                    true => "with the console",
+                    false => "when it is needed",
+                };
+                let text = format!("not launched yet: it is launched {when}, or with s");
+                doc.push(line(Role::Dim, text));
+            }
         }
     }
     if let PluginState::Backoff {
@@ -338,46 +359,4 @@ pub fn logs(state: &State, p: &PluginView) -> Doc {
             ]
         })
         .collect()
-}
-
-/// The schema as an unfolded text, for the pane; enter opens the browser.
-pub fn schema_text(rows: Option<&[SchemaRow]>) -> Doc {
-    let Some(rows) = rows else {
-        return vec![line(
-            Role::Dim,
-            "the schema is known once the plugin is ready",
-        )];
-    };
-    let mut doc = vec![vec![
-        span(Role::Key, "enter"),
-        span(Role::Dim, " browses; there / finds and enter unfolds"),
-    ]];
-    doc.extend(rows.iter().filter(|r| r.depth <= 1).map(schema_line));
-    doc
-}
-
-/// One row of a schema.
-pub fn schema_line(r: &SchemaRow) -> Line {
-    let mut l = vec![span(Role::Plain, "  ".repeat(r.depth))];
-    let role = match r.depth {
-        0 => Role::Heading,
-        1 => Role::Strong,
-        _ => Role::Plain,
-    };
-    l.push(span(role, &r.name));
-    if !r.kind.is_empty() {
-        l.push(span(Role::Read, format!("  {}", r.kind)));
-    }
-    for flag in &r.flags {
-        let role = match *flag {
-            "required" => Role::Warn,
-            "sensitive" | "deprecated" => Role::Bad,
-            _ => Role::Dim,
-        };
-        l.push(span(role, format!("  {flag}")));
-    }
-    if !r.text.is_empty() {
-        l.push(span(Role::Dim, format!("  {}", r.text)));
-    }
-    l
 }

@@ -112,7 +112,9 @@ pub(in crate::app) fn plugins(state: &State, l: &mut Line) {
         Role::Plain,
         format!(" · {}", state.view.plugins.len()),
     ));
-    if let Some(p) = state.view.plugins.values().find(|p| p.state.is_failed()) {
+    let mut failed = state.view.plugins.values().filter(|p| p.state.is_failed());
+    // Nothing needs a transformer.
+    if let Some(p) = failed.find(|p| !p.is_transformer()) {
         l.push(span(
             Role::Bad,
             format!(" · blocked: what needs {} is refused", p.id),

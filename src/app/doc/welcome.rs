@@ -2,7 +2,8 @@
 
 use super::{Doc, Line, Role, diagnostics, fit_line, line, push_text, span, wrap};
 use crate::app::state::{Context, State};
-use crate::engine::words::StageMode;
+use crate::engine::view::PluginView;
+use crate::engine::words::{NO_TRANSFORMERS, StageMode};
 
 /// The note that stays on the screen.
 pub fn note(state: &State) -> Doc {
@@ -206,6 +207,9 @@ pub fn empty(state: &State) -> Option<Doc> {
             doc.push(line(Role::Heading, "No plugins yet"));
             doc.push(line(Role::Plain, "The configuration names no provider that runs as a plugin, or it has not been read yet."));
             keys(&mut doc, &[("L", "reads the configuration and launches what it needs"), ("3", "goes to the Stage screen")]);
+        }
+        Context::Schema if state.plugin().is_some_and(PluginView::is_transformer) => {
+            doc.push(line(Role::Dim, format!("It has no schema: {NO_TRANSFORMERS}.")));
         }
         Context::Schema => doc.push(line(Role::Dim, "The schema is known once the plugin is ready.")),
         Context::Calls => {

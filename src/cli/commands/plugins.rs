@@ -1,4 +1,5 @@
-//! `flightdeck plugins`: launch what the workspace needs, and show how each came up.
+//! `flightdeck plugins`: launch what the workspace needs and the transformers that are there, and
+//! show how each came up.
 
 use crate::cli::exit::{CliError, Ended, OK, failed, fields, plain};
 use crate::cli::output::{Ink, Output};
@@ -9,11 +10,11 @@ use crate::cli::session::{Session, settings};
 use crate::cli::suggest::nearest;
 use crate::cli::time::duration;
 use crate::engine::error::EngineError;
-use crate::engine::plugin::find::{Discovered, PluginKind, PluginPath, Surroundings, plugin_roots};
+use crate::engine::plugin::find::{Discovered, PluginPath, Surroundings, plugin_roots};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::settings::Access;
 use crate::engine::view::PluginView;
-use crate::engine::words::{LaunchAttempt, PluginState};
+use crate::engine::words::{LaunchAttempt, NO_TRANSFORMERS, PluginKind, PluginState};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,13 +26,12 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     let mut session = Session::start(settings("plugins", Access::ReadWrite, None)?, out).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let loaded = session
-        .wait(out, &mut progress, engine.load_plugins())
-        .await;
+    let loaded = session.wait(out, &mut progress, engine.try_plugins()).await;
     let (view, _) = engine.subscribe();
     let mut schemas = BTreeMap::new();
     let mut without = BTreeMap::new();
-    for id in view.plugins.keys() {
+    let providers = view.plugins.values().filter(|p| !p.is_transformer());
+    for id in providers.map(|p| &p.id) {
         match session.wait(out, &mut progress, engine.schema(id)).await {
             Ok(schema) => drop(schemas.insert(id.clone(), schema)),
             Err(why) => drop(without.insert(id.clone(), why.to_string())),
@@ -134,6 +134,9 @@ fn as_json(plugin: &PluginView, schema: Option<&Arc<ProviderSchema>>, whole: boo
             schema::counts(s)
         }
     });
+    if plugin.is_transformer() {
+        out["note"] = NO_TRANSFORMERS.into();
+    }
     out
 }
 
@@ -144,15 +147,13 @@ fn fate(path: &PluginPath, plugin: &Discovered, used: &[PluginView]) -> String {
         let found = view.found.as_ref();
         found.and_then(|f| f.executable.as_deref()) == Some(&executable)
     };
-    if used.iter().any(is_it) {
-        return "used".to_owned();
-    }
-    if plugin.kind == PluginKind::Transformer {
-        return "a configuration cannot use transformers".to_owned();
-    }
-    match path.shadowing(plugin) {
-        Some(other) => format!("shadowed by {} in {}", other.version, other.root.display()),
-        None => "not used by this workspace".to_owned(),
+    let runs = used.iter().any(is_it);
+    match (plugin.kind, path.shadowing(plugin)) {
+        (PluginKind::Provider, _) if runs => "used".to_owned(),
+        (PluginKind::Transformer, _) if runs => format!("launched; {NO_TRANSFORMERS}"),
+        (_, Some(other)) => format!("shadowed by {} in {}", other.version, other.root.display()),
+        (PluginKind::Provider, None) => "not used by this workspace".to_owned(),
+        (PluginKind::Transformer, None) => NO_TRANSFORMERS.to_owned(),
     }
 }
 
@@ -189,13 +190,8 @@ fn show_path(out: &mut Output, path: &PluginPath, used: &[PluginView]) {
     }
 }
 
-/// One plugin with its schema, or why it has none.
-fn show(
-    out: &mut Output,
-    plugin: &PluginView,
-    schema: Result<&Arc<ProviderSchema>, Option<&str>>,
-    whole: bool,
-) {
+/// How a plugin is, with its colour, and whether it came up.
+fn how(plugin: &PluginView, has_schema: bool) -> (&'static str, Ink, bool) {
     // By the time it is shown a plugin that came up has been stopped again: what counts is how its
     // last launch went.
     let ready = plugin
@@ -203,13 +199,24 @@ fn show(
         .back()
         .and_then(|a| a.verdict.as_ref())
         .is_some_and(|v| v.kind == "ready");
-    let (state, ink) = match &plugin.state {
+    let (word, ink) = match &plugin.state {
         state if state.is_failed() => (state.word(), Ink::Red),
-        _ if ready && schema.is_err() => ("ready, but of no use", Ink::Red),
+        _ if ready && !has_schema && !plugin.is_transformer() => ("ready, but of no use", Ink::Red),
         PluginState::Ready { .. } => ("ready", Ink::Green),
         _ if ready => ("ready", Ink::Green),
         other => (other.word(), Ink::Yellow),
     };
+    (word, ink, ready)
+}
+
+/// One plugin with its schema, or why it has none.
+fn show(
+    out: &mut Output,
+    plugin: &PluginView,
+    schema: Result<&Arc<ProviderSchema>, Option<&str>>,
+    whole: bool,
+) {
+    let (state, ink, ready) = how(plugin, schema.is_ok());
     let state = out.paint(ink, state);
     let found = plugin.found.as_ref();
     let version = found.and_then(|f| f.version.as_deref()).unwrap_or("-");
@@ -239,6 +246,10 @@ fn show(
         if let Some(path) = found.executable.as_ref().filter(|_| whole) {
             out.line(&format!("    {}", safe(path)));
         }
+    }
+    if plugin.is_transformer() {
+        let line = format!("    {}; {NO_TRANSFORMERS}", safe(&plugin.transforms()));
+        out.line(&line);
     }
     if let Ok(schema) = schema {
         out.line(&format!("    {}", schema::line(schema)));

@@ -6,7 +6,7 @@ use super::requirements::Needs;
 use super::{Lockfile, Request, Step, Tell, plain};
 use crate::engine::error::EngineError;
 use crate::engine::plugin::find::{LockEntry, LockFile, Places, ProviderAddress, Surroundings};
-use crate::engine::words::{DEFAULT_HOST, Diagnostic, Severity};
+use crate::engine::words::{DEFAULT_HOST, Diagnostic, NO_TRANSFORMERS, Severity};
 use fetch::{Locked, Services, constraints, lock_text};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -120,6 +120,7 @@ pub(super) async fn all(
     stop: &CancellationToken,
 ) -> Result<BTreeMap<ProviderAddress, Done>, EngineError> {
     let room = Arc::new(Semaphore::new(AT_A_TIME));
+    let shared = jobs.first().map(|job| job.shared.clone());
     let mut running = JoinSet::new();
     for job in jobs {
         let (room, address) = (room.clone(), job.address.clone());
@@ -153,8 +154,18 @@ pub(super) async fn all(
     if wrong.is_empty() {
         return Ok(done);
     }
-    let told = wrong.into_values();
-    let told = told.map(|(summary, detail)| plain(Severity::Error, summary, detail));
+    let told = wrong.into_iter().map(|(address, (summary, detail))| {
+        let places = shared.as_ref().map(|shared| &shared.places);
+        let transformer = places.and_then(|p| p.plugin_path.transformer(&address));
+        let detail = match transformer {
+            None => detail,
+            Some(it) => format!(
+                "{detail} What has this id on the plugin path is a transformer, {}: {NO_TRANSFORMERS}.",
+                it.executable.display()
+            ),
+        };
+        plain(Severity::Error, summary, detail)
+    });
     Err(EngineError::Diagnostics(told.collect()))
 }
 

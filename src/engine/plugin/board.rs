@@ -103,11 +103,20 @@ impl Board {
 
     /// The dialect, known once the process has said it.
     pub(super) fn speaks(&self, dialect: &str) {
-        let dialect = Some(dialect.to_owned());
+        self.learn(|found| found.dialect = Some(dialect.to_owned()));
+    }
+
+    /// A transformer's name, known once the process has said it.
+    pub(super) fn transforms(&self, name: &str) {
+        self.learn(|found| found.transform = Some(name.to_owned()));
+    }
+
+    /// Something is known of the plugin from its process; said where it was not known before.
+    fn learn(&self, learn: impl FnOnce(&mut PluginFound)) {
         let changed = self.found.send_if_modified(|found| {
-            let changed = found.dialect != dialect;
-            found.dialect.clone_from(&dialect);
-            changed
+            let before = found.clone();
+            learn(found);
+            *found != before
         });
         if changed {
             self.observer.event(PluginEvent::Found {

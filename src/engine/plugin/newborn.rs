@@ -70,6 +70,11 @@ impl Newborn<'_> {
         self.context.board.speaks(dialect);
     }
 
+    /// What blueprints call a transformer by, now that it is known.
+    pub fn transforms(&self, name: &str) {
+        self.context.board.transforms(name);
+    }
+
     /// Reads on beside everything else, for as long as the process lives.
     pub fn follow(&mut self, reading: impl Future<Output = ()> + Send + 'static) {
         self.followers.push(self.context.tracker.spawn(reading));

@@ -119,6 +119,7 @@ impl Pool {
                 executable: None,
                 source: "builtin".to_owned(),
                 why: "part of flightdeck".to_owned(),
+                ..PluginFound::default()
             };
             shared.observer.event(PluginEvent::Found {
                 plugin: plugin.clone(),

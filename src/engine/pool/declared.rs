@@ -6,7 +6,7 @@ use super::process::Process;
 use crate::engine::mutex::lock;
 use crate::engine::plugin::{Plugin, Plugins, Start};
 use crate::engine::provider::dialect::Dialect;
-use crate::engine::words::{PluginFound, PluginId};
+use crate::engine::words::{PluginFound, PluginId, PluginKind};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ impl Pool {
             };
             (
                 old.first()
-                    .map_or_else(|| name(&found.address, &addresses), |p| p.id().clone()),
+                    .map_or_else(|| self.name(&found.address, &addresses), |p| p.id().clone()),
                 old,
             )
         };
@@ -78,6 +78,20 @@ impl Pool {
         };
         lock(&shared.addresses).insert(found.address, entry);
         id
+    }
+
+    /// A short name for an address that no other address and no transformer has.
+    fn name(&self, address: &str, taken: &BTreeMap<String, Address>) -> PluginId {
+        let short = short_name(address);
+        let id = PluginId(short.to_owned());
+        let named = self.shared.plugins.get(&id);
+        let is_transformer = named.is_some_and(|p| p.found().kind == PluginKind::Transformer);
+        let free = !is_transformer && !taken.values().any(|a| *a.processes[0].id() == id);
+        if free {
+            id
+        } else {
+            PluginId(address.to_owned())
+        }
     }
 
     pub(super) fn process(
@@ -119,14 +133,12 @@ pub(super) fn same(known: &Address, found: &PluginFound, start: Option<&Start>) 
     known.start.as_ref() == start && bare(&known.found) == bare(found) && start.is_some()
 }
 
-/// A short name for an address that no other address has.
-pub(super) fn name(address: &str, taken: &BTreeMap<String, Address>) -> PluginId {
-    let short = match address.split_once('/') {
+/// An address without its host, where that is a usual one.
+pub(super) fn short_name(address: &str) -> &str {
+    match address.split_once('/') {
         Some((host, rest)) if USUAL_HOSTS.contains(&host) => rest,
         _ => address,
-    };
-    let free = |name: &str| !taken.values().any(|a| a.processes[0].id().0 == name);
-    PluginId(if free(short) { short } else { address }.to_owned())
+    }
 }
 
 /// The longest that a plugin can take to be ready or given up, with a little to spare.

@@ -28,6 +28,8 @@ pub(super) struct Shared {
     pub(super) observer: Arc<dyn PluginObserver>,
     pub(super) shelf: Arc<Shelf>,
     pub(super) addresses: Mutex<BTreeMap<String, Address>>,
+    /// Held while transformers are taken under supervision.
+    pub(super) declaring: tokio::sync::Mutex<()>,
     /// Is told when a call begins to wait for a slot.
     pub(super) presses: Arc<Notify>,
     pub(super) builtin: OnceLock<Arc<Builtin>>,
@@ -58,6 +60,7 @@ impl Pool {
                 observer,
                 shelf,
                 addresses,
+                declaring: tokio::sync::Mutex::default(),
                 builtin,
                 presses: Arc::default(),
                 remote_states: Arc::default(),

@@ -26,6 +26,11 @@ pub trait Dialect: Send + Sync + 'static {
     /// How its processes live.
     fn life(&self) -> Arc<dyn Life>;
 
+    /// How the processes of its transformers live; `None` where it has no such plugins.
+    fn transformers(&self) -> Option<Arc<dyn Life>> {
+        None
+    }
+
     /// To what a provider's configuration belongs.
     fn configuration(&self) -> Configuration {
         Configuration::OfProcess

@@ -38,6 +38,21 @@ impl PluginView {
             .or_else(|| newest().next())
     }
 
+    /// Whether it is a transformer, which serves no configuration.
+    pub fn is_transformer(&self) -> bool {
+        let kind = self.found.as_ref().map(|f| f.kind);
+        kind == Some(PluginKind::Transformer)
+    }
+
+    /// What a transformer is, in words: `transformer, "serverless-2024"`.
+    pub fn transforms(&self) -> String {
+        let name = self.found.as_ref().and_then(|f| f.transform.as_ref());
+        match name {
+            Some(name) => format!("transformer, {name:?} in blueprints"),
+            None => "transformer, which has not said what blueprints call it".to_owned(),
+        }
+    }
+
     /// Whether it is part of flightdeck and never a process.
     pub fn is_builtin(&self) -> bool {
         self.found

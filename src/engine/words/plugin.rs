@@ -5,10 +5,38 @@ use super::{Leaving, PluginId, Renewal, UnixMs};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
+/// What is said of a transformer wherever somebody could look for a use of it.
+pub const NO_TRANSFORMERS: &str = "a configuration cannot use transformers";
+
+/// What a plugin is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PluginKind {
+    #[default]
+    Provider,
+    /// Of Bluelink: it turns blueprints into others. Launched, supervised and shown, and called for
+    /// nothing but its name.
+    Transformer,
+}
+
+impl PluginKind {
+    /// As it is shown.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Provider => "provider",
+            Self::Transformer => "transformer",
+        }
+    }
+}
+
 /// What a plugin is and where it was found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PluginFound {
-    /// The whole provider address, `registry.terraform.io/hashicorp/aws`.
+    #[serde(default)]
+    pub kind: PluginKind,
+    /// The whole provider address, `registry.terraform.io/hashicorp/aws`; of a transformer its id,
+    /// written in the same way.
     pub address: String,
     /// Version of the package, where the layout tells it.
     pub version: Option<String>,
@@ -23,6 +51,9 @@ pub struct PluginFound {
     pub source: String,
     /// Why this one was taken: `newest of 3 versions that ~> 5.0 allows`.
     pub why: String,
+    /// What a transformer says that blueprints call it by, once it has said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transform: Option<String>,
 }
 
 /// The life of a plugin. See `ARCHITECTURE.md`.
@@ -173,7 +204,7 @@ pub struct Verdict {
     /// `not_executable`, `wrong_architecture`, `not_approved`, `timed_out`, `exited`, `connect`,
     /// `schema`, `stopped`; and those of the plugin's dialect: `unrecognised_line`, `core_version`,
     /// `protocol_version`, `net_rpc`, `certificate`, `tls`; `registered_as_another`, `plugin_type`,
-    /// `foreign`, `late`, `no_address`, `no_port`, `namespace`, `attached`.
+    /// `foreign`, `late`, `no_address`, `no_port`, `namespace`, `transform_name`, `attached`.
     pub kind: String,
     /// For people: what failed, why, what to do.
     pub text: String,

@@ -19,6 +19,7 @@ mod rest;
 mod staging;
 mod state;
 mod taint;
+mod transformers;
 mod unknown;
 mod verb;
 

@@ -50,7 +50,7 @@ impl Work {
         result
     }
 
-    async fn load_all(&self, switches: &Switches) -> Result<(), EngineError> {
+    pub(super) async fn load_all(&self, switches: &Switches) -> Result<(), EngineError> {
         let loaded = self.read(&StageRequest::default()).await?;
         let state = self.memory.state().read().await?;
         let sought = self.seek(&loaded, &state).await?;
@@ -105,8 +105,14 @@ impl Work {
 
     /// The schema of a plugin, launched where it does not run.
     pub async fn schema(&self, id: &PluginId) -> Result<Arc<ProviderSchema>, EngineError> {
-        let address = match self.pool.plugins().get(id) {
-            Some(plugin) => plugin.found().address,
+        let found = self.pool.plugins().get(id).map(|plugin| plugin.found());
+        let address = match found {
+            Some(found) if found.kind == PluginKind::Transformer => {
+                return Err(EngineError::Refused(format!(
+                    "{id} has no schema: {NO_TRANSFORMERS}"
+                )));
+            }
+            Some(found) => found.address,
             None if id.is_builtin() => BUILTIN_PROVIDER.to_owned(),
             None => return Err(EngineError::NotFound(format!("there is no plugin {id}"))),
         };

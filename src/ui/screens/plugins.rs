@@ -74,6 +74,17 @@ fn tries(p: &PluginView) -> Line {
     }
 }
 
+/// The last line that it said; of a transformer first that it is one, and its name.
+fn last_words(p: &PluginView) -> String {
+    let transform = p.found.as_ref().and_then(|f| f.transform.as_deref());
+    let kind = p.is_transformer().then(|| match transform {
+        Some(name) => format!("transformer {name:?}"),
+        None => "transformer".to_owned(),
+    });
+    let parts: Vec<String> = kind.into_iter().chain(p.last_line.clone()).collect();
+    parts.join(" · ")
+}
+
 /// The cells of a plugin.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(p) = row
@@ -94,13 +105,10 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     // Those of processes that were replaced stand with them.
     let left: u64 = p.leaving.iter().map(|l| l.calls).sum();
     let in_call = in_call.saturating_sub(usize::try_from(left).unwrap_or(usize::MAX));
-    let words = match p.state.why() {
-        Some(why) => line(role, why),
-        None => p
-            .last_line
-            .as_ref()
-            .map_or_else(Line::new, |l| line(Role::Dim, l)),
-    };
+    let words = p
+        .state
+        .why()
+        .map_or_else(|| line(Role::Dim, last_words(p)), |why| line(role, why));
     vec![
         line(role, format!("{symbol} {word}")),
         line(Role::Strong, &p.id.0),

@@ -14,6 +14,7 @@ fn the_builtin_provider_waits_for_no_launch() {
         executable: None,
         source: "builtin".into(),
         why: "part of flightdeck".into(),
+        ..PluginFound::default()
     };
     let plugin = fixture::id("builtin/terraform");
     c.event(EventKind::Plugin(PluginEvent::Found {
@@ -202,5 +203,54 @@ fn without_calls_the_charts_stay_and_words_stand_below_them() {
             .any(|l| l.trim_start().starts_with("waiting") && l.contains("finished a second"));
         assert_eq!(charts, height > 12);
         c.shows("   No call is running or waiting.");
+    }
+}
+
+#[test]
+fn a_transformer_is_a_plugin_that_nothing_can_use_and_nothing_is_blocked_by() {
+    for (width, height) in [(120, 40), (80, 24)] {
+        let mut c = Console::new(width, height);
+        let plugin = fixture::id("bluelink/run");
+        let found = PluginFound {
+            kind: PluginKind::Transformer,
+            address: "registry.bluelink.dev/bluelink/run".into(),
+            version: Some("1.0.0".into()),
+            dialect: Some("bluelink1.0".into()),
+            transform: Some("fake-2024-11-20".into()),
+            ..PluginFound::default()
+        };
+        c.event(EventKind::Plugin(PluginEvent::Found {
+            plugin: plugin.clone(),
+            found,
+        }));
+        c.press("1");
+        c.shows("not launched yet: it is launched with the console, or with s");
+        c.event(EventKind::Plugin(PluginEvent::State {
+            plugin: plugin.clone(),
+            state: PluginState::Ready {
+                since: fixture::NOW,
+            },
+        }));
+        assert!(c.line(" bluelink/run ").contains("● ready"));
+        c.shows("transformer, \"fake-2024-11-20\" in blueprints; a configuration cannot use");
+        c.take_effects();
+        c.press("right");
+        c.shows("it has no schema: a configuration cannot use transformers");
+        c.press("enter");
+        c.shows("It has no schema: a configuration cannot use transformers.");
+        c.press("esc");
+        assert_eq!(c.take_effects(), [], "no schema is asked for");
+        c.press("left left");
+        c.shows("nothing: a configuration cannot use transformers");
+        c.press("/");
+        c.type_text("2024-11");
+        c.press("enter");
+        let state = PluginState::GaveUp {
+            why: "no licence".into(),
+        };
+        c.event(EventKind::Plugin(PluginEvent::State { plugin, state }));
+        assert!(c.line(" bluelink/run ").contains("✗ gave up"));
+        c.shows("no licence");
+        c.hides("blocked");
     }
 }

@@ -226,7 +226,7 @@ pub async fn destroy(
     }
 }
 
-async fn lookup(
+pub async fn lookup(
     instance_id: String,
     kind: &str,
     id: &str,

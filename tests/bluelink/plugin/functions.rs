@@ -190,7 +190,7 @@ impl Fake {
 }
 
 /// What another function says, through the host.
-async fn asked(
+pub async fn asked(
     context: FunctionCallContext,
     function: &str,
     args: Value,

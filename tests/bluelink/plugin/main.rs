@@ -10,6 +10,7 @@
 //! - `asks`: what it asks of its host while it deploys, a line each: NAME WHAT ARGUMENTS,
 //! - `links` and what goes with it: its links, in the file of this name,
 //! - `functions`: names of those that it has; without, all,
+//! - `transform`: among the transformers, what it is called; it serves nothing of a provider there,
 //! - `unix`: where it is there, it listens at a socket beside it,
 //! - `world/`: a file for each object; `calls`: a line of JSON for each call.
 
@@ -31,6 +32,7 @@ mod links;
 mod place;
 mod provider;
 mod schema;
+mod transformer;
 mod world;
 
 use doing::{Fake, Host};
@@ -38,6 +40,7 @@ use place::file;
 use proto::bluelink::pluginservicev1 as host;
 use proto::bluelink::pluginservicev1::service_client::ServiceClient;
 use proto::bluelink::providerserverv1::provider_server::ProviderServer;
+use proto::bluelink::transformerserverv1::transformer_server::TransformerServer;
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
@@ -115,10 +118,17 @@ async fn serve() -> ExitCode {
     }
     tokio::time::sleep(KNOWS_ITS_HOST_AFTER).await;
     knows.learn(&reply.host_id);
+    if fault == "asks" {
+        let context = Default::default();
+        let doubled = functions::asked(context, "double", serde_json::json!(["a"])).await;
+        println!("a function says {doubled:?}");
+        let found = asking::lookup(String::new(), "fake/box", "box-1", None).await;
+        println!("looked up: {found:?}");
+    }
     if fault == "deregisters" {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let request = host::PluginDeregistrationRequest {
-            plugin_type: host::PluginType::Provider.into(),
+            plugin_type: kind("").into(),
             instance_id: std::process::id().to_string(),
             host_id: reply.host_id,
         };
@@ -142,18 +152,23 @@ async fn foreigner(whose: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// As what it registers: as what it is installed, unless its fault is to be the other one.
+fn kind(fault: &str) -> host::PluginType {
+    match (place::transforms(), fault) {
+        (true, "provider") => host::PluginType::Provider,
+        (true, _) | (false, "transformer") => host::PluginType::Transformer,
+        (false, _) => host::PluginType::Provider,
+    }
+}
+
 /// What it says of itself.
 fn registration(fault: &str, port: i32, socket: String) -> host::PluginRegistrationRequest {
-    let kind = match fault {
-        "transformer" => host::PluginType::Transformer,
-        _ => host::PluginType::Provider,
-    };
     let pid = match fault {
         "wrong-pid" => 1,
         _ => std::process::id(),
     };
     host::PluginRegistrationRequest {
-        plugin_type: kind.into(),
+        plugin_type: kind(fault).into(),
         plugin_id: match fault {
             "wrong-id" => "somebody/else".to_owned(),
             _ => place::id(),
@@ -179,8 +194,11 @@ async fn listen(fault: &str, host: Host) -> (i32, String) {
         "wrong-namespace" => "other".to_owned(),
         _ => place::id().rsplit('/').next().unwrap().to_owned(),
     };
-    let service = ProviderServer::new(Fake { host, namespace });
-    let server = Server::builder().add_service(service);
+    let fake = Fake { host, namespace };
+    let server = match place::transforms() {
+        true => Server::builder().add_service(TransformerServer::new(fake)),
+        false => Server::builder().add_service(ProviderServer::new(fake)),
+    };
     if file("unix").exists() {
         let path = file(&format!("s{}", std::process::id()));
         let listener = UnixListener::bind(&path).unwrap();

@@ -16,6 +16,13 @@ pub fn id() -> String {
     said.map_or_else(|_| "bluelink/fake".to_owned(), |id| id.trim().to_owned())
 }
 
+/// Whether it is installed among the transformers.
+pub fn transforms() -> bool {
+    let own = file("plugin");
+    own.ancestors()
+        .any(|folder| folder.ends_with("transformers"))
+}
+
 /// What it is to do wrong in this launch.
 pub fn next_fault() -> String {
     let text = std::fs::read_to_string(file("faults")).unwrap_or_default();

@@ -6,7 +6,7 @@ use super::hash::HashCache;
 use super::places::MirrorKind;
 use super::version::Constraints;
 use crate::engine::plugin::settings::Start;
-use crate::engine::words::PluginFound;
+use crate::engine::words::{NO_TRANSFORMERS, PluginFound, PluginKind};
 use semver::Version;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ impl fmt::Display for Origin {
 
 impl Origin {
     /// What is spoken with all that is found there, where the place tells: the name of a dialect.
-    fn dialect(&self) -> Option<String> {
+    pub(super) fn dialect(&self) -> Option<String> {
         matches!(self, Self::PluginPath(_)).then(|| "bluelink".to_owned())
     }
 }
@@ -95,12 +95,14 @@ impl Found {
     #[must_use]
     pub fn record(&self) -> PluginFound {
         PluginFound {
+            kind: PluginKind::Provider,
             address: self.address.to_string(),
             version: self.version.as_ref().map(Version::to_string),
             dialect: self.origin.dialect(),
             executable: self.executable().map(|p| p.display().to_string()),
             source: self.origin.to_string(),
             why: self.why.clone(),
+            transform: None,
         }
     }
 
@@ -127,24 +129,34 @@ pub struct NotFound {
     /// What the provider would be called below a place that is looked at; `None` where it can be
     /// put nowhere.
     pub package: Option<String>,
+    /// The transformer whose id it is, where somebody has written that id down.
+    pub transformer: Option<PathBuf>,
 }
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the provider {} ({}) was not found\nlooked at",
+            "the provider {} ({}) was not found",
             self.address, self.constraints
         )?;
+        if let Some(path) = &self.transformer {
+            write!(
+                f,
+                ": what has this id is a transformer, {}, and {NO_TRANSFORMERS}; take it out of required_providers",
+                path.display()
+            )?;
+        }
+        f.write_str("\nlooked at")?;
         for (place, saw) in &self.looked {
             write!(f, "\n  {place}: {saw}")?;
         }
-        match &self.package {
-            Some(package) => write!(
+        match (&self.package, &self.transformer) {
+            (Some(package), None) => write!(
                 f,
                 "\ninstall it with `flightdeck init`, or put it into one of these folders as {package}"
             ),
-            None => Ok(()),
+            (None, _) | (_, Some(_)) => Ok(()),
         }
     }
 }

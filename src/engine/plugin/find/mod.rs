@@ -17,6 +17,7 @@ mod plugin_path;
 mod search;
 #[cfg(test)]
 mod tests;
+mod transformers;
 mod tree;
 mod version;
 
@@ -28,7 +29,8 @@ pub use layout::{Package, Seen, platform, scan, scan_for};
 pub use lock::{LockEntry, LockError, LockFile};
 pub use methods::{Method, MethodKind, Registries};
 pub use places::{Mirror, MirrorKind, Pattern, Places, PlacesError, Surroundings};
-pub use plugin_path::{Discovered, PLUGIN_HOST, PluginKind, PluginPath, plugin_roots};
+pub use plugin_path::{Discovered, PLUGIN_HOST, PluginPath, plugin_roots};
 pub use search::find;
+pub use transformers::{FoundTransformer, transformers};
 pub use tree::TreeError;
 pub use version::{ConstraintError, Constraints};

@@ -2,9 +2,10 @@
 //! nobody has said which one is meant and no other provider has it.
 
 use super::found::{Found, Origin};
-use super::plugin_path::{Discovered, PLUGIN_HOST, PluginKind};
+use super::plugin_path::{Discovered, PLUGIN_HOST};
 use super::search::Search;
 use crate::engine::plugin::settings::{SpawnSpec, Start};
+use crate::engine::words::{NO_TRANSFORMERS, PluginKind};
 
 impl Search<'_> {
     /// The newest one whose version may be taken.
@@ -23,25 +24,19 @@ impl Search<'_> {
         let (may, not): (Vec<&Discovered>, _) =
             found.into_iter().partition(|d| self.version_fits(d));
         let Some(newest) = may.first() else {
-            let what = match not.is_empty() {
-                true => "nothing for this provider".to_owned(),
-                false => self.not_allowed(&not),
+            let what = match (not.is_empty(), self.transformer()) {
+                (false, _) => self.not_allowed(&not),
+                (true, None) => "nothing for this provider".to_owned(),
+                (true, Some(it)) => format!(
+                    "{} is a transformer, {}; {NO_TRANSFORMERS}",
+                    it.id,
+                    it.executable.display()
+                ),
             };
             self.saw("the plugin path", what);
             return None;
         };
-        let others: Vec<String> = may[1..]
-            .iter()
-            .map(|d| format!("{} ({})", d.version, d.executable.display()))
-            .collect();
-        let why = match others.is_empty() {
-            true => "the only version there".to_owned(),
-            false => format!(
-                "newest of {} versions, before {}",
-                may.len(),
-                others.join(", ")
-            ),
-        };
+        let why = newest_of(&may);
         Some(Found {
             address: newest.address()?,
             version: newest.semver(),
@@ -53,6 +48,13 @@ impl Search<'_> {
             origin: Origin::PluginPath(newest.root.clone()),
             why,
         })
+    }
+
+    /// The transformer that lies where the provider would.
+    pub(super) fn transformer(&self) -> Option<&Discovered> {
+        let path = &self.places.plugin_path;
+        let all = path.of(PluginKind::Transformer, |d| self.is_meant(d));
+        all.first().copied()
     }
 
     fn is_meant(&self, plugin: &Discovered) -> bool {
@@ -80,5 +82,21 @@ impl Search<'_> {
             versions.join(", "),
             self.want.constraints
         )
+    }
+}
+
+/// Why the first of these was taken.
+pub(super) fn newest_of(all: &[&Discovered]) -> String {
+    let others = all.iter().skip(1);
+    let others: Vec<String> = others
+        .map(|d| format!("{} ({})", d.version, d.executable.display()))
+        .collect();
+    match others.is_empty() {
+        true => "the only version there".to_owned(),
+        false => format!(
+            "newest of {} versions, before {}",
+            all.len(),
+            others.join(", ")
+        ),
     }
 }

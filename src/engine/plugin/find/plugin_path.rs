@@ -7,6 +7,7 @@
 
 use super::address::ProviderAddress;
 use super::places::Surroundings;
+use crate::engine::words::PluginKind;
 use semver::Version;
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -63,25 +64,6 @@ pub fn plugin_roots(around: &Surroundings) -> Vec<PathBuf> {
     let mut seen = Vec::new();
     roots.retain(|root| !seen.contains(root) && (seen.push(root.clone()), true).1);
     roots
-}
-
-/// What a plugin is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PluginKind {
-    Provider,
-    Transformer,
-}
-
-impl PluginKind {
-    /// As it is shown.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Provider => "provider",
-            Self::Transformer => "transformer",
-        }
-    }
 }
 
 /// A file that lies where a plugin lies.
@@ -162,13 +144,24 @@ impl PluginPath {
     /// id is meant by one on a default host, too.
     #[must_use]
     pub fn provides(&self, address: &ProviderAddress) -> bool {
+        self.with_address(PluginKind::Provider, address).is_some()
+    }
+
+    /// The transformer that lies here with what would be the id of a provider at this (complete)
+    /// address.
+    #[must_use]
+    pub fn transformer(&self, address: &ProviderAddress) -> Option<&Discovered> {
+        self.with_address(PluginKind::Transformer, address)
+    }
+
+    fn with_address(&self, kind: PluginKind, address: &ProviderAddress) -> Option<&Discovered> {
         let usual = address.without_default_host();
         let meant = match usual.host {
             Some(_) => usual,
             None => usual.on(PLUGIN_HOST),
         };
         let is_it = |d: &Discovered| d.address().as_ref() == Some(&meant);
-        !self.of(PluginKind::Provider, is_it).is_empty()
+        self.of(kind, is_it).first().copied()
     }
 
     /// The plugin that is taken in the place of this one, of those with its id.

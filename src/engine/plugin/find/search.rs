@@ -37,6 +37,10 @@ pub fn find(
             address: Box::new(want.address.clone()),
             constraints: want.constraints.to_string(),
             package: search.package(),
+            transformer: search
+                .transformer()
+                .filter(|_| !want.implied)
+                .map(|it| it.executable.clone()),
             looked: search.looked,
         }),
     }

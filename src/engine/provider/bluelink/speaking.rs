@@ -18,7 +18,7 @@ use crate::engine::calls::{Method, ProviderDiagnostic, ProviderError};
 use crate::engine::plugin::life::Life;
 use crate::engine::provider::dialect::{Configuration, Dialect, Reached};
 use crate::engine::provider::*;
-use crate::engine::words::{PluginFound, Severity};
+use crate::engine::words::{PluginFound, PluginKind, Severity};
 use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use proto::bluelink::providerserverv1::*;
@@ -48,6 +48,7 @@ impl Bluelink {
         let settings = Arc::new(settings);
         Self {
             life: BluelinkLife {
+                kind: PluginKind::Provider,
                 host_id,
                 neighbours: Arc::new(Neighbours::new(settings.clone())),
             },
@@ -68,6 +69,13 @@ impl Dialect for Bluelink {
 
     fn life(&self) -> Arc<dyn Life> {
         Arc::new(self.life.clone())
+    }
+
+    fn transformers(&self) -> Option<Arc<dyn Life>> {
+        Some(Arc::new(BluelinkLife {
+            kind: PluginKind::Transformer,
+            ..self.life.clone()
+        }))
     }
 
     fn configuration(&self) -> Configuration {

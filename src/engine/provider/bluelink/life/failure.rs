@@ -2,7 +2,7 @@
 //! what happened, and what to do.
 
 use crate::engine::plugin::{ITS_ERROR, StartFailure, Suspicion, Unfit};
-use crate::engine::words::seconds;
+use crate::engine::words::{PluginKind, seconds};
 use std::time::Duration;
 use thiserror::Error;
 
@@ -16,9 +16,12 @@ pub(super) enum BluelinkFailure {
     )]
     OtherId { installed: String, calls: String },
     #[error(
-        "it registered as a {0}, and it is installed among the providers; put it where it belongs"
+        "installed as a {}, it registers as a {registers}; put it where it belongs, or install a {} there", installed.word(), installed.word()
     )]
-    OtherKind(&'static str),
+    OtherKind {
+        installed: PluginKind,
+        registers: &'static str,
+    },
     #[error(
         "it speaks version {offered} of the protocol, and 1.0 is spoken here; take another release of it"
     )]
@@ -32,9 +35,13 @@ pub(super) enum BluelinkFailure {
     #[error("it registered too late, by {}: {} from its launch is the limit; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer", seconds(*.by), seconds(*.after))]
     Late { by: Duration, after: Duration },
     #[error("it did not say what it is called within {}: {last}; raise FLIGHTDECK_CONNECT_DEADLINE_MS if it needs longer", seconds(*.after))]
-    Unready { after: Duration, last: String },
-    #[error("asked for its namespace, it refused: {0}; {ITS_ERROR}")]
-    NoNamespace(String),
+    Unready {
+        kind: PluginKind,
+        after: Duration,
+        last: String,
+    },
+    #[error("asked for its {}, it refused: {why}; {ITS_ERROR}", name_of(*.kind))]
+    NoName { kind: PluginKind, why: String },
     #[error(
         "its namespace is {says}, and that of {id} is {expected}: its types could not be told from another's; {ITS_ERROR}"
     )]
@@ -49,19 +56,29 @@ pub(super) enum BluelinkFailure {
     Attached,
 }
 
+/// What a plugin of this kind is asked for when it has registered.
+fn name_of(kind: PluginKind) -> &'static str {
+    match kind {
+        PluginKind::Provider => "namespace",
+        PluginKind::Transformer => "transform name",
+    }
+}
+
 impl BluelinkFailure {
     fn kind(&self) -> &'static str {
         match self {
             Self::NoPort(_) => "no_port",
             Self::OtherId { .. } => "registered_as_another",
-            Self::OtherKind(_) => "plugin_type",
+            Self::OtherKind { .. } => "plugin_type",
             Self::Protocol { .. } => "protocol_version",
             Self::OtherPid { .. } => "foreign",
             Self::NoAddress => "no_address",
             Self::Late { .. } => "late",
-            Self::Unready { .. } | Self::NoNamespace(_) | Self::OtherNamespace { .. } => {
-                "namespace"
-            }
+            Self::Unready { kind, .. } | Self::NoName { kind, .. } => match kind {
+                PluginKind::Provider => "namespace",
+                PluginKind::Transformer => "transform_name",
+            },
+            Self::OtherNamespace { .. } => "namespace",
             Self::Attached => "attached",
         }
     }
@@ -73,7 +90,7 @@ impl BluelinkFailure {
             Self::NoPort(_)
                 | Self::Late { .. }
                 | Self::Unready { .. }
-                | Self::NoNamespace(_)
+                | Self::NoName { .. }
                 | Self::NoAddress
         )
     }

@@ -1,28 +1,26 @@
 //! From a process that was started to one that can be called: a port to register at, the
-//! registration, the connection back, the namespace.
+//! registration, the connection back, the name.
 
 use super::super::neighbours::Neighbours;
 use super::failure::BluelinkFailure;
 use super::link::BluelinkLink;
+use super::naming::name;
 use super::service::{CallBack, Door, Registered, serve};
 use crate::engine::causes;
 use crate::engine::plugin::find::{PLUGIN_HOST, ProviderAddress};
 use crate::engine::plugin::life::{Arrival, Birth, Environment, Life, Link, PhaseKind, Prepared};
 use crate::engine::plugin::{ITS_ERROR, Newborn, Reattach, StartFailure};
 use crate::engine::provider::grpc::{self, Stream, Watched};
-use crate::engine::words::PhaseName;
+use crate::engine::words::{PhaseName, PluginKind};
 use async_trait::async_trait;
-use proto::bluelink::providerserverv1::namespace_response::Response as Said;
-use proto::bluelink::providerserverv1::{NamespaceResponse, ProviderRequest};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
-use tonic::client::Grpc;
 use tonic::transport::Channel;
 
 /// Largest answer that is taken, in bytes: schemas with examples can be large.
@@ -34,28 +32,35 @@ pub(in super::super) const REQUEST_LIMIT: usize = 4 << 20;
 /// of its time and within these bounds: its next launch waits for that.
 const LATE: (u32, Duration, Duration) = (2, Duration::from_secs(2), Duration::from_secs(10));
 
-/// What a plugin says that does not know its host yet: it learns it a moment after the reply.
-const TOO_EARLY: &str = "invalid host ID";
-/// Between two tries at a plugin that does not know its host yet: from here, doubled, to there.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(100));
-
 const REGISTERED: PhaseName = PhaseName::new("registered");
 const NAMESPACE: PhaseName = PhaseName::new("namespace_answered");
+const TRANSFORM: PhaseName = PhaseName::new("transform_name_answered");
+
+const REGISTERS: PhaseKind = PhaseKind {
+    name: REGISTERED,
+    until: "waiting for it to register",
+};
 
 static PHASES: [PhaseKind; 2] = [
-    PhaseKind {
-        name: REGISTERED,
-        until: "waiting for it to register",
-    },
+    REGISTERS,
     PhaseKind {
         name: NAMESPACE,
         until: "asking for its namespace",
     },
 ];
 
+static TRANSFORMER_PHASES: [PhaseKind; 2] = [
+    REGISTERS,
+    PhaseKind {
+        name: TRANSFORM,
+        until: "asking for its transform name",
+    },
+];
+
 /// The life of Bluelink's plugins.
 #[derive(Debug, Clone)]
 pub(in super::super) struct BluelinkLife {
+    pub(in super::super) kind: PluginKind,
     /// By which plugins know us, for as long as we run.
     pub(in super::super) host_id: String,
     /// Whom plugins reach through us.
@@ -69,7 +74,10 @@ impl Life for BluelinkLife {
     }
 
     fn phases(&self) -> &'static [PhaseKind] {
-        &PHASES
+        match self.kind {
+            PluginKind::Provider => &PHASES,
+            PluginKind::Transformer => &TRANSFORMER_PHASES,
+        }
     }
 
     fn prepare(&self, _: &Path) -> Result<Prepared, StartFailure> {
@@ -88,6 +96,7 @@ impl Life for BluelinkLife {
                 with: with.to_vec(),
             },
             birth: Box::new(Registration {
+                kind: self.kind,
                 listener,
                 host_id: self.host_id.clone(),
                 neighbours: self.neighbours.clone(),
@@ -120,6 +129,7 @@ fn ids(address: &str) -> Vec<String> {
 
 /// One launch.
 struct Registration {
+    kind: PluginKind,
     listener: TcpListener,
     host_id: String,
     neighbours: Arc<Neighbours>,
@@ -143,23 +153,19 @@ impl Birth for Registration {
         let channel = newborn
             .alive(connect(registered.address, until, lost.clone()))
             .await?;
-        let asked = namespace(
-            newborn.settings().launch.connect_deadline,
-            &channel,
-            &self.host_id,
-        );
-        let namespace = newborn.alive(asked).await?;
-        let expected = id.rsplit('/').next().unwrap_or_default();
-        if namespace != expected {
-            let expected = expected.to_owned();
-            return Err(BluelinkFailure::OtherNamespace {
-                id,
-                expected,
-                says: namespace,
+        let within = newborn.settings().launch.connect_deadline;
+        let asked = name(self.kind, within, &channel, &self.host_id);
+        let name = newborn.alive(asked).await?;
+        match self.kind {
+            PluginKind::Provider => {
+                is_of(&id, name)?;
+                newborn.reached(NAMESPACE);
             }
-            .into());
+            PluginKind::Transformer => {
+                newborn.transforms(&name);
+                newborn.reached(TRANSFORM);
+            }
         }
-        newborn.reached(NAMESPACE);
         unless_up.disarm();
         Ok(Box::new(BluelinkLink {
             channel,
@@ -169,6 +175,19 @@ impl Birth for Registration {
             lost,
         }))
     }
+}
+
+/// The last part of a provider's id is the namespace of its types.
+fn is_of(id: &str, namespace: String) -> Result<(), BluelinkFailure> {
+    let expected = id.rsplit('/').next().unwrap_or_default();
+    if namespace == expected {
+        return Ok(());
+    }
+    Err(BluelinkFailure::OtherNamespace {
+        id: id.to_owned(),
+        expected: expected.to_owned(),
+        says: namespace,
+    })
 }
 
 impl Registration {
@@ -187,6 +206,11 @@ impl Registration {
         let (listener, ours) = opened().map_err(|e| BluelinkFailure::NoPort(e.to_string()))?;
         let (arrival, mut arrives) = mpsc::channel(4);
         let door = Door {
+            kind: self.kind,
+            asks: match self.kind {
+                PluginKind::Provider => ids[0].clone(),
+                PluginKind::Transformer => format!("the transformer {}", ids[0]),
+            },
             ids: ids.to_vec(),
             pid: newborn.pid().unwrap_or_default(),
             ours,
@@ -249,55 +273,6 @@ async fn connect(
         Ok(connected) => connected,
         Err(_) => Err(failed("no answer in time".to_owned())),
     }
-}
-
-/// Asks for the namespace until the plugin knows who asks.
-async fn namespace(
-    within: Duration,
-    channel: &Channel,
-    host_id: &str,
-) -> Result<String, StartFailure> {
-    let until = Instant::now() + within;
-    let grpc = Grpc::new(channel.clone()).max_decoding_message_size(MESSAGE_LIMIT);
-    let mut pause = PAUSES.0;
-    let mut last = "no answer".to_owned();
-    // Bounded by the deadline.
-    while Instant::now() < until {
-        let request = ProviderRequest {
-            host_id: host_id.to_owned(),
-        };
-        let path = "/providerserverv1.Provider/GetNamespace";
-        let asked = grpc::send::<_, NamespaceResponse>(&grpc, path, request);
-        match timeout_at(until, asked).await {
-            Ok(Ok(answer)) => match answer.response {
-                Some(Said::Namespace(said)) => return Ok(said.namespace),
-                Some(Said::ErrorResponse(error)) if error.message.contains(TOO_EARLY) => {
-                    last = error.message;
-                }
-                Some(Said::ErrorResponse(error)) => {
-                    return Err(BluelinkFailure::NoNamespace(error.message).into());
-                }
-                None => {
-                    let what = "an answer with nothing in it".to_owned();
-                    return Err(BluelinkFailure::NoNamespace(what).into());
-                }
-            },
-            Ok(Err(status)) if grpc::is_transport(&status) => {
-                return Err(StartFailure::Schema(grpc::status_text(&status)));
-            }
-            Ok(Err(status)) => {
-                return Err(BluelinkFailure::NoNamespace(grpc::status_text(&status)).into());
-            }
-            Err(_) => break,
-        }
-        sleep(pause).await;
-        pause = (pause * 2).min(PAUSES.1);
-    }
-    Err(BluelinkFailure::Unready {
-        after: within,
-        last,
-    }
-    .into())
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! How a Bluelink plugin lives: it is told a port of ours, registers there, is called back, and says
-//! its namespace as the proof that it works. It is asked to end by SIGTERM. Owns nothing; a launch
+//! its namespace (a transformer: its transform name) as the proof that it works. It is asked to end by SIGTERM. Owns nothing; a launch
 //! owns what is made here.
 
 mod failure;
 mod launch;
 mod link;
+mod naming;
 mod peer;
 mod service;
 

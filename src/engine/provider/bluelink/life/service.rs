@@ -5,7 +5,7 @@ use super::super::neighbours::Neighbours;
 use super::failure::BluelinkFailure;
 use super::peer;
 use crate::engine::plugin::Feed;
-use crate::engine::words::LogStream;
+use crate::engine::words::{LogStream, PluginKind};
 use proto::bluelink::pluginservicev1::service_server::{Service, ServiceServer};
 use proto::bluelink::pluginservicev1::*;
 use proto::bluelink::sharedtypesv1 as shared;
@@ -39,6 +39,10 @@ pub(super) enum CallBack {
 
 /// The service for one launch.
 pub(super) struct Door {
+    /// What it is installed as, and must register as.
+    pub(super) kind: PluginKind,
+    /// As what it asks others through us.
+    pub(super) asks: String,
     /// What the plugin must call itself: either of these.
     pub(super) ids: Vec<String>,
     /// The process that was launched.
@@ -135,10 +139,16 @@ impl Door {
                 calls: said.plugin_id.clone(),
             });
         }
-        match said.plugin_type() {
-            PluginType::Provider => {}
-            PluginType::Transformer => return Err(BluelinkFailure::OtherKind("transformer")),
-            PluginType::None => return Err(BluelinkFailure::OtherKind("plugin of no kind")),
+        let registers = match said.plugin_type() {
+            PluginType::Provider => Some(PluginKind::Provider),
+            PluginType::Transformer => Some(PluginKind::Transformer),
+            PluginType::None => None,
+        };
+        if registers != Some(self.kind) {
+            return Err(BluelinkFailure::OtherKind {
+                installed: self.kind,
+                registers: registers.map_or("plugin of no kind", PluginKind::word),
+            });
         }
         if !is_spoken(&said.protocol_versions) {
             let offered = match said.protocol_versions.is_empty() {
@@ -243,7 +253,7 @@ impl Service for Door {
         request: Request<shared::FunctionCallRequest>,
     ) -> Answer<shared::FunctionCallResponse> {
         use shared::function_call_response::Response as R;
-        let called = self.neighbours.call(&self.ids[0], request.into_inner());
+        let called = self.neighbours.call(&self.asks, request.into_inner());
         let response = called
             .await
             .map_or_else(R::ErrorResponse, R::FunctionResult);
@@ -257,7 +267,7 @@ impl Service for Door {
     ) -> Answer<shared::FunctionDefinitionResponse> {
         use shared::function_definition_response::Response as R;
         let name = request.into_inner().function_name;
-        let found = self.neighbours.definition(&self.ids[0], &name);
+        let found = self.neighbours.definition(&self.asks, &name);
         let response = Some(found.map_or_else(R::ErrorResponse, R::FunctionDefinition));
         Ok(Response::new(shared::FunctionDefinitionResponse {
             response,
@@ -289,7 +299,7 @@ impl Service for Door {
         request: Request<DeployResourceServiceRequest>,
     ) -> Answer<shared::DeployResourceResponse> {
         use shared::deploy_resource_response::Response as R;
-        let done = self.neighbours.deploy(&self.ids[0], request.into_inner());
+        let done = self.neighbours.deploy(&self.asks, request.into_inner());
         let response = done
             .await
             .map_or_else(R::ErrorResponse, R::CompleteResponse);
@@ -302,7 +312,7 @@ impl Service for Door {
         request: Request<shared::DestroyResourceRequest>,
     ) -> Answer<shared::DestroyResourceResponse> {
         use shared::destroy_resource_response::Response as R;
-        let done = self.neighbours.destroy(&self.ids[0], request.into_inner());
+        let done = self.neighbours.destroy(&self.asks, request.into_inner());
         let response = Some(done.await.map_or_else(R::ErrorResponse, R::Result));
         Ok(Response::new(shared::DestroyResourceResponse { response }))
     }
@@ -312,7 +322,7 @@ impl Service for Door {
         request: Request<LookupResourceInStateRequest>,
     ) -> Answer<LookupResourceInStateResponse> {
         use lookup_resource_in_state_response::Response as R;
-        let found = self.neighbours.look_up(&self.ids[0], request.get_ref());
+        let found = self.neighbours.look_up(&self.asks, request.get_ref());
         let response = Some(found.map_or_else(R::ErrorResponse, R::Resource));
         Ok(Response::new(LookupResourceInStateResponse { response }))
     }
@@ -323,7 +333,7 @@ impl Service for Door {
     ) -> Answer<AcquireResourceLockResponse> {
         use acquire_resource_lock_response::Response as R;
         let gate = &self.neighbours.gate;
-        let locked = gate.acquire(&self.ids[0], request.into_inner()).await;
+        let locked = gate.acquire(&self.asks, request.into_inner()).await;
         let acquired = |()| R::Result(AcquireResourceLockResult { acquired: true });
         let response = Some(locked.map_or_else(R::ErrorResponse, acquired));
         Ok(Response::new(AcquireResourceLockResponse { response }))

@@ -49,6 +49,7 @@ async fn launch_attempts_are_replaced_as_they_go_on_and_bounded() {
         executable: None,
         source: "bundled".into(),
         why: "the only one".into(),
+        ..PluginFound::default()
     };
     store.plugin_found(id.clone(), found.clone()).await.unwrap();
     let rows = store.plugins().await.unwrap();

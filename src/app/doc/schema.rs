@@ -1,0 +1,52 @@
+//! The schema of a plugin in lines.
+
+use super::{Doc, Line, Role, line, span};
+use crate::app::schema::SchemaRow;
+use crate::engine::view::PluginView;
+use crate::engine::words::NO_TRANSFORMERS;
+
+/// The schema as an unfolded text, for the pane; enter opens the browser.
+pub fn schema_text(p: &PluginView, rows: Option<&[SchemaRow]>) -> Doc {
+    if p.is_transformer() {
+        let text = format!("it has no schema: {NO_TRANSFORMERS}");
+        return vec![line(Role::Dim, text)];
+    }
+    let Some(rows) = rows else {
+        return vec![line(
+            Role::Dim,
+            "the schema is known once the plugin is ready",
+        )];
+    };
+    let mut doc = vec![vec![
+        span(Role::Key, "enter"),
+        span(Role::Dim, " browses; there / finds and enter unfolds"),
+    ]];
+    doc.extend(rows.iter().filter(|r| r.depth <= 1).map(schema_line));
+    doc
+}
+
+/// One row of a schema.
+pub fn schema_line(r: &SchemaRow) -> Line {
+    let mut l = vec![span(Role::Plain, "  ".repeat(r.depth))];
+    let role = match r.depth {
+        0 => Role::Heading,
+        1 => Role::Strong,
+        _ => Role::Plain,
+    };
+    l.push(span(role, &r.name));
+    if !r.kind.is_empty() {
+        l.push(span(Role::Read, format!("  {}", r.kind)));
+    }
+    for flag in &r.flags {
+        let role = match *flag {
+            "required" => Role::Warn,
+            "sensitive" | "deprecated" => Role::Bad,
+            _ => Role::Dim,
+        };
+        l.push(span(role, format!("  {flag}")));
+    }
+    if !r.text.is_empty() {
+        l.push(span(Role::Dim, format!("  {}", r.text)));
+    }
+    l
+}

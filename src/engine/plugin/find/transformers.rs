@@ -1,0 +1,53 @@
+//! The transformers of the plugin path. Nobody asks for one of them by a constraint: of each the newest
+//! version is taken.
+
+use super::found::Origin;
+use super::on_plugin_path::newest_of;
+use super::plugin_path::PluginPath;
+use crate::engine::plugin::settings::SpawnSpec;
+use crate::engine::words::{PluginFound, PluginKind};
+use std::collections::BTreeSet;
+
+/// A transformer that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundTransformer {
+    pub found: PluginFound,
+    /// How it is run.
+    pub spec: SpawnSpec,
+    /// Whether a provider of the same id lies there, too.
+    pub has_twin: bool,
+}
+
+/// Every transformer that lies there, by its id.
+#[must_use]
+pub fn transformers(path: &PluginPath) -> Vec<FoundTransformer> {
+    let kind = PluginKind::Transformer;
+    let all = path.of(kind, |_| true);
+    let ids: BTreeSet<&str> = all.iter().map(|d| d.id.as_str()).collect();
+    let one = |id: &str| {
+        let versions = path.of(kind, |d| d.id == id);
+        let newest = *versions.first()?;
+        let origin = Origin::PluginPath(newest.root.clone());
+        let found = PluginFound {
+            kind,
+            address: newest.address()?.to_string(),
+            version: Some(newest.version.clone()),
+            dialect: origin.dialect(),
+            executable: Some(newest.executable.display().to_string()),
+            source: origin.to_string(),
+            why: newest_of(&versions),
+            transform: None,
+        };
+        let spec = SpawnSpec {
+            executable: newest.executable.clone(),
+            ..SpawnSpec::default()
+        };
+        let twins = path.of(PluginKind::Provider, |d| d.id == id);
+        Some(FoundTransformer {
+            found,
+            spec,
+            has_twin: !twins.is_empty(),
+        })
+    };
+    ids.into_iter().filter_map(one).collect()
+}

@@ -1,0 +1,68 @@
+//! Transformers, which serve no configuration: they are supervised as every plugin is, have no slots,
+//! and nobody calls them. Owns nothing; their processes belong to their supervisors.
+
+use super::declared::short_name;
+use super::handle::Pool;
+use crate::engine::plugin::find::FoundTransformer;
+use crate::engine::plugin::{Plugin, Start};
+use crate::engine::words::{PluginFound, PluginId, PluginKind};
+
+impl Pool {
+    /// Takes these under supervision and has each of them launched, unless it runs or has failed for
+    /// good. One that is known as another program is ended and takes its new place. The answer is
+    /// there before they are.
+    pub async fn launch_transformers(&self, all: Vec<FoundTransformer>) -> Vec<Plugin> {
+        // Two at once would both take what is not known yet.
+        let _one = self.shared.declaring.lock().await;
+        let mut plugins = Vec::new();
+        for one in all {
+            let plugin = self.transformer(one).await;
+            let demand = plugin.clone();
+            self.shared.plugins.spawn(async move {
+                // How it went is in its state and its attempts.
+                demand.ready().await.ok();
+            });
+            plugins.push(plugin);
+        }
+        plugins
+    }
+
+    async fn transformer(&self, one: FoundTransformer) -> Plugin {
+        let FoundTransformer {
+            found,
+            spec,
+            has_twin,
+        } = one;
+        let plugins = &self.shared.plugins;
+        let all = plugins.list();
+        let known = all.iter().find(|p| is_transformer(p, &found.address));
+        if let Some(known) = known.filter(|k| is_same(&k.found(), &found)) {
+            return known.clone();
+        }
+        if let Some(known) = known {
+            plugins.remove(known.id()).await;
+        }
+        let short = short_name(&found.address);
+        let taken = has_twin || plugins.get(&PluginId(short.to_owned())).is_some();
+        let id = PluginId(match taken {
+            true => format!("{}/{short}", found.kind.word()),
+            false => short.to_owned(),
+        });
+        match self.shared.settings.dialects.of(&found).transformers() {
+            Some(life) => plugins.add(id, found, Start::Spawn(spec), life),
+            None => {
+                let why = "its dialect has no transformers".to_owned();
+                plugins.add_rejected(id, found, why)
+            }
+        }
+    }
+}
+
+fn is_transformer(plugin: &Plugin, address: &str) -> bool {
+    let found = plugin.found();
+    found.kind == PluginKind::Transformer && found.address == address
+}
+
+fn is_same(known: &PluginFound, found: &PluginFound) -> bool {
+    (&known.executable, &known.version) == (&found.executable, &found.version)
+}

@@ -1,0 +1,228 @@
+//! Transformers: launched, supervised and shown as plugins are; no configuration can use one, and so
+//! none is ever in anybody's way.
+
+use crate::bench::{Bench, HEAD};
+use crate::launches::{attempts, phases};
+use crate::support::Run;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+const PLACE: &str = "transformers/bluelink/run/1.0.0";
+pub(crate) const ID: &str = "bluelink/run";
+const BOX: &str = "resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n";
+pub(crate) const UNUSABLE: &str = "a configuration cannot use transformers";
+
+/// With a provider that the configuration uses, and a transformer beside it.
+pub(crate) fn bench() -> Bench {
+    let bench = Bench::new(BOX);
+    add(&bench, PLACE, "bluelink/run");
+    bench
+}
+
+pub(crate) fn add(bench: &Bench, place: &str, id: &str) {
+    bench.install(place);
+    std::fs::write(bench.root().join(place).join("id"), id).unwrap();
+}
+
+fn file(bench: &Bench, name: &str) -> PathBuf {
+    bench.root().join(PLACE).join(name)
+}
+
+pub(crate) fn tell(bench: &Bench, name: &str, text: &str) {
+    std::fs::write(file(bench, name), text).unwrap();
+}
+
+/// The transformer, as `plugins --json` tells it.
+fn transformer(bench: &Bench) -> (Run, Value) {
+    let run = bench.run(&["plugins", "--json"]);
+    let result = run.result();
+    let all = result["plugins"].as_array().unwrap();
+    let it = all.iter().find(|p| p["id"] == ID).cloned();
+    (run, it.unwrap_or_default())
+}
+
+pub(crate) fn is_gone(pid: u64) -> bool {
+    !Path::new(&format!("/proc/{pid}")).exists()
+}
+
+#[test]
+fn a_transformer_is_launched_shown_with_its_name_and_asked_to_end_as_every_plugin_is() {
+    let bench = bench();
+    let (run, it) = transformer(&bench);
+    run.expect(0);
+    assert_eq!(it["found"]["kind"], "transformer");
+    assert_eq!(it["found"]["transform"], "fake-2024-11-20");
+    assert_eq!(it["found"]["dialect"], "bluelink1.0");
+    assert_eq!(it["note"], UNUSABLE);
+    assert_eq!(it["schema"], Value::Null);
+    let [attempt] = &attempts(&it)[..] else {
+        panic!("{it:#}")
+    };
+    assert_eq!(
+        phases(attempt),
+        ["exec", "registered", "transform_name_answered"]
+    );
+    assert_eq!(attempt["verdict"]["kind"], "ready");
+    let pid = attempt["pid"].as_u64().unwrap();
+    assert!(is_gone(pid), "it is still there");
+    let log = bench.run(&["logs", ID]).expect(0).stdout;
+    assert!(log.contains("ended when it was asked to"), "{log}");
+    // It was asked again until it knew its host, and for nothing else.
+    let calls = std::fs::read_to_string(file(&bench, "calls")).unwrap();
+    assert_eq!(calls.trim(), "{\"method\":\"GetTransformName\"}");
+    let shown = bench.run(&["plugins"]).expect(0).stdout;
+    for line in [
+        "bluelink/run  ready  1.0.0  bluelink1.0, launches 1",
+        "    transformer, \"fake-2024-11-20\" in blueprints; a configuration cannot use transformers",
+        "    transformer bluelink/run 1.0.0: launched; a configuration cannot use transformers",
+    ] {
+        assert!(shown.contains(line), "{line}\nis not in\n{shown}");
+    }
+    assert!(!shown.contains("of no use"), "{shown}");
+}
+
+#[test]
+fn one_that_gives_up_is_shown_with_its_reason_and_is_in_nobodys_way() {
+    let bench = bench();
+    tell(&bench, "faults", &"exits\n".repeat(99));
+    let (run, it) = transformer(&bench);
+    run.expect(0);
+    assert_eq!(it["state"]["state"], "gave_up");
+    assert_eq!(attempts(&it).len(), 5, "five launches in all");
+    let why = it["state"]["why"].as_str().unwrap();
+    let words = "the process ended before its registration: exit code 3; its last words: no licence was found";
+    assert!(why.contains(words), "{why}");
+    let kept = bench.run(&["doctor", "--json"]);
+    let told = "bluelink/run did not come up when it was launched last (5 attempts)";
+    assert!(kept.stdout.contains(told), "{}", kept.stdout);
+    let shown = bench.run(&["plugins", "run"]).expect(0).stdout;
+    assert!(shown.contains("bluelink/run  gave up"), "{shown}");
+    assert!(shown.contains("launch 5 of 5"), "{shown}");
+    for command in [&["validate"][..], &["stage"], &["deploy", "--auto-approve"]] {
+        bench.run(command).expect(0);
+    }
+    assert_eq!(bench.world().len(), 1);
+    let left = std::fs::read_to_string(file(&bench, "faults")).unwrap();
+    assert_eq!(
+        left.lines().count(),
+        99 - 10,
+        "what needs no transformer launches none"
+    );
+}
+
+#[test]
+fn the_wrong_kind_and_a_missing_name_are_refused_in_words_and_other_tries_are_made_where_they_help()
+{
+    let table = [
+        (
+            "faults",
+            "provider\n",
+            ("incompatible", "plugin_type", 1),
+            "installed as a transformer, it registers as a provider; put it where it belongs, or install a transformer there",
+        ),
+        (
+            "faults",
+            "wrong-id\n",
+            ("incompatible", "registered_as_another", 1),
+            "installed as bluelink/run, it calls itself somebody/else",
+        ),
+        (
+            "transform",
+            "",
+            ("gave_up", "transform_name", 5),
+            "asked for its transform name, it refused: an answer with nothing in it",
+        ),
+        (
+            "troubles",
+            "GetTransformName unexpected 9\n",
+            ("gave_up", "transform_name", 5),
+            "asked for its transform name, it refused: the cloud is on fire",
+        ),
+    ];
+    for (name, text, (state, kind, launches), words) in table {
+        let bench = bench();
+        tell(&bench, name, text);
+        let (run, it) = transformer(&bench);
+        run.expect(0);
+        assert_eq!(it["state"]["state"], state, "{text}: {it:#}");
+        assert_eq!(attempts(&it).len(), launches, "{text}");
+        let verdict = &attempts(&it)[0]["verdict"];
+        assert_eq!(verdict["kind"], kind);
+        let said = verdict["text"].as_str().unwrap();
+        assert!(said.starts_with(words), "{text}: {said}");
+    }
+}
+
+#[test]
+fn a_configuration_that_names_one_is_told_that_it_is_a_transformer() {
+    let head = HEAD.replace(
+        "fake = {",
+        "run = { source = \"bluelink/run\" }\n    fake = {",
+    );
+    let bench = Bench::empty(&format!("{head}{BOX}resource \"run_thing\" \"t\" {{\n}}\n"));
+    bench.install(crate::bench::USUAL);
+    add(&bench, PLACE, "bluelink/run");
+    let path = file(&bench, "plugin").display().to_string();
+    let words = format!(
+        "the provider bluelink/run (any version) was not found: what has this id is a transformer, {path}, and {UNUSABLE}; take it out of required_providers"
+    );
+    let staged = bench.run(&["stage"]).expect(3);
+    let told = staged.stderr.replace('\n', " ");
+    assert!(told.contains(&words), "{told}");
+    assert!(!told.contains("flightdeck init"), "{told}");
+    let all = bench.run(&["plugins", "--json"]).expect(3).result();
+    let all = all["plugins"].as_array().unwrap().clone();
+    let of = |id: &str| all.iter().find(|p| p["id"] == id).cloned().unwrap();
+    assert_eq!(of(ID)["found"]["kind"], "transformer");
+    let provider = of("registry.opentofu.org/bluelink/run");
+    assert_eq!(provider["state"]["state"], "rejected");
+    // There is no registry to be had: what it would say comes first.
+    let mut bench = bench;
+    bench.set("TF_CLI_CONFIG_FILE", &mirror(&bench));
+    let init = bench.run(&["init"]).expect(1);
+    let told = init.stderr.replace('\n', " ");
+    let words =
+        format!("What has this id on the plugin path is a transformer, {path}: {UNUSABLE}.");
+    assert!(told.contains(&words), "{told}");
+    bench.unset("TF_CLI_CONFIG_FILE");
+    // Without a word of which provider it is, the name may be that of any other.
+    bench.workspace.write(
+        "main.tf",
+        &format!("{HEAD}resource \"run_thing\" \"t\" {{\n}}\n"),
+    );
+    let staged = bench.run(&["stage"]).expect(3);
+    let told = staged.stderr.replace('\n', " ");
+    let words = format!("bluelink/run is a transformer, {path}; {UNUSABLE}");
+    assert!(told.contains(&words), "{told}");
+    assert!(told.contains("flightdeck init"), "{told}");
+}
+
+#[test]
+fn a_provider_and_a_transformer_of_one_id_are_two_plugins() {
+    let bench = bench();
+    add(&bench, "transformers/bluelink/fake/2.0.0", "bluelink/fake");
+    let result = bench.run(&["plugins", "--json"]).expect(0).result();
+    let all = result["plugins"].as_array().unwrap().iter();
+    let all = all.map(|p| (p["id"].as_str(), p["found"]["kind"].as_str()));
+    assert_eq!(
+        all.collect::<Vec<_>>(),
+        [
+            (Some("bluelink/fake"), Some("provider")),
+            (Some(ID), Some("transformer")),
+            (Some("transformer/bluelink/fake"), Some("transformer")),
+        ]
+    );
+}
+
+/// A CLI configuration that knows no place but an empty folder.
+fn mirror(bench: &Bench) -> String {
+    let folder = bench.root().join("mirror");
+    std::fs::create_dir(&folder).unwrap();
+    let file = bench.root().join("mirror.rc");
+    let folder = folder.display();
+    let text = format!(
+        "provider_installation {{\n  filesystem_mirror {{\n    path = \"{folder}\"\n  }}\n}}\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    file.display().to_string()
+}

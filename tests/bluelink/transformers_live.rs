@@ -1,0 +1,208 @@
+//! Transformers while somebody waits for them, works beside them, or gives them orders.
+
+use crate::bench::Bench;
+use crate::launches::logs;
+use crate::transformers::{ID, UNUSABLE, add, bench, is_gone, tell};
+use flightdeck::engine::Engine;
+use flightdeck::engine::settings::{Access, Settings};
+use flightdeck::engine::view::PluginView;
+use flightdeck::engine::words::*;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+
+/// How long anything may take to come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// `plugins --json` with one transformer that is up and one that never registers, and their processes.
+fn while_one_is_late(bench: &Bench) -> (std::process::Child, Vec<u64>) {
+    add(bench, "transformers/bluelink/late/1.0.0", "bluelink/late");
+    let faults = "transformers/bluelink/late/1.0.0/faults";
+    std::fs::write(bench.root().join(faults), "late\n").unwrap();
+    let mut command = bench.command(&["plugins", "--json"]);
+    command.stdout(std::process::Stdio::piped());
+    let mut host = command.spawn().unwrap();
+    let lines = BufReader::new(host.stdout.take().unwrap()).lines();
+    let (mut pids, mut up) = (BTreeMap::new(), false);
+    // Ends with the host, which its launches' deadline ends.
+    for line in lines.map_while(Result::ok) {
+        let event: Value = serde_json::from_str(&line).unwrap();
+        if let Some(pid) = event["attempt"]["pid"].as_u64() {
+            pids.insert(event["plugin"].to_string(), pid);
+        }
+        up |= event["plugin"] == ID && event["state"]["state"] == "ready";
+        if up && pids.len() == 3 {
+            break;
+        }
+    }
+    (host, pids.into_values().collect())
+}
+
+#[test]
+fn none_outlives_a_host_that_is_killed() {
+    let bench = bench();
+    let (mut host, pids) = while_one_is_late(&bench);
+    host.kill().unwrap();
+    host.wait().unwrap();
+    let until = Instant::now() + PATIENCE;
+    // The system ends them; nobody is told when.
+    while !pids.iter().all(|pid| is_gone(*pid)) && Instant::now() < until {
+        std::thread::yield_now();
+    }
+    assert!(pids.iter().all(|pid| is_gone(*pid)), "{pids:?}");
+}
+
+#[test]
+fn whoever_waits_for_one_may_give_up() {
+    let bench = bench();
+    let (mut host, pids) = while_one_is_late(&bench);
+    let pid = rustix::process::Pid::from_child(&host);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(host.wait().unwrap().code(), Some(130));
+    assert!(pids.iter().all(|pid| is_gone(*pid)), "{pids:?}");
+}
+
+async fn engine(bench: &Bench) -> Engine {
+    let mut settings = Settings::new(bench.workspace.path());
+    settings.access = Access::ReadWrite;
+    settings.plugin_path = Some(bench.root());
+    settings.launch.backoff = vec![Duration::from_millis(5)];
+    Engine::start(settings).await.expect("an engine")
+}
+
+/// The transformer, as soon as it is so.
+async fn seen(engine: &Engine, what: &str, is_it: impl Fn(&PluginView) -> bool) -> PluginView {
+    let (view, mut events) = engine.subscribe();
+    let mut seen = view.plugins.get(&PluginId(ID.to_owned())).cloned();
+    let waited = timeout(PATIENCE, async {
+        // Ends with the patience.
+        while !seen.as_ref().is_some_and(&is_it) {
+            events.recv().await.expect("the engine goes on");
+            let view = engine.subscribe().0;
+            seen = view.plugins.get(&PluginId(ID.to_owned())).cloned();
+        }
+    });
+    waited.await.unwrap_or_else(|_| panic!("{what}"));
+    seen.unwrap()
+}
+
+fn is_ready(plugin: &PluginView) -> bool {
+    matches!(plugin.state, PluginState::Ready { .. })
+}
+
+fn kill(pid: u32) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_dies_is_an_incident_and_launched_again_while_others_work() {
+    let bench = bench();
+    let engine = engine(&bench).await;
+    engine.launch_transformers().await.unwrap();
+    let first = seen(&engine, "it comes up", is_ready).await;
+    kill(first.pid.unwrap());
+    let again = seen(&engine, "it comes up again", |p| {
+        is_ready(p) && p.pid != first.pid
+    })
+    .await;
+    assert_eq!((again.restarts, again.crashes.len()), (1, 1));
+    assert!(
+        again.crashes[0].text.contains("killed by SIGKILL (9)"),
+        "{}",
+        again.crashes[0].text
+    );
+    // One that runs is not launched a second time.
+    engine.launch_transformers().await.unwrap();
+    engine.stage(StageRequest::default()).await.expect("staged");
+    let still = seen(&engine, "it runs", is_ready).await;
+    assert_eq!(still.attempts.len(), 2);
+    engine.shutdown().await;
+    assert!(is_gone(still.pid.unwrap().into()), "it is left behind");
+    assert!(logs(&bench).contains("ended when it was asked to"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_stops_starts_and_restarts_it_and_a_stage_does_not_wait_for_it() {
+    let bench = bench();
+    // It never registers: whoever waited for it would wait for a minute.
+    tell(&bench, "faults", "late\n");
+    let engine = engine(&bench).await;
+    let id = PluginId(ID.to_owned());
+    engine.launch_transformers().await.unwrap();
+    let coming = |p: &PluginView| matches!(p.state, PluginState::Registering { .. });
+    let first = seen(&engine, "it is on its way up", coming).await;
+    let staged = engine.stage(StageRequest::default()).await;
+    staged.expect("staged");
+    let still = seen(&engine, "it is there", |_| true).await;
+    assert!(coming(&still), "{:?}", still.state);
+    engine.plugin(&id, PluginCommand::Stop).await.unwrap();
+    assert!(is_gone(first.pid.unwrap().into()));
+    engine.plugin(&id, PluginCommand::Start).await.unwrap();
+    let up = seen(&engine, "it is started", is_ready).await;
+    engine.plugin(&id, PluginCommand::Restart).await.unwrap();
+    let again = seen(&engine, "it is restarted", is_ready).await;
+    assert_ne!(up.pid, again.pid);
+    engine.plugin(&id, PluginCommand::Disable).await.unwrap();
+    engine.launch_transformers().await.unwrap();
+    let off = seen(&engine, "it is disabled", |_| true).await;
+    assert_eq!(off.state, PluginState::Disabled);
+    let schema = engine.schema(&id).await.unwrap_err().to_string();
+    assert!(schema.contains(UNUSABLE), "{schema}");
+    engine.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_deregisters_is_launched_again_and_a_newer_version_takes_its_place() {
+    let bench = bench();
+    tell(&bench, "faults", "deregisters\n");
+    let engine = engine(&bench).await;
+    engine.launch_transformers().await.unwrap();
+    let again = seen(&engine, "it comes up again", |p| {
+        is_ready(p) && p.attempts.len() == 2
+    })
+    .await;
+    assert_eq!(again.crashes.len(), 1, "{:#?}", again.crashes);
+    add(&bench, "transformers/bluelink/run/1.1.0", "bluelink/run");
+    engine.launch_transformers().await.unwrap();
+    let newer = seen(&engine, "the newer one comes up", |p| {
+        is_ready(p) && p.pid != again.pid
+    })
+    .await;
+    let found = newer.found.unwrap();
+    assert_eq!(found.version.as_deref(), Some("1.1.0"));
+    assert!(
+        found.why.starts_with("newest of 2 versions"),
+        "{}",
+        found.why
+    );
+    assert!(is_gone(again.pid.unwrap().into()), "the older one is left");
+    engine.shutdown().await;
+    assert!(
+        logs(&bench).contains("it has deregistered: it is not called any more"),
+        "its log says so"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn functions_are_called_for_one_and_the_rest_it_is_refused_in_words() {
+    let bench = bench();
+    tell(&bench, "faults", "asks\n");
+    let engine = engine(&bench).await;
+    engine.stage(StageRequest::default()).await.expect("staged");
+    engine.launch_transformers().await.unwrap();
+    let said = |p: &PluginView| {
+        let line = p.last_line.as_deref();
+        line.is_some_and(|l| l.starts_with("looked up: "))
+    };
+    let it = seen(&engine, "it is answered", said).await;
+    let line = it.last_line.unwrap();
+    let words =
+        "no call of the transformer bluelink/run that deploys or destroys something is under way";
+    assert!(line.contains(words), "{line}");
+    engine.shutdown().await;
+    let log = logs(&bench);
+    assert!(log.contains("a function says Ok(String(\"aa\"))"), "{log}");
+}
