@@ -270,7 +270,7 @@ impl Lane {
         self.shared.sink.emit(EventKind::CallQueued(CallQueued {
             call: waiter.call,
             plugin: self.plugin.clone(),
-            method: waiter.method.name().to_owned(),
+            method: waiter.method.into(),
             resource: waiter.resource.clone(),
             waits_for,
             blocker: blocker.map(|b| b.call),
@@ -357,7 +357,7 @@ impl Ticket {
             .emit(EventKind::CallFinished(CallFinished {
                 call: self.call,
                 plugin: self.lane.plugin.clone(),
-                method: self.method.name().to_owned(),
+                method: self.method.into(),
                 resource: self.resource.take(),
                 resource_type: None,
                 action: None,
