@@ -87,6 +87,17 @@ pub enum HomeError {
         /// The id of a lock that stays behind.
         left: Option<String>,
     },
+    #[error("there is another state in {place} already{}; nothing was brought there", apart(.differ.as_deref()))]
+    Taken {
+        place: String,
+        /// What differs, in words.
+        differ: Option<String>,
+    },
+    #[error("{} cannot be emptied: {source}", path.display())]
+    NotEmptied {
+        path: PathBuf,
+        source: Arc<std::io::Error>,
+    },
     /// The configuration and the directory do not agree on it, or not on one that can be used.
     #[error("{0}")]
     Refused(String),
@@ -148,6 +159,10 @@ pub(super) enum UnlockError {
     /// It is on a file.
     #[error("{0}. The lock on a file goes with the process that has it: end that one")]
     OfProcess(#[source] HomeError),
+}
+
+fn apart(differ: Option<&str>) -> String {
+    differ.map_or_else(String::new, |differ| format!(" ({differ})"))
 }
 
 fn stays_locked(id: Option<&str>) -> String {
