@@ -194,7 +194,7 @@ fn events() -> Vec<EventKind> {
         operations,
     }));
     for call in 0..ROWS as u64 {
-        let method = "ApplyResourceChange".to_owned();
+        let method = "ApplyResourceChange".into();
         let (plugin, resource) = (plugin(call as usize), Some(address(call as usize)));
         let waits_for = "slot of hashicorp/provider0".to_owned();
         if call < 40 {

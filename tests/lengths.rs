@@ -18,18 +18,6 @@ const LONG_FILES: &[(&str, &str)] = &[
     ("tests/cli/language/provisioners.rs", "two tables"),
     ("tests/misbehaving/failing.rs", "a table"),
     (
-        "src/engine/state/backend/azurerm/credentials.rs",
-        "every way to be let in that the service has; to be parted",
-    ),
-    (
-        "src/engine/state/backend/azurerm/mod.rs",
-        "the requests of one service, in the order of their use; to be parted",
-    ),
-    (
-        "src/engine/state/backend/gcs/mod.rs",
-        "the requests of one service, in the order of their use; to be parted",
-    ),
-    (
         "tests/rooms.rs",
         "the rules of the rooms, and the reader of paths that all of them share",
     ),

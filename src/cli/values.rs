@@ -4,6 +4,26 @@
 use super::exit::CliError;
 use crate::engine::words::{BadStageName, LogLevel};
 
+/// Why the value of a flag is none.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(super) enum ValueError {
+    #[error("write a port, as 9464, or an IP address with one, as 127.0.0.1:9464 or [::1]:9464")]
+    Address(#[source] std::net::AddrParseError),
+    #[error("that is no duration; write 30s, 5m or 1h30m")]
+    Duration,
+    #[error("it needs the form NAME=VALUE")]
+    NoPair,
+    #[error("it needs a name before the `=`")]
+    NoName,
+    #[error("it needs a time (2026-11-21T08:00:00Z), a date, or how long ago (30m, 2h, 3d)")]
+    Time(#[source] jiff::Error),
+    /// A time that there is not.
+    #[error(transparent)]
+    Calendar(#[from] jiff::Error),
+    #[error("a system and a processor are needed, as linux_amd64")]
+    Platform,
+}
+
 /// `--log-level` and `--level`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(super) enum Level {
@@ -47,15 +67,12 @@ impl Format {
 ///
 /// # Errors
 /// Where it is neither.
-pub(super) fn listened(text: &str) -> Result<std::net::SocketAddr, String> {
+pub(super) fn listened(text: &str) -> Result<std::net::SocketAddr, ValueError> {
     let port = text.strip_prefix(':').unwrap_or(text).parse::<u16>();
     if let Ok(port) = port {
         return Ok((std::net::Ipv4Addr::LOCALHOST, port).into());
     }
-    text.parse().map_err(|_| {
-        "write a port, as 9464, or an IP address with one, as 127.0.0.1:9464 or [::1]:9464"
-            .to_owned()
-    })
+    text.parse().map_err(ValueError::Address)
 }
 
 impl Level {
@@ -101,39 +118,32 @@ pub(super) fn stage_name(text: &str) -> Result<String, BadStageName> {
 }
 
 /// `--lock-timeout 30s`.
-pub(super) fn duration(text: &str) -> Result<std::time::Duration, String> {
-    crate::engine::state::backend::duration(text)
-        .ok_or_else(|| "that is no duration; write 30s, 5m or 1h30m".to_owned())
+pub(super) fn duration(text: &str) -> Result<std::time::Duration, ValueError> {
+    crate::engine::state::backend::duration(text).ok_or(ValueError::Duration)
 }
 
 /// `--var name=text`.
-pub(super) fn variable(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("it needs the form NAME=VALUE")?;
+pub(super) fn variable(text: &str) -> Result<(String, String), ValueError> {
+    let (name, value) = text.split_once('=').ok_or(ValueError::NoPair)?;
     let name = name.trim();
     if name.is_empty() {
-        return Err("it needs a name before the `=`".into());
+        return Err(ValueError::NoName);
     }
     Ok((name.to_owned(), value.to_owned()))
 }
 
 /// `--since`: a time, a date, or how long ago (`2h`, `3d`, `1w`). Milliseconds since the epoch.
-pub(super) fn since(text: &str) -> Result<i64, String> {
+pub(super) fn since(text: &str) -> Result<i64, ValueError> {
     let text = text.trim();
     if let Ok(time) = text.parse::<jiff::Timestamp>() {
         return Ok(time.as_millisecond());
     }
     if let Ok(date) = text.parse::<jiff::civil::DateTime>() {
-        let zoned = date
-            .to_zoned(jiff::tz::TimeZone::system())
-            .map_err(|e| e.to_string())?;
+        let zoned = date.to_zoned(jiff::tz::TimeZone::system())?;
         return Ok(zoned.timestamp().as_millisecond());
     }
-    let span: jiff::Span = text.parse().map_err(|_| {
-        "it needs a time (2026-11-21T08:00:00Z), a date, or how long ago (30m, 2h, 3d)".to_owned()
-    })?;
-    let then = jiff::Zoned::now()
-        .checked_sub(span.abs())
-        .map_err(|e| e.to_string())?;
+    let span: jiff::Span = text.parse().map_err(ValueError::Time)?;
+    let then = jiff::Zoned::now().checked_sub(span.abs())?;
     Ok(then.timestamp().as_millisecond())
 }
 
@@ -143,15 +153,15 @@ mod tests {
 
     #[test]
     fn a_variable_keeps_everything_after_the_first_equals_sign() {
-        assert_eq!(variable("a=b=c"), Ok(("a".into(), "b=c".into())));
-        assert_eq!(variable(" a ="), Ok(("a".into(), String::new())));
+        assert_eq!(variable("a=b=c").ok(), Some(("a".into(), "b=c".into())));
+        assert_eq!(variable(" a =").ok(), Some(("a".into(), String::new())));
         assert!(variable("a").is_err());
         assert!(variable("=b").is_err());
     }
 
     #[test]
     fn since_takes_a_time_a_date_and_a_duration() {
-        assert_eq!(since("2026-11-21T08:00:00Z"), Ok(1_795_248_000_000));
+        assert_eq!(since("2026-11-21T08:00:00Z").ok(), Some(1_795_248_000_000));
         let then = since("2h").unwrap();
         let ago = jiff::Timestamp::now().as_millisecond() - then;
         assert!((7_200_000..7_260_000).contains(&ago), "{ago}");

@@ -5,7 +5,7 @@ use super::calls::ProviderError;
 use super::plugin::PluginError;
 use super::stage::keep::KeepError;
 use super::stage::select::SelectError;
-use super::state::HomeError;
+use super::state::{Cause, HomeError};
 use super::store::StoreError;
 use super::trust::TrustError;
 use super::words::{BadStageName, Diagnostic, LockHolder, Severity, StageId};
@@ -71,6 +71,13 @@ pub enum EngineError {
     /// The request cannot be carried out as it stands.
     #[error("{0}")]
     Refused(String),
+    /// The same, as whoever says no puts it.
+    #[error("{}", told(.why, .source))]
+    Because {
+        /// What could not be done, where the source does not say so itself.
+        why: Option<&'static str>,
+        source: Cause,
+    },
     /// There are states to bring to another place, and nobody has said yes.
     #[error(
         "there is a state in {from}, and the backend is {to} now; -migrate-state with -force-copy brings it there, -reconfigure leaves it"
@@ -121,6 +128,13 @@ impl From<ProviderError> for EngineError {
     }
 }
 
+fn told(why: &Option<&'static str>, source: &Cause) -> String {
+    match why {
+        Some(why) => format!("{why}: {source}"),
+        None => source.to_string(),
+    }
+}
+
 fn first(diagnostics: &[Diagnostic]) -> String {
     diagnostics
         .iter()
@@ -141,6 +155,24 @@ impl EngineError {
     pub(super) fn task(what: &'static str) -> impl FnOnce(tokio::task::JoinError) -> Self {
         move |source| Self::Task {
             what,
+            source: Arc::new(source),
+        }
+    }
+
+    /// For a request that somebody else says no to.
+    pub(super) fn because(source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Because {
+            why: None,
+            source: Arc::new(source),
+        }
+    }
+
+    /// The same with what could not be done.
+    pub(super) fn unable<E: std::error::Error + Send + Sync + 'static>(
+        why: &'static str,
+    ) -> impl FnOnce(E) -> Self {
+        move |source| Self::Because {
+            why: Some(why),
             source: Arc::new(source),
         }
     }

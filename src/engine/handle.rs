@@ -65,7 +65,7 @@ impl Engine {
         let (bus, tasks) = (Bus::followed(settings.follow), TaskTracker::new());
         let traces = settings.traces.as_ref();
         let traces = traces.map(|to| Traces::start(to, &bus)).transpose();
-        let traces = traces.map_err(|e| EngineError::Refused(e.to_string()))?;
+        let traces = traces.map_err(EngineError::because)?;
         let found = around::said_of_home(&settings, &bus);
         let place = (found.place, found.encryption);
         let memory = Memory::open(&settings, place, &bus, &tasks).await?;

@@ -1,6 +1,7 @@
 //! The arguments of commands that scripts bring along and that have few of their own.
 
 use crate::cli::options::Variables;
+use crate::cli::values::ValueError;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -102,11 +103,11 @@ pub(in crate::cli) enum ProvidersCommand {
 }
 
 /// A kind of machine.
-fn platform(text: &str) -> Result<String, String> {
+fn platform(text: &str) -> Result<String, ValueError> {
     let word = |w: &str| !w.is_empty() && w.chars().all(|c| c.is_ascii_alphanumeric());
     match text.split_once('_') {
         Some((os, arch)) if word(os) && word(arch) => Ok(text.to_owned()),
-        _ => Err("a system and a processor are needed, as linux_amd64".to_owned()),
+        _ => Err(ValueError::Platform),
     }
 }
 

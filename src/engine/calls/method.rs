@@ -1,5 +1,6 @@
 //! What a provider is asked, by name, and what that means for the call.
 
+use crate::engine::words::MethodName;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -151,6 +152,12 @@ impl Method {
             self,
             Self::Apply | Self::LinkResourceA | Self::LinkResourceB | Self::LinkIntermediaries
         )
+    }
+}
+
+impl From<Method> for MethodName {
+    fn from(method: Method) -> Self {
+        Self::known(method.name())
     }
 }
 

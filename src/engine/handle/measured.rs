@@ -21,7 +21,7 @@ impl Engine {
     pub async fn serve_metrics(&self, address: SocketAddr) -> Result<(), EngineError> {
         let Shared { bus, tasks, .. } = &*self.shared;
         let served = metrics::serve(address, bus, tasks).await;
-        let served = served.map_err(|e| EngineError::Refused(e.to_string()))?;
+        let served = served.map_err(EngineError::because)?;
         let others = match served.address.ip().is_loopback() {
             true => "",
             false => ", to whoever reaches this address",

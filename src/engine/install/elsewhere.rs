@@ -90,9 +90,8 @@ pub async fn lock(
     let mut versions: BTreeMap<ProviderAddress, LockEntry> =
         locked.map(|(address, e)| (address, bare(e))).collect();
     for platform in wanted.platforms() {
-        let room = tempfile::tempdir().map_err(|e| {
-            EngineError::Refused(format!("no temporary directory can be made: {e}"))
-        })?;
+        let room = tempfile::tempdir()
+            .map_err(EngineError::unable("no temporary directory can be made"))?;
         let mut shared = ground.shared(hashed(&tell, &platform));
         shared.places.workspace = room.path().to_owned();
         shared.places.cache = None;
@@ -213,8 +212,7 @@ async fn ground(wanted: &Elsewhere) -> Result<Ground, EngineError> {
     let read = tokio::task::spawn_blocking(move || {
         let around = Surroundings::of_process();
         let places = Places::gather(&wanted.dir, &around).map_err(refused)?;
-        let services =
-            services(&places, &around).map_err(|e| EngineError::Refused(e.to_string()))?;
+        let services = services(&places, &around).map_err(EngineError::because)?;
         let told = |diags: &_, sources: &_| told::tell_all(diags, sources, &Secrets::default());
         let (root, warnings) = match load::load(&wanted.dir, &wanted.named, &wanted.values, true) {
             Ok((loaded, diags)) => (loaded.root, told(&diags.0, &loaded.sources)),
@@ -232,7 +230,7 @@ async fn ground(wanted: &Elsewhere) -> Result<Ground, EngineError> {
         let before = LockFile::read(&wanted.dir);
         Ok(Ground {
             needs,
-            before: before.map_err(|e| EngineError::Refused(e.to_string()))?,
+            before: before.map_err(EngineError::because)?,
             places,
             around,
             services: Arc::new(services),

@@ -101,8 +101,7 @@ pub async fn install(
         let around = Surroundings::of_process();
         let mut places = Places::gather(&request.dir, &around).map_err(refused)?;
         plugin_dirs::alone(&request, &mut places);
-        let services =
-            services(&places, &around).map_err(|e| EngineError::Refused(e.to_string()))?;
+        let services = services(&places, &around).map_err(EngineError::because)?;
         let (root, mut installed) = modules(&request, &services, told, stopped, &runtime)?;
         let warned = places.warnings.iter();
         let warned = warned.map(|w| plain(Severity::Warning, "CLI configuration", w.clone()));
@@ -144,8 +143,7 @@ pub async fn get(
     let read = tokio::task::spawn_blocking(move || {
         let around = Surroundings::of_process();
         let places = Places::gather(&request.dir, &around).map_err(refused)?;
-        let services =
-            services(&places, &around).map_err(|e| EngineError::Refused(e.to_string()))?;
+        let services = services(&places, &around).map_err(EngineError::because)?;
         let (_, mut installed) = modules(&request, &services, tell, stop, &runtime)?;
         let warned = places.warnings.iter();
         let warned = warned.map(|w| plain(Severity::Warning, "CLI configuration", w.clone()));
@@ -164,12 +162,12 @@ pub fn unprepared(error: InitError) -> EngineError {
         InitError::Configuration(why) => EngineError::Diagnostics(all(&why.diags, &why.sources)),
         InitError::Home(error) => error.into(),
         InitError::Ask { from, to } => EngineError::StatesToBring { from, to },
-        other => EngineError::Refused(other.to_string()),
+        other => EngineError::because(other),
     }
 }
 
 fn refused(error: PlacesError) -> EngineError {
-    EngineError::Refused(error.to_string())
+    EngineError::because(error)
 }
 
 /// The provider configurations that the state names, where it can be looked at.

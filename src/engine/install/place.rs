@@ -1,5 +1,6 @@
 //! How things come to lie in their places: locks that other tools honour, links, copies.
 
+use crate::engine::plugin::find::HashError;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -36,6 +37,22 @@ pub(super) async fn lock(to: &Path) -> std::io::Result<File> {
             Err(e) => return Err(e.into()),
         }
     }
+}
+
+/// Why a package that lies elsewhere is not linked to.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LinkError {
+    #[error(transparent)]
+    Unread(#[from] HashError),
+    #[error(
+        "{} is {hash}, which is none of the hashes that the lock file has for this version; where another package is meant, take its block out of the lock file", package.display()
+    )]
+    Other { package: PathBuf, hash: String },
+    #[error(transparent)]
+    Link(#[from] std::io::Error),
+    /// Its files could not be looked at on another thread.
+    #[error(transparent)]
+    Task(#[from] tokio::task::JoinError),
 }
 
 /// A link to a package in the place of whatever is there.

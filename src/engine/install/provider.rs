@@ -1,6 +1,6 @@
 //! One provider: its version chosen, its package had, checked and put where it belongs.
 
-use super::place::{linked, lock};
+use super::place::{LinkError, linked, lock};
 use super::requirements::Need;
 use super::sources::{Listed, Package, Source};
 use super::{Step, Tell};
@@ -246,7 +246,7 @@ impl Job {
         let (h1, checked, vouched, signer) = match package {
             Package::Unpacked(dir) => {
                 let h1 = self.link_package(&dir, &to, &allowed).await;
-                let h1 = h1.map_err(|why| self.failed(version, &why))?;
+                let h1 = h1.map_err(|why| self.failed(version, &why.to_string()))?;
                 (h1, BTreeSet::new(), BTreeSet::new(), None)
             }
             Package::Packed(package) => {
@@ -354,20 +354,18 @@ impl Job {
         package: &Path,
         to: &Path,
         allowed: &[String],
-    ) -> Result<String, String> {
+    ) -> Result<String, LinkError> {
         let (shared, dir) = (self.shared.clone(), package.to_owned());
         let hash = tokio::task::spawn_blocking(move || shared.cache.package(&dir)).await;
-        let hash = hash
-            .map_err(|e| e.to_string())?
-            .map_err(|e| e.to_string())?;
+        let hash = hash??;
         let mut known = allowed.iter().filter(|h| h.starts_with("h1:")).peekable();
         if known.peek().is_some() && !known.any(|h| *h == hash) {
-            return Err(format!(
-                "{} is {hash}, which is none of the hashes that the lock file has for this version; where another package is meant, take its block out of the lock file",
-                package.display()
-            ));
+            return Err(LinkError::Other {
+                package: package.to_owned(),
+                hash,
+            });
         }
-        linked(package, to).map_err(|e| e.to_string())?;
+        linked(package, to)?;
         Ok(hash)
     }
 }

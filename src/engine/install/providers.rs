@@ -29,7 +29,7 @@ pub(super) async fn providers(
     tell: Tell,
     stop: CancellationToken,
 ) -> Result<(usize, Vec<Diagnostic>), EngineError> {
-    let before = LockFile::read(&request.dir).map_err(|e| EngineError::Refused(e.to_string()))?;
+    let before = LockFile::read(&request.dir).map_err(EngineError::because)?;
     let mut warnings = Vec::new();
     let locks = locks(&before, &needs, &mut warnings);
     let skipped = |address: &ProviderAddress| {

@@ -182,7 +182,7 @@ impl Measures {
     }
 
     fn finished(&self, call: &CallFinished) {
-        let (plugin, method) = (of(&call.plugin), ("method", call.method.clone()));
+        let (plugin, method) = (of(&call.plugin), ("method", call.method.to_string()));
         let outcome = ("outcome", call.outcome.word().to_owned());
         let labels = [plugin.clone(), method.clone(), outcome];
         self.calls.get_or_create(&labels).inc();

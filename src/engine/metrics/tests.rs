@@ -40,7 +40,7 @@ fn call(number: CallId, outcome: CallOutcome, took_ms: u64) -> EventKind {
     EventKind::CallFinished(CallFinished {
         call: number,
         plugin: plugin(),
-        method: "ReadResource".to_owned(),
+        method: "ReadResource".into(),
         resource: None,
         resource_type: None,
         action: None,
@@ -219,7 +219,7 @@ fn what_was_there_a_moment_ago_and_is_not_any_more_is_not_said() {
         plugin: plugin(),
         slot: 1,
         slots: 10,
-        method: "ReadResource".to_owned(),
+        method: "ReadResource".into(),
         resource: None,
         deadline_ms: None,
         usual: None,

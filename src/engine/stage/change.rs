@@ -40,79 +40,262 @@ pub struct Change {
     /// Where the object was before it was moved here.
     pub previous: Option<AbsInstance>,
     pub provider: ConfigKey,
-    pub action: Action,
+    pub act: Act,
     pub reason: Option<Reason>,
-    /// Marked; null where there is nothing.
-    pub before: Value,
-    /// Marked; null where there will be nothing.
-    pub after: Value,
-    /// The configured object of a create or update as it was planned, marked; `None` where it was
-    /// not kept.
-    pub config: Option<Value>,
-    /// Of the plan.
-    pub private: Vec<u8>,
-    /// Of the object that is there.
-    pub prior_private: Vec<u8>,
-    pub replace_paths: Vec<Path>,
+    /// What is there.
+    pub before: Object,
+    /// What will be there; of a destroy, what its plan says.
+    pub after: Object,
     pub schema_version: i64,
     /// Configuration addresses on which the resource depends; in a chain of modules these are many,
     /// and the same for most resources of a module.
     pub dependencies: Arc<BTreeSet<String>>,
-    /// The same as the state had it.
-    pub prior_dependencies: BTreeSet<String>,
     /// What it needs itself, by instance as far as that is known.
     pub needs: Needs,
-    /// What the object that is there needed when it was written; `None` where that is not on
-    /// record.
-    pub prior_needs: Option<Needs>,
-    pub create_before_destroy: bool,
-    /// Its configuration says `destroy = false`: an old object is forgotten where it would be
-    /// destroyed.
-    pub skip_destroy: bool,
+    /// What the state says of the object that is there.
+    pub recorded: Recorded,
+    pub drifted: bool,
+}
+
+/// One side of a change.
+#[derive(Debug, Clone)]
+pub struct Object {
+    /// Marked; null where there is nothing.
+    pub value: Value,
+    /// What the provider keeps with it.
+    pub private: Vec<u8>,
+    /// What the provider knows it by; of a planned object it may have unknown values.
+    pub identity: Option<Value>,
+}
+
+impl Object {
+    /// A value with nothing beside it.
+    pub fn plain(value: Value) -> Self {
+        Self {
+            value,
+            private: Vec::new(),
+            identity: None,
+        }
+    }
+}
+
+/// What the state says of an object beside its values.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    /// As a change's.
+    pub dependencies: BTreeSet<String>,
+    /// What it needed when it was written; `None` where that is not on record.
+    pub needs: Option<Needs>,
     pub tainted: bool,
+}
+
+impl Recorded {
+    /// Of an object that is not on record.
+    pub fn nothing() -> Self {
+        Self {
+            dependencies: BTreeSet::new(),
+            needs: Some(Needs::new()),
+            tainted: false,
+        }
+    }
+}
+
+/// What is done about an object, with what only that has.
+#[derive(Debug, Clone)]
+pub enum Act {
+    /// It stays as it is, and may be imported.
+    NoOp {
+        by: Configured,
+        importing: Option<Importing>,
+    },
+    /// A read that waits for the deploy.
+    Read,
+    Create {
+        by: Configured,
+        commands: Vec<CommandView>,
+    },
+    Update {
+        by: Configured,
+        importing: Option<Importing>,
+    },
+    /// In the order that the configuration says.
+    Replace {
+        by: Configured,
+        importing: Option<Importing>,
+        /// What cannot be changed in place.
+        paths: Vec<Path>,
+        commands: Vec<CommandView>,
+    },
+    Destroy {
+        /// The state says that what takes its place comes first.
+        create_first: bool,
+        commands: Vec<CommandView>,
+    },
+    Forget {
+        /// As of a destroy.
+        create_first: bool,
+    },
+}
+
+/// What the configuration says of an object that stays, comes or changes.
+#[derive(Debug, Clone, Default)]
+pub struct Configured {
+    /// The configured object as it was planned, marked; `None` where it was not kept.
+    pub config: Option<Value>,
+    pub create_first: bool,
+    /// It says `destroy = false`: an old object is forgotten where it would be destroyed.
+    pub forgets: bool,
+}
+
+/// What an action may have beside it.
+#[derive(Debug, Clone, Default)]
+pub struct Details {
+    pub by: Configured,
     /// How the object is imported first.
     pub importing: Option<Importing>,
-    /// What the provider knows the object by that is there.
-    pub identity_before: Option<Value>,
-    /// The same of the object as planned; it may have unknown values.
-    pub identity_after: Option<Value>,
-    pub drifted: bool,
-    /// A read that waits for the deploy.
-    pub deferred_read: bool,
+    pub replace_paths: Vec<Path>,
     /// What its provisioners would run, here and elsewhere, in order, as it is shown.
     pub commands: Vec<CommandView>,
 }
 
+impl Act {
+    /// An action with as much of the details as it has.
+    pub fn of(action: Action, details: Details) -> Self {
+        let Details {
+            by,
+            importing,
+            replace_paths: paths,
+            commands,
+        } = details;
+        let create_first = by.create_first;
+        match action {
+            Action::NoOp => Self::NoOp { by, importing },
+            Action::Read => Self::Read,
+            Action::Create => Self::Create { by, commands },
+            Action::Update => Self::Update { by, importing },
+            Action::Replace | Action::ReplaceCreateFirst => Self::Replace {
+                by: Configured {
+                    create_first: action == Action::ReplaceCreateFirst,
+                    ..by
+                },
+                importing,
+                paths,
+                commands,
+            },
+            Action::Destroy => Self::Destroy {
+                create_first,
+                commands,
+            },
+            Action::Forget => Self::Forget { create_first },
+        }
+    }
+
+    fn by(&self) -> Option<&Configured> {
+        match self {
+            Self::NoOp { by, .. }
+            | Self::Create { by, .. }
+            | Self::Update { by, .. }
+            | Self::Replace { by, .. } => Some(by),
+            Self::Read | Self::Destroy { .. } | Self::Forget { .. } => None,
+        }
+    }
+}
+
 impl Change {
+    pub fn action(&self) -> Action {
+        match &self.act {
+            Act::NoOp { .. } => Action::NoOp,
+            Act::Read => Action::Read,
+            Act::Create { .. } => Action::Create,
+            Act::Update { .. } => Action::Update,
+            Act::Replace { by, .. } if by.create_first => Action::ReplaceCreateFirst,
+            Act::Replace { .. } => Action::Replace,
+            Act::Destroy { .. } => Action::Destroy,
+            Act::Forget { .. } => Action::Forget,
+        }
+    }
+
+    /// The configured object as it was planned, where it was kept.
+    pub fn config(&self) -> Option<&Value> {
+        self.act.by()?.config.as_ref()
+    }
+
+    /// How the object is imported first.
+    pub fn importing(&self) -> Option<&Importing> {
+        match &self.act {
+            Act::NoOp { importing, .. }
+            | Act::Update { importing, .. }
+            | Act::Replace { importing, .. } => importing.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// What cannot be changed in place.
+    pub fn replace_paths(&self) -> &[Path] {
+        match &self.act {
+            Act::Replace { paths, .. } => paths,
+            _ => &[],
+        }
+    }
+
+    /// What its provisioners would run, here and elsewhere, in order, as it is shown.
+    pub fn commands(&self) -> &[CommandView] {
+        match &self.act {
+            Act::Create { commands, .. }
+            | Act::Replace { commands, .. }
+            | Act::Destroy { commands, .. } => commands,
+            _ => &[],
+        }
+    }
+
+    /// Whether what takes the object's place is created before the object is destroyed.
+    pub fn create_first(&self) -> bool {
+        match &self.act {
+            Act::Destroy { create_first, .. } | Act::Forget { create_first } => *create_first,
+            act => act.by().is_some_and(|by| by.create_first),
+        }
+    }
+
+    /// Whether the object is one that is forgotten where it would be destroyed.
+    pub fn skips_destroy(&self) -> bool {
+        match &self.act {
+            Act::Forget { .. } => true,
+            act => act.by().is_some_and(|by| by.forgets),
+        }
+    }
+
     /// Whether the state forgets the old object, which stays as it is.
     pub fn forgets(&self) -> bool {
-        self.action == Action::Forget || self.skip_destroy && self.action.destroys()
+        match &self.act {
+            Act::Forget { .. } => true,
+            Act::Replace { by, .. } => by.forgets,
+            _ => false,
+        }
     }
 
     /// What the object that is there depended on has other addresses now: its end is in order with
     /// what is there.
     pub fn follow(&mut self, renames: &Renames) {
-        self.prior_dependencies = renames.dependencies(&self.prior_dependencies);
-        self.prior_needs = self.prior_needs.as_ref().map(|all| renames.needs(all));
-        if self.after.is_null() {
+        let was = &mut self.recorded;
+        was.dependencies = renames.dependencies(&was.dependencies);
+        was.needs = was.needs.as_ref().map(|all| renames.needs(all));
+        if self.after.value.is_null() {
             self.dependencies = Arc::new(renames.dependencies(&*self.dependencies));
         }
     }
 
     /// What is declared for an object that ends orders its end, too.
     pub fn ends_before(&mut self, declared: &BTreeSet<String>) {
-        self.prior_dependencies.extend(declared.iter().cloned());
+        self.recorded.dependencies.extend(declared.iter().cloned());
         self.dependencies = Arc::new(self.dependencies.union(declared).cloned().collect());
     }
 
     /// Actions as the plan representation lists them.
     pub fn plan_words(&self) -> &'static [&'static str] {
-        match self.action {
+        match &self.act {
             // Whichever of both is first, the plan has them in one order.
-            Action::Replace | Action::ReplaceCreateFirst if self.skip_destroy => {
-                &["forget", "create"]
-            }
-            action => action.plan_words(),
+            Act::Replace { by, .. } if by.forgets => &["forget", "create"],
+            _ => self.action().plan_words(),
         }
     }
 

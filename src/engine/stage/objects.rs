@@ -1,6 +1,7 @@
 //! Between the state's records and values: decoding what is stored (after the provider has upgraded
 //! it) and encoding what is to be stored.
 
+use super::change::Recorded;
 use super::keep::KeepError;
 use super::managed::Prior;
 use super::needs::Needs;
@@ -261,11 +262,15 @@ fn sensitive_paths(schema: &Schema, value: &Value, config_marks: &[(Path, Marks)
     all
 }
 
-/// What an object needed when it was written; `None` where the record does not say. Whoever depends
-/// on something needs something.
-pub fn recorded_needs(object: &StateObject) -> Option<Needs> {
-    (!object.needs.is_empty() || object.dependencies.is_empty())
-        .then(|| object.needs.iter().cloned().collect())
+/// What the state says of an object beside its values. What it needed is not on record where it
+/// depends on something and needs nothing.
+pub fn recorded(object: &StateObject) -> Recorded {
+    let has_needs = !object.needs.is_empty() || object.dependencies.is_empty();
+    Recorded {
+        dependencies: object.dependencies.iter().cloned().collect(),
+        needs: has_needs.then(|| object.needs.iter().cloned().collect()),
+        tainted: object.tainted,
+    }
 }
 
 /// A stored output's value, marked where it is sensitive.

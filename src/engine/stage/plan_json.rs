@@ -170,14 +170,18 @@ fn resource_change(change: &Change) -> Json {
     if let Some(key) = &change.deposed {
         out.insert("deposed".into(), key.as_str().into());
     }
-    let mut what = sides(change.plan_words(), &change.before, &change.after);
-    if !change.replace_paths.is_empty() {
+    let mut what = sides(
+        change.plan_words(),
+        &change.before.value,
+        &change.after.value,
+    );
+    if !change.replace_paths().is_empty() {
         what.insert(
             "replace_paths".into(),
-            change.replace_paths.iter().map(path).collect(),
+            change.replace_paths().iter().map(path).collect(),
         );
     }
-    match &change.importing {
+    match change.importing() {
         None => {}
         Some(Importing::Id(id)) => drop(what.insert("importing".into(), json!({ "id": id }))),
         Some(Importing::Identity { identity }) => {
@@ -185,8 +189,8 @@ fn resource_change(change: &Change) -> Json {
         }
     }
     for (name, identity) in [
-        ("before_identity", &change.identity_before),
-        ("after_identity", &change.identity_after),
+        ("before_identity", &change.before.identity),
+        ("after_identity", &change.after.identity),
     ] {
         // One that is not wholly known is not told: its unknown parts have no place here.
         if let Some(identity) = identity.as_ref().filter(|v| v.is_wholly_known()) {
@@ -295,7 +299,7 @@ fn planned_values(stage: &Stage, configuration: &Configuration<'_>) -> Json {
     let mut modules: BTreeMap<_, Vec<Json>> = BTreeMap::new();
     // In the order of addresses as texts.
     for change in sorted(&stage.changes, |c| c.address.to_string()) {
-        if change.deposed.is_some() || change.action == Action::Destroy {
+        if change.deposed.is_some() || change.action() == Action::Destroy {
             continue;
         }
         let mut one = named(&change.address);
@@ -306,12 +310,15 @@ fn planned_values(stage: &Stage, configuration: &Configuration<'_>) -> Json {
         one.insert("schema_version".into(), change.schema_version.into());
         // What is forgotten is there, and nothing is known of it any more. The reference leaves out
         // what would be empty.
-        let values = masks::known_json(&change.after);
+        let values = masks::known_json(&change.after.value);
         if values.as_object().is_some_and(|all| !all.is_empty()) {
             one.insert("values".into(), values);
         }
-        one.insert("sensitive_values".into(), masks::sensitive(&change.after));
-        let identity = change.identity_after.as_ref();
+        one.insert(
+            "sensitive_values".into(),
+            masks::sensitive(&change.after.value),
+        );
+        let identity = change.after.identity.as_ref();
         if let Some(identity) = identity.filter(|v| !v.is_null() && v.is_wholly_known()) {
             one.insert("identity".into(), masks::known_json(identity));
             let version = configuration.identity_version(change);

@@ -1,4 +1,4 @@
-use super::super::change::OutputChange;
+use super::super::change::{Act, Details, OutputChange};
 use super::super::conditions::Status;
 use super::super::managed::Reason;
 use super::super::samples::{bare, change, represented, stage};
@@ -70,8 +70,12 @@ fn names_keys_paths_and_reasons_are_there() {
     replaced.previous = "thing_x.old".parse().ok();
     replaced.deposed = Some("0badcafe".into());
     replaced.reason = Some(Reason::ReplaceBecauseCannotUpdate);
-    replaced.replace_paths = vec![Path::root().attr("tags").index_str("k").index_int(2)];
-    replaced.importing = Some("an id".into());
+    let details = Details {
+        importing: Some("an id".into()),
+        replace_paths: vec![Path::root().attr("tags").index_str("k").index_int(2)],
+        ..Details::default()
+    };
+    replaced.act = Act::of(Action::ReplaceCreateFirst, details);
     let got = only_change(replaced);
     let want = parse(
         r#"{"address":"module.m[\"k\"].thing_x.a[3]","module_address":"module.m[\"k\"]","mode":"managed","type":"thing_x","name":"a",

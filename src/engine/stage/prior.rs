@@ -138,7 +138,7 @@ impl PriorState {
         let objects = self.resources.values_mut().flat_map(BTreeMap::values_mut);
         for object in objects.filter_map(|objects| objects.current.as_mut()) {
             if let Some(followed) = renames.link(object) {
-                object.attributes = followed.into();
+                object.attributes = followed;
                 self.moves.push(StateEdit::Put(Box::new(object.clone())));
             }
         }

@@ -136,7 +136,7 @@ pub fn refresh_objects(
     let mut dependencies: HashMap<String, &BTreeSet<String>> = HashMap::new();
     for change in stage.changes.iter().filter(|c| c.deposed.is_none()) {
         let address = change.address.to_string();
-        if change.action == Action::Read || change.importing.is_some() {
+        if change.action() == Action::Read || change.importing().is_some() {
             prior.objects.retain(|o| o.address != address);
             prior.objects.extend(configuration.found(change));
         } else if !stage.request.no_refresh {

@@ -78,7 +78,7 @@ pub(super) fn of_plan(
     changes: &[Change],
     outputs: &[OutputChange],
 ) -> Vec<Relevant> {
-    let changed = changes.iter().filter(|c| c.action != Action::NoOp);
+    let changed = changes.iter().filter(|c| c.action() != Action::NoOp);
     let root = outputs.iter().filter(|o| o.action != Action::NoOp);
     let mut read: Vec<(ModuleInstance, Arc<str>)> = root
         .map(|o| (ModuleInstance::root(), o.name.clone()))

@@ -1,12 +1,12 @@
 //! Stages made by hand, for tests of what shows and keeps them.
 
-use super::change::{Change, Digests, Stage};
+use super::change::{Act, Change, Details, Digests, Object, Recorded, Stage};
 use super::conditions::Statuses;
 use super::config_json::Configuration;
 use super::plan_json::plan_json;
 use crate::engine::store::model::State;
 use crate::engine::words::{Action, ConfigKey, StageRequest};
-use cty::{Type, Value};
+use cty::{Path, Type, Value};
 use lang::config::Module;
 use lang::source::SourceMap;
 use std::collections::{BTreeMap, HashMap};
@@ -19,40 +19,38 @@ pub fn change(address: &str, action: Action, before: Value, after: Value) -> Cha
         deposed: None,
         previous: None,
         provider: ConfigKey::parse("provider[\"example.com/acme/thing\"]").expect("a provider"),
-        action,
+        act: Act::of(action, Details::default()),
         reason: None,
-        before,
-        after,
-        config: None,
-        private: Vec::new(),
-        prior_private: Vec::new(),
-        replace_paths: Vec::new(),
+        before: Object::plain(before),
+        after: Object::plain(after),
         schema_version: 0,
         dependencies: Default::default(),
-        prior_dependencies: Default::default(),
         needs: Default::default(),
-        prior_needs: None,
-        create_before_destroy: false,
-        skip_destroy: false,
-        tainted: false,
-        importing: None,
-        identity_before: None,
-        identity_after: None,
+        recorded: Recorded {
+            needs: None,
+            ..Recorded::nothing()
+        },
         drifted: false,
-        deferred_read: false,
-        commands: Vec::new(),
     }
 }
 
 /// A change without values.
 pub fn bare(address: &str, action: Action, needs: &[&str], needed_before: &[&str]) -> Change {
     let null = Value::null(Type::Dynamic);
-    Change {
-        dependencies: Arc::new(needs.iter().map(|s| (*s).to_owned()).collect()),
-        prior_dependencies: needed_before.iter().map(|s| (*s).to_owned()).collect(),
-        needs: needs.iter().map(|s| (*s).to_owned()).collect(),
-        ..change(address, action, null.clone(), null)
-    }
+    let mut bare = change(address, action, null.clone(), null);
+    bare.dependencies = Arc::new(needs.iter().map(|s| (*s).to_owned()).collect());
+    bare.needs = needs.iter().map(|s| (*s).to_owned()).collect();
+    bare.recorded.dependencies = needed_before.iter().map(|s| (*s).to_owned()).collect();
+    bare
+}
+
+/// A replacement for the sake of these paths.
+pub fn replacing(paths: Vec<Path>) -> Act {
+    let details = Details {
+        replace_paths: paths,
+        ..Details::default()
+    };
+    Act::of(Action::Replace, details)
 }
 
 /// A stage of these changes and nothing else.

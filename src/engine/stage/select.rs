@@ -35,15 +35,16 @@ pub enum Needed {
 
 impl From<&Change> for ChangeRef {
     fn from(change: &Change) -> Self {
-        let dependencies = || Needed::Dependencies(change.prior_dependencies.clone());
+        let dependencies = || Needed::Dependencies(change.recorded.dependencies.clone());
         Self {
             id: change.id(),
             address: change.address.clone(),
-            action: change.action,
-            imports: change.importing.is_some(),
+            action: change.action(),
+            imports: change.importing().is_some(),
             needs: change.needs.clone(),
             needed: change
-                .prior_needs
+                .recorded
+                .needs
                 .clone()
                 .map_or_else(dependencies, Needed::Itself),
         }

@@ -207,9 +207,10 @@ fn replacing_an_instance_drags_along_what_needed_it() {
         ("old", None),
     ]
     .into_iter()
-    .map(|(key, needed)| Change {
-        prior_needs: needed.map(|n| [n.to_owned()].into()),
-        ..bare(&format!("x.b[\"{key}\"]"), Replace, &[], &["x.a"])
+    .map(|(key, needed)| {
+        let mut one = bare(&format!("x.b[\"{key}\"]"), Replace, &[], &["x.a"]);
+        one.recorded.needs = needed.map(|n| [n.to_owned()].into());
+        one
     })
     .chain(["x", "y"].map(|key| bare(&format!("x.a[\"{key}\"]"), Replace, &[], &[])))
     .collect();

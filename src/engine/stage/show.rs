@@ -49,8 +49,8 @@ pub fn summary(stage: &Stage) -> StageSummary {
     let needs = select::named_needs(&select::references(stage));
     let mut counts = Counts::default();
     for change in &stage.changes {
-        counts.add(change.action);
-        counts.import += u32::from(change.importing.is_some());
+        counts.add(change.action());
+        counts.import += u32::from(change.importing().is_some());
     }
     StageSummary {
         stage: stage.id,
@@ -72,22 +72,22 @@ pub fn summary(stage: &Stage) -> StageSummary {
 
 fn view(change: &Change, mode: StageMode, needs: Vec<String>) -> ChangeView {
     let (before, after) = (
-        echoed(change, &change.before),
-        echoed(change, &change.after),
+        echoed(change, &change.before.value),
+        echoed(change, &change.after.value),
     );
-    let attributes = diff::attributes(&before, &after, &change.replace_paths);
+    let attributes = diff::attributes(&before, &after, change.replace_paths());
     ChangeView {
         address: change.id(),
         previous_address: change.previous.as_ref().map(ToString::to_string),
         resource_type: change.address.resource.kind.to_string(),
         provider: short_provider(&change.provider.address).to_owned(),
-        action: change.action,
+        action: change.action(),
         action_reason: change.reason.map(|r| r.word().to_owned()),
         why: why(change, mode, &attributes),
         needs,
         attributes,
         drifted: change.drifted,
-        commands: change.commands.clone(),
+        commands: change.commands().to_vec(),
     }
 }
 
@@ -151,7 +151,7 @@ fn output(change: &OutputChange) -> OutputView {
 /// What caused a change, in words. Names of attributes only, no values.
 fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> String {
     let mut parts = Vec::new();
-    match &change.importing {
+    match change.importing() {
         None => {}
         Some(Importing::Id(id)) => {
             parts.push(format!("imported under the id {}", lang::addr::quote(id)))
@@ -166,7 +166,7 @@ fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> Stri
     if change.drifted {
         parts.push("changed outside of deploys".to_owned());
     }
-    match change.action {
+    match change.action() {
         Action::NoOp if parts.is_empty() => parts.push("as configured".to_owned()),
         Action::NoOp => {}
         Action::Create if change.drifted => {
@@ -218,9 +218,10 @@ fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> Stri
 }
 
 fn reason(change: &Change) -> String {
-    change
-        .reason
-        .map_or_else(|| change.action.word().to_owned(), |r| r.text().to_owned())
+    change.reason.map_or_else(
+        || change.action().word().to_owned(),
+        |r| r.text().to_owned(),
+    )
 }
 
 /// The attributes that are concerned, outermost names, those with known values first.

@@ -65,19 +65,19 @@ impl Steps {
 
 /// Whether a change does anything at all.
 pub fn acts(change: &Change) -> bool {
-    change.action != Action::NoOp || change.importing.is_some()
+    change.action() != Action::NoOp || change.importing().is_some()
 }
 
 /// Whether a change has a part that creates, updates, reads, or imports.
 pub fn applies(change: &Change) -> bool {
     matches!(
-        change.action,
+        change.action(),
         Action::Create
             | Action::Update
             | Action::Replace
             | Action::ReplaceCreateFirst
             | Action::Read
-    ) || change.importing.is_some()
+    ) || change.importing().is_some()
 }
 
 /// Whether a change has a part that destroys or forgets.

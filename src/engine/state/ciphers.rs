@@ -9,24 +9,33 @@ pub enum CipherError {
     #[error(transparent)]
     Encryption(#[from] EncryptionError),
     #[error("it is to be encrypted {0}, which flightdeck cannot do; pbkdf2 and aes_gcm it can")]
-    Unknown(String),
+    Unknown(#[source] UnknownMethod),
+}
+
+/// How something is to be encrypted that cannot be here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownMethod {
+    #[error("with the method {0:?}")]
+    Method(String),
+    #[error("with a key of the key provider {0:?}")]
+    Provider(String),
+    #[error("with a key that is written out")]
+    WrittenKey,
 }
 
 /// The methods that are known here, and the first that is not.
 #[derive(Debug, Clone, Default)]
 pub struct Ciphers {
     known: Encryption,
-    /// In words: `with a key of …`.
-    lacks: Option<String>,
+    lacks: Option<UnknownMethod>,
     /// Whether it is the method that writes which is not known.
     reads_only: bool,
 }
 
 impl Ciphers {
-    /// The method that writes, and after it those that may have written what is read; in words what
-    /// is not known.
+    /// The method that writes, and after it those that may have written what is read.
     #[must_use]
-    pub fn new(methods: Vec<Result<Method, String>>) -> Self {
+    pub fn new(methods: Vec<Result<Method, UnknownMethod>>) -> Self {
         Self {
             lacks: methods.iter().find_map(|one| one.clone().err()),
             reads_only: methods.first().is_some_and(Result::is_err),
@@ -72,7 +81,7 @@ mod tests {
     use super::*;
     use statefile::encryption::{Hash, KeySource, Secret};
 
-    fn aes(passphrase: &str) -> Result<Method, String> {
+    fn aes(passphrase: &str) -> Result<Method, UnknownMethod> {
         Ok(Method::AesGcm {
             key: KeySource {
                 name: "key_provider.pbkdf2.k".to_owned(),
@@ -86,8 +95,8 @@ mod tests {
         })
     }
 
-    fn unknown() -> Result<Method, String> {
-        Err("with a key of the key provider \"aws_kms\"".to_owned())
+    fn unknown() -> Result<Method, UnknownMethod> {
+        Err(UnknownMethod::Provider("aws_kms".to_owned()))
     }
 
     #[test]

@@ -6,6 +6,10 @@ use statefile::{LockInfo, ReadError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// What a place of one kind says of why: an error of that kind, which others show and tell no further
+/// apart.
+pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
+
 /// Why the state cannot be locked, read or written where it lives.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum HomeError {
@@ -75,17 +79,30 @@ pub enum HomeError {
     )]
     Older { pushed: i64, there: i64 },
     /// A server that keeps it did not do as it was asked.
-    #[error("cannot {what} the state in {place}: {why}")]
+    #[error("cannot {what} the state in {place}: {source}{}", stays_locked(.left.as_deref()))]
     Remote {
         what: &'static str,
         place: String,
-        why: String,
+        source: Cause,
+        /// The id of a lock that stays behind.
+        left: Option<String>,
+    },
+    #[error("there is another state in {place} already{}; nothing was brought there", apart(.differ.as_deref()))]
+    Taken {
+        place: String,
+        /// What differs, in words.
+        differ: Option<String>,
+    },
+    #[error("{} cannot be emptied: {source}", path.display())]
+    NotEmptied {
+        path: PathBuf,
+        source: Arc<std::io::Error>,
     },
     /// The configuration and the directory do not agree on it, or not on one that can be used.
     #[error("{0}")]
     Refused(String),
-    #[error("the {kind} backend cannot be used as it is configured: {why}")]
-    Backend { kind: String, why: String },
+    #[error("the {kind} backend cannot be used as it is configured: {source}")]
+    Backend { kind: String, source: Cause },
     #[error(
         "the {kind} backend has no workspaces besides the default one, and {named:?} is selected; `flightdeck workspace select default` selects that, or unset TF_WORKSPACE"
     )]
@@ -100,18 +117,26 @@ pub enum HomeError {
 }
 
 impl HomeError {
-    /// With what to do where a lock stays behind.
-    pub(super) fn left_locked(self, id: &str) -> Self {
-        match self {
-            Self::Remote { what, place, why } => Self::Remote {
-                what,
-                place,
-                why: format!(
-                    "{why}. It stays locked; `flightdeck force-unlock {id}` takes the lock away"
-                ),
-            },
-            other => other,
+    /// Of a server that keeps the state.
+    pub(super) fn remote(
+        what: &'static str,
+        place: String,
+        why: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        Self::Remote {
+            what,
+            place,
+            source: Arc::new(why),
+            left: None,
         }
+    }
+
+    /// With what to do where a lock stays behind.
+    pub(super) fn left_locked(mut self, id: &str) -> Self {
+        if let Self::Remote { left, .. } = &mut self {
+            *left = Some(id.to_owned());
+        }
+        self
     }
 
     pub(super) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
@@ -122,6 +147,28 @@ impl HomeError {
             source: Arc::new(source),
         }
     }
+}
+
+/// Why a lock cannot be taken away from who has it.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum UnlockError {
+    #[error("it is not locked")]
+    NotLocked,
+    #[error("the lock has the id {id}, and not {asked:?}")]
+    OtherId { id: String, asked: String },
+    /// It is on a file.
+    #[error("{0}. The lock on a file goes with the process that has it: end that one")]
+    OfProcess(#[source] HomeError),
+}
+
+fn apart(differ: Option<&str>) -> String {
+    differ.map_or_else(String::new, |differ| format!(" ({differ})"))
+}
+
+fn stays_locked(id: Option<&str>) -> String {
+    id.map_or_else(String::new, |id| {
+        format!(". It stays locked; `flightdeck force-unlock {id}` takes the lock away")
+    })
 }
 
 fn holder(info: Option<&LockInfo>) -> String {

@@ -2,6 +2,7 @@
 //! the file itself, with a word beside it who has it, and written in place, since the lock hangs on
 //! the file and not on its name.
 
+use super::error::UnlockError;
 use super::{Home, HomeError, Spelling};
 use crate::engine::mutex::lock;
 use async_trait::async_trait;
@@ -97,18 +98,12 @@ impl Home for InFile {
         let why = match self.lock(info).await {
             Ok(()) => {
                 self.unlock().await?;
-                "it is not locked".to_owned()
+                UnlockError::NotLocked
             }
-            Err(e @ HomeError::Locked { .. }) => {
-                format!("{e}. The lock on a file goes with the process that has it: end that one")
-            }
+            Err(e @ HomeError::Locked { .. }) => UnlockError::OfProcess(e),
             Err(e) => return Err(e),
         };
-        Err(HomeError::Remote {
-            what: "unlock",
-            place: self.0.name.clone(),
-            why,
-        })
+        Err(HomeError::remote("unlock", self.0.name.clone(), why))
     }
 
     async fn delete(&self) -> Result<(), HomeError> {

@@ -24,8 +24,8 @@ mod tests;
 mod told;
 
 use backend::Settings;
-pub use ciphers::{CipherError, Ciphers};
-pub use error::HomeError;
+pub use ciphers::{CipherError, Ciphers, UnknownMethod};
+pub use error::{Cause, HomeError};
 pub use file::{LeftLock, left_lock};
 pub use ours::lock_info;
 pub use patience::Patience;

@@ -74,10 +74,10 @@ impl StateOfRecord {
             && !is_blank(&found)
             && !same(&found, &copy)
         {
-            return Err(HomeError::Refused(format!(
-                "there is another state in {place} already ({}); nothing was brought there",
-                differ(&found, &copy)
-            )));
+            return Err(HomeError::Taken {
+                place,
+                differ: Some(differ(&found, &copy)),
+            });
         }
         let Spelt {
             text,

@@ -232,7 +232,7 @@ pub struct NewDeploy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallSample {
     pub plugin: PluginId,
-    pub method: String,
+    pub method: MethodName,
     /// Empty where no resource is meant.
     pub resource_type: String,
     /// What an apply does; empty for other methods.

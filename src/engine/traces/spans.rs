@@ -29,7 +29,7 @@ struct Open {
     operations: HashMap<u32, Option<(String, Context)>>,
     calls: HashMap<CallId, Attempt>,
     /// Which attempt comes next at a call that failed for a moment: of this method, for this object.
-    again: HashMap<(String, Option<String>), u32>,
+    again: HashMap<(MethodName, Option<String>), u32>,
 }
 
 /// One attempt, from when it stands in line, and its call, from when it is sent.
@@ -177,7 +177,7 @@ impl Spans {
                 .map(|r| text("flightdeck.address", r)),
         ];
         let attributes = attributes.into_iter().flatten().collect();
-        let name = (call.method.clone(), SpanKind::Client);
+        let name = (call.method.to_string(), SpanKind::Client);
         let sent = self.begin(name, &whole, at, attributes);
         open.calls.insert(call.call, Attempt { whole, call: sent });
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct CallView {
     pub call: CallId,
     pub plugin: PluginId,
-    pub method: String,
+    pub method: MethodName,
     pub resource: Option<String>,
     pub queued_at: UnixMs,
     /// `None` while it waits.
@@ -27,7 +27,7 @@ pub struct CallView {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latencies {
     pub all: Latency,
-    pub methods: BTreeMap<String, Latency>,
+    pub methods: BTreeMap<MethodName, Latency>,
 }
 
 impl View {

@@ -2,7 +2,7 @@
 
 use super::{
     DeployId, DeploySummary, DriftKind, Event, FailureClass, Latency, Later, LaunchAttempt,
-    LogLine, Operation, PluginFound, PluginId, UnixMs,
+    LogLine, MethodName, Operation, PluginFound, PluginId, UnixMs,
 };
 use serde::{Deserialize, Serialize};
 
@@ -98,7 +98,7 @@ pub struct DeployRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallStat {
     pub plugin: PluginId,
-    pub method: String,
+    pub method: MethodName,
     /// Empty for a method that is about no resource.
     pub resource_type: String,
     /// What an apply does; empty for other methods.

@@ -1,6 +1,6 @@
 //! Calls to plugins: in line, sent, answered, and how long they take.
 
-use super::{CallId, PluginId, UnixMs, now_ms};
+use super::{CallId, MethodName, PluginId, UnixMs, now_ms};
 use serde::{Deserialize, Serialize};
 
 /// A call waits for a slot. Said again when what it waits for changes.
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct CallQueued {
     pub call: CallId,
     pub plugin: PluginId,
-    pub method: String,
+    pub method: MethodName,
     pub resource: Option<String>,
     /// What it waits for, in words: `slot of hashicorp/aws, held by aws_db_instance.main
     /// (ApplyResourceChange)`.
@@ -28,7 +28,7 @@ pub struct CallStarted {
     /// From 1; 0 for a call that takes no slot (`StopProvider`).
     pub slot: u32,
     pub slots: u32,
-    pub method: String,
+    pub method: MethodName,
     pub resource: Option<String>,
     pub deadline_ms: Option<u64>,
     /// How long such a call usually takes, from history.
@@ -41,7 +41,7 @@ pub struct CallStarted {
 pub struct CallFinished {
     pub call: CallId,
     pub plugin: PluginId,
-    pub method: String,
+    pub method: MethodName,
     pub resource: Option<String>,
     /// The type of that resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]

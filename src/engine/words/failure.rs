@@ -1,6 +1,6 @@
 //! Why something failed, and of what nobody knows how it ended.
 
-use super::{DeployId, OperationStep, PluginId, UnixMs};
+use super::{DeployId, MethodName, OperationStep, PluginId, UnixMs};
 use serde::{Deserialize, Serialize};
 
 /// Why something failed.
@@ -13,7 +13,7 @@ pub struct Failure {
     pub detail: String,
     pub address: Option<String>,
     pub plugin: Option<PluginId>,
-    pub method: Option<String>,
+    pub method: Option<MethodName>,
     /// The crash that took the call down.
     pub incident: Option<String>,
     /// What the plugin logged since the operation began, at most 100 lines: the last ones, of a

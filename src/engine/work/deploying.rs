@@ -84,8 +84,8 @@ impl Work {
         self.nothing_twice(stage, &taken).await?;
         let mut counts = Counts::default();
         for change in taken.iter().map(|&i| &stage.changes[i]) {
-            counts.add(change.action);
-            counts.import += u32::from(change.importing.is_some());
+            counts.add(change.action());
+            counts.import += u32::from(change.importing().is_some());
         }
         let operations: Vec<Operation> = taken
             .iter()
@@ -316,10 +316,10 @@ pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
         index: u32::try_from(n).unwrap_or(u32::MAX),
         address: change.id(),
         plugin: Some(plugin),
-        action: change.action,
+        action: change.action(),
         state: OperationState::Waiting,
         half_done: false,
-        step: if steps::applies(change) || steps::destroys(change.action) {
+        step: if steps::applies(change) || steps::destroys(change.action()) {
             Reached::Waiting
         } else {
             Reached::Unsaid
@@ -345,7 +345,7 @@ fn usual(plugin: &PluginId, change: &Change, pool: &Pool) -> Option<u64> {
                 .p95_ms,
         )
     };
-    match change.action {
+    match change.action() {
         Action::Create => of("create"),
         Action::Update => of("update"),
         Action::Destroy => of("destroy"),

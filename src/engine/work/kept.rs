@@ -184,7 +184,7 @@ impl Work {
         tokio::task::spawn_blocking(move || ciphers.seal(text))
             .await
             .map_err(EngineError::task("the plan file could not be encrypted"))?
-            .map_err(|e| EngineError::Refused(format!("the plan file is not written: {e}")))
+            .map_err(EngineError::unable("the plan file is not written"))
     }
 
     /// What a file holds in which a stage was kept.
@@ -193,7 +193,7 @@ impl Work {
         let opened = tokio::task::spawn_blocking(move || ciphers.open(text.into_bytes()))
             .await
             .map_err(EngineError::task("the plan file could not be decrypted"))?
-            .map_err(|e| EngineError::Refused(format!("the plan file cannot be read: {e}")))?;
+            .map_err(EngineError::unable("the plan file cannot be read"))?;
         Ok(keep::StageFile::read(&String::from_utf8_lossy(&opened))?)
     }
 

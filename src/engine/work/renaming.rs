@@ -255,7 +255,7 @@ fn edits(state: &State, moves: &Moves) -> Vec<StateEdit> {
             new.needs = renames.needs(&object.needs).into_iter().collect();
         }
         if let Some(followed) = renames.link(object) {
-            new.attributes = followed.into();
+            new.attributes = followed;
         }
         if new != *object {
             if let Some(address) = renames.address(&object.address) {

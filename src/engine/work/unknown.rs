@@ -60,7 +60,7 @@ impl Work {
                 .filter(|c| was_it(&c.address, &c.previous));
             let read = changes
                 .into_iter()
-                .any(|c| c.deposed.as_ref() == deposed && !c.before.is_null())
+                .any(|c| c.deposed.as_ref() == deposed && !c.before.value.is_null())
                 || stage.drift.iter().any(|d| was_it(&d.address, &d.previous))
                 || (all_read
                     && state
@@ -106,11 +106,11 @@ impl Work {
             for outcome in by_address.get(address.as_str()).into_iter().flatten() {
                 let again = match outcome.beside() {
                     // Whatever has it asked for this again.
-                    Some(deed) => deed.is_creation() && asks_again(change.action),
+                    Some(deed) => deed.is_creation() && asks_again(change.action()),
                     None => {
                         outcome.is_creation()
-                            && change.action == Action::Create
-                            && change.importing.is_none()
+                            && change.action() == Action::Create
+                            && change.importing().is_none()
                     }
                 };
                 if again {

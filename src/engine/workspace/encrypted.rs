@@ -2,7 +2,7 @@
 //! `TF_ENCRYPTION` say it.
 
 use crate::engine::provider::builtin::RemoteStates;
-use crate::engine::state::Ciphers;
+use crate::engine::state::{Ciphers, UnknownMethod};
 use lang::config::{self, Encrypted, REMOTE, REMOTE_DEFAULT};
 use lang::diag::{Diagnostic, Diagnostics};
 use statefile::encryption::{Encryption, Hash, KeySource, Method, Secret};
@@ -53,18 +53,18 @@ fn ciphers(one: &Encrypted) -> Ciphers {
     Ciphers::new(one.methods.iter().map(known).collect())
 }
 
-fn known(method: &config::Method) -> Result<Method, String> {
+fn known(method: &config::Method) -> Result<Method, UnknownMethod> {
     match method {
         config::Method::Unencrypted => Ok(Method::Unencrypted),
         config::Method::AesGcm { key, aad } => Ok(Method::AesGcm {
             key: source(key)?,
             aad: aad.clone(),
         }),
-        config::Method::Other(kind) => Err(format!("with the method {kind:?}")),
+        config::Method::Other(kind) => Err(UnknownMethod::Method(kind.to_string())),
     }
 }
 
-fn source(key: &config::Key) -> Result<KeySource, String> {
+fn source(key: &config::Key) -> Result<KeySource, UnknownMethod> {
     match key {
         config::Key::Derived {
             name,
@@ -88,7 +88,7 @@ fn source(key: &config::Key) -> Result<KeySource, String> {
             },
             salt_length: *salt_length,
         }),
-        config::Key::Remote(kind) => Err(format!("with a key of the key provider {kind:?}")),
-        config::Key::Written => Err("with a key that is written out".to_owned()),
+        config::Key::Remote(kind) => Err(UnknownMethod::Provider(kind.to_string())),
+        config::Key::Written => Err(UnknownMethod::WrittenKey),
     }
 }

@@ -16,6 +16,7 @@ use lang::diag::Diagnostics;
 use lang::source::SourceMap;
 use statefile::encryption::Encryption;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What is said beside the configuration.
 #[derive(Debug, Clone, Default)]
@@ -322,10 +323,10 @@ async fn copy(
         let text = from.read().await?;
         let there = to.read().await?;
         if is_used(&there) && there != text {
-            return Err(HomeError::Refused(format!(
-                "there is another state in {} already; nothing was brought there",
-                to.place()
-            )));
+            return Err(HomeError::Taken {
+                place: to.place(),
+                differ: None,
+            });
         }
         to.write(crate::engine::state::respelt(&text, to.spelling()))
             .await
@@ -344,7 +345,10 @@ fn emptied(file: &Path) -> Result<(), HomeError> {
         file.set_len(0)?;
         file.sync_all()
     });
-    kept.map_err(|e| HomeError::Refused(format!("{} cannot be emptied: {e}", file.display())))
+    kept.map_err(|source| HomeError::NotEmptied {
+        path: file.to_owned(),
+        source: Arc::new(source),
+    })
 }
 
 #[cfg(test)]

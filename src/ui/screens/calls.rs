@@ -69,7 +69,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
             vec![
                 Line::new(),
                 line(Role::Dim, &f.plugin.0),
-                line(Role::Dim, &f.method),
+                line(Role::Dim, &*f.method),
                 line(Role::Dim, f.resource.as_deref().unwrap_or("")),
                 line(Role::Dim, duration(f.took_ms)),
                 last,
@@ -128,7 +128,7 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
     vec![
         slot,
         line(Role::Plain, &c.plugin.0),
-        line(Role::Plain, &c.method),
+        line(Role::Plain, &*c.method),
         line(Role::Strong, c.resource.as_deref().unwrap_or("")),
         line(role, elapsed(since)),
         last,

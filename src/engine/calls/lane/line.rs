@@ -321,7 +321,7 @@ impl Lane {
         self.shared.sink.emit(EventKind::CallQueued(CallQueued {
             call: waiter.call,
             plugin: self.plugin.clone(),
-            method: waiter.method.name().to_owned(),
+            method: waiter.method.into(),
             resource: waiter.resource.clone(),
             waits_for,
             blocker: blocker.map(|b| b.call),

@@ -46,7 +46,7 @@ impl Lane {
             plugin: self.plugin.clone(),
             slot: slot.as_ref().map_or(0, |s| s.place.1 as u32 + 1),
             slots: self.slots,
-            method: method.name().to_owned(),
+            method: method.into(),
             resource: ctx.resource.clone(),
             deadline_ms: deadline.map(|d| d.as_millis() as u64),
             usual: self.usual(&kind),
@@ -133,7 +133,7 @@ impl Running {
             .emit(EventKind::CallFinished(CallFinished {
                 call: self.number,
                 plugin: self.lane.plugin.clone(),
-                method: self.kind.method.name().to_owned(),
+                method: self.kind.method.into(),
                 resource: self.resource.take(),
                 resource_type: word(&self.kind.resource_type),
                 action: word(&self.kind.action),

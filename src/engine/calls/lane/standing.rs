@@ -11,7 +11,7 @@ use tokio::time::Instant;
 pub struct Standing {
     lane: Arc<Lane>,
     number: CallId,
-    method: &'static str,
+    method: MethodName,
     resource: String,
     began: Instant,
     ended: bool,
@@ -23,7 +23,7 @@ impl Lane {
         Standing {
             lane: self.clone(),
             number: self.shared.number(),
-            method,
+            method: MethodName::known(method),
             resource,
             began: Instant::now(),
             ended: false,
@@ -38,7 +38,7 @@ impl Standing {
         self.lane.say(EventKind::CallQueued(CallQueued {
             call: self.number,
             plugin: self.lane.plugin.clone(),
-            method: self.method.to_owned(),
+            method: self.method.clone(),
             resource: Some(self.resource.clone()),
             waits_for,
             blocker,
@@ -61,7 +61,7 @@ impl Standing {
         self.lane.say(EventKind::CallFinished(CallFinished {
             call: self.number,
             plugin: self.lane.plugin.clone(),
-            method: self.method.to_owned(),
+            method: self.method.clone(),
             resource: Some(self.resource.clone()),
             resource_type: None,
             action: None,

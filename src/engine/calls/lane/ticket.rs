@@ -56,7 +56,7 @@ impl Ticket {
             .emit(EventKind::CallFinished(CallFinished {
                 call: self.call,
                 plugin: self.lane.plugin.clone(),
-                method: self.method.name().to_owned(),
+                method: self.method.into(),
                 resource: self.resource.take(),
                 resource_type: None,
                 action: None,

@@ -61,7 +61,7 @@ async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_ty
     };
     let stat = |method: &str, resource_type: &str, action: &str| CallStat {
         plugin: plugin.clone(),
-        method: method.to_owned(),
+        method: method.into(),
         resource_type: resource_type.to_owned(),
         action: action.to_owned(),
         latency: past,

@@ -17,7 +17,7 @@ pub(super) async fn run(
         From::Content(text) => Source::Bytes(text.as_bytes()),
         From::Path(text) => Source::Path(
             text,
-            local(text, doing.base).map_err(|why| doing.fault(why))?,
+            local(text, doing.base).map_err(|why| doing.fault(why.to_string()))?,
         ),
     };
     if !what.secret {
@@ -47,17 +47,29 @@ pub(super) async fn run(
     done.map_err(|error| doing.ssh_fault(&error))
 }
 
+/// Why a path of this machine cannot be found.
+#[derive(Debug, thiserror::Error)]
+enum LocalError {
+    #[error("The source {0:?} names the home of somebody else, and only one's own can be found.")]
+    OthersHome(String),
+    #[error("The source {text:?} cannot be found: {source}.")]
+    NoHome {
+        text: String,
+        source: etcetera::HomeDirError,
+    },
+}
+
 /// A path of this machine: `~` is the home of whoever runs this.
-fn local(text: &str, base: &Path) -> Result<PathBuf, String> {
+fn local(text: &str, base: &Path) -> Result<PathBuf, LocalError> {
     let Some(rest) = text.strip_prefix('~') else {
         return Ok(base.join(text));
     };
     if !rest.is_empty() && !rest.starts_with('/') {
-        return Err(format!(
-            "The source {text:?} names the home of somebody else, and only one's own can be found."
-        ));
+        return Err(LocalError::OthersHome(text.to_owned()));
     }
-    let home =
-        etcetera::home_dir().map_err(|e| format!("The source {text:?} cannot be found: {e}."))?;
+    let home = etcetera::home_dir().map_err(|source| LocalError::NoHome {
+        text: text.to_owned(),
+        source,
+    })?;
     Ok(home.join(rest.trim_start_matches('/')))
 }

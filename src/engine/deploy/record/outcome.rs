@@ -34,7 +34,7 @@ impl DeployRecord {
     ) -> Result<(), StoreError> {
         self.store
             .record_done(
-                self.intent(change, deposed, step.clone(), &change.before),
+                self.intent(change, deposed, step.clone(), &change.before.value),
                 edits,
             )
             .await?;

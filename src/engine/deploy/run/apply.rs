@@ -23,7 +23,7 @@ impl Deploying {
     pub(super) async fn apply(&self, i: usize, step: Step, turn: &mut Option<Turn>) -> bool {
         let change = &self.stage.changes[i];
         let id = change.id();
-        let doing = match change.action {
+        let doing = match change.action() {
             Action::Update => Doing::Updating,
             Action::Read => Doing::Reading,
             Action::NoOp => Doing::Importing,
@@ -31,12 +31,12 @@ impl Deploying {
         };
         self.recorder.began(&id, doing).await;
         // What is destroyed first was adopted by that half.
-        let adopted = if change.action == Action::Replace {
+        let adopted = if change.action() == Action::Replace {
             Ok(())
         } else {
             self.adopt(change).await
         };
-        let done = match (adopted, change.action) {
+        let done = match (adopted, change.action()) {
             (Err(trouble), _) => Err(trouble),
             (Ok(()), Action::NoOp) => Ok(()),
             (Ok(()), Action::Read) => self.read(change).await,
@@ -44,7 +44,7 @@ impl Deploying {
         };
         match done {
             Ok(()) => {
-                let more = change.action == Action::ReplaceCreateFirst;
+                let more = change.action() == Action::ReplaceCreateFirst;
                 self.recorder
                     .ended(
                         &id,
@@ -101,10 +101,10 @@ impl Deploying {
         {
             return self.nothing_left(&subject, &planned).await;
         }
-        if change.action == Action::ReplaceCreateFirst && object.is_some() {
+        if change.action() == Action::ReplaceCreateFirst && object.is_some() {
             self.depose(i, change).await?;
         }
-        let doing = match change.action {
+        let doing = match change.action() {
             Action::Update => OperationStep::Update,
             _ => OperationStep::Create,
         };
@@ -120,7 +120,8 @@ impl Deploying {
         let applied = instance::apply(subject.provider.as_ref(), request, &ctx).await;
         // What provisioners do belongs to the operation, and so does the other half of a
         // replacement.
-        if subject.resource.provisioners.is_empty() && change.action != Action::ReplaceCreateFirst {
+        if subject.resource.provisioners.is_empty() && change.action() != Action::ReplaceCreateFirst
+        {
             drop(turn.take());
         }
         self.applied(i, &subject, doing, applied, &marks).await
@@ -136,7 +137,7 @@ impl Deploying {
         let kept = Kept {
             value: &planned.after,
             private: &planned.private,
-            identity: change.identity_before.as_ref(),
+            identity: change.before.identity.as_ref(),
             step: Some(OperationStep::Update),
         };
         // Nor is it an update where nothing of it is left.
@@ -162,8 +163,7 @@ impl Deploying {
     ) -> Result<(), Box<Trouble>> {
         let change = subject.change;
         let same_as_staged = change
-            .config
-            .as_ref()
+            .config()
             .is_some_and(|c| c.clone().unmark_deep().0.raw_equals(plain));
         if same_as_staged {
             return Ok(());
@@ -179,14 +179,14 @@ impl Deploying {
     /// it takes the place of.
     fn prior(&self, subject: &Subject<'_>, object: Option<&StateObject>) -> Option<Prior> {
         let (change, schema) = (subject.change, subject.schema);
-        let object = object.filter(|_| change.action == Action::Update)?;
+        let object = object.filter(|_| change.action() == Action::Update)?;
         Some(Prior {
             value: self
                 .value(&change.address, schema)
                 .unwrap_or_else(|| Value::null(schema.implied_type().clone())),
             private: Bytes::from(object.private.clone()),
             tainted: false,
-            identity: change.identity_before.clone(),
+            identity: change.before.identity.clone(),
         })
     }
 
@@ -239,7 +239,7 @@ fn request<'s>(
     Applying {
         type_name: &subject.change.address.resource.kind,
         schema: subject.schema,
-        action: subject.change.action,
+        action: subject.change.action(),
         prior: prior.map_or_else(null, |p| p.value.clone().unmark_deep().0),
         planned: planned.after.clone().unmark_deep().0,
         shown: &planned.after,

@@ -55,7 +55,7 @@ impl Deploying {
 fn differences(change: &Change, schema: &Schema, now: &managed::Planned) -> Vec<String> {
     let becomes = now.action;
     let fits = matches!(
-        (change.action, becomes),
+        (change.action(), becomes),
         (
             Action::Create | Action::Replace | Action::ReplaceCreateFirst,
             Action::Create
@@ -64,15 +64,16 @@ fn differences(change: &Change, schema: &Schema, now: &managed::Planned) -> Vec<
     if !fits {
         return vec![format!(
             "the action was {} and is {} now",
-            change.action.word(),
+            change.action().word(),
             becomes.word()
         )];
     }
-    let approved = change.after.clone().unmark_deep().0;
+    let approved = change.after.value.clone().unmark_deep().0;
     let planned = now.after.clone().unmark_deep().0;
     let one = |(path, text): (Path, String)| {
         let marked = change
             .after
+            .value
             .hides_at(&path)
             .or_else(|| now.after.hides_at(&path));
         match marked.or_else(|| managed::at_sensitive(schema, &planned, &path)) {
@@ -88,7 +89,7 @@ fn differences(change: &Change, schema: &Schema, now: &managed::Planned) -> Vec<
 
 /// What to say where the provider was given other arguments than while staging.
 fn other_arguments(change: &Change, schema: &Schema, config: &Value) -> Option<Diagnostic> {
-    let staged = change.config.as_ref()?.clone().unmark_deep().0;
+    let staged = change.config()?.clone().unmark_deep().0;
     let others = cty::plan::assert_object_compatible(&schema.block, &staged, config);
     if others.is_empty() {
         return None;

@@ -12,7 +12,7 @@ use crate::engine::words::*;
 impl Deploying {
     /// Takes an object that is imported into the state, before anything else is done with it.
     pub(super) async fn adopt(&self, change: &Change) -> Result<(), Box<Trouble>> {
-        if change.importing.is_none() || lock(&self.state).contains_key(&change.address) {
+        if change.importing().is_none() || lock(&self.state).contains_key(&change.address) {
             return Ok(());
         }
         let Some(schema) = self
@@ -24,15 +24,15 @@ impl Deploying {
                 "its provider does not know the resource type any more",
             ));
         };
-        let value = if change.action == Action::NoOp {
-            &change.after
+        let value = if change.action() == Action::NoOp {
+            &change.after.value
         } else {
-            &change.before
+            &change.before.value
         };
         let kept = Kept {
             value,
-            private: &change.prior_private,
-            identity: change.identity_before.as_ref(),
+            private: &change.before.private,
+            identity: change.before.identity.as_ref(),
             step: Some(OperationStep::Import),
         };
         self.keep(change, schema, kept).await

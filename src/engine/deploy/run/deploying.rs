@@ -166,7 +166,7 @@ impl Deploying {
     fn left_behind(&self, cancelled: bool) {
         let changes = self.taken.iter().map(|&i| &self.stage.changes[i]);
         let forgotten: Vec<String> = changes
-            .filter(|c| c.action == Action::Forget)
+            .filter(|c| c.action() == Action::Forget)
             .map(Change::id)
             .collect();
         let failed = self.walk.cells.has_errors();

@@ -25,8 +25,8 @@ impl Deploying {
     pub(super) async fn destroy(&self, i: usize, turn: &mut Option<Turn>) -> bool {
         let change = &self.stage.changes[i];
         let id = change.id();
-        let second = change.action == Action::ReplaceCreateFirst;
-        let doing = match (change.action, change.forgets()) {
+        let second = change.action() == Action::ReplaceCreateFirst;
+        let doing = match (change.action(), change.forgets()) {
             (Action::Forget, _) => Doing::Forgetting,
             (_, true) => Doing::ForgettingOld,
             (Action::Destroy, _) => Doing::Destroying,
@@ -35,7 +35,7 @@ impl Deploying {
         self.recorder.began(&id, doing).await;
         match self.destroy_object(i, change, turn).await {
             Ok(()) => {
-                let done = second || matches!(change.action, Action::Destroy | Action::Forget);
+                let done = second || matches!(change.action(), Action::Destroy | Action::Forget);
                 self.recorder
                     .ended(&id, done.then_some(OperationState::Done))
                     .await;
@@ -54,7 +54,7 @@ impl Deploying {
         change: &Change,
         turn: &mut Option<Turn>,
     ) -> Result<(), Box<Trouble>> {
-        let deposed = match change.action {
+        let deposed = match change.action() {
             // The object that creating first has set aside; none where there was nothing to set
             // aside.
             Action::ReplaceCreateFirst => match lock(&self.deposed).get(&i).cloned() {
@@ -63,7 +63,7 @@ impl Deploying {
             },
             _ => change.deposed.clone().unwrap_or_default(),
         };
-        if change.action == Action::Replace {
+        if change.action() == Action::Replace {
             self.adopt(change).await?;
         }
         if change.forgets() {
@@ -84,7 +84,7 @@ impl Deploying {
             let work = ObjectWork::Apply(Action::Destroy);
             self.walk.follow(&change.address, work, phase, value);
         };
-        follow(ObjectPhase::Begun, Some(&change.before));
+        follow(ObjectPhase::Begun, Some(&change.before.value));
         let destroyed = self
             .destroy_by(provider.as_ref(), change, &deposed, schema, turn)
             .await;
@@ -107,20 +107,25 @@ impl Deploying {
         let ctx = self.context(change, true);
         // An object that was not finished, or is only what a replacement has left, was never in
         // use: as the reference engine has it.
-        if !change.tainted
+        if !change.recorded.tainted
             && change.deposed.is_none()
-            && change.action != Action::ReplaceCreateFirst
+            && change.action() != Action::ReplaceCreateFirst
         {
             self.destroy_provisioners(change).await?;
         }
         self.recorder
-            .intend(change, deposed, OperationStep::Destroy, &change.before)
+            .intend(
+                change,
+                deposed,
+                OperationStep::Destroy,
+                &change.before.value,
+            )
             .await
             .map_err(|e| self.store_trouble(e))?;
         let request = destruction(change, schema);
         let applied = instance::apply(provider, request, &ctx).await;
         // The second half of a replacement goes on with the turn of the first.
-        if change.action != Action::Replace {
+        if change.action() != Action::Replace {
             drop(turn.take());
         }
         self.destroyed(change, deposed, schema, applied).await
@@ -188,19 +193,19 @@ impl Deploying {
         value: &Value,
         applied: &Applied,
     ) -> Result<StateEdit, Box<Trouble>> {
-        let (_, marks) = change.before.clone().unmark_deep_with_paths();
-        let needs = change.prior_needs.clone().unwrap_or_default();
+        let (_, marks) = change.before.value.clone().unmark_deep_with_paths();
+        let needs = change.recorded.needs.clone().unwrap_or_default();
         let known_by = applied.identity.as_ref();
         let around = Around {
             address: &change.address,
             deposed,
             provider: &change.provider,
-            tainted: change.tainted,
-            create_before_destroy: change.create_before_destroy,
-            skip_destroy: change.skip_destroy,
-            dependencies: &change.prior_dependencies,
+            tainted: change.recorded.tainted,
+            create_before_destroy: change.create_first(),
+            skip_destroy: change.skips_destroy(),
+            dependencies: &change.recorded.dependencies,
             needs: &needs,
-            identity: self.kept_identity(change, known_by.or(change.identity_before.as_ref())),
+            identity: self.kept_identity(change, known_by.or(change.before.identity.as_ref())),
         };
         let value = managed::mark(schema, value.clone(), &marks);
         let object = objects::record(&around, schema, &value, &applied.private);
@@ -244,7 +249,7 @@ impl Deploying {
         let within = ModuleInstance(change.address.module.0[..module.path.0.len()].to_vec());
         for (place, provisioner) in (1..).zip(provisioners).filter(|(_, p)| p.on_destroy) {
             let scope = ModuleScope {
-                self_value: Some(change.before.clone()),
+                self_value: Some(change.before.value.clone()),
                 ..ModuleScope::new(&self.walk.around, module, &within)
             }
             .repeated(plan::repetition(&change.address.key));
@@ -265,19 +270,19 @@ fn removal(change: &Change, deposed: &str) -> StateEdit {
 fn destruction<'a>(change: &'a Change, schema: &'a Schema) -> Applying<'a> {
     let null = Value::null(schema.implied_type().clone());
     // The plan of a replacement has private data of the new object; the old one has its own.
-    let private = match change.action {
-        Action::Destroy => &change.private,
-        _ => &change.prior_private,
+    let private = match change.action() {
+        Action::Destroy => &change.after.private,
+        _ => &change.before.private,
     };
     Applying {
         type_name: &change.address.resource.kind,
         schema,
         action: Action::Destroy,
-        prior: change.before.clone().unmark_deep().0,
+        prior: change.before.value.clone().unmark_deep().0,
         planned: null.clone(),
-        shown: &change.before,
+        shown: &change.before.value,
         config: null,
         private: Bytes::from(private.clone()),
-        identity: change.identity_before.clone(),
+        identity: change.before.identity.clone(),
     }
 }

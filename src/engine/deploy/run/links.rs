@@ -16,9 +16,9 @@ impl Deploying {
         if *change.address.resource.kind != *LINK {
             return None;
         }
-        let object = match destroys || change.after.is_null() {
-            true => &change.before,
-            false => &change.after,
+        let object = match destroys || change.after.value.is_null() {
+            true => &change.before.value,
+            false => &change.after.value,
         };
         let [from, to] = links::ends_of(object)?;
         let ends = Some([self.end(&from)?, self.end(&to)?]);
@@ -39,7 +39,7 @@ impl Deploying {
         // What is compared is what was compared when it was staged.
         let place = self.places.get(&address.to_string());
         let taken = place.filter(|place| self.taken.contains(place));
-        let before = taken.map(|place| self.stage.changes[*place].before.clone());
+        let before = taken.map(|place| self.stage.changes[*place].before.value.clone());
         Some(LinkEnd {
             before: before.map(|value| value.unmark_deep().0),
             ..end

@@ -138,7 +138,7 @@ impl Trouble {
             detail,
             address: Some(change.id()),
             plugin: plugin.cloned(),
-            method: method.map(|m| m.name().to_owned()),
+            method: method.map(MethodName::from),
             incident: error.and_then(ProviderError::incident).map(str::to_owned),
             last_lines: Vec::new(),
             last_lines_at: Vec::new(),

@@ -1,12 +1,22 @@
 //! Which of the packages that were found is taken: the newest one whose files may be trusted.
 
 use super::found::{Found, Origin};
+use super::hash::HashError;
 use super::layout::{Package, executable};
 use super::lock::LockEntry;
 use super::search::Search;
 use crate::engine::plugin::settings::{SpawnSpec, Start};
 use semver::Version;
 use std::collections::BTreeSet;
+
+/// Why a package's files may not be trusted.
+#[derive(Debug, thiserror::Error)]
+enum Unverified {
+    #[error(transparent)]
+    Unread(#[from] HashError),
+    #[error("its files are not those of the lock file ({hash} is none of {known} hashes there)")]
+    Other { hash: String, known: usize },
+}
 
 impl Search<'_> {
     /// The newest of the packages whose files are what the lock file says.
@@ -62,7 +72,7 @@ impl Search<'_> {
         }
     }
 
-    fn verify(&self, package: &Package, entry: &LockEntry) -> Result<String, String> {
+    fn verify(&self, package: &Package, entry: &LockEntry) -> Result<String, Unverified> {
         let known: Vec<&String> = entry
             .hashes
             .iter()
@@ -73,16 +83,13 @@ impl Search<'_> {
                 "its files are not checked, since the lock file has no h1 hash for it".to_owned(),
             );
         }
-        let hash = self
-            .cache
-            .package(&package.directory)
-            .map_err(|e| e.to_string())?;
+        let hash = self.cache.package(&package.directory)?;
         if known.contains(&&hash) {
             return Ok("its files are those of the lock file".to_owned());
         }
-        Err(format!(
-            "its files are not those of the lock file ({hash} is none of {} hashes there)",
-            known.len()
-        ))
+        Err(Unverified::Other {
+            hash,
+            known: known.len(),
+        })
     }
 }

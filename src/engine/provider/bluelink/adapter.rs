@@ -14,6 +14,7 @@ use super::schema::{Definition, ty};
 use super::settings::BluelinkSettings;
 use super::signature::Callable;
 use super::state::{Kept, fit};
+use super::unfit::Unfit;
 use super::wire::{Fault, Wire};
 use crate::engine::calls::{CallContext, Checked, Lane, Method, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::*;
@@ -135,9 +136,9 @@ impl Provider for BluelinkProvider {
             LINK => link_schema().implied_type().clone(),
             name => ty(&self.definition(name)?.node),
         };
-        let read = || -> Result<Value, String> {
-            let stored = serde_json::from_slice(&request.raw_json).map_err(|e| e.to_string())?;
-            cty::json::decode_value(&fit(stored, &wanted), &wanted).map_err(|e| e.to_string())
+        let read = || -> Result<Value, Unfit> {
+            let stored = serde_json::from_slice(&request.raw_json)?;
+            Ok(cty::json::decode_value(&fit(stored, &wanted), &wanted)?)
         };
         let (state, diagnostics) = match read() {
             Ok(state) => (state, Vec::new()),

@@ -2,6 +2,7 @@
 //! the same node, so what an empty one means is read from the schema and from what was there. Pure.
 
 use super::schema::ty;
+use super::unfit::Unfit;
 use cty::{Number, Type, Value};
 use proto::bluelink::schema::scalar_value::Value as Scalar;
 use proto::bluelink::schema::string_or_substitution::Value as Part;
@@ -123,7 +124,7 @@ pub(super) fn decode(
     schema: &Node,
     like: &Value,
     at: &str,
-) -> Result<Value, String> {
+) -> Result<Value, Unfit> {
     let wanted = ty(schema);
     let Some(node) = node.filter(|node| !is_empty(node)) else {
         let empty = like.is_known() && !like.is_null() && is_nothing(like);
@@ -147,7 +148,7 @@ pub(super) fn decode(
                 .fields
                 .iter()
                 .map(one)
-                .collect::<Result<Vec<_>, String>>()?;
+                .collect::<Result<Vec<_>, Unfit>>()?;
             Ok(Value::map((**of).clone(), all))
         }
         ("array", Type::List(of)) => {
@@ -164,7 +165,7 @@ pub(super) fn decode(
             let all = node.items.iter().enumerate().map(one);
             Ok(Value::list(
                 (**of).clone(),
-                all.collect::<Result<_, String>>()?,
+                all.collect::<Result<_, Unfit>>()?,
             ))
         }
         _ => decode_plain(node, schema, &wanted, at),
@@ -176,7 +177,7 @@ fn decode_object(
     schema: &Node,
     like: &Value,
     at: &str,
-) -> Result<Value, String> {
+) -> Result<Value, Unfit> {
     kind(
         node.scalar.is_none() && node.items.is_empty(),
         at,
@@ -188,7 +189,7 @@ fn decode_object(
         Ok((name.clone(), value))
     };
     let all = schema.attributes.iter().map(attribute);
-    Ok(Value::object(all.collect::<Result<Vec<_>, String>>()?))
+    Ok(Value::object(all.collect::<Result<Vec<_>, Unfit>>()?))
 }
 
 fn decode_plain(
@@ -196,20 +197,27 @@ fn decode_plain(
     schema: &Node,
     wanted: &Type,
     at: &str,
-) -> Result<Value, String> {
+) -> Result<Value, Unfit> {
     let value = node.scalar.as_ref().map(decode_scalar);
     let value = value.unwrap_or_else(|| decode_any(node));
     if value.is_null() {
         return Ok(Value::null(wanted.clone()));
     }
-    let wrong = |e| format!("{at} is no {}: {e}", schema.r#type);
+    let wrong = |source| Unfit::Scalar {
+        at: at.to_owned(),
+        kind: schema.r#type.clone(),
+        source,
+    };
     cty::convert(&value, wanted).map_err(wrong)
 }
 
-fn kind(fits: bool, at: &str, what: &str) -> Result<(), String> {
+fn kind(fits: bool, at: &str, wanted: &'static str) -> Result<(), Unfit> {
     match fits {
         true => Ok(()),
-        false => Err(format!("{at} is not {what}, which its schema has there")),
+        false => Err(Unfit::Kind {
+            at: at.to_owned(),
+            wanted,
+        }),
     }
 }
 

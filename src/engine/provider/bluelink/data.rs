@@ -3,6 +3,7 @@
 
 use super::convert::{decode, scalar as node_of};
 use super::schema::{ty, type_name};
+use super::unfit::Unfit;
 use crate::engine::calls::ProviderDiagnostic;
 use cty::schema::{Attribute, Block, NestedObject, Nesting, Schema};
 use cty::{Path, Type, Value};
@@ -179,14 +180,14 @@ impl DataDefinition {
         &self,
         config: &Value,
         data: &HashMap<String, MappingNode>,
-    ) -> Result<Value, String> {
+    ) -> Result<Value, Unfit> {
         let field = |(name, field): (&String, &DataSourceSpecSchema)| {
             let node = node(field);
             let like = Value::null(ty(&node));
             Ok((name.clone(), decode(data.get(name), &node, &like, name)?))
         };
         let all = self.fields.iter().map(field);
-        let mut all = all.collect::<Result<Vec<_>, String>>()?;
+        let mut all = all.collect::<Result<Vec<_>, Unfit>>()?;
         let filter = config.get_attr(FILTER);
         all.extend(filter.map(|filter| (FILTER.to_owned(), filter)));
         Ok(Value::object(all))

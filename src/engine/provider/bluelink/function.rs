@@ -1,6 +1,7 @@
 //! Calls of a provider's functions: arguments and results are JSON in bytes in any.
 
 use super::adapter::BluelinkProvider;
+use super::unfit::Unfit;
 use super::wire::Fault;
 use crate::engine::calls::{Method, ProviderError};
 use crate::engine::provider::{FunctionError, FunctionResponse};
@@ -21,8 +22,8 @@ fn packed(json: &serde_json::Value) -> Any {
 }
 
 /// The JSON in it.
-fn unpacked(any: &Any) -> Result<Vec<u8>, String> {
-    Vec::<u8>::decode(&*any.value).map_err(|e| e.to_string())
+fn unpacked(any: &Any) -> Result<Vec<u8>, Unfit> {
+    Ok(Vec::<u8>::decode(&*any.value)?)
 }
 
 fn wrong(argument: Option<usize>, text: impl Into<String>) -> FunctionResponse {
@@ -90,11 +91,11 @@ impl BluelinkProvider {
                 format!("it answered the function {name}, and a configuration has no such values");
             return Ok(wrong(None, text));
         }
-        let read = || -> Result<Value, String> {
+        let read = || -> Result<Value, Unfit> {
             let json = unpacked(&result.response_data.unwrap_or_default())?;
-            let value = cty::json::decode_implied(&json).map_err(|e| e.to_string())?;
+            let value = cty::json::decode_implied(&json)?;
             let returns = &callable.signature.returns;
-            value.convert(returns).map_err(|e| e.to_string())
+            Ok(value.convert(returns)?)
         };
         let value = read().map_err(|what| self.wire.undecodable(method, what))?;
         Ok(FunctionResponse { result: Ok(value) })

@@ -3,6 +3,7 @@
 use super::convert::decode;
 use super::paths::{is_computed, parse, put};
 use super::schema::Definition;
+use super::unfit::Unfit;
 use crate::engine::calls::ProviderDiagnostic;
 use crate::engine::words::Severity;
 use cty::Value;
@@ -54,7 +55,7 @@ impl Spec {
     ///
     /// # Errors
     /// The provider has set something of another kind than its schema has it.
-    pub(super) fn object(&self, of: &Definition, planned: &Value) -> Result<Value, String> {
+    pub(super) fn object(&self, of: &Definition, planned: &Value) -> Result<Value, Unfit> {
         decode(Some(&self.node), &of.node, planned, super::paths::ROOT)
     }
 }

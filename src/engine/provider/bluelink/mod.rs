@@ -28,6 +28,7 @@ mod speaking;
 mod state;
 #[cfg(test)]
 mod tests;
+mod unfit;
 mod wire;
 
 pub use settings::BluelinkSettings;

@@ -3,6 +3,7 @@
 
 use super::convert::{decode, like_element, like_member};
 use super::schema::{Definition, is_filled, ty};
+use super::unfit::Unfit;
 use cty::{Path, Value};
 use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ pub(super) struct Planned {
 ///
 /// # Errors
 /// A default of the schema is not of the kind that the schema has there.
-pub(super) fn plan(of: &Definition, prior: &Value, config: &Value) -> Result<Planned, String> {
+pub(super) fn plan(of: &Definition, prior: &Value, config: &Value) -> Result<Planned, Unfit> {
     let node = &of.node;
     let creates = prior.is_null();
     // As if nothing that the provider sets would change: then nothing does, unless something else.
@@ -76,7 +77,7 @@ struct Settle {
 }
 
 impl Settle {
-    fn value(&self, node: &Node, config: &Value, prior: &Value) -> Result<Value, String> {
+    fn value(&self, node: &Node, config: &Value, prior: &Value) -> Result<Value, Unfit> {
         let wanted = ty(node);
         if !config.is_known() {
             return Ok(Value::unknown(wanted));
@@ -92,7 +93,7 @@ impl Settle {
                     Ok((name.clone(), value))
                 };
                 let all = node.attributes.iter().map(one);
-                Ok(Value::object(all.collect::<Result<Vec<_>, String>>()?))
+                Ok(Value::object(all.collect::<Result<Vec<_>, Unfit>>()?))
             }
             "map" if wanted.is_map() => {
                 let (Some(of), Some(members)) = (node.map_values.as_deref(), config.as_map())
@@ -103,10 +104,7 @@ impl Settle {
                     let value = self.value(of, config, &like_member(prior, name))?;
                     Ok((name.clone(), value))
                 };
-                let all = members
-                    .iter()
-                    .map(one)
-                    .collect::<Result<Vec<_>, String>>()?;
+                let all = members.iter().map(one).collect::<Result<Vec<_>, Unfit>>()?;
                 Ok(Value::map(ty(of), all))
             }
             "array" if wanted.is_list() => self.list(node, config, prior),
@@ -114,7 +112,7 @@ impl Settle {
         }
     }
 
-    fn omitted(&self, node: &Node, prior: &Value) -> Result<Value, String> {
+    fn omitted(&self, node: &Node, prior: &Value) -> Result<Value, Unfit> {
         let wanted = ty(node);
         if let Some(default) = node.default_value.as_ref().filter(|_| !node.computed) {
             let like = Value::null(wanted);
@@ -132,7 +130,7 @@ impl Settle {
     }
 
     /// A list whose order means nothing is as it was where it has the same in it.
-    fn list(&self, node: &Node, config: &Value, prior: &Value) -> Result<Value, String> {
+    fn list(&self, node: &Node, config: &Value, prior: &Value) -> Result<Value, Unfit> {
         let (Some(of), Some(items)) = (node.items.as_deref(), config.as_slice()) else {
             return Ok(config.clone());
         };
@@ -144,7 +142,7 @@ impl Settle {
             self.value(of, config, &prior)
         };
         let all = items.iter().enumerate().map(one);
-        let all = all.collect::<Result<Vec<_>, String>>()?;
+        let all = all.collect::<Result<Vec<_>, Unfit>>()?;
         let value = Value::list(ty(of), all);
         let sorted = |value: &Value| keyed(value, by).into_values().collect::<Vec<_>>();
         let (new, old) = (sorted(&value), sorted(prior));

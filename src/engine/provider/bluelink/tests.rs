@@ -135,6 +135,7 @@ fn integers_and_floats_are_told_apart_on_the_way_out_and_not_on_the_way_in() {
     assert!(
         wrong
             .expect_err("no number")
+            .to_string()
             .starts_with("spec.size is no integer")
     );
 }

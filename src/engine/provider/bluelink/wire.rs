@@ -145,11 +145,15 @@ impl Wire {
         }
     }
 
-    pub(super) fn undecodable(&self, method: Method, what: String) -> ProviderError {
+    pub(super) fn undecodable(
+        &self,
+        method: Method,
+        what: impl std::fmt::Display,
+    ) -> ProviderError {
         ProviderError::Undecodable {
             plugin: self.plugin.clone(),
             method,
-            what,
+            what: what.to_string(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! What can go wrong on the way to another machine and there.
 
+use super::keys::KeyError;
 use crate::engine::words::FailureClass;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,11 +8,11 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub(in crate::engine) enum SshError {
     #[error("the private key for {0} cannot be read: {1}")]
-    PrivateKey(String, String),
+    PrivateKey(String, #[source] KeyError),
     #[error("the certificate for {0} cannot be read: {1}")]
-    Certificate(String, String),
+    Certificate(String, #[source] KeyError),
     #[error("the host key that is given for {0} is none: {1}")]
-    HostKeyUnread(String, String),
+    HostKeyUnread(String, #[source] KeyError),
     #[error("the ssh agent at {0} cannot be asked: {1}")]
     Agent(String, String),
     #[error("{0} cannot be reached: {1}")]

@@ -31,7 +31,7 @@ impl Keys {
         });
         let host = endpoint.host_key.as_deref().map(|text| {
             PublicKey::from_openssh(text.trim())
-                .map_err(|e| SshError::HostKeyUnread(endpoint.address(), e.to_string()))
+                .map_err(|e| SshError::HostKeyUnread(endpoint.address(), e.into()))
         });
         Ok(Self {
             private,
@@ -41,24 +41,38 @@ impl Keys {
     }
 }
 
-fn private(text: &str) -> Result<PrivateKey, String> {
-    const LOCKED: &str = "it is protected by a password, which is not supported; decrypt it before";
+/// Why a text is no key, or no certificate.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::engine) enum KeyError {
+    #[error("it is protected by a password, which is not supported; decrypt it before")]
+    Locked,
+    #[error("there is no key in it")]
+    None,
+    #[error(transparent)]
+    Unread(#[from] russh::keys::Error),
+    #[error(transparent)]
+    Malformed(#[from] russh::keys::ssh_key::Error),
+    #[error("{0} is a plain key and no certificate; leave `certificate` out to use the key alone")]
+    PlainKey(String),
+}
+
+fn private(text: &str) -> Result<PrivateKey, KeyError> {
     match russh::keys::decode_secret_key(text, None) {
-        Ok(key) if key.is_encrypted() => Err(LOCKED.to_owned()),
+        Ok(key) if key.is_encrypted() => Err(KeyError::Locked),
         Ok(key) => Ok(key),
-        Err(russh::keys::Error::KeyIsEncrypted) => Err(LOCKED.to_owned()),
-        Err(_) if text.contains("ENCRYPTED") => Err(LOCKED.to_owned()),
-        Err(russh::keys::Error::CouldNotReadKey) => Err("there is no key in it".to_owned()),
-        Err(other) => Err(other.to_string()),
+        Err(russh::keys::Error::KeyIsEncrypted) => Err(KeyError::Locked),
+        Err(_) if text.contains("ENCRYPTED") => Err(KeyError::Locked),
+        Err(russh::keys::Error::CouldNotReadKey) => Err(KeyError::None),
+        Err(other) => Err(other.into()),
     }
 }
 
-fn certificate_of(text: &str) -> Result<Certificate, String> {
+fn certificate_of(text: &str) -> Result<Certificate, KeyError> {
     Certificate::from_openssh(text.trim()).map_err(|error| match text.split_whitespace().next() {
         Some(kind) if !kind.contains("-cert-") && PublicKey::from_openssh(text.trim()).is_ok() => {
-            format!("{kind} is a plain key and no certificate; leave `certificate` out to use the key alone")
+            KeyError::PlainKey(kind.to_owned())
         }
-        _ => error.to_string(),
+        _ => error.into(),
     })
 }
 

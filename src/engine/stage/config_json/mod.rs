@@ -60,9 +60,9 @@ impl Configuration<'_> {
     /// is to be imported.
     pub fn found(&self, change: &Change) -> Option<StateObject> {
         let read = change.reason == Some(Reason::ReadBecauseCheckNested);
-        let (value, identity) = match change.importing.is_some() {
-            true => (change.before.clone(), change.identity_before.as_ref()),
-            false if read => (change.after.unknown_as_null(), None),
+        let (value, identity) = match change.importing().is_some() {
+            true => (change.before.value.clone(), change.before.identity.as_ref()),
+            false if read => (change.after.value.unknown_as_null(), None),
             false => return None,
         };
         if value.is_null() || !value.is_wholly_known() {
@@ -79,7 +79,7 @@ impl Configuration<'_> {
             create_before_destroy: false,
             skip_destroy: false,
             // What is to be changed takes its own over with the change.
-            dependencies: match change.action {
+            dependencies: match change.action() {
                 Action::NoOp => &change.dependencies,
                 _ => &nothing,
             },

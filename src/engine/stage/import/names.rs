@@ -274,28 +274,50 @@ fn id(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Option<S
     text
 }
 
+/// Why what is given is no identity of a type, as a sentence.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoIdentity {
+    #[error("{0} has no identities; import its objects by id.")]
+    NoSchema(String),
+    #[error("the identity of {0} is no object.")]
+    SchemaIsNoObject(String),
+    #[error("it must be an object.")]
+    NoObject,
+    #[error("the identity of {kind} has no attribute {name:?}; it has: {names}.")]
+    Unknown {
+        kind: String,
+        name: String,
+        names: String,
+    },
+    #[error("its attribute {name:?}: {source}.")]
+    Attribute {
+        name: String,
+        source: cty::ConvertError,
+    },
+    #[error("the attribute {0:?} is missing, and needed.")]
+    Missing(String),
+}
+
 /// An identity as its type's provider wants it: what may be left out and is, is null.
 pub(super) fn identity(
     schema: Option<&IdentitySchema>,
     kind: &str,
     given: &Value,
-) -> Result<Value, String> {
-    let schema =
-        schema.ok_or_else(|| format!("{kind} has no identities; import its objects by id."))?;
+) -> Result<Value, NoIdentity> {
+    let schema = schema.ok_or_else(|| NoIdentity::NoSchema(kind.to_owned()))?;
     let wanted = &schema
         .ty
         .as_object()
-        .ok_or_else(|| format!("the identity of {kind} is no object."))?
+        .ok_or_else(|| NoIdentity::SchemaIsNoObject(kind.to_owned()))?
         .attributes;
-    let given = given
-        .as_map()
-        .ok_or_else(|| "it must be an object.".to_owned())?;
+    let given = given.as_map().ok_or(NoIdentity::NoObject)?;
     if let Some(name) = given.keys().find(|name| !wanted.contains_key(*name)) {
         let names: Vec<&str> = wanted.keys().map(AsRef::as_ref).collect();
-        return Err(format!(
-            "the identity of {kind} has no attribute {name:?}; it has: {}.",
-            names.join(", ")
-        ));
+        return Err(NoIdentity::Unknown {
+            kind: kind.to_owned(),
+            name: name.to_string(),
+            names: names.join(", "),
+        });
     }
     let one = |(name, ty): (&std::sync::Arc<str>, &Type)| match given
         .get(name)
@@ -303,16 +325,20 @@ pub(super) fn identity(
     {
         Some(value) => Ok((
             name.to_string(),
-            value
-                .convert(ty)
-                .map_err(|e| format!("its attribute {name:?}: {e}."))?,
+            value.convert(ty).map_err(|source| NoIdentity::Attribute {
+                name: name.to_string(),
+                source,
+            })?,
         )),
         None if schema.required_for_import.iter().any(|r| **r == **name) => {
-            Err(format!("the attribute {name:?} is missing, and needed."))
+            Err(NoIdentity::Missing(name.to_string()))
         }
         None => Ok((name.to_string(), Value::null(ty.clone()))),
     };
     Ok(Value::object(
-        wanted.iter().map(one).collect::<Result<Vec<_>, String>>()?,
+        wanted
+            .iter()
+            .map(one)
+            .collect::<Result<Vec<_>, NoIdentity>>()?,
     ))
 }

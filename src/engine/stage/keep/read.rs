@@ -2,7 +2,9 @@
 
 use super::error::{BackError, KeepError};
 use super::{Detail, Kept, KeptChange, KeptDrift, KeptMark, KeptOutput, LAYOUT};
-use crate::engine::stage::change::{Change, Digests, Drift, OutputChange, Stage};
+use crate::engine::stage::change::{
+    Act, Change, Configured, Details, Digests, Drift, Object, OutputChange, Recorded, Stage,
+};
 use crate::engine::store::model::StageRecord;
 use crate::engine::words::{ConfigKey, StageRequest};
 use base64::Engine;
@@ -168,50 +170,48 @@ impl Finder<'_> {
         let address = instance(&kept.address)?;
         let provider = provider(&kept.provider)?;
         let before = self.object(&kept.before, &provider, &address)?;
+        let after = match &kept.after {
+            Some(after) => self.object(after, &provider, &address)?,
+            None => before.clone(),
+        };
+        let config = kept.config.as_ref();
+        let config = config.map(|c| self.object(c, &provider, &address));
+        let paths = kept.replace_paths.iter().map(Path::from_json_value);
+        let details = Details {
+            by: Configured {
+                config: config.transpose()?,
+                create_first: kept.create_before_destroy,
+                forgets: kept.skip_destroy,
+            },
+            importing: kept.importing,
+            replace_paths: paths.collect::<Result<_, _>>()?,
+            commands: kept.commands,
+        };
+        let identity = |kept: &Option<Kept>| kept.as_ref().map(|v| self.value(v)).transpose();
         Ok(Change {
             deposed: kept.deposed,
             previous: kept.previous.as_deref().map(instance).transpose()?,
-            action: kept.action,
+            act: Act::of(kept.action, details),
             reason: kept.reason,
-            after: kept.after.as_ref().map_or_else(
-                || Ok(before.clone()),
-                |after| self.object(after, &provider, &address),
-            )?,
-            before,
-            config: kept
-                .config
-                .as_ref()
-                .map(|c| self.object(c, &provider, &address))
-                .transpose()?,
-            private: STANDARD.decode(kept.private)?,
-            prior_private: STANDARD.decode(kept.prior_private)?,
-            replace_paths: kept
-                .replace_paths
-                .iter()
-                .map(Path::from_json_value)
-                .collect::<Result<_, _>>()?,
+            before: Object {
+                value: before,
+                private: STANDARD.decode(kept.prior_private)?,
+                identity: identity(&kept.identity_before)?,
+            },
+            after: Object {
+                value: after,
+                private: STANDARD.decode(kept.private)?,
+                identity: identity(&kept.identity_after)?,
+            },
             schema_version: kept.schema_version,
             dependencies: kept.dependencies,
-            prior_dependencies: kept.prior_dependencies,
             needs: kept.needs,
-            prior_needs: kept.prior_needs,
-            create_before_destroy: kept.create_before_destroy,
-            skip_destroy: kept.skip_destroy,
-            tainted: kept.tainted,
-            importing: kept.importing,
-            identity_before: kept
-                .identity_before
-                .as_ref()
-                .map(|v| self.value(v))
-                .transpose()?,
-            identity_after: kept
-                .identity_after
-                .as_ref()
-                .map(|v| self.value(v))
-                .transpose()?,
+            recorded: Recorded {
+                dependencies: kept.prior_dependencies,
+                needs: kept.prior_needs,
+                tainted: kept.tainted,
+            },
             drifted: kept.drifted,
-            deferred_read: kept.deferred_read,
-            commands: kept.commands,
             address,
             provider,
         })

@@ -1,4 +1,6 @@
-use super::super::change::{Drift, OutputChange, Stage};
+mod layout;
+
+use super::super::change::{Act, Configured, Details, Drift, OutputChange, Stage};
 use super::super::samples::{change, represented, stage};
 use super::super::{conditions::Status, show};
 use super::*;
@@ -57,11 +59,38 @@ fn schema() -> Schema {
     )
 }
 
+/// A replacement with all that one can have.
+fn replaced(config: Value) -> Act {
+    let command = CommandView {
+        command: "echo".into(),
+        interpreter: None,
+        working_dir: Some("x".into()),
+        on_destroy: true,
+        host: Some("h".into()),
+        copies: true,
+    };
+    let details = Details {
+        by: Configured {
+            config: Some(config),
+            create_first: true,
+            forgets: true,
+        },
+        importing: Some("an id".into()),
+        replace_paths: vec![
+            Path::root().attr("count"),
+            Path::root().attr("tags").index_str("a"),
+            Path::root().attr("any").index_int(0),
+        ],
+        commands: vec![command],
+    };
+    Act::of(Action::ReplaceCreateFirst, details)
+}
+
 fn whole() -> Stage {
     let null = Value::null(schema().implied_type().clone());
     let mut first = change(
         "module.m[\"k\"].thing_x.a[0]",
-        Action::Replace,
+        Action::ReplaceCreateFirst,
         object(1),
         object(2),
     );
@@ -70,38 +99,25 @@ fn whole() -> Stage {
     first.provider =
         ConfigKey::parse("module.m.provider[\"example.com/acme/thing\"].west").unwrap();
     first.reason = Some(Reason::ReplaceBecauseCannotUpdate);
-    first.config = Some(object(2));
-    first.private = vec![0, 255, 3];
-    first.prior_private = b"{}".to_vec();
-    first.replace_paths = vec![
-        Path::root().attr("count"),
-        Path::root().attr("tags").index_str("a"),
-        Path::root().attr("any").index_int(0),
-    ];
+    first.act = replaced(object(2));
+    first.before.private = b"{}".to_vec();
+    first.before.identity = Some(Value::object([("name", Value::string("a"))]));
+    first.after.private = vec![0, 255, 3];
+    first.after.identity = Some(Value::object([("name", Value::unknown(Type::String))]));
     first.schema_version = 1;
     first.dependencies = Arc::new(["thing_x.n".to_owned()].into());
-    first.prior_dependencies = ["thing_x.o".to_owned()].into();
-    first.create_before_destroy = true;
-    first.tainted = true;
-    first.skip_destroy = true;
-    first.importing = Some("an id".into());
-    first.identity_before = Some(Value::object([("name", Value::string("a"))]));
-    first.identity_after = Some(Value::object([("name", Value::unknown(Type::String))]));
+    first.recorded.dependencies = ["thing_x.o".to_owned()].into();
+    first.recorded.tainted = true;
     first.drifted = true;
-    first.commands = vec![CommandView {
-        command: "echo".into(),
-        interpreter: None,
-        working_dir: Some("x".into()),
-        on_destroy: true,
-        host: Some("h".into()),
-        copies: true,
-    }];
-    let mut second = change("data.thing_x.b", Action::Read, null.clone(), object(3));
-    second.deferred_read = true;
-    second.importing = Some(Importing::Identity {
-        identity: serde_json::json!({"name": "b"}),
-    });
-    let mut out = stage(vec![first, second]);
+    let second = change("data.thing_x.b", Action::Read, null.clone(), object(3));
+    let mut third = change("thing_x.c", Action::NoOp, object(3), object(3));
+    third.act = Act::NoOp {
+        by: Configured::default(),
+        importing: Some(Importing::Identity {
+            identity: serde_json::json!({"name": "b"}),
+        }),
+    };
+    let mut out = stage(vec![first, second, third]);
     out.request.target = vec!["thing_x.a".into()];
     out.request.vars = vec![("v".into(), "1".into())];
     out.outputs = vec![
@@ -206,7 +222,10 @@ fn a_stage_comes_back_as_it_was() {
         // Derived texts know of every field; values print with their types, marks and what is
         // unknown.
         assert_eq!(format!("{after:#?}"), format!("{before:#?}"));
-        assert_eq!(after.changes[0].after.ty(), before.changes[0].after.ty());
+        assert_eq!(
+            after.changes[0].after.value.ty(),
+            before.changes[0].after.value.ty()
+        );
         assert_eq!(show::summary(&after), shown);
         let state = crate::engine::store::model::State::default();
         assert_eq!(represented(&after, &state), represented(&before, &state));
@@ -246,7 +265,7 @@ fn arbitrary_values_come_back() {
     proptest!(|(before in values)| {
         let made = stage(vec![change("thing_x.a", Action::Create, Value::null(Type::Dynamic), before.clone())]);
         let kept = record(&made, || show::summary(&made), Vec::new(), None).unwrap().0;
-        let after = restore(&kept, |_, _| None).unwrap().changes.remove(0).after;
+        let after = restore(&kept, |_, _| None).unwrap().changes.remove(0).after.value;
         prop_assert!(after.raw_equals(&before), "{before:?} became {after:?}");
     });
 }
@@ -254,7 +273,7 @@ fn arbitrary_values_come_back() {
 #[test]
 fn ephemeral_values_are_not_kept() {
     let mut made = whole();
-    made.changes[0].config = Some(Value::object([(
+    made.changes[0].act = replaced(Value::object([(
         "count",
         Value::string("fleeting").mark(Mark::Ephemeral),
     )]));
@@ -267,7 +286,7 @@ fn ephemeral_values_are_not_kept() {
         .unwrap()
         .0;
     let after = restore(&kept, |_, _| None).unwrap();
-    assert!(after.changes[0].config.is_none());
+    assert!(after.changes[0].config().is_none());
     assert!(!after.variables.contains_key("token"));
     let encoded =
         STANDARD.encode(cty::msgpack::encode(&Value::string("fleeting"), &Type::String).unwrap());

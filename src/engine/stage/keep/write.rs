@@ -2,7 +2,7 @@
 
 use super::error::KeepError;
 use super::{Kept, KeptChange, KeptDrift, KeptMark, KeptOutput, LAYOUT};
-use crate::engine::stage::change::{Change, Drift, OutputChange, Stage};
+use crate::engine::stage::change::{Act, Change, Drift, OutputChange, Stage};
 use crate::engine::stage::checked::Checked;
 use crate::engine::stage::conditions::Statuses;
 use crate::engine::stage::relevant::Relevant;
@@ -209,46 +209,47 @@ impl Keeper {
 
     fn change(&mut self, change: &Change) -> Result<KeptChange, KeepError> {
         let id = change.id();
-        let after = (!change.after.raw_equals(&change.before)).then_some(&change.after);
+        let (before, after) = (&change.before, &change.after);
+        let recorded = &change.recorded;
+        let planned = (!after.value.raw_equals(&before.value)).then_some(&after.value);
         let config = change
-            .config
-            .as_ref()
+            .config()
             .filter(|c| !c.contains_mark(&Mark::Ephemeral));
         Ok(KeptChange {
             address: change.address.to_string(),
             deposed: change.deposed.clone(),
             previous: change.previous.as_ref().map(ToString::to_string),
             provider: change.provider.to_string(),
-            action: change.action,
+            action: change.action(),
             reason: change.reason,
-            before: self.value(&change.before, &id)?,
-            after: after.map(|v| self.value(v, &id)).transpose()?,
+            before: self.value(&before.value, &id)?,
+            after: planned.map(|v| self.value(v, &id)).transpose()?,
             config: config.map(|c| self.value(c, &id)).transpose()?,
-            private: STANDARD.encode(&change.private),
-            prior_private: STANDARD.encode(&change.prior_private),
-            replace_paths: change.replace_paths.iter().map(path_json).collect(),
+            private: STANDARD.encode(&after.private),
+            prior_private: STANDARD.encode(&before.private),
+            replace_paths: change.replace_paths().iter().map(path_json).collect(),
             schema_version: change.schema_version,
             dependencies: change.dependencies.clone(),
-            prior_dependencies: change.prior_dependencies.clone(),
+            prior_dependencies: recorded.dependencies.clone(),
             needs: change.needs.clone(),
-            prior_needs: change.prior_needs.clone(),
-            create_before_destroy: change.create_before_destroy,
-            skip_destroy: change.skip_destroy,
-            tainted: change.tainted,
-            importing: change.importing.clone(),
-            identity_before: change
-                .identity_before
+            prior_needs: recorded.needs.clone(),
+            create_before_destroy: change.create_first(),
+            skip_destroy: change.skips_destroy(),
+            tainted: recorded.tainted,
+            importing: change.importing().cloned(),
+            identity_before: before
+                .identity
                 .as_ref()
                 .map(|v| self.value(v, &id))
                 .transpose()?,
-            identity_after: change
-                .identity_after
+            identity_after: after
+                .identity
                 .as_ref()
                 .map(|v| self.value(v, &id))
                 .transpose()?,
             drifted: change.drifted,
-            deferred_read: change.deferred_read,
-            commands: change.commands.clone(),
+            deferred_read: matches!(change.act, Act::Read),
+            commands: change.commands().to_vec(),
         })
     }
 

@@ -7,10 +7,9 @@ use super::look::same_record;
 use crate::engine::calls::CallContext;
 use crate::engine::graph::Step;
 use crate::engine::stage::cell::Cell;
-use crate::engine::stage::change::Change;
+use crate::engine::stage::change::{Act, Change, Object, Recorded};
 use crate::engine::stage::ephemeral::When;
 use crate::engine::stage::managed::{self, Reason};
-use crate::engine::stage::needs::Needs;
 use crate::engine::stage::objects::{self, Around};
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::stage::values::Repetition;
@@ -134,33 +133,20 @@ impl PlanWalk {
             deposed: None,
             previous: None,
             provider: declared.key.clone(),
-            action: Action::Read,
+            act: Act::Read,
             reason: Some(reason),
-            before: Value::null(declared.schema.block.implied_type()),
-            after: value.clone(),
-            config: None,
-            private: Vec::new(),
-            prior_private: Vec::new(),
-            replace_paths: Vec::new(),
+            before: Object::plain(Value::null(declared.schema.block.implied_type())),
+            after: Object::plain(value.clone()),
             schema_version: declared.schema.version,
             dependencies: declared.dependencies.clone(),
-            prior_dependencies: BTreeSet::new(),
             needs: self.needing().of_instance(
                 declared.module,
                 declared.resource,
                 address,
                 scope.repetition.clone(),
             ),
-            prior_needs: Some(Needs::new()),
-            create_before_destroy: false,
-            skip_destroy: false,
-            tainted: false,
-            importing: None,
-            identity_before: None,
-            identity_after: None,
+            recorded: Recorded::nothing(),
             drifted: false,
-            deferred_read: true,
-            commands: Vec::new(),
         }
     }
 
@@ -298,7 +284,7 @@ impl PlanWalk {
             c.address.module != address.module && c.address.module.path() == module.path
         };
         let pending = |c: &Change| {
-            c.address.resource.mode == Mode::Managed && c.action != Action::NoOp && !elsewhere(c)
+            c.address.resource.mode == Mode::Managed && c.action() != Action::NoOp && !elsewhere(c)
         };
         reached
             .into_iter()

@@ -141,7 +141,7 @@ impl PlanWalk {
         for change in changes {
             // What goes triggers nothing, only what comes or changes.
             if matches!(
-                change.action,
+                change.action(),
                 Action::NoOp | Action::Read | Action::Destroy | Action::Forget
             ) {
                 continue;
@@ -150,7 +150,10 @@ impl PlanWalk {
                 hit = true;
                 continue;
             }
-            let (before, after) = (path.apply(&change.before), path.apply(&change.after));
+            let (before, after) = (
+                path.apply(&change.before.value),
+                path.apply(&change.after.value),
+            );
             hit |= match (before, after) {
                 (Ok(a), Ok(b)) => {
                     !b.is_known() || !a.unmark_deep().0.raw_equals(&b.unmark_deep().0)

@@ -4,7 +4,7 @@ use super::PlanWalk;
 use super::going::{Going, Gone, Looked};
 use super::removed::removed;
 use crate::engine::stage::cell::Cell;
-use crate::engine::stage::change::Change;
+use crate::engine::stage::change::{Act, Change, Object};
 use crate::engine::stage::managed::{self, NoPlan, Planned, Prior, Reason};
 use crate::engine::stage::needs::Needs;
 use crate::engine::stage::objects::{self};
@@ -58,33 +58,36 @@ impl PlanWalk {
         // Everything goes: where from makes no difference any more.
         let previous = there.previous.clone();
         let previous = previous.filter(|_| self.wishes.mode != StageMode::Destroy);
+        let create_first = object.create_before_destroy;
         cell.changes.push(Change {
             address: address.clone(),
             deposed: end.deposed.map(str::to_owned),
             previous,
             provider: gone.key.clone(),
-            action: planned.action,
+            act: if end.forget {
+                Act::Forget { create_first }
+            } else {
+                Act::Destroy {
+                    create_first,
+                    commands,
+                }
+            },
             reason: end.reason,
-            before: planned.before,
-            after: planned.after,
-            config: None,
-            private: planned.private.to_vec(),
-            prior_private: now.private.to_vec(),
-            replace_paths: Vec::new(),
+            before: Object {
+                value: planned.before,
+                private: now.private.to_vec(),
+                identity: now.identity.clone(),
+            },
+            after: Object {
+                value: planned.after,
+                private: planned.private.to_vec(),
+                identity: None,
+            },
             schema_version: gone.schema.version,
             dependencies: Arc::new(object.dependencies.iter().cloned().collect()),
-            prior_dependencies: object.dependencies.iter().cloned().collect(),
             needs: Needs::new(),
-            prior_needs: objects::recorded_needs(object),
-            create_before_destroy: object.create_before_destroy,
-            skip_destroy: end.forget,
-            tainted: object.tainted,
-            importing: None,
-            identity_before: now.identity.clone(),
-            identity_after: None,
+            recorded: objects::recorded(object),
             drifted: looked.drifted,
-            deferred_read: false,
-            commands,
         });
         Ok(())
     }

@@ -76,8 +76,8 @@ impl PlanWalk {
         let change = changes.find(|c| c.deposed.is_none() && c.address == *address);
         Some(match change {
             Some(change) => LinkEnd {
-                before: Some(change.before.clone().unmark_deep().0),
-                after: Some(change.after.clone().unmark_deep().0),
+                before: Some(change.before.value.clone().unmark_deep().0),
+                after: Some(change.after.value.clone().unmark_deep().0),
                 ..end
             },
             None => end,

@@ -8,7 +8,7 @@ use super::instance::Declared;
 use super::walk::PlanWalk;
 use crate::engine::calls::CallContext;
 use crate::engine::stage::cell::Cell;
-use crate::engine::stage::change::Change;
+use crate::engine::stage::change::{Act, Change, Configured, Details, Object, Recorded};
 use crate::engine::stage::import::{self};
 use crate::engine::stage::managed::{self, NoPlan, Planned, Prior, Question, Reason};
 use crate::engine::stage::needs::Needs;
@@ -255,44 +255,45 @@ pub(super) fn planned_change(
     needs: Needs,
     commands: Vec<CommandView>,
 ) -> Change {
+    let (private, identity) = match &looked.now {
+        Some(now) => (now.private.to_vec(), now.identity.clone()),
+        None => (Vec::new(), None),
+    };
+    let details = Details {
+        by: Configured {
+            config: keepable(declared.schema, config),
+            create_first: declared.create_first,
+            forgets: declared.resource.lifecycle.forgets(),
+        },
+        importing: looked.imported,
+        replace_paths: planned.replace_paths,
+        commands,
+    };
     Change {
         address: address.clone(),
         deposed: None,
         previous: there.previous.clone(),
         provider: declared.key.clone(),
-        action: planned.action,
+        act: Act::of(planned.action, details),
         reason: planned.reason,
-        before: planned.before,
-        after: planned.after,
-        config: keepable(declared.schema, config),
-        private: planned.private.to_vec(),
-        prior_private: looked
-            .now
-            .as_ref()
-            .map(|p| p.private.to_vec())
-            .unwrap_or_default(),
-        replace_paths: planned.replace_paths,
+        before: Object {
+            value: planned.before,
+            private,
+            identity,
+        },
+        after: Object {
+            value: planned.after,
+            private: planned.private.to_vec(),
+            identity: planned.identity,
+        },
         schema_version: declared.schema.version,
         dependencies: declared.dependencies.clone(),
-        prior_dependencies: there
-            .current
-            .iter()
-            .flat_map(|o| o.dependencies.iter().cloned())
-            .collect(),
         needs,
-        prior_needs: there
+        recorded: there
             .current
             .as_ref()
-            .map_or_else(|| Some(Needs::new()), objects::recorded_needs),
-        create_before_destroy: declared.create_first,
-        skip_destroy: declared.resource.lifecycle.forgets(),
-        tainted: there.current.as_ref().is_some_and(|o| o.tainted),
-        identity_before: looked.now.as_ref().and_then(|p| p.identity.clone()),
-        identity_after: planned.identity,
-        importing: looked.imported,
+            .map_or_else(Recorded::nothing, objects::recorded),
         drifted: looked.drifted,
-        deferred_read: false,
-        commands,
     }
 }
 

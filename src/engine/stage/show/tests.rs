@@ -1,7 +1,7 @@
 mod reasons;
 
 use super::super::change::Drift;
-use super::super::samples::{bare, change, stage};
+use super::super::samples::{bare, change, replacing, stage};
 use super::*;
 use cty::{Mark, Path, Type, Value};
 
@@ -223,8 +223,8 @@ fn secrets_are_in_no_summary() {
         (null, ephemeral),
     ];
     for (before, after) in pairs {
-        let mut changed = change("thing_x.a", Action::Update, before.clone(), after.clone());
-        changed.replace_paths = vec![Path::root().attr("a")];
+        let mut changed = change("thing_x.a", Action::Replace, before.clone(), after.clone());
+        changed.act = replacing(vec![Path::root().attr("a")]);
         let mut staged = stage(vec![changed]);
         staged.outputs = vec![
             OutputChange {

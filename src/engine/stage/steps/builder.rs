@@ -169,7 +169,7 @@ impl Builder<'_> {
                 self.steps.graph.need(close, step);
                 self.apply.insert(i, step);
             }
-            if destroys(change.action) {
+            if destroys(change.action()) {
                 let step = self.add(Task::Destroy(i));
                 if let Some(provider) = self
                     .nodes
@@ -294,17 +294,18 @@ impl Builder<'_> {
             BTreeMap::new();
         for &(i, change) in taken {
             let config = change.address.config();
-            for on in change
-                .dependencies
-                .iter()
-                .chain(change.prior_dependencies.difference(&change.dependencies))
-            {
+            for on in change.dependencies.iter().chain(
+                change
+                    .recorded
+                    .dependencies
+                    .difference(&change.dependencies),
+            ) {
                 let Some(needed) = resources.get(on) else {
                     continue;
                 };
                 let within = (needed.path == config.module).then_some(&change.address.module);
                 let dependents = edges.entry((on, config.to_string(), within)).or_default();
-                let depended = change.prior_dependencies.contains(on);
+                let depended = change.recorded.dependencies.contains(on);
                 let apply = self.apply.get(&i).map(|s| (i, *s));
                 dependents.apply.extend(apply);
                 if depended {
@@ -370,6 +371,6 @@ impl Builder<'_> {
 /// Whether an object goes only after what takes its place, or has lost it, is done.
 fn is_late(change: &Change) -> bool {
     change.deposed.is_some()
-        || change.action == Action::ReplaceCreateFirst
-        || (change.create_before_destroy && change.action == Action::Destroy)
+        || change.action() == Action::ReplaceCreateFirst
+        || (change.create_first() && change.action() == Action::Destroy)
 }

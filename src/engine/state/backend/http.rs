@@ -1,6 +1,7 @@
 //! A state behind an address that answers to GET and POST, and locks with methods of WebDAV, as
 //! GitLab and others have it.
 
+use super::http_error::HttpError;
 use super::values::Values;
 use super::web::{Answer, Ask, Attempts, Reach, Web};
 use super::{Backend, Home, HomeError};
@@ -44,12 +45,16 @@ struct Held {
     word: String,
 }
 
-fn address(name: &str, text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|e| format!("{name:?} is no address: {e}"))?;
+fn address(name: &str, text: &str) -> Result<Url, HttpError> {
+    let name = || name.to_owned();
+    let url = Url::parse(text).map_err(|source| HttpError::Address {
+        name: name(),
+        source,
+    })?;
     if matches!(url.scheme(), "http" | "https") && url.has_host() {
         Ok(url)
     } else {
-        Err(format!("{name:?} must begin with http:// or https://"))
+        Err(HttpError::Scheme(name()))
     }
 }
 
@@ -75,15 +80,18 @@ fn shown(address: &Url) -> String {
 }
 
 impl Http {
-    pub(super) fn new(values: &Values<'_>) -> Result<Self, String> {
+    pub(super) fn new(values: &Values<'_>) -> Result<Self, HttpError> {
         Self::reaching(values, Reach::default())
     }
 
-    pub(super) fn reaching(values: &Values<'_>, reach: Reach) -> Result<Self, String> {
+    pub(super) fn reaching(values: &Values<'_>, reach: Reach) -> Result<Self, HttpError> {
         let method = |name: &str, variable: &str, default: &str| {
             let text = values.text(name, &[variable]);
             let text = text.unwrap_or_else(|| default.to_owned());
-            Method::from_bytes(text.as_bytes()).map_err(|_| format!("{name:?} is no method"))
+            Method::from_bytes(text.as_bytes()).map_err(|source| HttpError::Method {
+                name: name.to_owned(),
+                source,
+            })
         };
         let optional = |name: &str, variable: &str| {
             let text = values.text(name, &[variable]);
@@ -94,7 +102,7 @@ impl Http {
         let unlock_method = method("unlock_method", "TF_HTTP_UNLOCK_METHOD", "UNLOCK")?;
         let seconds = |name: &str, variable: &str, default: u64| {
             let number = values.number(name, &[variable])?;
-            Ok::<_, String>(Duration::from_secs(number.unwrap_or(default)))
+            Ok::<_, HttpError>(Duration::from_secs(number.unwrap_or(default)))
         };
         let retries = values.number("retry_max", &["TF_HTTP_RETRY_MAX"])?;
         Ok(Self(Arc::new(Inner {
@@ -117,7 +125,7 @@ impl Http {
 }
 
 /// With the certificates that the configuration names.
-fn reached(values: &Values<'_>, reach: Reach) -> Result<Reach, String> {
+fn reached(values: &Values<'_>, reach: Reach) -> Result<Reach, HttpError> {
     let pem = |name: &str| {
         let variable = format!("TF_HTTP_{}", name.to_uppercase());
         values.text(name, &[variable.as_str()])
@@ -125,12 +133,8 @@ fn reached(values: &Values<'_>, reach: Reach) -> Result<Reach, String> {
     let identity = match (pem("client_certificate_pem"), pem("client_private_key_pem")) {
         (Some(certificate), Some(key)) => Some(format!("{certificate}\n{key}\n")),
         (None, None) => None,
-        (Some(_), None) => {
-            return Err("client_certificate_pem needs client_private_key_pem".to_owned());
-        }
-        (None, Some(_)) => {
-            return Err("client_private_key_pem needs client_certificate_pem".to_owned());
-        }
+        (Some(_), None) => return Err(HttpError::NoKey),
+        (None, Some(_)) => return Err(HttpError::NoCertificate),
     };
     Ok(Reach {
         authorities: pem("client_ca_certificate_pem"),
@@ -141,7 +145,7 @@ fn reached(values: &Values<'_>, reach: Reach) -> Result<Reach, String> {
 }
 
 /// What goes with every request.
-fn headers(values: &Values<'_>, address: &Url) -> Result<HeaderMap, String> {
+fn headers(values: &Values<'_>, address: &Url) -> Result<HeaderMap, HttpError> {
     let mut headers = HeaderMap::new();
     let mut user = values.text("username", &["TF_HTTP_USERNAME"]);
     let mut password = values.text("password", &["TF_HTTP_PASSWORD"]);
@@ -151,8 +155,8 @@ fn headers(values: &Values<'_>, address: &Url) -> Result<HeaderMap, String> {
     }
     if let Some(user) = &user {
         let pair = STANDARD.encode(format!("{user}:{}", password.unwrap_or_default()));
-        let mut value = HeaderValue::from_str(&format!("Basic {pair}"))
-            .map_err(|_| "the user's name and password fit no header".to_owned())?;
+        let mut value =
+            HeaderValue::from_str(&format!("Basic {pair}")).map_err(HttpError::Login)?;
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
     }
@@ -160,24 +164,22 @@ fn headers(values: &Values<'_>, address: &Url) -> Result<HeaderMap, String> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let lower = name.to_lowercase();
         if name.is_empty() || !name.chars().all(allowed) {
-            return Err(format!("{name:?} in \"headers\" is no name of a header"));
+            return Err(HttpError::HeaderName(name));
         }
         if value.trim().is_empty() || !value.is_ascii() {
-            return Err(format!("the header {name:?} must have a value in ASCII"));
+            return Err(HttpError::HeaderValue(name));
         }
         if matches!(lower.as_str(), "content-type" | "content-md5") {
-            return Err(format!(
-                "the header {name:?} is not for a configuration to set"
-            ));
+            return Err(HttpError::ReservedHeader(name));
         }
         if lower == "authorization" && user.is_some() {
-            return Err("there is a header \"Authorization\" and a user's name".to_owned());
+            return Err(HttpError::TwoLogins);
         }
         let (Ok(known), Ok(mut value)) = (
             HeaderName::from_bytes(name.as_bytes()),
             HeaderValue::from_str(&value),
         ) else {
-            return Err(format!("the header {name:?} cannot be sent"));
+            return Err(HttpError::Unsendable(name));
         };
         value.set_sensitive(true);
         headers.insert(known, value);
@@ -208,21 +210,17 @@ impl Inner {
         answer.map_err(|why| self.trouble(what, why))
     }
 
-    fn trouble(&self, what: &'static str, why: impl Into<String>) -> HomeError {
-        HomeError::Remote {
-            what,
-            place: self.place.clone(),
-            why: why.into(),
-        }
+    fn trouble(&self, what: &'static str, why: impl Into<HttpError>) -> HomeError {
+        HomeError::remote(what, self.place.clone(), why.into())
     }
 
     /// What a code means that was not hoped for.
     fn code(&self, what: &'static str, answer: &Answer) -> HomeError {
         let why = match answer.status {
-            401 => "the server wants to know who asks (code 401); set username and password, or TF_HTTP_USERNAME and TF_HTTP_PASSWORD".to_owned(),
-            403 => "the server forbids it (code 403): these credentials are not allowed to".to_owned(),
-            404 if what != "read" => "the server knows no such address (code 404)".to_owned(),
-            other => format!("the server answers with code {other}, which is not expected"),
+            401 => HttpError::WhoAsks,
+            403 => HttpError::Forbidden,
+            404 if what != "read" => HttpError::NoSuchAddress,
+            status => HttpError::Code(status),
         };
         self.trouble(what, why)
     }
@@ -298,7 +296,7 @@ impl Home for Http {
     async fn force_unlock(&self, id: &str) -> Result<(), HomeError> {
         let inner = &self.0;
         let Some((method, url)) = &inner.unlock else {
-            return Err(inner.trouble("unlock", "the configuration has no unlock_address"));
+            return Err(inner.trouble("unlock", HttpError::NoUnlockAddress));
         };
         let info = LockInfo {
             id: id.to_owned(),

@@ -3,8 +3,10 @@
 
 mod azurerm;
 mod duration;
+mod error;
 mod gcs;
 mod http;
+mod http_error;
 mod local;
 mod pg;
 mod record;
@@ -13,6 +15,7 @@ mod schema;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod token;
 mod values;
 mod web;
 
@@ -25,6 +28,7 @@ use crate::engine::store::model::State;
 use crate::engine::store::version4;
 use async_trait::async_trait;
 use statefile::LockInfo;
+use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 use values::Values;
@@ -101,19 +105,37 @@ impl Settings {
         variables: Variables<'_>,
     ) -> Result<Arc<dyn Backend>, HomeError> {
         let values = Values::new(self, variables);
-        let opened: Result<Arc<dyn Backend>, String> = match self.kind() {
+        let kind = self.kind();
+        match kind {
             "local" => Ok(Arc::new(local::Local::new(dir, &values))),
-            "http" => http::Http::new(&values).map(|b| Arc::new(b) as _),
-            "s3" => s3::S3::new(&values).map(|b| Arc::new(b) as _),
-            "pg" => pg::Pg::new(&values).map(|b| Arc::new(b) as _),
-            "gcs" => gcs::Gcs::new(&values).map(|b| Arc::new(b) as _),
-            "azurerm" => azurerm::Azure::new(&values).map(|b| Arc::new(b) as _),
+            "http" => opened(kind, http::Http::new(&values)),
+            "s3" => opened(kind, s3::S3::new(&values)),
+            "pg" => opened(kind, pg::Pg::new(&values)),
+            "gcs" => opened(kind, gcs::Gcs::new(&values)),
+            "azurerm" => opened(kind, azurerm::Azure::new(&values)),
             // Settings are of none else.
-            other => Err(format!("there is no backend {other:?}")),
-        };
-        opened.map_err(|why| HomeError::Backend {
-            kind: self.kind().to_owned(),
-            why,
-        })
+            other => Err(unusable(kind, Unknown(other.to_owned()))),
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("there is no backend {0:?}")]
+struct Unknown(String);
+
+fn opened<B: Backend, E: Error + Send + Sync + 'static>(
+    kind: &str,
+    made: Result<B, E>,
+) -> Result<Arc<dyn Backend>, HomeError> {
+    match made {
+        Ok(backend) => Ok(Arc::new(backend)),
+        Err(why) => Err(unusable(kind, why)),
+    }
+}
+
+fn unusable(kind: &str, why: impl Error + Send + Sync + 'static) -> HomeError {
+    HomeError::Backend {
+        kind: kind.to_owned(),
+        source: Arc::new(why),
     }
 }

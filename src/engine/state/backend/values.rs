@@ -2,6 +2,7 @@
 //! environment does.
 
 use super::Variables;
+use super::error::ArgumentError;
 use super::settings::Settings;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -35,16 +36,16 @@ impl<'a> Values<'a> {
     }
 
     /// A text that there must be.
-    pub(super) fn needed(&self, name: &str, variables: &[&str]) -> Result<String, String> {
-        self.text(name, variables).ok_or_else(|| match variables {
-            [] => format!("the argument {name:?} is not said"),
-            [first, ..] => format!(
-                "the argument {name:?} is not said, and neither is the environment variable {first}"
-            ),
-        })
+    pub(super) fn needed(&self, name: &str, variables: &[&str]) -> Result<String, ArgumentError> {
+        self.text(name, variables)
+            .ok_or_else(|| ArgumentError::not_said(name, variables))
     }
 
-    pub(super) fn flag(&self, name: &str, variables: &[&str]) -> Result<Option<bool>, String> {
+    pub(super) fn flag(
+        &self,
+        name: &str,
+        variables: &[&str],
+    ) -> Result<Option<bool>, ArgumentError> {
         if let Some(said) = self.settings.get(name).and_then(Json::as_bool) {
             return Ok(Some(said));
         }
@@ -52,9 +53,7 @@ impl<'a> Values<'a> {
             None => Ok(None),
             Some("1" | "t" | "T" | "true" | "TRUE" | "True") => Ok(Some(true)),
             Some("0" | "f" | "F" | "false" | "FALSE" | "False") => Ok(Some(false)),
-            Some(_) => Err(format!(
-                "the environment variable for {name:?} must be true or false"
-            )),
+            Some(_) => Err(ArgumentError::NoFlag(name.to_owned())),
         }
     }
 
@@ -64,16 +63,22 @@ impl<'a> Values<'a> {
     }
 
     /// A whole number that is not negative.
-    pub(super) fn number(&self, name: &str, variables: &[&str]) -> Result<Option<u64>, String> {
+    pub(super) fn number(
+        &self,
+        name: &str,
+        variables: &[&str],
+    ) -> Result<Option<u64>, ArgumentError> {
         let text = match self.settings.get(name) {
             Some(number) => Some(number.to_string()),
             None => self.variable(variables),
         };
         let Some(text) = text else { return Ok(None) };
         let number = text.trim().parse();
-        number
-            .map(Some)
-            .map_err(|_| format!("{name:?} must be a whole number, and not {text:?}"))
+        number.map(Some).map_err(|source| ArgumentError::NoNumber {
+            name: name.to_owned(),
+            text,
+            source,
+        })
     }
 
     pub(super) fn map(&self, name: &str) -> BTreeMap<String, String> {

@@ -2,7 +2,7 @@
 //! proxies as the environment says, a deadline for everything, attempts where a request may be made
 //! again.
 
-use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue, RETRY_AFTER};
 use reqwest::{Certificate, Client, Identity, Method, NoProxy, Proxy, Url};
 use std::time::Duration;
 use tokio::sync::OnceCell;
@@ -15,6 +15,45 @@ const SILENCE: Duration = Duration::from_secs(60);
 const WHOLE: Duration = Duration::from_secs(600);
 /// What is taken of an answer.
 const MOST: usize = 1 << 30;
+
+/// Why a request came to no answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WebError {
+    /// In making the client, asking, or reading the answer; without the address, which may have
+    /// secrets in it.
+    #[error("{}", words(.0))]
+    Http(#[source] reqwest::Error),
+    #[error("the answer is larger than any state may be")]
+    TooLarge,
+    #[error("there is no certificate in what is to be trusted")]
+    NoCertificate,
+    #[error("{what} fits no header")]
+    Header {
+        what: String,
+        source: InvalidHeaderValue,
+    },
+    #[error("the server answers with code {status}, after {}", attempts(*.made))]
+    Code { status: u16, made: u64 },
+    #[error("{source}, after {}", attempts(*.made))]
+    After { source: Box<WebError>, made: u64 },
+    /// Attempts are numbers that end.
+    #[error("no attempt was made")]
+    NoAttempt,
+    /// The client could not be made on another thread.
+    #[error(transparent)]
+    Task(#[from] tokio::task::JoinError),
+}
+
+impl From<reqwest::Error> for WebError {
+    fn from(error: reqwest::Error) -> Self {
+        Self::Http(error.without_url())
+    }
+}
+
+fn attempts(made: u64) -> String {
+    let tries = if made == 1 { "attempt" } else { "attempts" };
+    format!("{made} {tries}")
+}
 
 /// How a client reaches its servers, and whom it takes for them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,6 +109,32 @@ impl Ask {
             body: Vec::new(),
         }
     }
+
+    /// # Errors
+    /// The value fits no header.
+    pub(super) fn header(&mut self, name: HeaderName, value: &str) -> Result<(), WebError> {
+        let value = header_value(&name, value)?;
+        self.headers.insert(name, value);
+        Ok(())
+    }
+
+    /// One whose value is shown nowhere.
+    ///
+    /// # Errors
+    /// The value fits no header.
+    pub(super) fn secret(&mut self, name: HeaderName, value: &str) -> Result<(), WebError> {
+        let mut value = header_value(&name, value)?;
+        value.set_sensitive(true);
+        self.headers.insert(name, value);
+        Ok(())
+    }
+}
+
+fn header_value(name: &HeaderName, value: &str) -> Result<HeaderValue, WebError> {
+    HeaderValue::from_str(value).map_err(|source| WebError::Header {
+        what: name.to_string(),
+        source,
+    })
 }
 
 /// What a server answered.
@@ -109,31 +174,30 @@ impl Web {
         }
     }
 
-    async fn client(&self) -> Result<&Client, String> {
+    async fn client(&self) -> Result<&Client, WebError> {
         let made = self.client.get_or_try_init(|| async {
             let reach = self.reach.clone();
             // The certificates of the system are read from files.
-            let made = tokio::task::spawn_blocking(move || client(&reach)).await;
-            made.map_err(|e| e.to_string())?
+            tokio::task::spawn_blocking(move || client(&reach)).await?
         });
         made.await
     }
 
-    /// Makes a request once; why it came to no answer, in words.
-    pub(super) async fn once(&self, ask: Ask) -> Result<Answer, String> {
+    /// Makes a request once.
+    pub(super) async fn once(&self, ask: Ask) -> Result<Answer, WebError> {
         let client = self.client().await?;
         let request = client
             .request(ask.method, ask.url)
             .headers(ask.headers)
             .body(ask.body);
-        let mut response = request.send().await.map_err(words)?;
+        let mut response = request.send().await?;
         let status = response.status().as_u16();
         let headers = std::mem::take(response.headers_mut());
         let mut body = Vec::new();
-        while let Some(part) = response.chunk().await.map_err(words)? {
+        while let Some(part) = response.chunk().await? {
             body.extend_from_slice(&part);
             if body.len() > MOST {
-                return Err("the answer is larger than any state may be".to_owned());
+                return Err(WebError::TooLarge);
             }
         }
         Ok(Answer {
@@ -144,7 +208,7 @@ impl Web {
     }
 
     /// Makes a request, again where that may help.
-    pub(super) async fn send(&self, ask: Ask, attempts: Attempts) -> Result<Answer, String> {
+    pub(super) async fn send(&self, ask: Ask, attempts: Attempts) -> Result<Answer, WebError> {
         for made in 1.. {
             let answer = self.once(ask.clone()).await;
             let again = answer.as_ref().map_or(true, Answer::may_change);
@@ -152,23 +216,21 @@ impl Web {
                 return answer;
             }
             if made >= attempts.most {
-                let tries = if made == 1 { "attempt" } else { "attempts" };
-                return match answer {
-                    Ok(answer) => Err(format!(
-                        "the server answers with code {}, after {made} {tries}",
-                        answer.status
-                    )),
-                    Err(why) => Err(format!("{why}, after {made} {tries}")),
-                };
+                return Err(match answer {
+                    Ok(Answer { status, .. }) => WebError::Code { status, made },
+                    Err(why) => WebError::After {
+                        source: Box::new(why),
+                        made,
+                    },
+                });
             }
             tokio::time::sleep(attempts.pause(made, answer.as_ref().ok())).await;
         }
-        // Attempts are numbers that end.
-        Err("no attempt was made".to_owned())
+        Err(WebError::NoAttempt)
     }
 }
 
-fn client(reach: &Reach) -> Result<Client, String> {
+fn client(reach: &Reach) -> Result<Client, WebError> {
     let mut builder = Client::builder()
         .user_agent(concat!("flightdeck/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
@@ -176,32 +238,31 @@ fn client(reach: &Reach) -> Result<Client, String> {
         .timeout(WHOLE)
         .tls_danger_accept_invalid_certs(reach.any_certificate);
     if let Some(pem) = &reach.authorities {
-        let all = Certificate::from_pem_bundle(pem.as_bytes()).map_err(words)?;
+        let all = Certificate::from_pem_bundle(pem.as_bytes())?;
         if all.is_empty() {
-            return Err("there is no certificate in what is to be trusted".to_owned());
+            return Err(WebError::NoCertificate);
         }
         builder = builder.tls_certs_only(all);
     }
     if let Some(pem) = &reach.identity {
-        builder = builder.identity(Identity::from_pem(pem.as_bytes()).map_err(words)?);
+        builder = builder.identity(Identity::from_pem(pem.as_bytes())?);
     }
     let without = reach.no_proxy.as_deref().and_then(NoProxy::from_string);
     if let Some(url) = &reach.http_proxy {
-        let proxy = Proxy::http(url).map_err(words)?;
+        let proxy = Proxy::http(url)?;
         builder = builder.proxy(proxy.no_proxy(without.clone()));
     }
     if let Some(url) = &reach.https_proxy {
-        let proxy = Proxy::https(url).map_err(words)?;
+        let proxy = Proxy::https(url)?;
         builder = builder.proxy(proxy.no_proxy(without));
     }
-    builder.build().map_err(words)
+    Ok(builder.build()?)
 }
 
-/// What went wrong with all its causes, and without the address: there may be secrets in it.
-fn words(error: reqwest::Error) -> String {
-    let error = error.without_url();
+/// What went wrong with all its causes.
+fn words(error: &reqwest::Error) -> String {
     let mut words = error.to_string();
-    let mut cause = std::error::Error::source(&error);
+    let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
         let said = error.to_string();
         // Some causes say what was said already.

@@ -84,7 +84,7 @@ impl Launches for Sqlite {
             for call in calls {
                 let kind = [
                     call.plugin.base().0,
-                    call.method,
+                    call.method.to_string(),
                     call.resource_type,
                     call.action,
                 ];
@@ -120,7 +120,7 @@ impl Launches for Sqlite {
                     p95_ms: percentile(&sample, 95),
                     max_ms: u64::try_from(max).unwrap_or(0),
                 };
-                Ok(CallStat { plugin: PluginId(plugin), method, resource_type, action, latency })
+                Ok(CallStat { plugin: PluginId(plugin), method: method.into(), resource_type, action, latency })
             })
             .collect()
         })

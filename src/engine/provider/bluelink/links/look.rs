@@ -1,6 +1,7 @@
 //! What has become of a link's intermediaries in the world, where the plugin can say. What it has made
 //! of the resources at its ends is looked at with these.
 
+use super::super::unfit::Unfit;
 use super::annotations::of_sides;
 use super::keep::Kept;
 use super::record::{Made, Record, object};
@@ -108,7 +109,7 @@ impl BluelinkProvider {
     }
 
     /// What of one counts, by its type's schema where a plugin that is up has it.
-    fn seen_spec(&self, made: &Made, seen: MappingNode) -> Result<MappingNode, String> {
+    fn seen_spec(&self, made: &Made, seen: MappingNode) -> Result<MappingNode, Unfit> {
         let Some(of) = self.neighbours.definition_of(&made.kind) else {
             return Ok(only_known(None, &made.spec, seen));
         };

@@ -1,6 +1,7 @@
 //! Why something changes, and what it needs.
 
 use super::*;
+use crate::engine::stage::change::{Act, Configured};
 
 #[test]
 fn reasons_are_in_words() {
@@ -26,7 +27,7 @@ fn reasons_are_in_words() {
     let forced = with(
         |c| {
             c.reason = Some(Reason::ReplaceBecauseCannotUpdate);
-            c.replace_paths = vec![Path::root().attr("a")];
+            c.act = replacing(vec![Path::root().attr("a")]);
         },
         Action::Replace,
         &object(1),
@@ -68,7 +69,10 @@ fn reasons_are_in_words() {
 #[test]
 fn imports_count_in_addition() {
     let mut imported = bare("thing_x.a", Action::Update, &[], &[]);
-    imported.importing = Some("id".into());
+    imported.act = Act::Update {
+        by: Configured::default(),
+        importing: Some("id".into()),
+    };
     let counts = summary(&stage(vec![
         imported,
         bare("thing_x.b", Action::NoOp, &[], &[]),

@@ -1,7 +1,9 @@
 //! Who one is to Google: a token, a key of a service account, a user who has signed in, or the machine.
 
+use super::super::token::{self, Token};
 use super::super::values::Values;
-use super::super::web::{Answer, Ask, Attempts, Web};
+use super::super::web::{Ask, Attempts, Web};
+use super::error::GcsError;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use base64::Engine as _;
@@ -19,8 +21,6 @@ use tokio::sync::Mutex;
 const SCOPE: &str = "https://www.googleapis.com/auth/devstorage.read_write";
 /// What it may be used for where another token is asked for with it.
 const CLOUD: &str = "https://www.googleapis.com/auth/cloud-platform";
-/// A token is not used in the last part of its life.
-const EARLY: Duration = Duration::from_secs(120);
 /// Where machines are told who they are.
 const MACHINE: &str = "http://metadata.google.internal";
 
@@ -29,7 +29,7 @@ pub(super) struct Credentials {
     source: Source,
     /// Somebody whose token is asked for with the first one, and those in between.
     acting_as: Option<(String, Vec<String>)>,
-    token: Mutex<Option<(String, SystemTime)>>,
+    token: Mutex<Option<Token>>,
 }
 
 enum Source {
@@ -41,7 +41,7 @@ enum Source {
 }
 
 impl Credentials {
-    pub(super) fn new(values: &Values<'_>) -> Result<Self, String> {
+    pub(super) fn new(values: &Values<'_>) -> Result<Self, GcsError> {
         let acting_as = values.text(
             "impersonate_service_account",
             &[
@@ -62,15 +62,13 @@ impl Credentials {
         &self,
         web: &Web,
         attempts: Attempts,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<Option<String>, GcsError> {
         if matches!(self.source, Source::Nobody) {
             return Ok(None);
         }
         let mut known = self.token.lock().await;
-        if let Some((token, until)) = &*known
-            && SystemTime::now() + EARLY < *until
-        {
-            return Ok(Some(token.clone()));
+        if let Some(token) = known.as_ref().filter(|token| token.is_fresh()) {
+            return Ok(Some(token.text.clone()));
         }
         let scope = if self.acting_as.is_some() {
             CLOUD
@@ -79,15 +77,15 @@ impl Credentials {
         };
         let mut fresh = self.source.token(web, attempts, scope).await?;
         if let Some((name, between)) = &self.acting_as {
-            fresh = acting_as(web, attempts, &fresh.0, name, between).await?;
+            fresh = acting_as(web, attempts, &fresh.text, name, between).await?;
         }
         *known = Some(fresh.clone());
-        Ok(Some(fresh.0))
+        Ok(Some(fresh.text))
     }
 }
 
 impl Source {
-    fn of(values: &Values<'_>) -> Result<Self, String> {
+    fn of(values: &Values<'_>) -> Result<Self, GcsError> {
         // What stands for the service in tests knows nobody.
         if values.variable(&["STORAGE_EMULATOR_HOST"]).is_some() {
             return Ok(Self::Nobody);
@@ -114,7 +112,7 @@ impl Source {
     }
 
     /// A file, or what would stand in one.
-    fn said(text: &str, home: &std::path::Path) -> Result<Self, String> {
+    fn said(text: &str, home: &std::path::Path) -> Result<Self, GcsError> {
         let content = if text.trim_start().starts_with('{') {
             text.to_owned()
         } else {
@@ -123,32 +121,20 @@ impl Source {
                 None => PathBuf::from(text),
             };
             std::fs::read_to_string(&path)
-                .map_err(|e| format!("the credentials in {} cannot be read: {e}", path.display()))?
+                .map_err(|source| GcsError::Unreadable { path, source })?
         };
-        let said: Json = serde_json::from_str(&content)
-            .map_err(|_| "the credentials are no JSON object".to_owned())?;
+        let said: Json = serde_json::from_str(&content).map_err(GcsError::NoObject)?;
         match said["type"].as_str() {
             Some("service_account" | "authorized_user") => Ok(Self::Said(said)),
-            other => Err(format!(
-                "the credentials are of the type {:?}, and service_account and authorized_user are known; GOOGLE_OAUTH_ACCESS_TOKEN=$(gcloud auth print-access-token) works with every type",
-                other.unwrap_or_default()
-            )),
+            other => Err(GcsError::Type(other.unwrap_or_default().to_owned())),
         }
     }
 
-    async fn token(
-        &self,
-        web: &Web,
-        attempts: Attempts,
-        scope: &str,
-    ) -> Result<(String, SystemTime), String> {
+    async fn token(&self, web: &Web, attempts: Attempts, scope: &str) -> Result<Token, GcsError> {
         match self {
-            Self::Nobody => Err("nobody is known".to_owned()),
+            Self::Nobody => Err(GcsError::Nobody),
             // How long it lasts is not known; it is not asked for anew either.
-            Self::Token(token) => Ok((
-                token.clone(),
-                SystemTime::now() + Duration::from_secs(86_400),
-            )),
+            Self::Token(token) => Ok(Token::lasting(token, Duration::from_secs(86_400))),
             Self::Said(said) => {
                 let text = |name: &str| said[name].as_str().unwrap_or_default().to_owned();
                 let to = Some(text("token_uri")).filter(|uri| !uri.is_empty());
@@ -169,13 +155,12 @@ impl Source {
                         ("refresh_token", text("refresh_token")),
                     ]
                 };
-                let answer = post(web, attempts, &to, &form).await?;
-                token_in(&answer)
+                Ok(token::asked(web, attempts, &to, &form).await?)
             }
             Self::Machine(host) => {
                 let url =
                     format!("{host}/computeMetadata/v1/instance/service-accounts/default/token");
-                let url = Url::parse(&url).map_err(|e| e.to_string())?;
+                let url = Url::parse(&url).map_err(GcsError::Url)?;
                 let mut ask = Ask::new(Method::GET, url);
                 ask.headers.insert(
                     HeaderName::from_static("metadata-flavor"),
@@ -183,8 +168,8 @@ impl Source {
                 );
                 let asked = tokio::time::timeout(Duration::from_secs(5), web.once(ask)).await;
                 match asked {
-                    Ok(Ok(answer)) if answer.status == 200 => token_in(&answer),
-                    _ => Err("no credentials of Google are found: neither in the backend block, in GOOGLE_CREDENTIALS, of gcloud, nor of the machine".to_owned()),
+                    Ok(Ok(answer)) if answer.status == 200 => Ok(Token::within(&answer)?),
+                    _ => Err(GcsError::NoCredentials),
                 }
             }
         }
@@ -192,12 +177,10 @@ impl Source {
 }
 
 /// What a service account signs to say that it is one.
-fn assertion(said: &Json, to: &str, scope: &str) -> Result<String, String> {
+fn assertion(said: &Json, to: &str, scope: &str) -> Result<String, GcsError> {
     let pem = said["private_key"].as_str().unwrap_or_default();
-    let bad = |_| "the private_key of the credentials is none".to_owned();
-    let key = PrivatePkcs8KeyDer::from_pem_slice(pem.as_bytes()).map_err(bad)?;
-    let key = RsaKeyPair::from_pkcs8(key.secret_pkcs8_der())
-        .map_err(|_| "the private_key of the credentials is no RSA key".to_owned())?;
+    let key = PrivatePkcs8KeyDer::from_pem_slice(pem.as_bytes()).map_err(GcsError::NoPrivateKey)?;
+    let key = RsaKeyPair::from_pkcs8(key.secret_pkcs8_der()).map_err(GcsError::NoRsaKey)?;
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()
@@ -220,51 +203,10 @@ fn assertion(said: &Json, to: &str, scope: &str) -> Result<String, String> {
         text.as_bytes(),
         &mut signature,
     )
-    .map_err(|_| "the private_key of the credentials does not sign".to_owned())?;
+    .map_err(GcsError::DoesNotSign)?;
     text.push('.');
     text.push_str(&URL_SAFE_NO_PAD.encode(signature));
     Ok(text)
-}
-
-/// Sends a form.
-pub(in super::super) async fn post(
-    web: &Web,
-    attempts: Attempts,
-    to: &str,
-    form: &[(&str, String)],
-) -> Result<Answer, String> {
-    let url = Url::parse(to).map_err(|e| format!("{to:?} is no address: {e}"))?;
-    let mut body = url.clone();
-    body.set_query(None);
-    body.query_pairs_mut().extend_pairs(form);
-    let mut ask = Ask::new(Method::POST, url);
-    ask.body = body.query().unwrap_or_default().as_bytes().to_vec();
-    ask.headers.insert(
-        HeaderName::from_static("content-type"),
-        HeaderValue::from_static("application/x-www-form-urlencoded"),
-    );
-    web.send(ask, attempts).await
-}
-
-/// A token in an answer, and when it ends.
-pub(in super::super) fn token_in(answer: &Answer) -> Result<(String, SystemTime), String> {
-    let said: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
-    let Some(token) = said["access_token"].as_str() else {
-        let why = said["error_description"]
-            .as_str()
-            .or(said["error"].as_str());
-        let why = why.unwrap_or("there is no token in the answer");
-        return Err(format!(
-            "a token is not given: {} (code {})",
-            why.lines().next().unwrap_or_default(),
-            answer.status
-        ));
-    };
-    let seconds = said["expires_in"]
-        .as_u64()
-        .or_else(|| said["expires_in"].as_str()?.parse().ok());
-    let seconds = Duration::from_secs(seconds.unwrap_or(600));
-    Ok((token.to_owned(), SystemTime::now() + seconds))
 }
 
 /// A token of somebody else, asked for with one's own.
@@ -274,11 +216,11 @@ async fn acting_as(
     token: &str,
     name: &str,
     between: &[String],
-) -> Result<(String, SystemTime), String> {
+) -> Result<Token, GcsError> {
     let url = format!(
         "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/{name}:generateAccessToken"
     );
-    let mut ask = Ask::new(Method::POST, Url::parse(&url).map_err(|e| e.to_string())?);
+    let mut ask = Ask::new(Method::POST, Url::parse(&url).map_err(GcsError::Url)?);
     let between = between
         .iter()
         .map(|one| format!("projects/-/serviceAccounts/{one}"));
@@ -289,7 +231,7 @@ async fn acting_as(
     });
     ask.body = body.to_string().into_bytes();
     let bearer = HeaderValue::from_str(&format!("Bearer {token}"));
-    let bearer = bearer.map_err(|_| "the token fits no header".to_owned())?;
+    let bearer = bearer.map_err(GcsError::TokenFitsNoHeader)?;
     ask.headers
         .insert(HeaderName::from_static("authorization"), bearer);
     ask.headers.insert(
@@ -299,14 +241,12 @@ async fn acting_as(
     let answer = web.send(ask, attempts).await?;
     let said: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
     let Some(token) = said["accessToken"].as_str() else {
-        return Err(format!(
-            "{name} cannot be acted as: {} (code {})",
-            said["error"]["message"]
-                .as_str()
-                .unwrap_or("no reason is given"),
-            answer.status
-        ));
+        let why = said["error"]["message"].as_str();
+        return Err(GcsError::ActingAs {
+            name: name.to_owned(),
+            why: why.unwrap_or("no reason is given").to_owned(),
+            status: answer.status,
+        });
     };
-    let until = SystemTime::now() + Duration::from_secs(3600);
-    Ok((token.to_owned(), until))
+    Ok(Token::lasting(token, Duration::from_secs(3600)))
 }

@@ -2,6 +2,7 @@
 //! under it, and TLS as `sslmode` says.
 
 use super::super::values::Values;
+use super::error::PgError;
 use reqwest::Url;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -39,7 +40,7 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    pub(super) fn new(values: &Values<'_>) -> Result<Self, String> {
+    pub(super) fn new(values: &Values<'_>) -> Result<Self, PgError> {
         let text = values.text("conn_str", &["PG_CONN_STR"]);
         let mut said = parsed(&text.unwrap_or_default())?;
         for (name, variable) in VARIABLES {
@@ -72,14 +73,17 @@ impl Reach {
         self.get("host").is_some_and(|host| host.starts_with('/'))
     }
 
-    pub(super) fn config(&self) -> Result<tokio_postgres::Config, String> {
+    pub(super) fn config(&self) -> Result<tokio_postgres::Config, PgError> {
         let mut config = tokio_postgres::Config::new();
         config
             .host(self.get("host").unwrap_or("localhost"))
             .application_name(self.get("application_name").unwrap_or("flightdeck"))
             .connect_timeout(Duration::from_secs(30));
         if let Some(port) = self.get("port") {
-            config.port(port.parse().map_err(|_| format!("{port:?} is no port"))?);
+            config.port(port.parse().map_err(|source| PgError::Port {
+                text: port.to_owned(),
+                source,
+            })?);
         }
         let system = std::env::var("USER").unwrap_or_default();
         config.user(self.get("user").unwrap_or(&system));
@@ -93,9 +97,7 @@ impl Reach {
             config.options(options);
         }
         if let Some(seconds) = self.get("connect_timeout") {
-            let seconds = seconds
-                .parse()
-                .map_err(|_| "connect_timeout is no number")?;
+            let seconds = seconds.parse().map_err(PgError::Timeout)?;
             if seconds > 0 {
                 config.connect_timeout(Duration::from_secs(seconds));
             }
@@ -108,7 +110,7 @@ impl Reach {
     }
 
     /// As the driver that OpenTofu uses takes it: TLS is required unless something else is said.
-    fn mode(&self) -> Result<Mode, String> {
+    fn mode(&self) -> Result<Mode, PgError> {
         if self.is_local() {
             return Ok(Mode::Disable);
         }
@@ -119,17 +121,14 @@ impl Reach {
             "require" => Ok(Mode::Any),
             "verify-ca" => Ok(Mode::Chain),
             "verify-full" => Ok(Mode::Full),
-            other => Err(format!(
-                "sslmode is {other:?}, and there are disable, require, verify-ca and verify-full"
-            )),
+            other => Err(PgError::Mode(other.to_owned())),
         }
     }
 
-    pub(super) fn tls(&self) -> Result<MakeRustlsConnect, String> {
+    pub(super) fn tls(&self) -> Result<MakeRustlsConnect, PgError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(provider.clone())
-            .with_safe_default_protocol_versions()
-            .map_err(|e| e.to_string())?;
+            .with_safe_default_protocol_versions()?;
         let verifier: Arc<dyn ServerCertVerifier> = match self.mode()? {
             Mode::Any | Mode::Disable => Arc::new(Lenient {
                 provider,
@@ -146,11 +145,8 @@ impl Reach {
             .with_custom_certificate_verifier(verifier);
         let config = match (self.get("sslcert"), self.get("sslkey")) {
             (Some(certificate), Some(key)) => {
-                let key = PrivateKeyDer::from_pem_file(key)
-                    .map_err(|e| format!("{key} cannot be read: {e}"))?;
-                builder
-                    .with_client_auth_cert(certificates(certificate)?, key)
-                    .map_err(|e| e.to_string())?
+                let key = PrivateKeyDer::from_pem_file(key).map_err(PgError::unreadable(key))?;
+                builder.with_client_auth_cert(certificates(certificate)?, key)?
             }
             _ => builder.with_no_client_auth(),
         };
@@ -160,7 +156,7 @@ impl Reach {
     fn verifier(
         &self,
         provider: &Arc<CryptoProvider>,
-    ) -> Result<Arc<WebPkiServerVerifier>, String> {
+    ) -> Result<Arc<WebPkiServerVerifier>, PgError> {
         let mut roots = RootCertStore::empty();
         let trusted = match self.get("sslrootcert") {
             Some(file) => certificates(file)?,
@@ -169,13 +165,13 @@ impl Reach {
         roots.add_parsable_certificates(trusted);
         WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
             .build()
-            .map_err(|e| format!("there are no certificates to trust: {e}"))
+            .map_err(PgError::NoTrust)
     }
 }
 
-fn certificates(file: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+fn certificates(file: &str) -> Result<Vec<CertificateDer<'static>>, PgError> {
     let all = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
-    all.map_err(|e| format!("{file} cannot be read: {e}"))
+    all.map_err(PgError::unreadable(file))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,16 +185,14 @@ enum Mode {
 }
 
 /// A connection string by its parts: `postgres://…`, or `name=value name='value'`.
-fn parsed(text: &str) -> Result<BTreeMap<String, String>, String> {
+fn parsed(text: &str) -> Result<BTreeMap<String, String>, PgError> {
     if text.starts_with("postgres://") || text.starts_with("postgresql://") {
         return address(text);
     }
     let mut said = BTreeMap::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
-        let (name, after) = rest
-            .split_once('=')
-            .ok_or("\"conn_str\" is neither an address nor made of name=value")?;
+        let (name, after) = rest.split_once('=').ok_or(PgError::ConnectionString)?;
         let (value, after) = value(after.trim_start())?;
         said.insert(name.trim().to_owned(), value);
         rest = after.trim_start();
@@ -206,7 +200,7 @@ fn parsed(text: &str) -> Result<BTreeMap<String, String>, String> {
     Ok(said)
 }
 
-fn value(text: &str) -> Result<(String, &str), String> {
+fn value(text: &str) -> Result<(String, &str), PgError> {
     let quoted = text.strip_prefix('\'');
     let mut value = String::new();
     let body = quoted.unwrap_or(text);
@@ -220,14 +214,13 @@ fn value(text: &str) -> Result<(String, &str), String> {
         }
     }
     if quoted.is_some() {
-        return Err("a quote in \"conn_str\" is not closed".to_owned());
+        return Err(PgError::OpenQuote);
     }
     Ok((value, ""))
 }
 
-fn address(text: &str) -> Result<BTreeMap<String, String>, String> {
-    // What is wrong with it may have the password in it.
-    let url = Url::parse(text).map_err(|_| "\"conn_str\" is no address of a database")?;
+fn address(text: &str) -> Result<BTreeMap<String, String>, PgError> {
+    let url = Url::parse(text).map_err(PgError::Address)?;
     let mut said = BTreeMap::new();
     let decoded = |text: &str| {
         let pair = format!("x={}", text.replace('+', "%2B"));

@@ -2,13 +2,16 @@
 //! with the connection, so there is one connection for all that is done.
 
 mod connect;
+mod error;
 mod table;
 
 use super::values::Values;
 use super::{Backend, Home, HomeError};
 use crate::engine::state::Spelling;
+use crate::engine::state::error::UnlockError;
 use async_trait::async_trait;
 use connect::Reach;
+use error::PgError;
 use statefile::LockInfo;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,14 +37,14 @@ struct Row {
 }
 
 impl Pg {
-    pub(super) fn new(values: &Values<'_>) -> Result<Self, String> {
+    pub(super) fn new(values: &Values<'_>) -> Result<Self, PgError> {
         let text = |name: &str, variable: &str, default: &str| {
             let said = values.text(name, &[variable]);
             said.unwrap_or_else(|| default.to_owned())
         };
         let makes = |name: &str, variable: &str| {
             let skipped = values.flag(name, &[variable])?;
-            Ok::<_, String>(skipped != Some(true))
+            Ok::<_, PgError>(skipped != Some(true))
         };
         Ok(Self(Arc::new(Table {
             reach: Reach::new(values)?,
@@ -58,22 +61,15 @@ impl Pg {
 }
 
 impl Row {
-    fn trouble(&self, what: &'static str) -> impl Fn(String) -> HomeError {
+    fn trouble(&self, what: &'static str) -> impl Fn(PgError) -> HomeError {
         let place = self.table.place(&self.name);
-        move |why| HomeError::Remote {
-            what,
-            place: place.clone(),
-            why,
-        }
+        move |why| HomeError::remote(what, place.clone(), why)
     }
 
     /// Whether what is held is held still; to be asked after the connection was looked at.
-    fn unbroken(&self) -> Result<(), String> {
+    fn unbroken(&self) -> Result<(), PgError> {
         if self.lost.load(Ordering::Relaxed) {
-            return Err(
-                "the connection was lost, and the lock with it; somebody else may have it now"
-                    .to_owned(),
-            );
+            return Err(PgError::Lost);
         }
         Ok(())
     }
@@ -82,7 +78,7 @@ impl Row {
     async fn session<'a>(
         &self,
         session: &'a mut Option<Session>,
-    ) -> Result<&'a mut Session, String> {
+    ) -> Result<&'a mut Session, PgError> {
         let lost = session
             .as_mut()
             .is_some_and(|s| s.client.is_closed() || s.driver.try_join_next().is_some());
@@ -100,7 +96,7 @@ impl Row {
     }
 
     /// Tries to take the lock; its number where somebody else has it.
-    async fn try_lock(&self, session: &mut Session) -> Result<Result<(), i64>, String> {
+    async fn try_lock(&self, session: &mut Session) -> Result<Result<(), i64>, PgError> {
         let creation = self.table.creation();
         let client = &session.client;
         let query = format!(
@@ -128,7 +124,7 @@ impl Row {
     }
 
     /// Who has a lock, as far as the database tells.
-    async fn holder(&self, client: &Client, number: i64) -> Result<Option<LockInfo>, String> {
+    async fn holder(&self, client: &Client, number: i64) -> Result<Option<LockInfo>, PgError> {
         let query = "SELECT a.pid, a.usename::text, coalesce(host(a.client_addr), 'local'), a.application_name, to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND ((l.classid::bigint << 32) | l.objid::bigint) = $1";
         let row = answer(client.query_opt(query, &[&number])).await?;
         Ok(row.map(|row| {
@@ -201,16 +197,16 @@ impl Home for Row {
                 let number = session.held.take();
                 let released = answer(session.client.query_one(RELEASE, &[&number])).await;
                 released.map_err(&trouble)?;
-                return Err(trouble("it is not locked".to_owned()));
+                return Err(trouble(UnlockError::NotLocked.into()));
             }
         };
         let holder = self.holder(&session.client, number).await;
         let holder = holder.map_err(&trouble)?.unwrap_or_default();
         if holder.id != id {
-            return Err(trouble(format!(
-                "the lock has the id {}, the number of a session of the database, and not {id:?}",
-                holder.id
-            )));
+            return Err(trouble(PgError::OtherSession {
+                id: holder.id,
+                asked: id.to_owned(),
+            }));
         }
         let pid: i32 = id.parse().unwrap_or_default();
         let end = "SELECT pg_terminate_backend($1)";
@@ -219,7 +215,7 @@ impl Home for Row {
         if ended {
             return Ok(());
         }
-        Err(trouble(format!("the session {pid} could not be ended")))
+        Err(trouble(PgError::NotEnded(pid)))
     }
 
     async fn read(&self) -> Result<Vec<u8>, HomeError> {
@@ -278,10 +274,9 @@ impl Backend for Pg {
             );
             answer(session.client.query(&query, &[])).await
         };
-        let rows = listed.await.map_err(|why| HomeError::Remote {
-            what: "list",
-            place: self.0.place("every workspace"),
-            why,
+        let rows = listed.await.map_err(|why| {
+            let place = self.0.place("every workspace");
+            HomeError::remote("list", place, why)
         })?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }

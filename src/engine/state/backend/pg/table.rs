@@ -1,6 +1,7 @@
 //! The table with the states, and a connection to its database.
 
 use super::connect::Reach;
+use super::error::PgError;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_postgres::Client;
@@ -25,28 +26,18 @@ pub(super) struct Session {
     pub(super) held: Option<i64>,
 }
 
-fn words(error: &tokio_postgres::Error) -> String {
-    match error.as_db_error() {
-        Some(error) => format!("{} ({})", error.message(), error.code().code()),
-        None => {
-            let cause = std::error::Error::source(error);
-            cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
-        }
-    }
-}
-
 /// A name as a statement has it.
 fn named(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// An answer within its time; why there is none, in words.
+/// An answer within its time.
 pub(super) async fn answer<T>(
     asked: impl Future<Output = Result<T, tokio_postgres::Error>>,
-) -> Result<T, String> {
+) -> Result<T, PgError> {
     match tokio::time::timeout(ANSWER, asked).await {
-        Ok(answer) => answer.map_err(|e| words(&e)),
-        Err(_) => Err(format!("there is no answer in {} s", ANSWER.as_secs())),
+        Ok(answer) => Ok(answer?),
+        Err(_) => Err(PgError::NoAnswer(ANSWER.as_secs())),
     }
 }
 
@@ -71,7 +62,7 @@ impl Table {
         format!("{place} ({schema}.{table}, {name})")
     }
 
-    pub(super) async fn connect(&self) -> Result<Session, String> {
+    pub(super) async fn connect(&self) -> Result<Session, PgError> {
         let config = self.reach.config()?;
         let connected = answer(config.connect(self.reach.tls()?)).await;
         let (client, connection) = connected?;
@@ -90,7 +81,7 @@ impl Table {
     }
 
     /// Makes what is missing.
-    async fn make(&self, client: &Client) -> Result<(), String> {
+    async fn make(&self, client: &Client) -> Result<(), PgError> {
         let [schema, table, index] = self.makes;
         let whole = self.whole();
         if schema {

@@ -2,6 +2,7 @@
 
 use super::super::web::Answer;
 use super::config::Config;
+use super::error::S3Error;
 use super::service::{element, elements, refusal};
 use super::table::Table;
 use crate::engine::state::HomeError;
@@ -38,17 +39,13 @@ impl Bucket {
         &self,
         what: &'static str,
         key: &str,
-        why: impl Into<String>,
+        why: impl Into<S3Error>,
     ) -> HomeError {
-        HomeError::Remote {
-            what,
-            place: self.place(key),
-            why: why.into(),
-        }
+        HomeError::remote(what, self.place(key), why.into())
     }
 
     /// The address of an object, or of the bucket itself.
-    pub(super) fn url(&self, key: &str) -> Result<Url, String> {
+    pub(super) fn url(&self, key: &str) -> Result<Url, S3Error> {
         let config = &self.config;
         let mut url = config.s3.endpoint.clone();
         let base = url.path().trim_end_matches('/').to_owned();
@@ -58,14 +55,14 @@ impl Bucket {
         } else {
             let host = format!("{}.{}", config.bucket, url.host_str().unwrap_or_default());
             let set = url.set_host(Some(&host));
-            set.map_err(|e| format!("{host:?} is no name of a server: {e}"))?;
+            set.map_err(|source| S3Error::Host { host, source })?;
             url.set_path(&format!("{base}/{key}"));
         }
         Ok(url)
     }
 
     /// Before the first request, whether this account may be worked with.
-    pub(super) async fn check(&self) -> Result<(), String> {
+    pub(super) async fn check(&self) -> Result<(), S3Error> {
         let accounts = &self.config.accounts;
         if accounts.allowed.is_empty() && accounts.forbidden.is_empty() {
             return Ok(());
@@ -83,12 +80,10 @@ impl Bucket {
                 )
                 .await?;
             let account = element(&answer.body, "Account");
-            let account = account.ok_or_else(|| refusal(&answer).to_string())?;
+            let account = account.ok_or_else(|| refusal(&answer))?;
             let allowed = accounts.allowed.is_empty() || accounts.allowed.contains(&account);
             if !allowed || accounts.forbidden.contains(&account) {
-                return Err(format!(
-                    "these credentials are of the account {account}, which the backend block does not allow"
-                ));
+                return Err(S3Error::Account(account));
             }
             Ok(())
         });
@@ -116,14 +111,12 @@ impl Bucket {
     pub(super) fn refused(&self, what: &'static str, key: &str, answer: &Answer) -> HomeError {
         let refusal = refusal(answer);
         let why = match (refusal.code.as_str(), answer.status) {
-            ("NoSuchBucket", _) => format!("the S3 bucket {} does not exist", self.config.bucket),
+            ("NoSuchBucket", _) => S3Error::NoBucket(self.config.bucket.clone()),
             ("PermanentRedirect" | "AuthorizationHeaderMalformed", _) => {
-                format!(
-                    "{refusal}. The bucket may be in another region than the backend block says"
-                )
+                S3Error::OtherRegion(refusal)
             }
-            (_, 403) => format!("it is forbidden: {refusal}"),
-            _ => refusal.to_string(),
+            (_, 403) => S3Error::Forbidden(refusal),
+            _ => S3Error::Refused(refusal),
         };
         self.trouble(what, key, why)
     }

@@ -1,8 +1,10 @@
 //! What the arguments of the s3 backend come to.
 
+use super::super::error::ArgumentError;
 use super::super::values::{Values, Within};
 use super::super::web::{Attempts, Reach, Web};
 use super::credentials::{Chain, Environment, Role, fixed};
+use super::error::S3Error;
 use super::service::{Service, signer};
 use super::sts::Sts;
 use base64::Engine as _;
@@ -42,7 +44,7 @@ pub(super) struct Accounts {
 }
 
 impl Config {
-    pub(super) fn new(values: &Values<'_>) -> Result<Self, String> {
+    pub(super) fn new(values: &Values<'_>) -> Result<Self, S3Error> {
         let environment = Environment::of(values);
         let profile = values.text("profile", &[]);
         let named = profile.or_else(|| environment.profile.clone());
@@ -105,7 +107,7 @@ fn chain(
     attempts: Attempts,
     environment: Environment,
     sts: Sts,
-) -> Result<Chain, String> {
+) -> Result<Chain, S3Error> {
     Ok(Chain {
         web: web.clone(),
         attempts,
@@ -133,7 +135,7 @@ fn region(
     values: &Values<'_>,
     environment: &Environment,
     named: Option<&str>,
-) -> Result<String, String> {
+) -> Result<String, S3Error> {
     let region = values
         .text("region", &["AWS_REGION", "AWS_DEFAULT_REGION"])
         .or_else(|| {
@@ -141,21 +143,19 @@ fn region(
             let region = profiles.get(named.unwrap_or("default"), "region");
             region.map(str::to_owned)
         });
-    let missing =
-        "the argument \"region\" is not said, and neither is the environment variable AWS_REGION";
-    region.ok_or_else(|| missing.to_owned())
+    region.ok_or_else(|| ArgumentError::not_said("region", &["AWS_REGION"]).into())
 }
 
 /// The key of the default workspace, and what those of the others begin with.
-fn keys(values: &Values<'_>) -> Result<(String, String), String> {
+fn keys(values: &Values<'_>) -> Result<(String, String), S3Error> {
     let key = values.needed("key", &[])?;
     if key.starts_with('/') || key.ends_with('/') {
-        return Err("\"key\" must neither begin nor end with a slash".to_owned());
+        return Err(S3Error::Slash("key"));
     }
     let prefix = values.text("workspace_key_prefix", &[]);
     let prefix = prefix.unwrap_or_else(|| "env:".to_owned());
     if prefix.starts_with('/') || prefix.ends_with('/') {
-        return Err("\"workspace_key_prefix\" must neither begin nor end with a slash".to_owned());
+        return Err(S3Error::Slash("workspace_key_prefix"));
     }
     Ok((key, prefix))
 }
@@ -195,7 +195,7 @@ const STS: Names = Names {
     ],
 };
 
-fn endpoint(values: &Values<'_>, names: &Names, region: &str) -> Result<Url, String> {
+fn endpoint(values: &Values<'_>, names: &Names, region: &str) -> Result<Url, S3Error> {
     let said = values
         .within("endpoints")
         .and_then(|all| all.text(names.within))
@@ -225,18 +225,17 @@ fn endpoint(values: &Values<'_>, names: &Names, region: &str) -> Result<Url, Str
             }
         }
     };
-    let url = Url::parse(&text).map_err(|e| format!("the endpoint {text:?} is no address: {e}"))?;
-    if url.has_host() {
-        Ok(url)
-    } else {
-        Err(format!("the endpoint {text:?} is no address"))
+    match Url::parse(&text) {
+        Ok(url) if url.has_host() => Ok(url),
+        Ok(_) => Err(S3Error::Endpoint(text)),
+        Err(source) => Err(ArgumentError::Endpoint { text, source }.into()),
     }
 }
 
-fn reach(values: &Values<'_>) -> Result<Reach, String> {
+fn reach(values: &Values<'_>) -> Result<Reach, S3Error> {
     let bundle = values.text("custom_ca_bundle", &["AWS_CA_BUNDLE"]);
     let read = |file: String| {
-        std::fs::read_to_string(&file).map_err(|e| format!("{file} cannot be read: {e}"))
+        std::fs::read_to_string(&file).map_err(|source| S3Error::Unreadable { file, source })
     };
     Ok(Reach {
         authorities: bundle.map(read).transpose()?,
@@ -249,7 +248,7 @@ fn reach(values: &Values<'_>) -> Result<Reach, String> {
 }
 
 /// The role that is taken on, by the block or by the older arguments.
-fn role(values: &Values<'_>) -> Result<Option<Role>, String> {
+fn role(values: &Values<'_>) -> Result<Option<Role>, S3Error> {
     let Some(said) = values.within("assume_role") else {
         let Some(arn) = values.text("role_arn", &[]) else {
             return Ok(None);
@@ -272,7 +271,7 @@ fn role(values: &Values<'_>) -> Result<Option<Role>, String> {
     Ok(Some(Role {
         arn: said
             .text("role_arn")
-            .ok_or("assume_role has no \"role_arn\"")?,
+            .ok_or(S3Error::NoRole("assume_role"))?,
         session: said.text("session_name"),
         more: parameters(
             seconds(said.text("duration"))?,
@@ -286,11 +285,11 @@ fn role(values: &Values<'_>) -> Result<Option<Role>, String> {
     }))
 }
 
-fn web_identity(said: Within<'_>, values: &Values<'_>) -> Result<Role, String> {
+fn web_identity(said: Within<'_>, values: &Values<'_>) -> Result<Role, S3Error> {
     let or = |text: Option<String>, name: &str| text.or_else(|| values.variable(&[name]));
     Ok(Role {
         arn: or(said.text("role_arn"), "AWS_ROLE_ARN")
-            .ok_or("assume_role_with_web_identity has no \"role_arn\"")?,
+            .ok_or(S3Error::NoRole("assume_role_with_web_identity"))?,
         session: or(said.text("session_name"), "AWS_ROLE_SESSION_NAME"),
         more: parameters(
             seconds(said.text("duration"))?,
@@ -344,28 +343,27 @@ fn parameters(
 }
 
 /// A duration as Go writes them, `1h30m`, in seconds.
-fn seconds(text: Option<String>) -> Result<Option<String>, String> {
+fn seconds(text: Option<String>) -> Result<Option<String>, S3Error> {
     let Some(text) = text else { return Ok(None) };
-    let bad = || format!("the duration {text:?} is none; write 1h or 15m");
-    let duration = super::super::duration(&text).ok_or_else(bad)?;
+    let duration = super::super::duration(&text).ok_or(S3Error::Duration(text))?;
     Ok(Some(duration.as_secs().to_string()))
 }
 
 type Headers = Vec<(&'static str, String)>;
 
 /// Headers of every request for an object, and of what is put there.
-fn kept(values: &Values<'_>) -> Result<(Headers, Headers), String> {
+fn kept(values: &Values<'_>) -> Result<(Headers, Headers), S3Error> {
     let (mut every, mut put) = (Vec::new(), Vec::new());
     let customer = values.text("sse_customer_key", &["AWS_SSE_CUSTOMER_KEY"]);
     let managed = values.text("kms_key_id", &[]);
     if customer.is_some() && managed.is_some() {
-        return Err("\"kms_key_id\" and \"sse_customer_key\" exclude each other".to_owned());
+        return Err(ArgumentError::Exclusive("kms_key_id", "sse_customer_key").into());
     }
     if values.is("encrypt") {
         match (customer, managed) {
             (Some(key), _) => {
                 let bytes = STANDARD.decode(&key).ok().filter(|key| key.len() == 32);
-                let bytes = bytes.ok_or("\"sse_customer_key\" must be 32 bytes in base64")?;
+                let bytes = bytes.ok_or(S3Error::CustomerKey)?;
                 let algorithm = "x-amz-server-side-encryption-customer-algorithm";
                 every.push((algorithm, "AES256".to_owned()));
                 every.push(("x-amz-server-side-encryption-customer-key", key));

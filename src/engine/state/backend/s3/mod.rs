@@ -4,6 +4,7 @@
 mod bucket;
 mod config;
 mod credentials;
+mod error;
 mod ini;
 mod outside;
 mod service;
@@ -16,9 +17,11 @@ use super::values::Values;
 use super::{Backend, Home, HomeError};
 use crate::engine::mutex::lock;
 use crate::engine::state::Spelling;
+use crate::engine::state::error::UnlockError;
 use async_trait::async_trait;
 use bucket::Bucket;
 use config::Config;
+use error::S3Error;
 use fetch::hex;
 use md5::{Digest as _, Md5};
 use statefile::LockInfo;
@@ -46,7 +49,7 @@ struct Inner {
 }
 
 impl S3 {
-    pub(super) fn new(values: &Values<'_>) -> Result<Self, String> {
+    pub(super) fn new(values: &Values<'_>) -> Result<Self, S3Error> {
         Ok(Self(Arc::new(Bucket {
             config: Config::new(values)?,
             checked: OnceCell::new(),
@@ -64,7 +67,7 @@ impl Inner {
         format!("{}/{}", self.bucket.config.bucket, self.key)
     }
 
-    fn trouble(&self, what: &'static str, why: impl Into<String>) -> HomeError {
+    fn trouble(&self, what: &'static str, why: impl Into<S3Error>) -> HomeError {
         self.bucket.trouble(what, &self.key, why)
     }
 
@@ -100,7 +103,7 @@ impl Inner {
     }
 
     async fn lock_by_item(&self, table: &Table<'_>, word: &str, id: &str) -> Result<(), HomeError> {
-        let wrap = |why: String| self.trouble("lock", why);
+        let wrap = |why: S3Error| self.trouble("lock", why);
         let item = self.item();
         let put = table.put_lock(&item, word).await.map_err(wrap)?;
         if put == Put::Done {
@@ -123,7 +126,7 @@ impl Inner {
     }
 
     async fn unlock_item(&self, table: &Table<'_>, id: &str) -> Result<(), HomeError> {
-        let wrap = |why: String| self.trouble("unlock", why);
+        let wrap = |why: S3Error| self.trouble("unlock", why);
         let item = self.item();
         let text = table.get(&item, "Info").await.map_err(wrap)?;
         let holder = text.as_ref().and_then(|t| LockInfo::read(t.as_bytes()));
@@ -134,10 +137,13 @@ impl Inner {
 
     fn same(&self, holder: Option<LockInfo>, id: &str) -> Result<(), HomeError> {
         match holder {
-            None => Err(self.trouble("unlock", "it is not locked")),
+            None => Err(self.trouble("unlock", UnlockError::NotLocked)),
             Some(holder) if holder.id != id => Err(self.trouble(
                 "unlock",
-                format!("the lock has the id {}, and not {id:?}", holder.id),
+                UnlockError::OtherId {
+                    id: holder.id,
+                    asked: id.to_owned(),
+                },
             )),
             Some(_) => Ok(()),
         }
@@ -206,9 +212,7 @@ impl Home for Object {
     async fn force_unlock(&self, id: &str) -> Result<(), HomeError> {
         let config = &self.0.bucket.config;
         if !config.use_lockfile && config.table.is_none() {
-            let why =
-                "the configuration has neither use_lockfile nor dynamodb_table: there are no locks";
-            return Err(self.0.trouble("unlock", why));
+            return Err(self.0.trouble("unlock", S3Error::NoLocks));
         }
         self.0.release(id).await
     }
@@ -233,14 +237,12 @@ impl Home for Object {
             }
             if Instant::now() >= until {
                 let actual = actual.unwrap_or_else(|| "of nothing".to_owned());
-                return Err(inner.trouble(
-                    "read",
-                    format!(
-                        "state data in S3 does not have the expected content: its MD5 is {actual}, and the item {}-md5 in the table has {}. Where the state is the right one, put its MD5 there",
-                        inner.item(),
-                        digest.unwrap_or_default()
-                    ),
-                ));
+                let why = S3Error::Digest {
+                    actual,
+                    item: format!("{}-md5", inner.item()),
+                    expected: digest.unwrap_or_default(),
+                };
+                return Err(inner.trouble("read", why));
             }
             tokio::time::sleep(AGAIN).await;
         }
@@ -262,12 +264,7 @@ impl Home for Object {
             let put = table
                 .put_digest(&format!("{}-md5", inner.item()), &digest)
                 .await;
-            put.map_err(|why| {
-                inner.trouble(
-                    "write",
-                    format!("it is there, and its digest is not in the table: {why}"),
-                )
-            })?;
+            put.map_err(|why| inner.trouble("write", S3Error::DigestNotKept(Box::new(why))))?;
         }
         Ok(())
     }

@@ -28,7 +28,8 @@ impl reqsign_core::HttpSend for Sender {
             headers: parts.headers,
             body: body.to_vec(),
         };
-        let answer = self.0.once(ask).await.map_err(Error::unexpected)?;
+        let answer = self.0.once(ask).await;
+        let answer = answer.map_err(|why| Error::unexpected(why.to_string()).with_source(why))?;
         let mut response = http::Response::builder()
             .status(answer.status)
             .body(bytes::Bytes::from(answer.body))

@@ -1,7 +1,8 @@
 //! Requests to services of AWS: signed, made again where that helps, their errors read.
 
-use super::super::web::{Answer, Ask, Attempts, Web};
+use super::super::web::{Answer, Ask, Attempts, Web, WebError};
 use super::credentials::Chain;
+use super::error::S3Error;
 use reqsign_aws_v4::{Credential, RequestSigner};
 use reqsign_core::{Context, Signer};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -19,11 +20,13 @@ pub(super) struct Service {
 
 /// What a service says of what it did not do.
 #[derive(Debug, Default)]
-pub(super) struct Refusal {
+pub(in super::super) struct Refusal {
     pub(super) status: u16,
     pub(super) code: String,
     pub(super) message: String,
 }
+
+impl std::error::Error for Refusal {}
 
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -53,26 +56,25 @@ impl Service {
         }
     }
 
-    /// Makes a request; why it came to no answer, in words.
+    /// Makes a request.
     pub(super) async fn send(
         &self,
         method: Method,
         url: Url,
         headers: &[(&'static str, String)],
         body: Vec<u8>,
-    ) -> Result<Answer, String> {
+    ) -> Result<Answer, S3Error> {
         for made in 1.. {
             let ask = self.signed(&method, &url, headers, &body).await?;
             let answer = self.web.once(ask).await;
             let again = answer.as_ref().map_or(true, Answer::may_change);
             if !again || made >= self.attempts.most {
-                return answer.map_err(|why| format!("{why}, after {made} attempts"));
+                return answer.map_err(|source| S3Error::After { source, made });
             }
             let pause = self.attempts.pause(made, answer.as_ref().ok());
             tokio::time::sleep(pause).await;
         }
-        // Attempts are numbers that end.
-        Err("no attempt was made".to_owned())
+        Err(WebError::NoAttempt.into())
     }
 
     async fn signed(
@@ -81,7 +83,7 @@ impl Service {
         url: &Url,
         headers: &[(&'static str, String)],
         body: &[u8],
-    ) -> Result<Ask, String> {
+    ) -> Result<Ask, S3Error> {
         let mut request = http::Request::builder()
             .method(method.clone())
             .uri(url.as_str());
@@ -90,9 +92,8 @@ impl Service {
         }
         let sum = fetch::hex(&Sha256::digest(body));
         let request = request.header("x-amz-content-sha256", sum).body(());
-        let (mut parts, ()) = request.map_err(|e| e.to_string())?.into_parts();
-        let signed = self.signer.sign(&mut parts, None).await;
-        signed.map_err(|e| words(&e))?;
+        let (mut parts, ()) = request?.into_parts();
+        self.signer.sign(&mut parts, None).await?;
         Ok(Ask {
             method: method.clone(),
             url: url.clone(),
@@ -105,20 +106,6 @@ impl Service {
 /// A signer for whoever the chain says one is, of no service yet.
 pub(super) fn signer(chain: Chain) -> Signer<Credential> {
     Signer::new(Context::new(), chain, RequestSigner::new("s3", "us-east-1"))
-}
-
-/// An error of the signing library, in words.
-pub(super) fn words(error: &reqsign_core::Error) -> String {
-    let mut words = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let said = error.to_string();
-        if !words.contains(&said) {
-            words = format!("{words}: {said}");
-        }
-        cause = error.source();
-    }
-    words
 }
 
 /// The text of the first element of this name.

@@ -1,7 +1,8 @@
 //! The service that roles are taken on with.
 
 use super::super::web::{Ask, Attempts, Web};
-use super::service::{headers, refusal, words};
+use super::error::S3Error;
+use super::service::{headers, refusal};
 use fetch::hex;
 use reqsign_aws_v4::{Credential, RequestSigner};
 use reqsign_core::{Context, SignRequest as _};
@@ -17,15 +18,15 @@ pub(super) struct Sts {
 }
 
 impl Sts {
-    /// Asks for something; why it came to nothing, in words.
+    /// Asks for something.
     pub(super) async fn ask(
         &self,
         web: &Web,
         attempts: Attempts,
         form: &[(String, String)],
         with: Option<&Credential>,
-    ) -> Result<Vec<u8>, String> {
-        let mut body = Url::parse("http://x").map_err(|e| e.to_string())?;
+    ) -> Result<Vec<u8>, S3Error> {
+        let mut body = Url::parse("http://x").map_err(S3Error::Url)?;
         body.query_pairs_mut().extend_pairs(form);
         let body = body.query().unwrap_or_default().as_bytes().to_vec();
         let mut ask = Ask::new(Method::POST, self.endpoint.clone());
@@ -45,21 +46,21 @@ impl Sts {
         if answer.is_success() {
             Ok(answer.body)
         } else {
-            Err(refusal(&answer).to_string())
+            Err(refusal(&answer).into())
         }
     }
 
-    async fn signed(&self, ask: &Ask, with: &Credential) -> Result<HeaderMap, String> {
+    async fn signed(&self, ask: &Ask, with: &Credential) -> Result<HeaderMap, S3Error> {
         let request = http::Request::builder()
             .method(ask.method.clone())
             .uri(ask.url.as_str())
             .body(());
-        let (mut parts, ()) = request.map_err(|e| e.to_string())?.into_parts();
+        let (mut parts, ()) = request?.into_parts();
         parts.headers = ask.headers.clone();
         let signer = RequestSigner::new("sts", &self.region);
         let context = Context::new();
         let signed = signer.sign_request(&context, &mut parts, Some(with), None);
-        signed.await.map_err(|e| words(&e))?;
+        signed.await?;
         Ok(parts.headers)
     }
 }

@@ -1,5 +1,6 @@
 //! Locks and digests in a table of DynamoDB.
 
+use super::error::S3Error;
 use super::service::{Refusal, Service};
 use reqwest::Method;
 use serde_json::{Value as Json, json};
@@ -18,7 +19,14 @@ pub(super) enum Put {
 }
 
 impl Table<'_> {
-    async fn ask(&self, action: &str, mut body: Json) -> Result<Result<Json, Refusal>, String> {
+    fn trouble(&self, why: impl Into<S3Error>) -> S3Error {
+        S3Error::Table {
+            name: self.name.to_owned(),
+            source: Box::new(why.into()),
+        }
+    }
+
+    async fn ask(&self, action: &str, mut body: Json) -> Result<Result<Json, Refusal>, S3Error> {
         body["TableName"] = self.name.into();
         let headers = [
             ("content-type", "application/x-amz-json-1.0".to_owned()),
@@ -33,7 +41,7 @@ impl Table<'_> {
             .service
             .send(Method::POST, url, &headers, body)
             .await
-            .map_err(|why| format!("the table {}: {why}", self.name))?;
+            .map_err(|why| self.trouble(why))?;
         let said: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
         if answer.is_success() {
             return Ok(Ok(said));
@@ -51,13 +59,13 @@ impl Table<'_> {
         }))
     }
 
-    async fn done(&self, action: &str, body: Json) -> Result<Json, String> {
+    async fn done(&self, action: &str, body: Json) -> Result<Json, S3Error> {
         let answer = self.ask(action, body).await?;
-        answer.map_err(|refusal| format!("the table {}: {refusal}", self.name))
+        answer.map_err(|refusal| self.trouble(refusal))
     }
 
     /// Puts an item there where none is.
-    pub(super) async fn put_lock(&self, id: &str, info: &str) -> Result<Put, String> {
+    pub(super) async fn put_lock(&self, id: &str, info: &str) -> Result<Put, S3Error> {
         let body = json!({
             "Item": {"LockID": {"S": id}, "Info": {"S": info}},
             "ConditionExpression": "attribute_not_exists(LockID)",
@@ -65,12 +73,12 @@ impl Table<'_> {
         match self.ask("PutItem", body).await? {
             Ok(_) => Ok(Put::Done),
             Err(refusal) if refusal.code == "ConditionalCheckFailedException" => Ok(Put::IsThere),
-            Err(refusal) => Err(format!("the table {}: {refusal}", self.name)),
+            Err(refusal) => Err(self.trouble(refusal)),
         }
     }
 
     /// An attribute of an item; nothing where there is none.
-    pub(super) async fn get(&self, id: &str, name: &str) -> Result<Option<String>, String> {
+    pub(super) async fn get(&self, id: &str, name: &str) -> Result<Option<String>, S3Error> {
         let body = json!({
             "Key": {"LockID": {"S": id}},
             "ProjectionExpression": format!("LockID, {name}"),
@@ -80,13 +88,13 @@ impl Table<'_> {
         Ok(found["Item"][name]["S"].as_str().map(str::to_owned))
     }
 
-    pub(super) async fn put_digest(&self, id: &str, digest: &str) -> Result<(), String> {
+    pub(super) async fn put_digest(&self, id: &str, digest: &str) -> Result<(), S3Error> {
         let body = json!({"Item": {"LockID": {"S": id}, "Digest": {"S": digest}}});
         self.done("PutItem", body).await.map(drop)
     }
 
     /// Removes a lock that says exactly this.
-    pub(super) async fn remove_lock(&self, id: &str, info: &str) -> Result<(), String> {
+    pub(super) async fn remove_lock(&self, id: &str, info: &str) -> Result<(), S3Error> {
         let body = json!({
             "Key": {"LockID": {"S": id}},
             "ConditionExpression": "Info = :info",
@@ -95,7 +103,7 @@ impl Table<'_> {
         self.done("DeleteItem", body).await.map(drop)
     }
 
-    pub(super) async fn remove(&self, id: &str) -> Result<(), String> {
+    pub(super) async fn remove(&self, id: &str) -> Result<(), S3Error> {
         let body = json!({"Key": {"LockID": {"S": id}}});
         self.done("DeleteItem", body).await.map(drop)
     }

@@ -140,7 +140,7 @@ async fn a_wrong_key_is_said_and_what_is_missing_is_asked_for_by_name() {
     ] {
         let settings = settings("azurerm", arguments);
         let said = Azure::new(&Values::new(&settings, &|_| None));
-        let said = said.err().unwrap_or_default();
+        let said = said.err().unwrap().to_string();
         assert!(said.contains(word), "{arguments:?}: {said}");
     }
 }

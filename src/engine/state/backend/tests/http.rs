@@ -39,7 +39,7 @@ fn home(server: &Server) -> Http {
 fn refused(arguments: &[(&str, &str)]) -> String {
     let settings = settings("http", arguments);
     let values = Values::new(&settings, &|_| None);
-    Http::new(&values).err().unwrap_or_default()
+    Http::new(&values).err().unwrap().to_string()
 }
 
 fn said<T: std::fmt::Debug>(result: Result<T, HomeError>) -> String {

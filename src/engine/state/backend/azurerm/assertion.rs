@@ -1,0 +1,68 @@
+//! What a federated identity shows in the place of a secret.
+
+use super::super::values::Values;
+use super::super::web::{Ask, Attempts, Web};
+use super::access::by_token;
+use super::error::AzureError;
+use reqwest::{Method, Url};
+use serde_json::Value as Json;
+use std::path::PathBuf;
+
+/// What stands for a secret where an identity is federated.
+pub(super) enum Assertion {
+    Text(String),
+    File(PathBuf),
+    Asked { url: String, token: String },
+}
+
+impl Assertion {
+    pub(super) fn of(values: &Values<'_>) -> Result<Self, AzureError> {
+        if let Some(text) = values.text("oidc_token", &["ARM_OIDC_TOKEN"]) {
+            return Ok(Self::Text(text));
+        }
+        let file = values.text(
+            "oidc_token_file_path",
+            &["ARM_OIDC_TOKEN_FILE_PATH", "AZURE_FEDERATED_TOKEN_FILE"],
+        );
+        if let Some(file) = file {
+            return Ok(Self::File(file.into()));
+        }
+        let url = values.text(
+            "oidc_request_url",
+            &["ARM_OIDC_REQUEST_URL", "ACTIONS_ID_TOKEN_REQUEST_URL"],
+        );
+        let token = values.text(
+            "oidc_request_token",
+            &["ARM_OIDC_REQUEST_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN"],
+        );
+        match (url, token) {
+            (Some(url), Some(token)) => Ok(Self::Asked { url, token }),
+            _ => Err(AzureError::NoAssertion),
+        }
+    }
+
+    pub(super) async fn text(&self, web: &Web, attempts: Attempts) -> Result<String, AzureError> {
+        match self {
+            Self::Text(text) => Ok(text.clone()),
+            Self::File(file) => {
+                let read = tokio::fs::read_to_string(file).await;
+                let read = read.map(|text| text.trim().to_owned());
+                read.map_err(|source| AzureError::Unreadable {
+                    path: file.clone(),
+                    source,
+                })
+            }
+            Self::Asked { url, token } => {
+                let mut url = Url::parse(url).map_err(AzureError::Url)?;
+                url.query_pairs_mut()
+                    .append_pair("audience", "api://AzureADTokenExchange");
+                let mut ask = Ask::new(Method::GET, url);
+                by_token(&mut ask, token)?;
+                let answer = web.send(ask, attempts).await?;
+                let said: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
+                let value = said["value"].as_str().map(str::to_owned);
+                value.ok_or(AzureError::NoOidcToken(answer.status))
+            }
+        }
+    }
+}

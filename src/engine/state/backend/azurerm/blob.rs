@@ -1,0 +1,255 @@
+//! One state in a container, and its lease.
+
+use super::super::web::Answer;
+use super::container::{Container, Headers, refusal};
+use crate::engine::mutex::lock;
+use crate::engine::state::error::UnlockError;
+use crate::engine::state::{Home, HomeError, Spelling};
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::Method;
+use statefile::LockInfo;
+use std::sync::{Arc, Mutex};
+
+/// Where the holder of a lock stands.
+const HOLDER: &str = "x-ms-meta-terraformlockid";
+
+/// One state in it.
+pub(super) struct Blob {
+    container: Arc<Container>,
+    name: String,
+    held: Mutex<Option<String>>,
+}
+
+impl Blob {
+    pub(super) fn new(container: &Arc<Container>, name: String) -> Self {
+        Self {
+            container: container.clone(),
+            name,
+            held: Mutex::default(),
+        }
+    }
+
+    fn trouble(&self, what: &'static str, why: UnlockError) -> HomeError {
+        self.container.trouble(what, &self.name, why)
+    }
+
+    async fn ask(
+        &self,
+        what: &'static str,
+        method: Method,
+        query: &str,
+        headers: Headers,
+        body: Vec<u8>,
+    ) -> Result<Answer, HomeError> {
+        let url = self.container.url(Some(&self.name), query);
+        self.container
+            .ask(what, &self.name, (method, url), headers, body)
+            .await
+    }
+
+    /// An answer that must be a good one.
+    fn good(&self, what: &'static str, answer: Answer) -> Result<Answer, HomeError> {
+        if answer.is_success() {
+            return Ok(answer);
+        }
+        Err(self.container.refused(what, &self.name, &answer))
+    }
+
+    /// Headers with the lease, where one is held.
+    fn leased(&self, mut headers: Headers) -> Headers {
+        let held = lock(&self.held).clone();
+        headers.extend(held.map(|id| ("x-ms-lease-id", id)));
+        headers
+    }
+
+    /// What stands beside the blob; `None` where there is none.
+    async fn properties(&self, what: &'static str) -> Result<Option<Answer>, HomeError> {
+        let headers = self.container.encryption.clone();
+        let answer = self
+            .ask(what, Method::HEAD, "", headers, Vec::new())
+            .await?;
+        if answer.status == 404 {
+            return Ok(None);
+        }
+        self.good(what, answer).map(Some)
+    }
+
+    /// Who has the lock.
+    async fn holder(&self, what: &'static str) -> Result<Option<LockInfo>, HomeError> {
+        let found = self.properties(what).await?;
+        let text = found.and_then(|a| STANDARD.decode(a.header(HOLDER)?).ok());
+        Ok(text.and_then(|text| LockInfo::read(&text)))
+    }
+
+    async fn acquire(&self, id: &str) -> Result<Answer, HomeError> {
+        let headers = vec![
+            ("x-ms-lease-action", "acquire".to_owned()),
+            ("x-ms-lease-duration", "-1".to_owned()),
+            ("x-ms-proposed-lease-id", id.to_owned()),
+        ];
+        self.ask("lock", Method::PUT, "comp=lease", headers, Vec::new())
+            .await
+    }
+
+    /// An empty blob, where none is.
+    async fn make(&self) -> Result<(), HomeError> {
+        let mut headers = self.container.encryption.clone();
+        headers.push(("x-ms-blob-type", "BlockBlob".to_owned()));
+        headers.push(("if-none-match", "*".to_owned()));
+        let answer = self
+            .ask("lock", Method::PUT, "", headers, Vec::new())
+            .await?;
+        if matches!(answer.status, 409 | 412) {
+            return Ok(());
+        }
+        self.good("lock", answer).map(drop)
+    }
+
+    /// Says beside the blob who has it, or that nobody has.
+    async fn say(
+        &self,
+        what: &'static str,
+        id: &str,
+        info: Option<&LockInfo>,
+    ) -> Result<(), HomeError> {
+        let mut headers = self.container.encryption.clone();
+        headers.push(("x-ms-lease-id", id.to_owned()));
+        if let Some(info) = info {
+            headers.push((HOLDER, STANDARD.encode(info.to_line())));
+        }
+        let answer = self
+            .ask(what, Method::PUT, "comp=metadata", headers, Vec::new())
+            .await?;
+        self.good(what, answer).map(drop)
+    }
+
+    async fn release(&self, id: &str) -> Result<(), HomeError> {
+        let headers = vec![
+            ("x-ms-lease-action", "release".to_owned()),
+            ("x-ms-lease-id", id.to_owned()),
+        ];
+        let answer = self
+            .ask("unlock", Method::PUT, "comp=lease", headers, Vec::new())
+            .await?;
+        self.good("unlock", answer).map(drop)
+    }
+
+    async fn give_back(&self, id: &str) -> Result<(), HomeError> {
+        self.say("unlock", id, None).await?;
+        self.release(id).await
+    }
+}
+
+#[async_trait]
+impl Home for Blob {
+    fn place(&self) -> String {
+        self.container.url(Some(&self.name), "").to_string()
+    }
+
+    fn spelling(&self) -> Spelling {
+        Spelling::Line
+    }
+
+    async fn lock(&self, info: LockInfo) -> Result<(), HomeError> {
+        if lock(&self.held).is_some() {
+            return Ok(());
+        }
+        let info = LockInfo {
+            path: self.place(),
+            ..info
+        };
+        let mut answer = self.acquire(&info.id).await?;
+        if answer.status == 404 {
+            self.make().await?;
+            answer = self.acquire(&info.id).await?;
+        }
+        if answer.status == 409 {
+            return Err(HomeError::Locked {
+                place: self.place(),
+                info: self.holder("lock").await?.map(Box::new),
+            });
+        }
+        self.good("lock", answer)?;
+        if let Err(error) = self.say("lock", &info.id, Some(&info)).await {
+            self.release(&info.id).await?;
+            return Err(error);
+        }
+        *lock(&self.held) = Some(info.id);
+        Ok(())
+    }
+
+    async fn unlock(&self) -> Result<(), HomeError> {
+        let Some(id) = lock(&self.held).take() else {
+            return Ok(());
+        };
+        let given = self.give_back(&id).await;
+        given.map_err(|e| e.left_locked(&id))
+    }
+
+    async fn force_unlock(&self, id: &str) -> Result<(), HomeError> {
+        match self.holder("unlock").await? {
+            None => Err(self.trouble("unlock", UnlockError::NotLocked)),
+            Some(holder) if holder.id != id => {
+                let asked = id.to_owned();
+                Err(self.trouble(
+                    "unlock",
+                    UnlockError::OtherId {
+                        id: holder.id,
+                        asked,
+                    },
+                ))
+            }
+            Some(_) => self.give_back(id).await,
+        }
+    }
+
+    async fn read(&self) -> Result<Vec<u8>, HomeError> {
+        let headers = self.container.encryption.clone();
+        let answer = self
+            .ask("read", Method::GET, "", headers, Vec::new())
+            .await?;
+        if answer.status == 404 && refusal(&answer).code != "ContainerNotFound" {
+            return Ok(Vec::new());
+        }
+        Ok(self.good("read", answer)?.body)
+    }
+
+    /// With what stands beside the blob: who has the lock is there.
+    async fn write(&self, text: String) -> Result<(), HomeError> {
+        let encryption = self.container.encryption.clone();
+        if self.container.snapshot {
+            let headers = self.leased(encryption.clone());
+            let answer = self
+                .ask("write", Method::PUT, "comp=snapshot", headers, Vec::new())
+                .await?;
+            if answer.status != 404 {
+                self.good("write", answer)?;
+            }
+        }
+        let mut headers = self.leased(encryption);
+        headers.push(("x-ms-blob-type", "BlockBlob".to_owned()));
+        headers.push(("content-type", "application/json".to_owned()));
+        let before = self.properties("write").await?;
+        let holder = before.and_then(|a| a.header(HOLDER).map(str::to_owned));
+        headers.extend(holder.map(|holder| (HOLDER, holder)));
+        let answer = self
+            .ask("write", Method::PUT, "", headers, text.into_bytes())
+            .await?;
+        self.good("write", answer).map(drop)
+    }
+
+    async fn delete(&self) -> Result<(), HomeError> {
+        let headers = self.leased(Vec::new());
+        let answer = self
+            .ask("delete", Method::DELETE, "", headers, Vec::new())
+            .await?;
+        if answer.status != 404 {
+            self.good("delete", answer)?;
+        }
+        // The lease went with it.
+        lock(&self.held).take();
+        Ok(())
+    }
+}

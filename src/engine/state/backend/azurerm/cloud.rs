@@ -1,0 +1,55 @@
+//! The worlds of Azure, each with services of its own.
+
+use super::super::values::Values;
+use super::error::AzureError;
+
+/// One of the worlds that Azure has.
+pub(super) enum Cloud {
+    Public,
+    Government,
+    China,
+}
+
+impl Cloud {
+    pub(super) fn of(values: &Values<'_>) -> Result<Self, AzureError> {
+        if values
+            .text("metadata_host", &["ARM_METADATA_HOST"])
+            .is_some()
+        {
+            return Err(AzureError::MetadataHost);
+        }
+        match values.text("environment", &["ARM_ENVIRONMENT"]).as_deref() {
+            None | Some("public") => Ok(Cloud::Public),
+            Some("usgovernment") => Ok(Cloud::Government),
+            Some("china") => Ok(Cloud::China),
+            Some(other) => Err(AzureError::Environment(other.to_owned())),
+        }
+    }
+
+    /// Where the service is that manages accounts.
+    pub(super) fn management(&self) -> &'static str {
+        match self {
+            Self::Public => "https://management.azure.com",
+            Self::Government => "https://management.usgovcloudapi.net",
+            Self::China => "https://management.chinacloudapi.cn",
+        }
+    }
+
+    /// Where one signs in.
+    pub(super) fn login(&self) -> &'static str {
+        match self {
+            Self::Public => "https://login.microsoftonline.com",
+            Self::Government => "https://login.microsoftonline.us",
+            Self::China => "https://login.chinacloudapi.cn",
+        }
+    }
+
+    /// How the addresses of storage end.
+    pub(super) fn end(&self) -> &'static str {
+        match self {
+            Self::Public => "core.windows.net",
+            Self::Government => "core.usgovcloudapi.net",
+            Self::China => "core.chinacloudapi.cn",
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! A container: requests for its blobs, and what their refusals mean.
+
+use super::super::s3::element;
+use super::super::web::{Answer, Ask, Attempts, Web};
+use super::access::Access;
+use super::error::{AzureError, Refusal};
+use crate::engine::state::HomeError;
+use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::{Method, Url};
+
+/// The version of the interface.
+const VERSION: &str = "2021-12-02";
+
+pub(super) type Headers = Vec<(&'static str, String)>;
+
+pub(super) struct Container {
+    pub(super) web: Web,
+    pub(super) attempts: Attempts,
+    pub(super) access: Access,
+    pub(super) account: String,
+    /// Up to the container.
+    pub(super) endpoint: Url,
+    pub(super) name: String,
+    pub(super) key: String,
+    pub(super) snapshot: bool,
+    /// Headers of every request for what is in a blob.
+    pub(super) encryption: Headers,
+}
+
+impl Container {
+    pub(super) fn url(&self, blob: Option<&str>, query: &str) -> Url {
+        let mut url = self.endpoint.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().push(&self.name);
+            path.extend(blob.into_iter().flat_map(|name| name.split('/')));
+        }
+        url.set_query((!query.is_empty()).then_some(query));
+        url
+    }
+
+    pub(super) fn trouble(
+        &self,
+        what: &'static str,
+        blob: &str,
+        why: impl Into<AzureError>,
+    ) -> HomeError {
+        let place = self.url(Some(blob), "").to_string();
+        HomeError::remote(what, place, why.into())
+    }
+
+    pub(super) fn refused(&self, what: &'static str, blob: &str, answer: &Answer) -> HomeError {
+        let refusal = refusal(answer);
+        let why = match (refusal.code.as_str(), answer.status) {
+            ("ContainerNotFound", _) => AzureError::NoContainer(self.name.clone()),
+            (_, 401 | 403) => AzureError::Forbidden(refusal),
+            _ => AzureError::Refused(refusal),
+        };
+        self.trouble(what, blob, why)
+    }
+
+    pub(super) async fn ask(
+        &self,
+        what: &'static str,
+        blob: &str,
+        (method, url): (Method, Url),
+        headers: Headers,
+        body: Vec<u8>,
+    ) -> Result<Answer, HomeError> {
+        let asked = async {
+            let mut ask = Ask::new(method, url);
+            let now = jiff::Timestamp::now().strftime("%a, %d %b %Y %H:%M:%S GMT");
+            let always = [
+                ("x-ms-version", VERSION.to_owned()),
+                ("x-ms-date", now.to_string()),
+            ];
+            for (name, value) in always.into_iter().chain(headers) {
+                ask.header(HeaderName::from_static(name), &value)?;
+            }
+            if body.is_empty() && ask.method == Method::PUT {
+                let none = HeaderValue::from_static("0");
+                ask.headers
+                    .insert(HeaderName::from_static("content-length"), none);
+            }
+            ask.body = body;
+            self.access
+                .sign(&mut ask, &self.account, &self.web, self.attempts)
+                .await?;
+            Ok::<_, AzureError>(self.web.send(ask, self.attempts).await?)
+        };
+        let answer = asked.await;
+        answer.map_err(|why| self.trouble(what, blob, why))
+    }
+}
+
+/// What Azure says of why.
+pub(super) fn refusal(answer: &Answer) -> Refusal {
+    let code = answer.header("x-ms-error-code").unwrap_or_default();
+    let text = element(&answer.body, "Message").unwrap_or_default();
+    Refusal {
+        status: answer.status,
+        code: code.to_owned(),
+        message: text.lines().next().unwrap_or_default().to_owned(),
+    }
+}

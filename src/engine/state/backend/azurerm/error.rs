@@ -1,0 +1,83 @@
+//! Why a container of Azure's storage cannot be used, in words for an operator.
+
+use super::super::error::{ArgumentError, BadUrl};
+use super::super::token::TokenError;
+use super::super::web::WebError;
+use crate::engine::state::error::UnlockError;
+use std::path::PathBuf;
+
+/// Why a container cannot be used as it is configured, or was not asked, or refused.
+#[derive(Debug, thiserror::Error)]
+pub(in super::super) enum AzureError {
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
+    #[error(transparent)]
+    Web(#[from] WebError),
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    #[error(transparent)]
+    Unlock(#[from] UnlockError),
+    /// An address that is put together here.
+    #[error("{0}")]
+    Url(#[source] BadUrl),
+    #[error("{text:?}: {source}")]
+    Endpoint { text: String, source: BadUrl },
+    #[error("\"customer_provided_key\" is no base64")]
+    CustomerKey(#[source] base64::DecodeError),
+    #[error("the access key of the account is no base64")]
+    AccessKey(#[source] base64::DecodeError),
+    #[error(
+        "it is not said how requests are let in: access_key (ARM_ACCESS_KEY), sas_token (ARM_SAS_TOKEN), use_azuread_auth (ARM_USE_AZUREAD), or resource_group_name and subscription_id, by which the key of the account is asked for"
+    )]
+    NoAccess,
+    #[error("\"metadata_host\" cannot be used here yet; say \"environment\"")]
+    MetadataHost,
+    #[error("\"environment\" is {0:?}, and there are public, usgovernment and china")]
+    Environment(String),
+    #[error(
+        "certificates of a client cannot be used here yet; a secret, OIDC, the machine's identity or `az login` can"
+    )]
+    ClientCertificate,
+    #[error(
+        "nobody is said to be asked for a token: neither client_id with client_secret and tenant_id, use_oidc, use_msi, nor use_cli"
+    )]
+    Nobody,
+    #[error(
+        "use_oidc needs oidc_token, oidc_token_file_path, or oidc_request_url with oidc_request_token"
+    )]
+    NoAssertion,
+    #[error("the token in {} cannot be read: {source}", path.display())]
+    Unreadable {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("no OIDC token is given (code {0})")]
+    NoOidcToken(u16),
+    #[error("this machine does not say who it is: it may be none of Azure's")]
+    SilentMachine(#[source] tokio::time::error::Elapsed),
+    #[error(
+        "nobody is known to Azure here, and `az` cannot be asked: {0}; set ARM_ACCESS_KEY, or sign in with `az login`"
+    )]
+    NoProgram(#[source] std::io::Error),
+    #[error("`az` does not answer")]
+    SilentProgram(#[source] tokio::time::error::Elapsed),
+    #[error("`az` gives no token: {0}; sign in with `az login`")]
+    ProgramRefuses(String),
+    #[error("the key of the storage account is not given: {why} (code {status})")]
+    KeyNotGiven { why: String, status: u16 },
+    #[error("the container {0} does not exist")]
+    NoContainer(String),
+    #[error("it is forbidden: {0}")]
+    Forbidden(Refusal),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+}
+
+/// What the service says of what it did not do.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", format!("{code} {message} (code {status})").trim_start())]
+pub(in super::super) struct Refusal {
+    pub(super) status: u16,
+    pub(super) code: String,
+    pub(super) message: String,
+}

@@ -1,0 +1,136 @@
+//! The states of all workspaces in a container.
+
+use super::super::error::ArgumentError;
+use super::super::values::Values;
+use super::super::web::{Attempts, Reach, Web};
+use super::super::{Backend, Home, HomeError};
+use super::access::Access;
+use super::blob::Blob;
+use super::cloud::Cloud;
+use super::container::{Container, Headers};
+use super::error::AzureError;
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::{Method, Url};
+use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What follows the key in the names of other workspaces.
+const BETWEEN: &str = "env:";
+
+/// States in a container.
+pub(in super::super) struct Azure(Arc<Container>);
+
+impl Azure {
+    pub(in super::super) fn new(values: &Values<'_>) -> Result<Self, AzureError> {
+        let account = values.needed("storage_account_name", &[])?;
+        let end = Cloud::of(values)?.end();
+        Self::at(values, &format!("https://{account}.blob.{end}/"))
+    }
+
+    /// With another address of the service.
+    pub(in super::super) fn at(values: &Values<'_>, endpoint: &str) -> Result<Self, AzureError> {
+        let account = values.needed("storage_account_name", &[])?;
+        let snapshot = values.flag("snapshot", &["ARM_SNAPSHOT"])?;
+        Ok(Self(Arc::new(Container {
+            web: Web::new(Reach::default()),
+            attempts: Attempts {
+                most: 5,
+                first_pause: Duration::from_secs(1),
+                longest_pause: Duration::from_secs(20),
+            },
+            access: Access::new(values, &account)?,
+            endpoint: address(endpoint)?,
+            account,
+            name: values.needed("container_name", &[])?,
+            key: values.needed("key", &[])?,
+            snapshot: snapshot == Some(true),
+            encryption: encryption(values)?,
+        })))
+    }
+}
+
+fn address(text: &str) -> Result<Url, AzureError> {
+    Url::parse(text).map_err(|source| AzureError::Endpoint {
+        text: text.to_owned(),
+        source,
+    })
+}
+
+fn encryption(values: &Values<'_>) -> Result<Headers, AzureError> {
+    let scope = values.text("encryption_scope", &["ARM_ENCYRPTION_SCOPE"]);
+    let key = values.text("customer_provided_key", &["ARM_CUSTOMER_PROVIDED_KEY"]);
+    match (scope, key) {
+        (Some(_), Some(_)) => {
+            let both = ArgumentError::Exclusive("encryption_scope", "customer_provided_key");
+            Err(both.into())
+        }
+        (Some(scope), None) => Ok(vec![("x-ms-encryption-scope", scope)]),
+        (None, Some(key)) => {
+            let bytes = STANDARD.decode(&key).map_err(AzureError::CustomerKey)?;
+            let sum = STANDARD.encode(Sha256::digest(bytes));
+            Ok(vec![
+                ("x-ms-encryption-key", key),
+                ("x-ms-encryption-key-sha256", sum),
+                ("x-ms-encryption-algorithm", "AES256".to_owned()),
+            ])
+        }
+        (None, None) => Ok(Vec::new()),
+    }
+}
+
+#[async_trait]
+impl Backend for Azure {
+    fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError> {
+        let key = &self.0.key;
+        let name = if named.is_empty() {
+            key.clone()
+        } else {
+            format!("{key}{BETWEEN}{named}")
+        };
+        Ok(Arc::new(Blob::new(&self.0, name)))
+    }
+
+    async fn workspaces(&self) -> Result<Vec<String>, HomeError> {
+        let container = &self.0;
+        let before = format!("{}{BETWEEN}", container.key);
+        let mut names = Vec::new();
+        let mut from = String::new();
+        loop {
+            let mut url = container.url(None, "restype=container&comp=list");
+            url.query_pairs_mut().append_pair("prefix", &before);
+            if !from.is_empty() {
+                url.query_pairs_mut().append_pair("marker", &from);
+            }
+            let answer = container
+                .ask("list", "", (Method::GET, url), Vec::new(), Vec::new())
+                .await?;
+            if !answer.is_success() {
+                return Err(container.refused("list", "", &answer));
+            }
+            let found = super::super::s3::elements(&answer.body, "Name");
+            names.extend(found.iter().filter_map(|name| {
+                let name = name.strip_prefix(&before)?;
+                (!name.is_empty() && !name.contains('/')).then(|| name.to_owned())
+            }));
+            from = super::super::s3::element(&answer.body, "NextMarker").unwrap_or_default();
+            if from.is_empty() {
+                names.sort();
+                return Ok(names);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+impl Azure {
+    /// For tests: a container is nobody's but an operator's to make.
+    pub(in super::super) async fn make_container(&self) -> Result<(), HomeError> {
+        let container = &self.0;
+        let url = container.url(None, "restype=container");
+        let made = container.ask("make", "", (Method::PUT, url), Vec::new(), Vec::new());
+        made.await.map(drop)
+    }
+}

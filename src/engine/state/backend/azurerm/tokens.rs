@@ -1,0 +1,193 @@
+//! Tokens of a service principal, a federated identity, the machine, or the user of the command line.
+
+use super::super::token::{self, Token};
+use super::super::values::Values;
+use super::super::web::{Ask, Attempts, Web};
+use super::assertion::Assertion;
+use super::cloud::Cloud;
+use super::error::AzureError;
+use reqwest::header::HeaderName;
+use reqwest::{Method, Url};
+use serde_json::Value as Json;
+use std::time::Duration;
+use tokio::sync::Mutex;
+
+/// For the program that knows the user.
+const PROGRAM: Duration = Duration::from_secs(60);
+
+/// Tokens, and who they are asked for.
+pub(super) struct Tokens {
+    who: Who,
+    resource: String,
+    known: Mutex<Option<Token>>,
+}
+
+enum Who {
+    Secret {
+        authority: String,
+        client: String,
+        secret: String,
+    },
+    Federated {
+        authority: String,
+        client: String,
+        assertion: Assertion,
+    },
+    Machine {
+        client: Option<String>,
+    },
+    CommandLine,
+}
+
+impl Tokens {
+    pub(super) fn new(values: &Values<'_>, resource: &str) -> Result<Self, AzureError> {
+        Ok(Self {
+            who: Who::of(values)?,
+            resource: resource.to_owned(),
+            known: Mutex::default(),
+        })
+    }
+
+    pub(super) async fn token(&self, web: &Web, attempts: Attempts) -> Result<String, AzureError> {
+        let mut known = self.known.lock().await;
+        if let Some(token) = known.as_ref().filter(|token| token.is_fresh()) {
+            return Ok(token.text.clone());
+        }
+        let fresh = self.who.token(&self.resource, web, attempts).await?;
+        *known = Some(fresh.clone());
+        Ok(fresh.text)
+    }
+}
+
+impl Who {
+    fn of(values: &Values<'_>) -> Result<Self, AzureError> {
+        let text = |name: &str, variables: &[&str]| {
+            let file = values.text(&format!("{name}_file_path"), &[]);
+            let read = file.and_then(|file| std::fs::read_to_string(file).ok());
+            let read = read.map(|text| text.trim().to_owned());
+            values.text(name, variables).or(read)
+        };
+        let client = text("client_id", &["ARM_CLIENT_ID", "AZURE_CLIENT_ID"]);
+        let tenant = values.text("tenant_id", &["ARM_TENANT_ID", "AZURE_TENANT_ID"]);
+        let login = Cloud::of(values)?.login();
+        let certificate = ["client_certificate", "client_certificate_path"];
+        let variables = ["ARM_CLIENT_CERTIFICATE", "ARM_CLIENT_CERTIFICATE_PATH"];
+        if certificate
+            .iter()
+            .any(|name| values.text(name, &[]).is_some())
+            || values.variable(&variables).is_some()
+        {
+            return Err(AzureError::ClientCertificate);
+        }
+        let authority = |tenant: &str| format!("{login}/{tenant}/oauth2/v2.0/token");
+        let secret = text("client_secret", &["ARM_CLIENT_SECRET"]);
+        if let (Some(client), Some(tenant), Some(secret)) = (&client, &tenant, secret) {
+            return Ok(Self::Secret {
+                authority: authority(tenant),
+                client: client.clone(),
+                secret,
+            });
+        }
+        let kubernetes = values.is("use_aks_workload_identity");
+        let federated = kubernetes || values.flag("use_oidc", &["ARM_USE_OIDC"])? == Some(true);
+        if let (Some(client), Some(tenant), true) = (&client, &tenant, federated) {
+            return Ok(Self::Federated {
+                authority: authority(tenant),
+                client: client.clone(),
+                assertion: Assertion::of(values)?,
+            });
+        }
+        if values.flag("use_msi", &["ARM_USE_MSI"])? == Some(true) {
+            return Ok(Self::Machine { client });
+        }
+        if values.flag("use_cli", &["ARM_USE_CLI"])? == Some(false) {
+            return Err(AzureError::Nobody);
+        }
+        Ok(Self::CommandLine)
+    }
+
+    async fn token(
+        &self,
+        resource: &str,
+        web: &Web,
+        attempts: Attempts,
+    ) -> Result<Token, AzureError> {
+        let scope = format!("{resource}.default");
+        match self {
+            Self::Secret {
+                authority,
+                client,
+                secret,
+            } => {
+                let form = [
+                    ("grant_type", "client_credentials".to_owned()),
+                    ("client_id", client.clone()),
+                    ("client_secret", secret.clone()),
+                    ("scope", scope),
+                ];
+                Ok(token::asked(web, attempts, authority, &form).await?)
+            }
+            Self::Federated {
+                authority,
+                client,
+                assertion,
+            } => {
+                let kind = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+                let form = [
+                    ("grant_type", "client_credentials".to_owned()),
+                    ("client_id", client.clone()),
+                    ("client_assertion_type", kind.to_owned()),
+                    ("client_assertion", assertion.text(web, attempts).await?),
+                    ("scope", scope),
+                ];
+                Ok(token::asked(web, attempts, authority, &form).await?)
+            }
+            Self::Machine { client } => machine(resource, client.as_deref(), web).await,
+            Self::CommandLine => command_line(resource).await,
+        }
+    }
+}
+
+/// A token of the machine that this runs on.
+async fn machine(resource: &str, client: Option<&str>, web: &Web) -> Result<Token, AzureError> {
+    let base = "http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01";
+    let mut url = Url::parse(base).map_err(AzureError::Url)?;
+    url.query_pairs_mut().append_pair("resource", resource);
+    if let Some(client) = client {
+        url.query_pairs_mut().append_pair("client_id", client);
+    }
+    let mut ask = Ask::new(Method::GET, url);
+    ask.header(HeaderName::from_static("metadata"), "true")?;
+    match tokio::time::timeout(Duration::from_secs(10), web.once(ask)).await {
+        Ok(answer) => Ok(Token::within(&answer?)?),
+        Err(late) => Err(AzureError::SilentMachine(late)),
+    }
+}
+
+/// A token of whoever has signed in with `az login`.
+async fn command_line(resource: &str) -> Result<Token, AzureError> {
+    let ran = tokio::process::Command::new("az")
+        .args([
+            "account",
+            "get-access-token",
+            "--output",
+            "json",
+            "--resource",
+        ])
+        .arg(resource)
+        .stdin(std::process::Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let output = match tokio::time::timeout(PROGRAM, ran).await {
+        Ok(Ok(output)) => output,
+        Ok(Err(e)) => return Err(AzureError::NoProgram(e)),
+        Err(late) => return Err(AzureError::SilentProgram(late)),
+    };
+    let said: Json = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let Some(token) = said["accessToken"].as_str() else {
+        let why = String::from_utf8_lossy(&output.stderr);
+        let why = why.lines().next().unwrap_or_default();
+        return Err(AzureError::ProgramRefuses(why.to_owned()));
+    };
+    Ok(Token::lasting(token, Duration::from_secs(600)))
+}

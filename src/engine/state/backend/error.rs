@@ -1,0 +1,48 @@
+//! What can be wrong with the arguments of every kind of backend, in words for an operator. What can
+//! go wrong with one kind alone is an enum beside it.
+
+use reqwest::Url;
+use std::num::ParseIntError;
+use std::str::FromStr;
+
+/// Why a text is no address.
+pub(super) type BadUrl = <Url as FromStr>::Err;
+
+/// Why an argument, or a variable in its place, cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ArgumentError {
+    #[error("the argument {name:?} is not said{}", neither(.variable.as_deref()))]
+    NotSaid {
+        name: String,
+        /// The environment variable that would say it too.
+        variable: Option<String>,
+    },
+    #[error("the environment variable for {0:?} must be true or false")]
+    NoFlag(String),
+    #[error("{name:?} must be a whole number, and not {text:?}")]
+    NoNumber {
+        name: String,
+        text: String,
+        source: ParseIntError,
+    },
+    #[error("{0:?} and {1:?} exclude each other")]
+    Exclusive(&'static str, &'static str),
+    #[error("the endpoint {text:?} is no address: {source}")]
+    Endpoint { text: String, source: BadUrl },
+}
+
+impl ArgumentError {
+    /// For an argument that could be said by the first of these variables, too.
+    pub(super) fn not_said(name: &str, variables: &[&str]) -> Self {
+        Self::NotSaid {
+            name: name.to_owned(),
+            variable: variables.first().map(|first| (*first).to_owned()),
+        }
+    }
+}
+
+fn neither(variable: Option<&str>) -> String {
+    variable.map_or_else(String::new, |name| {
+        format!(", and neither is the environment variable {name}")
+    })
+}

@@ -1,0 +1,154 @@
+//! A bucket: requests for its objects, and what their refusals mean.
+
+use super::super::web::{Answer, Ask, Attempts, Web};
+use super::credentials::Credentials;
+use super::error::GcsError;
+use crate::engine::state::HomeError;
+use reqwest::header::HeaderName;
+use reqwest::{Method, Url};
+use serde_json::Value as Json;
+
+pub(super) struct Bucket {
+    pub(super) web: Web,
+    pub(super) attempts: Attempts,
+    pub(super) credentials: Credentials,
+    /// Up to `/storage/v1/`.
+    pub(super) endpoint: Url,
+    pub(super) name: String,
+    pub(super) prefix: String,
+    /// Headers of a key of one's own.
+    pub(super) key: Vec<(&'static str, String)>,
+    pub(super) managed_key: Option<String>,
+}
+
+impl Bucket {
+    pub(super) fn place(&self, object: &str) -> String {
+        format!("gs://{}/{}{object}", self.name, self.prefix)
+    }
+
+    pub(super) fn trouble(
+        &self,
+        what: &'static str,
+        object: &str,
+        why: impl Into<GcsError>,
+    ) -> HomeError {
+        HomeError::remote(what, self.place(object), why.into())
+    }
+
+    /// What a refusal means.
+    pub(super) fn refused(&self, what: &'static str, object: &str, answer: &Answer) -> HomeError {
+        let said: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let message = said["error"]["message"].as_str().unwrap_or_default();
+        let message = message.to_owned();
+        let why = match answer.status {
+            401 => GcsError::NotAccepted(message),
+            403 => GcsError::Forbidden(message),
+            404 => GcsError::NoBucket(self.name.clone()),
+            status => GcsError::Refused { status, message },
+        };
+        self.trouble(what, object, why)
+    }
+
+    /// The address of the bucket's objects, or of one of them.
+    pub(super) fn url(&self, upload: bool, object: Option<&str>) -> Url {
+        let mut url = self.endpoint.clone();
+        if upload {
+            let path = url.path().to_owned();
+            let path = path.strip_suffix("storage/v1/").map_or_else(
+                || format!("{path}upload/"),
+                |before| format!("{before}upload/storage/v1/"),
+            );
+            url.set_path(&path);
+        }
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend(["b", &self.name, "o"]);
+            if let Some(object) = object {
+                path.push(&format!("{}{object}", self.prefix));
+            }
+        }
+        url
+    }
+
+    pub(super) async fn ask(
+        &self,
+        what: &'static str,
+        object: &str,
+        method: Method,
+        url: Url,
+        body: Vec<u8>,
+    ) -> Result<Answer, HomeError> {
+        let asked = async {
+            let mut ask = Ask::new(method, url);
+            let token = self.credentials.token(&self.web, self.attempts).await?;
+            // Of states alone: locks are nobody's secret, and are read by who has no key.
+            let sealed = object.ends_with(".tfstate") && ask.method != Method::DELETE;
+            let mut headers = if sealed { self.key.clone() } else { Vec::new() };
+            headers.extend(token.map(|token| ("authorization", format!("Bearer {token}"))));
+            headers.push(("content-type", "application/json".to_owned()));
+            for (name, value) in headers {
+                ask.secret(HeaderName::from_static(name), &value)?;
+            }
+            ask.body = body;
+            Ok::<_, GcsError>(self.web.send(ask, self.attempts).await?)
+        };
+        let answer = asked.await;
+        answer.map_err(|why| self.trouble(what, object, why))
+    }
+
+    /// What an object has, and its generation; nothing where it is not there.
+    pub(super) async fn get(
+        &self,
+        what: &'static str,
+        object: &str,
+    ) -> Result<Option<(Vec<u8>, String)>, HomeError> {
+        let mut url = self.url(false, Some(object));
+        url.set_query(Some("alt=media"));
+        let answer = self.ask(what, object, Method::GET, url, Vec::new()).await?;
+        let generation = answer.header("x-goog-generation").unwrap_or_default();
+        match answer.status {
+            200 => {
+                let generation = generation.to_owned();
+                Ok(Some((answer.body, generation)))
+            }
+            404 => Ok(None),
+            _ => Err(self.refused(what, object, &answer)),
+        }
+    }
+
+    pub(super) async fn put(
+        &self,
+        what: &'static str,
+        object: &str,
+        body: Vec<u8>,
+        new: bool,
+    ) -> Result<Answer, HomeError> {
+        let mut url = self.url(true, None);
+        {
+            let mut query = url.query_pairs_mut();
+            query.append_pair("uploadType", "media");
+            query.append_pair("name", &format!("{}{object}", self.prefix));
+            if new {
+                query.append_pair("ifGenerationMatch", "0");
+            }
+            if let Some(key) = self.managed_key.as_ref().filter(|_| !new) {
+                query.append_pair("kmsKeyName", key);
+            }
+        }
+        self.ask(what, object, Method::POST, url, body).await
+    }
+
+    pub(super) async fn remove(
+        &self,
+        what: &'static str,
+        object: &str,
+        generation: Option<&str>,
+    ) -> Result<Answer, HomeError> {
+        let mut url = self.url(false, Some(object));
+        if let Some(generation) = generation {
+            url.query_pairs_mut()
+                .append_pair("ifGenerationMatch", generation);
+        }
+        self.ask(what, object, Method::DELETE, url, Vec::new())
+            .await
+    }
+}

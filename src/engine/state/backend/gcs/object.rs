@@ -1,0 +1,156 @@
+//! One state in a bucket, and its lock beside it.
+
+use super::bucket::Bucket;
+use super::error::GcsError;
+use crate::engine::mutex::lock;
+use crate::engine::state::error::UnlockError;
+use crate::engine::state::{Home, HomeError, Spelling};
+use async_trait::async_trait;
+use serde_json::Value as Json;
+use statefile::LockInfo;
+use std::sync::{Arc, Mutex};
+
+/// A lock that is there and gone before it is looked at is tried for again that often.
+const TRIES: u32 = 5;
+
+/// One state in it.
+pub(super) struct Object {
+    bucket: Arc<Bucket>,
+    workspace: String,
+    held: Mutex<Option<String>>,
+}
+
+impl Object {
+    pub(super) fn new(bucket: &Arc<Bucket>, workspace: &str) -> Self {
+        Self {
+            bucket: bucket.clone(),
+            workspace: workspace.to_owned(),
+            held: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> String {
+        format!("{}.tfstate", self.workspace)
+    }
+
+    fn lock_object(&self) -> String {
+        format!("{}.tflock", self.workspace)
+    }
+
+    async fn release(&self, generation: &str) -> Result<(), HomeError> {
+        let bucket = &self.bucket;
+        let state = self.state();
+        if generation.parse::<i64>().is_err() {
+            let why = GcsError::NoLockId(generation.to_owned());
+            return Err(bucket.trouble("unlock", &state, why));
+        }
+        let lock = self.lock_object();
+        match bucket.get("unlock", &lock).await? {
+            None => return Err(bucket.trouble("unlock", &state, UnlockError::NotLocked)),
+            Some((_, id)) if id != generation => {
+                let asked = generation.to_owned();
+                let why = UnlockError::OtherId { id, asked };
+                return Err(bucket.trouble("unlock", &state, why));
+            }
+            Some(_) => {}
+        }
+        let answer = bucket.remove("unlock", &lock, Some(generation)).await?;
+        match answer.status {
+            200 | 204 | 404 => Ok(()),
+            _ => Err(bucket.refused("unlock", &state, &answer)),
+        }
+    }
+}
+
+#[async_trait]
+impl Home for Object {
+    fn place(&self) -> String {
+        self.bucket.place(&self.state())
+    }
+
+    fn spelling(&self) -> Spelling {
+        Spelling::Line
+    }
+
+    async fn lock(&self, info: LockInfo) -> Result<(), HomeError> {
+        if lock(&self.held).is_some() {
+            return Ok(());
+        }
+        let bucket = &self.bucket;
+        let object = self.lock_object();
+        let info = LockInfo {
+            path: bucket.place(&object),
+            ..info
+        };
+        let word = info.to_line().into_bytes();
+        for _ in 0..TRIES {
+            let answer = bucket.put("lock", &object, word.clone(), true).await?;
+            if answer.is_success() {
+                let said: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
+                let generation = said["generation"].as_str().unwrap_or_default();
+                *lock(&self.held) = Some(generation.to_owned());
+                return Ok(());
+            }
+            if answer.status != 412 {
+                return Err(bucket.refused("lock", &object, &answer));
+            }
+            let Some((text, generation)) = bucket.get("lock", &object).await? else {
+                continue;
+            };
+            let holder = LockInfo::read(&text);
+            // The answer to an earlier attempt was lost, and what it asked for was done.
+            if holder.as_ref().is_some_and(|holder| holder.id == info.id) {
+                *lock(&self.held) = Some(generation);
+                return Ok(());
+            }
+            return Err(HomeError::Locked {
+                place: self.place(),
+                info: holder.map(|holder| {
+                    Box::new(LockInfo {
+                        id: generation,
+                        ..holder
+                    })
+                }),
+            });
+        }
+        Err(bucket.trouble("lock", &object, GcsError::Contended))
+    }
+
+    async fn unlock(&self) -> Result<(), HomeError> {
+        let Some(generation) = lock(&self.held).take() else {
+            return Ok(());
+        };
+        let released = self.release(&generation).await;
+        released.map_err(|e| e.left_locked(&generation))
+    }
+
+    async fn force_unlock(&self, id: &str) -> Result<(), HomeError> {
+        self.release(id).await
+    }
+
+    async fn read(&self) -> Result<Vec<u8>, HomeError> {
+        let found = self.bucket.get("read", &self.state()).await?;
+        Ok(found.map(|(text, _)| text).unwrap_or_default())
+    }
+
+    async fn write(&self, text: String) -> Result<(), HomeError> {
+        let state = self.state();
+        let answer = self
+            .bucket
+            .put("write", &state, text.into_bytes(), false)
+            .await?;
+        if answer.is_success() {
+            return Ok(());
+        }
+        Err(self.bucket.refused("write", &state, &answer))
+    }
+
+    async fn delete(&self) -> Result<(), HomeError> {
+        let state = self.state();
+        let answer = self.bucket.remove("delete", &state, None).await?;
+        match answer.status {
+            200 | 204 | 404 => Ok(()),
+            _ => Err(self.bucket.refused("delete", &state, &answer)),
+        }
+    }
+}

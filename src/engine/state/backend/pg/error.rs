@@ -1,0 +1,62 @@
+//! Why a table of PostgreSQL cannot be used, in words for an operator.
+
+use super::super::error::{ArgumentError, BadUrl};
+use crate::engine::state::error::UnlockError;
+use rustls::client::VerifierBuilderError;
+use rustls::pki_types::pem;
+use std::num::ParseIntError;
+
+/// Why a table cannot be used as it is configured, or was not asked, or refused.
+#[derive(Debug, thiserror::Error)]
+pub(in super::super) enum PgError {
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
+    #[error(transparent)]
+    Unlock(#[from] UnlockError),
+    #[error("\"conn_str\" is neither an address nor made of name=value")]
+    ConnectionString,
+    #[error("a quote in \"conn_str\" is not closed")]
+    OpenQuote,
+    /// What is wrong with it may have the password in it.
+    #[error("\"conn_str\" is no address of a database")]
+    Address(#[source] BadUrl),
+    #[error("{text:?} is no port")]
+    Port { text: String, source: ParseIntError },
+    #[error("connect_timeout is no number")]
+    Timeout(#[source] ParseIntError),
+    #[error("sslmode is {0:?}, and there are disable, require, verify-ca and verify-full")]
+    Mode(String),
+    #[error("{file} cannot be read: {source}")]
+    Unreadable { file: String, source: pem::Error },
+    #[error("there are no certificates to trust: {0}")]
+    NoTrust(#[source] VerifierBuilderError),
+    #[error(transparent)]
+    Tls(#[from] rustls::Error),
+    #[error("{}", words(.0))]
+    Database(#[from] tokio_postgres::Error),
+    #[error("there is no answer in {0} s")]
+    NoAnswer(u64),
+    #[error("the connection was lost, and the lock with it; somebody else may have it now")]
+    Lost,
+    #[error("the lock has the id {id}, the number of a session of the database, and not {asked:?}")]
+    OtherSession { id: String, asked: String },
+    #[error("the session {0} could not be ended")]
+    NotEnded(i32),
+}
+
+impl PgError {
+    pub(super) fn unreadable(file: &str) -> impl FnOnce(pem::Error) -> Self {
+        let file = file.to_owned();
+        move |source| Self::Unreadable { file, source }
+    }
+}
+
+fn words(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(error) => format!("{} ({})", error.message(), error.code().code()),
+        None => {
+            let cause = std::error::Error::source(error);
+            cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
+        }
+    }
+}

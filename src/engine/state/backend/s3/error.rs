@@ -1,0 +1,82 @@
+//! Why a bucket of S3, or what goes with it, cannot be used, in words for an operator.
+
+use super::super::error::{ArgumentError, BadUrl};
+use super::super::web::WebError;
+use super::service::Refusal;
+use crate::engine::state::error::UnlockError;
+
+/// Why a bucket cannot be used as it is configured, or was not asked, or refused.
+#[derive(Debug, thiserror::Error)]
+pub(in super::super) enum S3Error {
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
+    #[error(transparent)]
+    Web(#[from] WebError),
+    #[error(transparent)]
+    Unlock(#[from] UnlockError),
+    /// An address that is put together here.
+    #[error("{0}")]
+    Url(#[source] BadUrl),
+    #[error("{0:?} must neither begin nor end with a slash")]
+    Slash(&'static str),
+    #[error("the endpoint {0:?} is no address")]
+    Endpoint(String),
+    #[error("{host:?} is no name of a server: {source}")]
+    Host { host: String, source: BadUrl },
+    #[error("{file} cannot be read: {source}")]
+    Unreadable {
+        file: String,
+        source: std::io::Error,
+    },
+    #[error("{0} has no \"role_arn\"")]
+    NoRole(&'static str),
+    #[error("the duration {0:?} is none; write 1h or 15m")]
+    Duration(String),
+    #[error("\"sse_customer_key\" must be 32 bytes in base64")]
+    CustomerKey,
+    #[error("{source}, after {made} attempts")]
+    After { source: WebError, made: u64 },
+    /// It cannot be put together.
+    #[error(transparent)]
+    Request(#[from] http::Error),
+    #[error("{}", words(.0))]
+    Signing(#[from] reqsign_core::Error),
+    #[error("these credentials are of the account {0}, which the backend block does not allow")]
+    Account(String),
+    #[error("the table {name}: {source}")]
+    Table { name: String, source: Box<S3Error> },
+    #[error("the S3 bucket {0} does not exist")]
+    NoBucket(String),
+    #[error("{0}. The bucket may be in another region than the backend block says")]
+    OtherRegion(#[source] Refusal),
+    #[error("it is forbidden: {0}")]
+    Forbidden(#[source] Refusal),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("the configuration has neither use_lockfile nor dynamodb_table: there are no locks")]
+    NoLocks,
+    #[error(
+        "state data in S3 does not have the expected content: its MD5 is {actual}, and the item {item} in the table has {expected}. Where the state is the right one, put its MD5 there"
+    )]
+    Digest {
+        actual: String,
+        item: String,
+        expected: String,
+    },
+    #[error("it is there, and its digest is not in the table: {0}")]
+    DigestNotKept(#[source] Box<S3Error>),
+}
+
+/// An error of the signing library, in words.
+fn words(error: &reqsign_core::Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        let said = error.to_string();
+        if !words.contains(&said) {
+            words = format!("{words}: {said}");
+        }
+        cause = error.source();
+    }
+    words
+}

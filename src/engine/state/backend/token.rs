@@ -1,0 +1,87 @@
+//! Tokens that services give for who one is (OAuth 2): asked for by a form, used until shortly before
+//! their end.
+
+use super::error::BadUrl;
+use super::web::{Answer, Ask, Attempts, Web, WebError};
+use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::{Method, Url};
+use serde_json::Value as Json;
+use std::time::{Duration, SystemTime};
+
+/// A token is not used in the last part of its life.
+const EARLY: Duration = Duration::from_secs(120);
+
+/// Why there is no token.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TokenError {
+    #[error("{to:?} is no address: {source}")]
+    Address { to: String, source: BadUrl },
+    #[error("a token is not given: {why} (code {status})")]
+    NotGiven { why: String, status: u16 },
+    #[error(transparent)]
+    Web(#[from] WebError),
+}
+
+/// A token, and when it ends.
+#[derive(Clone)]
+pub(super) struct Token {
+    pub(super) text: String,
+    pub(super) until: SystemTime,
+}
+
+impl Token {
+    pub(super) fn lasting(text: &str, life: Duration) -> Self {
+        Self {
+            text: text.to_owned(),
+            until: SystemTime::now() + life,
+        }
+    }
+
+    /// Whether it may be used still.
+    pub(super) fn is_fresh(&self) -> bool {
+        SystemTime::now() + EARLY < self.until
+    }
+
+    /// The one in an answer.
+    pub(super) fn within(answer: &Answer) -> Result<Self, TokenError> {
+        let said: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let Some(token) = said["access_token"].as_str() else {
+            let why = said["error_description"]
+                .as_str()
+                .or(said["error"].as_str());
+            let why = why.unwrap_or("there is no token in the answer");
+            return Err(TokenError::NotGiven {
+                why: why.lines().next().unwrap_or_default().to_owned(),
+                status: answer.status,
+            });
+        };
+        let seconds = said["expires_in"]
+            .as_u64()
+            .or_else(|| said["expires_in"].as_str()?.parse().ok());
+        let life = Duration::from_secs(seconds.unwrap_or(600));
+        Ok(Self::lasting(token, life))
+    }
+}
+
+/// The token that a form is answered with.
+pub(super) async fn asked(
+    web: &Web,
+    attempts: Attempts,
+    to: &str,
+    form: &[(&str, String)],
+) -> Result<Token, TokenError> {
+    let url = Url::parse(to).map_err(|source| TokenError::Address {
+        to: to.to_owned(),
+        source,
+    })?;
+    let mut body = url.clone();
+    body.set_query(None);
+    body.query_pairs_mut().extend_pairs(form);
+    let mut ask = Ask::new(Method::POST, url);
+    ask.body = body.query().unwrap_or_default().as_bytes().to_vec();
+    ask.headers.insert(
+        HeaderName::from_static("content-type"),
+        HeaderValue::from_static("application/x-www-form-urlencoded"),
+    );
+    Token::within(&web.send(ask, attempts).await?)
+}
