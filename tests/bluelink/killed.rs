@@ -45,7 +45,9 @@ fn none_is_left_of_either_dialect_when_flightdeck_is_killed_with_more_processes_
     bench.install(crate::bench::USUAL);
     bench.set("FLIGHTDECK_PROCESSES", "2");
     bench.set("FLIGHTDECK_SLOTS", "1");
-    for round in 0..3 {
+    let kills = std::env::var("FLIGHTDECK_TEST_HOST_KILLS").ok();
+    let kills = kills.map_or(3, |n| n.parse().unwrap());
+    for round in 0..kills {
         let mut host = bench
             .command(&["deploy", "--auto-approve", "--json"])
             .spawn()

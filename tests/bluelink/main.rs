@@ -18,6 +18,7 @@ mod links_refused;
 mod live;
 mod locks;
 mod renewals;
+mod shipped;
 mod stories;
 #[path = "../cli/support.rs"]
 #[allow(dead_code, reason = "what these tests do not need of it")]

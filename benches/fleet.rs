@@ -1,0 +1,94 @@
+//! How long ten plugins take to be ready that are launched at once, beside the slowest of them alone.
+//! Each of them waits for something of its own before it registers, the slowest for a second. The
+//! aim: at most 1.2 times what the slowest takes.
+//!
+//! ```text
+//! cargo bench --bench fleet
+//! ```
+
+#![allow(clippy::unwrap_used, reason = "a benchmark ends at its first surprise")]
+
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+const PLUGINS: usize = 10;
+const ROUNDS: usize = 7;
+
+/// What the plugin with this number waits for, in hundredths of a second.
+fn waits(number: usize) -> usize {
+    10 * (number + 1)
+}
+
+/// A plugin path with all of them.
+fn installed() -> TempDir {
+    let root = tempfile::tempdir().unwrap();
+    for number in 0..PLUGINS {
+        let id = format!("bluelink/p{number}");
+        let folder = root.path().join(format!("providers/{id}/1.0.0"));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("id"), &id).unwrap();
+        // It looks for what it is told beside the name that it is executed by.
+        let script = format!(
+            "#!/bin/bash\nsleep {}e-2\nexec -a \"$0\" '{}'\n",
+            waits(number),
+            env!("CARGO_BIN_EXE_bluelink-plugin")
+        );
+        let plugin = folder.join("plugin");
+        std::fs::write(&plugin, script).unwrap();
+        std::fs::set_permissions(&plugin, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    root
+}
+
+/// From the first launch to the last plugin that is ready, in milliseconds.
+fn ready(root: &Path, numbers: impl Iterator<Item = usize>) -> u64 {
+    let needed: String = numbers
+        .map(|n| format!("    p{n} = {{ source = \"bluelink/p{n}\" }}\n"))
+        .collect();
+    let work = tempfile::tempdir().unwrap();
+    let main = format!("terraform {{\n  required_providers {{\n{needed}  }}\n}}\n");
+    std::fs::write(work.path().join("main.tf"), main).unwrap();
+    let run = Command::new(env!("CARGO_BIN_EXE_flightdeck"))
+        .args(["plugins", "--json"])
+        .current_dir(work.path())
+        .env("BLUELINK_DEPLOY_ENGINE_PLUGIN_PATH", root)
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{run:?}");
+    let text = String::from_utf8(run.stdout).unwrap();
+    let lines = text
+        .lines()
+        .map(|l| serde_json::from_str::<Value>(l).unwrap());
+    let result = lines.into_iter().find(|l| l["type"] == "result").unwrap();
+    let all = result["plugins"].as_array().unwrap().iter();
+    let attempts = all.flat_map(|p| p["attempts"].as_array().unwrap().clone());
+    let times = attempts.map(|a| {
+        let began = a["began"].as_u64().unwrap();
+        (began, began + a["took_ms"].as_u64().unwrap())
+    });
+    let times: Vec<(u64, u64)> = times.collect();
+    assert_eq!(times.len(), needed.lines().count(), "one launch each");
+    let first = times.iter().map(|(began, _)| *began).min().unwrap();
+    times.iter().map(|(_, ready)| *ready).max().unwrap() - first
+}
+
+fn middle(mut all: Vec<u64>) -> u64 {
+    all.sort_unstable();
+    all[all.len() / 2]
+}
+
+fn main() {
+    let root = installed();
+    let one = || ready(root.path(), PLUGINS - 1..PLUGINS);
+    let all = || ready(root.path(), 0..PLUGINS);
+    let (alone, together) = (0..ROUNDS).map(|_| (one(), all())).unzip();
+    let (alone, together) = (middle(alone), middle(together));
+    println!("the slowest alone            {alone} ms to ready");
+    println!(
+        "{PLUGINS} plugins launched at once  {together} ms to the last ({:.2} times, aim 1.2)",
+        together as f64 / alone as f64
+    );
+}

@@ -1,0 +1,114 @@
+//! Providers as they are shipped, which whoever has some can try: each example that lies with them is
+//! discovered, staged, deployed, looked at, and destroyed. The same is done with the fake plugin.
+//!
+//! `FLIGHTDECK_TEST_BLUELINK` names a directory of the documented layout (`providers/…/plugin`) that
+//! has `examples/NAME/` with a configuration each. A `drift.sh` beside one changes something that it
+//! has made, from its directory, with the name of the whole directory in that variable.
+
+use crate::bench::{Bench, USUAL, counts};
+use crate::support::Run;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const VARIABLE: &str = "FLIGHTDECK_TEST_BLUELINK";
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let all = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut all: Vec<PathBuf> = all.map(|entry| entry.path()).collect();
+    all.sort();
+    all
+}
+
+fn drift(run: &Run) -> Value {
+    run.result()["drift"].clone()
+}
+
+/// One example from its first stage to its end; the answer is which types it covers.
+fn lives(root: &Path, example: &Path) -> BTreeSet<String> {
+    let mut bench = Bench::empty("");
+    let path = root.display().to_string();
+    bench.set("BLUELINK_DEPLOY_ENGINE_PLUGIN_PATH", &path);
+    for file in entries(example).into_iter().filter(|f| f.is_file()) {
+        let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+        bench
+            .workspace
+            .write(&name, &std::fs::read_to_string(&file).unwrap());
+    }
+    bench.run(&["plugins", "--json"]).expect(0);
+    let staged = bench.stage().expect(0);
+    let lines = staged.lines();
+    let changes = lines.iter().rfind(|e| e["type"] == "staged").unwrap();
+    let changes = changes["changes"].as_array().unwrap().iter();
+    let created = changes.filter(|change| change["action"] == "create");
+    let kinds = created.map(|c| c["resource_type"].as_str().unwrap().to_owned());
+    let kinds: BTreeSet<String> = kinds.collect();
+    assert!(!kinds.is_empty(), "{example:?} makes nothing");
+    bench.deploy().expect(0);
+    let settled = || {
+        let again = bench.stage().expect(0);
+        assert_eq!(counts(&again), "", "{example:?}: {again:#?}");
+        assert!(drift(&again).is_null(), "{example:?}: {again:#?}");
+    };
+    settled();
+    if example.join("drift.sh").exists() {
+        let mut script = Command::new("sh");
+        let script = script.arg("drift.sh").env(VARIABLE, root);
+        let done = script.current_dir(bench.workspace.path()).status();
+        assert!(done.unwrap().success(), "{example:?}: drift.sh");
+        let seen = bench.stage().expect(0);
+        assert!(!drift(&seen).is_null(), "{example:?}: {seen:#?}");
+        bench.deploy().expect(0);
+        settled();
+    }
+    bench.run(&["destroy", "--auto-approve"]).expect(0);
+    let left = bench.run(&["state", "list"]).expect(0);
+    assert_eq!(left.stdout, "", "{example:?}");
+    kinds
+}
+
+/// All examples in a directory; the answer is which types they cover.
+fn tried(root: &Path) -> BTreeSet<String> {
+    let all = entries(&root.join("examples")).into_iter();
+    let all: Vec<PathBuf> = all.filter(|e| e.is_dir()).collect();
+    assert!(!all.is_empty(), "{root:?} has no examples");
+    all.iter().flat_map(|one| lives(root, one)).collect()
+}
+
+#[test]
+fn providers_as_they_are_shipped_go_through_the_life_of_their_examples() {
+    let Some(root) = std::env::var_os(VARIABLE) else {
+        let why = "FLIGHTDECK_TEST_BLUELINK names no directory with plugins and examples";
+        return cty::testing::skipped(why);
+    };
+    println!("covered: {:?}", tried(Path::new(&root)));
+}
+
+#[test]
+fn the_life_of_an_example_is_seen_whole() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join(USUAL);
+    std::fs::create_dir_all(&folder).unwrap();
+    let plugin = env!("CARGO_BIN_EXE_bluelink-plugin");
+    std::os::unix::fs::symlink(plugin, folder.join("plugin")).unwrap();
+    let head = crate::bench::HEAD;
+    let boxes = "resource \"fake_box\" \"a\" {\n  name   = \"a\"\n  labels = { x = \"1\" }\n}\n";
+    let slow = "resource \"fake_slow_thing\" \"s\" {\n  name  = \"s\"\n  looks = 2\n}\n";
+    let meddle =
+        format!("sed -i 's/\"x\":\"1\"/\"x\":\"9\"/' \"${VARIABLE}\"/{USUAL}/world/*.json\n");
+    for (file, text) in [
+        ("boxes/main.tf", format!("{head}{boxes}")),
+        ("boxes/drift.sh", meddle),
+        ("slow/main.tf", format!("{head}{slow}")),
+    ] {
+        let path = root.path().join("examples").join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let covered: Vec<String> = tried(root.path()).into_iter().collect();
+    assert_eq!(covered, ["fake_box", "fake_slow_thing"]);
+    let calls = std::fs::read_to_string(folder.join("calls")).unwrap();
+    let destroyed = calls.lines().filter(|l| l.contains("\"DestroyResource\""));
+    assert_eq!(destroyed.count(), 2);
+}
