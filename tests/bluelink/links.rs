@@ -58,7 +58,7 @@ pub(crate) fn kept(bench: &Bench) -> Value {
     bench.stored("link")["attributes"].clone()
 }
 
-fn names(bench: &Bench) -> Vec<String> {
+pub(crate) fn names(bench: &Bench) -> Vec<String> {
     let all = bench.world().into_iter();
     all.map(|o| o["name"].as_str().unwrap().to_owned())
         .collect()
@@ -245,78 +245,6 @@ fn a_deploy_of_an_end_makes_the_link_anew_and_another_object_there_is_another_li
     assert!(at("DestroyResource") < at("create A"), "{all:?}");
     assert_eq!(names(&bench), ["a", "between-a", "c"]);
     assert_eq!(counts(&bench.stage().expect(0)), "");
-}
-
-#[test]
-fn a_link_stays_the_same_where_its_ends_move_and_is_taken_away_from_where_they_are() {
-    let moved = "moved {\n  from = fake_box.a\n  to   = fake_box.z\n}\n";
-    let renamed = |text: &str| {
-        let text = text.replace("\"fake_box\" \"a\"", "\"fake_box\" \"z\"");
-        text.replace("fake_box.a", "fake_box.z")
-    };
-    let ends = renamed(&format!("{A}{B}"));
-    let whole_now = format!("{ends}{}", renamed(LINK));
-    let told = |bench: &Bench, method: &str| {
-        let call = bench.calls(method).pop().expect("a call");
-        (call["link"].clone(), call["data"].clone())
-    };
-    let is_taken_away = |bench: &Bench| {
-        let made = told(bench, "UpdateLinkResourceA").0;
-        assert_eq!(
-            phases(bench)[3..],
-            ["destroy A", "destroy B", "destroy between"]
-        );
-        let (link, data) = told(bench, "UpdateLinkResourceB");
-        assert_eq!(link, made, "by the name that it was made by");
-        assert_eq!(data["fake_box_a"]["label"], "b-3", "{data}");
-    };
-
-    // By a block, or by hand; with the link, or with its end in the same deploy.
-    for by_hand in [false, true] {
-        let begin = || {
-            let bench = whole();
-            bench.deploy().expect(0);
-            if by_hand {
-                let run = ["state", "mv", "fake_box.a", "fake_box.z"];
-                bench.run(&run).expect(0);
-            }
-            bench
-        };
-        let with_move = |text: &str| match by_hand {
-            true => text.to_owned(),
-            false => format!("{moved}{text}"),
-        };
-
-        let bench = begin();
-        bench.main(&with_move(&whole_now));
-        let staged = bench.stage().expect(0);
-        assert_eq!(counts(&staged), "", "{staged:#?}");
-        assert!(staged.result()["drift"].is_null(), "{staged:#?}");
-        bench.deploy().expect(0);
-        assert_eq!(kept(&bench)["from"], "fake_box.z");
-        assert_eq!(phases(&bench).len(), 3);
-        bench.main(&whole_now);
-        assert_eq!(counts(&bench.stage().expect(0)), "");
-        bench.run(&["destroy", "--auto-approve"]).expect(0);
-        is_taken_away(&bench);
-        assert_eq!(bench.world(), Vec::<Value>::new());
-
-        let bench = begin();
-        bench.main(&with_move(&ends));
-        let staged = bench.stage().expect(0);
-        assert_eq!(counts(&staged), "destroy 1");
-        assert!(staged.result()["drift"].is_null(), "{staged:#?}");
-        bench.deploy().expect(0);
-        is_taken_away(&bench);
-        assert_eq!(names(&bench), ["a", "b"]);
-        assert_eq!(counts(&bench.stage().expect(0)), "");
-
-        let bench = begin();
-        bench.main(&with_move(&whole_now));
-        bench.run(&["destroy", "--auto-approve"]).expect(0);
-        is_taken_away(&bench);
-        assert_eq!(bench.world(), Vec::<Value>::new());
-    }
 }
 
 #[test]

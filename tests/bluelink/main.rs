@@ -14,6 +14,7 @@ mod killed;
 mod launches;
 mod links;
 mod links_failing;
+mod links_moved;
 mod links_refused;
 mod live;
 mod locks;

@@ -86,6 +86,10 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("g")?;
     pty.wait("exec", SOON)?;
     album.shot(&pty, "plugins")?;
+    // One of Bluelink, which registers at its third launch.
+    pty.keys("G")?;
+    pty.wait("registered", SOON)?;
+    album.shot(&pty, "plugins-bluelink")?;
     // The schema browser of the lab.
     pty.keys("/lab\r")?;
     pty.wait("find: lab", SOON)?;
