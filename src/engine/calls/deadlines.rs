@@ -1,6 +1,7 @@
 //! How long each method may take, and how long a line may stand.
 
 use super::method::Method;
+use crate::engine::settings::ServiceSettings;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ impl Default for Deadlines {
                 .into_iter()
                 .map(|m| (m, m.default_deadline()))
                 .collect(),
-            line: Duration::from_secs(3_600),
+            line: ServiceSettings::default().wait,
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::super::error::{ArgumentError, BadUrl};
 use super::super::web::WebError;
 use super::service::Refusal;
+use crate::engine::causes;
 use crate::engine::state::error::UnlockError;
 
 /// Why a bucket cannot be used as it is configured, or was not asked, or refused.
@@ -39,7 +40,7 @@ pub(in super::super) enum S3Error {
     /// It cannot be put together.
     #[error(transparent)]
     Request(#[from] http::Error),
-    #[error("{}", words(.0))]
+    #[error("{}", causes::told(.0))]
     Signing(#[from] reqsign_core::Error),
     #[error("these credentials are of the account {0}, which the backend block does not allow")]
     Account(String),
@@ -65,18 +66,4 @@ pub(in super::super) enum S3Error {
     },
     #[error("it is there, and its digest is not in the table: {0}")]
     DigestNotKept(#[source] Box<S3Error>),
-}
-
-/// An error of the signing library, in words.
-fn words(error: &reqsign_core::Error) -> String {
-    let mut words = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let said = error.to_string();
-        if !words.contains(&said) {
-            words = format!("{words}: {said}");
-        }
-        cause = error.source();
-    }
-    words
 }
