@@ -50,6 +50,16 @@ impl From<reqwest::Error> for WebError {
     }
 }
 
+impl WebError {
+    /// The same, as the last of so many attempts.
+    pub(super) fn after(self, made: u64) -> Self {
+        Self::After {
+            source: Box::new(self),
+            made,
+        }
+    }
+}
+
 fn attempts(made: u64) -> String {
     let tries = if made == 1 { "attempt" } else { "attempts" };
     format!("{made} {tries}")
@@ -218,10 +228,7 @@ impl Web {
             if made >= attempts.most {
                 return Err(match answer {
                     Ok(Answer { status, .. }) => WebError::Code { status, made },
-                    Err(why) => WebError::After {
-                        source: Box::new(why),
-                        made,
-                    },
+                    Err(why) => why.after(made),
                 });
             }
             tokio::time::sleep(attempts.pause(made, answer.as_ref().ok())).await;

@@ -35,8 +35,6 @@ pub(in super::super) enum S3Error {
     Duration(String),
     #[error("\"sse_customer_key\" must be 32 bytes in base64")]
     CustomerKey,
-    #[error("{source}, after {made} attempt{}", if *made == 1 { "" } else { "s" })]
-    After { source: WebError, made: u64 },
     /// It cannot be put together.
     #[error(transparent)]
     Request(#[from] http::Error),

@@ -69,7 +69,7 @@ impl Service {
             let answer = self.web.once(ask).await;
             let again = answer.as_ref().map_or(true, Answer::may_change);
             if !again || made >= self.attempts.most {
-                return answer.map_err(|source| S3Error::After { source, made });
+                return answer.map_err(|why| why.after(made).into());
             }
             let pause = self.attempts.pause(made, answer.as_ref().ok());
             tokio::time::sleep(pause).await;

@@ -287,3 +287,27 @@ fn what_the_backend_needs_is_asked_for_by_name() {
         assert!(said.contains(word), "{arguments:?}: {said}");
     }
 }
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_is_said_with_the_attempts_made() {
+    let nobody = {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}", port.local_addr().unwrap())
+    };
+    for (most, words_of_it) in [("1", ", after 1 attempt"), ("2", ", after 2 attempts")] {
+        let settings = settings(
+            "s3",
+            &[
+                ("bucket", "b"),
+                ("key", "a"),
+                ("region", "us-east-1"),
+                ("access_key", "AKIA"),
+                ("secret_key", "s"),
+                ("endpoint", &nobody),
+                ("max_retries", most),
+            ],
+        );
+        let refused = words(home(&settings).read().await);
+        assert!(refused.ends_with(words_of_it), "{refused}");
+    }
+}

@@ -74,8 +74,8 @@ pub(in crate::engine::store::sqlite) fn connect(path: &Path) -> Job<Connection> 
     Ok(conn)
 }
 
-/// What it takes to undo a savepoint stays in memory and is let go with it: each job of the writer
-/// has one. In a file, where SQLite puts it otherwise, it was two thirds of all that a deploy wrote.
+/// What it takes to undo a savepoint, which each job of the writer has, stays in memory: in a
+/// temporary file, SQLite's usual place for it, it was two of three writes of a large deploy.
 fn set(conn: &Connection) -> Job<()> {
     conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     conn.execute_batch(
