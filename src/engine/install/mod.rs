@@ -3,6 +3,7 @@
 
 mod choose;
 mod elsewhere;
+mod error;
 mod mirror;
 mod modules;
 mod place;

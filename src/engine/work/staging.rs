@@ -1,5 +1,6 @@
 //! Working out stages, and finding them again.
 
+use super::error::WorkError;
 use super::verb::{PROGRESS_EVERY_MS, Staged, Switches, Work};
 use crate::engine::calls::{CallContext, ProviderError};
 use crate::engine::error::{EngineError, PluginTrouble};
@@ -125,7 +126,7 @@ impl Work {
         };
         self.tell(tell_all(diags.iter(), &loaded.sources, self.pool.secrets()))?;
         let Some(stage) = stage else {
-            return Err(EngineError::Refused("nothing could be staged".to_owned()));
+            return Err(WorkError::NothingStaged.into());
         };
         let show = || show::shown(&stage, self.pool.secrets());
         let (record, summary) = keep::record(&stage, show, loaded.snapshot.clone(), name)?;
