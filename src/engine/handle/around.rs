@@ -83,6 +83,7 @@ pub(super) fn said_of_home(settings: &Settings, bus: &Bus) -> home::Whereabouts 
     found.unwrap_or_else(|error| {
         let mut unsaid = home::unsaid(&settings.named);
         if let Some(why) = error.refused {
+            let why = why.to_string();
             let backend = Some(why.clone());
             let lacks = Absent {
                 backend,

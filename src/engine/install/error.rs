@@ -1,6 +1,9 @@
 //! Why what a configuration needs is not written down as it should be.
 
 use crate::engine::error::EngineError;
+use crate::engine::state::HomeError;
+use statefile::ReadError;
+use statefile::encryption::EncryptionError;
 use std::path::{Path, PathBuf};
 
 /// Why the files that an installation leaves are not written, or packages not looked for.
@@ -41,4 +44,15 @@ impl From<InstallError> for EngineError {
     fn from(error: InstallError) -> Self {
         Self::because(error)
     }
+}
+
+/// Why the state is not asked for the providers that it needs.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum UnseenError {
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    #[error(transparent)]
+    Sealed(#[from] EncryptionError),
+    #[error(transparent)]
+    Unreadable(#[from] ReadError),
 }

@@ -120,13 +120,11 @@ impl Host<'_> {
     /// # Errors
     /// Why there must be no answer.
     pub fn found(&self, look: Look, digest: String) -> Result<(), Said> {
-        self.scope
-            .found(Finding {
-                look,
-                digest,
-                secret: self.secret,
-            })
-            .map_err(Said::plain)
+        self.scope.found(Finding {
+            look,
+            digest,
+            secret: self.secret,
+        })
     }
 }
 
