@@ -177,7 +177,7 @@ impl Doing {
         let what = format!("{} {}", self.deed.kind, self.deed.name);
         let entry = self.gate.enter_for(asking, (&who.id, &who.lane), what);
         let ctx = CallContext {
-            action: Some(self.deed.action.word()),
+            action: Some(self.deed.action),
             ..context(asking, self.within)
         };
         let request = request(who.wire.host_id.clone(), entry.asking.number);
