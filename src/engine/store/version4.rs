@@ -12,7 +12,10 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Version4Error {
     #[error("the address of {address} is none: {}", .source.why)]
-    Address { address: String, source: AddrError },
+    Address {
+        address: String,
+        source: Box<AddrError>,
+    },
     #[error("{address} has the provider {provider:?}, which is no address of one")]
     Provider { address: String, provider: String },
     #[error("its serial {0} is larger than any that a program counts to")]
@@ -25,7 +28,7 @@ pub enum Version4Error {
     Dependency {
         address: String,
         on: String,
-        source: AddrError,
+        source: Box<AddrError>,
     },
     #[error("it was written by version {0:?}, which is none")]
     Writer(String),
@@ -302,7 +305,7 @@ fn object(resource: &Resource, instance: Instance) -> Result<StateObject, Versio
     let written = format!("{resource}{key}");
     let address: AbsInstance = written.parse().map_err(|source| Version4Error::Address {
         address: written.clone(),
-        source,
+        source: Box::new(source),
     })?;
     let provider = instance.provider.or_else(|| resource.provider.clone());
     let provider = provider.unwrap_or_default();
@@ -317,7 +320,7 @@ fn object(resource: &Resource, instance: Instance) -> Result<StateObject, Versio
             .map_err(|source| Version4Error::Dependency {
                 address: written.clone(),
                 on: on.clone(),
-                source,
+                source: Box::new(source),
             })?;
     }
     if instance
