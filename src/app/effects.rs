@@ -19,6 +19,11 @@ const LOG_LINES: u32 = 2_000;
 /// How many changes of the selection may wait for the engine.
 const SELECTS: usize = 256;
 
+/// The engine has not caught up with what was selected before.
+#[derive(Debug, thiserror::Error)]
+#[error("too many changes of the selection at once")]
+struct TooManySelects;
+
 /// Carries out effects.
 pub struct Runner {
     engine: Engine,
@@ -69,14 +74,7 @@ impl Runner {
         tracing::info!(?effect, "asked");
         if let Effect::Select(stage, selects) = effect {
             if self.selects.try_send((stage, selects)).is_err() {
-                self.answer_later(async {
-                    failed(
-                        "select",
-                        &EngineError::Refused(
-                            "too many changes of the selection at once".to_owned(),
-                        ),
-                    )
-                });
+                self.answer_later(async { Some(plainly("select", TooManySelects)) });
             }
             return;
         }
@@ -118,6 +116,15 @@ fn failed(what: &str, e: &EngineError) -> Option<Answer> {
     })
 }
 
+/// A failure of which nothing else than its words is known.
+fn plainly(what: &str, why: impl std::fmt::Display) -> Answer {
+    Answer::Failed {
+        what: what.to_owned(),
+        text: why.to_string(),
+        diagnostics: Vec::new(),
+    }
+}
+
 /// Ends each of them, where it is still the very same process.
 async fn end_orphans(engine: Engine, orphans: Vec<OrphanView>) -> Answer {
     let (mut done, mut failed) = (Vec::new(), Vec::new());
@@ -136,15 +143,8 @@ async fn end_orphans(engine: Engine, orphans: Vec<OrphanView>) -> Answer {
     if failed.is_empty() {
         return Answer::EndedOrphans(done.join("; "));
     }
-    Answer::Failed {
-        what: "orphans".to_owned(),
-        text: failed
-            .into_iter()
-            .chain(done)
-            .collect::<Vec<_>>()
-            .join("; "),
-        diagnostics: Vec::new(),
-    }
+    let all: Vec<String> = failed.into_iter().chain(done).collect();
+    plainly("orphans", all.join("; "))
 }
 
 fn told<T>(
@@ -254,11 +254,7 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
         Effect::Examine => Some(Answer::Findings(doctor::examine(engine.settings()).await)),
         Effect::Mend(what) => Some(match doctor::mend(&what).await {
             Ok(text) => Answer::Mended(text),
-            Err(e) => Answer::Failed {
-                what: "doctor".to_owned(),
-                text: e.to_string(),
-                diagnostics: Vec::new(),
-            },
+            Err(e) => plainly("doctor", e),
         }),
         Effect::EndOrphans(orphans) => Some(end_orphans(engine, orphans).await),
         Effect::Open { workspace, create } => open(engine, next, &workspace, create).await,
@@ -286,16 +282,8 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
             let done = tokio::task::spawn_blocking(move || (hook.act)(&fault)).await;
             Some(match done {
                 Ok(Ok(text)) => Answer::Done(text),
-                Ok(Err(text)) => Answer::Failed {
-                    what: "demo".to_owned(),
-                    text,
-                    diagnostics: Vec::new(),
-                },
-                Err(e) => Answer::Failed {
-                    what: "demo".to_owned(),
-                    text: e.to_string(),
-                    diagnostics: Vec::new(),
-                },
+                Ok(Err(why)) => plainly("demo", why),
+                Err(e) => plainly("demo", e),
             })
         }
         // Those of the terminal, and those with a way of their own.
@@ -357,19 +345,12 @@ async fn write(directory: &Path, stem: &str, extension: &str, text: String) -> O
             }
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(e) => {
-                return Some(Answer::Failed {
-                    what: format!("write {name}"),
-                    text: e.to_string(),
-                    diagnostics: Vec::new(),
-                });
+                return Some(plainly(&format!("write {name}"), e));
             }
         }
     }
-    Some(Answer::Failed {
-        what: "write".to_owned(),
-        text: format!("there are too many files named {stem}"),
-        diagnostics: Vec::new(),
-    })
+    let why = format!("there are too many files named {stem}");
+    Some(plainly("write", why))
 }
 
 async fn select_in_order(

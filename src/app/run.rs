@@ -50,12 +50,21 @@ pub struct ConsoleOptions {
     pub typed_from: usize,
 }
 
+/// Why nothing is broken on purpose.
+#[derive(Debug, thiserror::Error)]
+pub enum DemoError {
+    #[error("there is no such fault")]
+    NoSuchFault,
+    #[error(transparent)]
+    Lab(#[from] providers::lab::LabError),
+}
+
 /// What the demo can break, and the hand that breaks it.
 #[derive(Clone)]
 pub struct DemoHook {
     pub faults: Vec<Fault>,
     /// Takes a fault's id, says what was done or why not.
-    pub act: Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>,
+    pub act: Arc<dyn Fn(&str) -> Result<String, DemoError> + Send + Sync>,
 }
 
 impl std::fmt::Debug for DemoHook {
@@ -75,8 +84,8 @@ impl DemoHook {
             let fault = providers::demo::breakages()
                 .iter()
                 .find(|b| b.title == id)
-                .ok_or("there is no such fault")?;
-            fault.act(&lab).map_err(|e| e.to_string())
+                .ok_or(DemoError::NoSuchFault)?;
+            Ok(fault.act(&lab)?)
         };
         Self {
             faults: faults

@@ -1,6 +1,10 @@
 //! What can go wrong between a question to the engine and its answer, with the exit code that each
 //! deserves.
 
+mod not_found;
+
+pub use not_found::NotFound;
+
 use super::calls::ProviderError;
 use super::plugin::PluginError;
 use super::stage::keep::KeepError;
@@ -66,12 +70,9 @@ pub enum EngineError {
     #[error(transparent)]
     Select(#[from] SelectError),
     /// There is no such stage, deploy, plugin or resource.
-    #[error("{0}")]
-    NotFound(String),
-    /// The request cannot be carried out as it stands.
-    #[error("{0}")]
-    Refused(String),
-    /// The same, as whoever says no puts it.
+    #[error(transparent)]
+    NotFound(#[from] NotFound),
+    /// The request cannot be carried out as it stands, as whoever says no puts it.
     #[error("{}", told(.why, .source))]
     Because {
         /// What could not be done, where the source does not say so itself.

@@ -1,6 +1,10 @@
 //! Providers for a workspace: which addresses are meant, where each was found, and their processes
 //! by way of the pool. Owns nothing but the memory of package hashes.
 
+mod error;
+
+pub use error::NotLaunched;
+
 use super::calls::{CallContext, ProviderError};
 use super::plugin::find::{
     self, Constraints, Found, HashCache, LockFile, Places, PluginPath, ProviderAddress,
@@ -32,13 +36,13 @@ pub struct Sought {
     /// found.
     pub found: HashMap<Arc<str>, Arc<str>>,
     /// Why an address could not be had.
-    pub missing: BTreeMap<Arc<str>, String>,
+    pub missing: BTreeMap<Arc<str>, NotLaunched>,
     /// Those of the missing that an installation may bring, as operators write them.
     pub absent: Vec<String>,
     /// Those that the workspace itself brings and that have no yes; they are among the missing too.
     pub untrusted: Vec<WorkspacePlugin>,
     /// To be declared to the pool.
-    pub records: Vec<(PluginFound, Result<Start, String>)>,
+    pub records: Vec<(PluginFound, Result<Start, NotLaunched>)>,
     /// Digest of all executables.
     pub digest: String,
     /// What is wrong with lock file and CLI configuration.
@@ -56,10 +60,7 @@ impl Sought {
                 std::fs::metadata(p).and_then(|m| m.modified()).ok()
             )
         });
-        let start = found
-            .start
-            .clone()
-            .ok_or_else(|| "it is part of the engine".to_owned());
+        let start = found.start.clone().ok_or(NotLaunched::Bundled);
         if !self.records.iter().any(|(r, _)| *r.address == *actual) {
             self.records.push((found.record(), start));
         }
@@ -89,7 +90,7 @@ fn refused(
     (places, workspace): (&Places, &Path),
     cache: &HashCache,
     untrusted: &mut Vec<WorkspacePlugin>,
-) -> Option<String> {
+) -> Option<NotLaunched> {
     match trust.judge(found, places, workspace, cache) {
         Ok(Verdict::Free) => None,
         Ok(Verdict::Given { digest }) => {
@@ -97,11 +98,10 @@ fn refused(
             None
         }
         Ok(Verdict::Lacking(plugin)) => {
-            let why = plugin.why();
-            untrusted.push(plugin);
-            Some(why)
+            untrusted.push(plugin.clone());
+            Some(NotLaunched::Untrusted(Box::new(plugin)))
         }
-        Err(error) => Some(error.to_string()),
+        Err(error) => Some(error.into()),
     }
 }
 
@@ -179,7 +179,7 @@ pub fn seek(
                     &mut out.untrusted,
                 ) {
                     let record = PluginFound {
-                        why: why.clone(),
+                        why: why.to_string(),
                         ..found.record()
                     };
                     out.records.push((record, Err(why.clone())));
@@ -198,9 +198,10 @@ pub fn seek(
                     why: missing.to_string(),
                     ..PluginFound::default()
                 };
-                out.records.push((record, Err(missing.to_string())));
+                let missing = NotLaunched::from(missing);
+                out.records.push((record, Err(missing.clone())));
                 out.absent.push(want.address.to_string());
-                out.missing.insert(address, missing.to_string());
+                out.missing.insert(address, missing);
             }
         }
     }
@@ -374,7 +375,7 @@ pub async fn declare(pool: &Pool, sought: &Sought) {
     for (record, start) in &sought.records {
         match start {
             Ok(start) => pool.declare(record.clone(), start.clone()).await,
-            Err(why) => pool.declare_rejected(record.clone(), why.clone()).await,
+            Err(why) => pool.declare_rejected(record.clone(), why.to_string()).await,
         };
     }
     // What is worked out now rests on the programs that are there now.

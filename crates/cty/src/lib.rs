@@ -40,7 +40,7 @@ pub use convert::{ConvertError, can_convert, can_convert_safely, convert, unify,
 pub use marks::{Mark, Marks};
 pub use members::Members;
 pub use number::{MAX_PRECISION, Number, NumberError};
-pub use path::{Path, PathError, PathStep};
+pub use path::{Path, PathError, PathStep, StepError};
 pub use path_json::PathJsonError;
 pub use refine::{Range, Refinement, RefinementError};
 pub use refine_builder::RefinementBuilder;

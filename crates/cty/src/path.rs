@@ -26,7 +26,33 @@ pub struct PathError {
     /// The path up to and including the step that failed.
     pub at: Path,
     /// What is wrong with that step.
-    pub problem: String,
+    pub problem: StepError,
+}
+
+/// Why a step does not lead anywhere.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StepError {
+    /// An attribute of null.
+    #[error("cannot access attributes on a null value")]
+    AttrOfNull,
+    /// An element of null.
+    #[error("cannot index a null value")]
+    IndexOfNull,
+    /// The object has no attribute of this name.
+    #[error("object has no attribute {0:?}")]
+    NoAttr(String),
+    /// An attribute of what is no object.
+    #[error("not an object")]
+    NoObject,
+    /// The collection has no such element.
+    #[error("value does not have given index key")]
+    NoElement,
+    /// The set has no such element.
+    #[error("set does not have the given element")]
+    NotInSet,
+    /// An element of what has none.
+    #[error("not a collection")]
+    NoCollection,
 }
 
 impl Path {
@@ -119,24 +145,24 @@ impl Path {
 
 impl PathStep {
     /// One step into `value`; the error says what is in the way.
-    pub fn apply(&self, value: &Value) -> Result<Value, String> {
+    pub fn apply(&self, value: &Value) -> Result<Value, StepError> {
         if value.is_null() {
             return Err(match self {
-                PathStep::Attr(_) => "cannot access attributes on a null value".into(),
-                PathStep::Index(_) => "cannot index a null value".into(),
+                PathStep::Attr(_) => StepError::AttrOfNull,
+                PathStep::Index(_) => StepError::IndexOfNull,
             });
         }
         match self {
             PathStep::Attr(name) => match value.ty() {
                 Type::Object(_) | Type::Dynamic => value
                     .get_attr(name)
-                    .ok_or_else(|| format!("object has no attribute {name:?}")),
-                _ => Err("not an object".into()),
+                    .ok_or_else(|| StepError::NoAttr(name.to_string())),
+                _ => Err(StepError::NoObject),
             },
             PathStep::Index(key) => match value.ty() {
-                Type::List(_) | Type::Map(_) | Type::Tuple(_) | Type::Dynamic => value
-                    .index(key)
-                    .ok_or_else(|| "value does not have given index key".into()),
+                Type::List(_) | Type::Map(_) | Type::Tuple(_) | Type::Dynamic => {
+                    value.index(key).ok_or(StepError::NoElement)
+                }
                 Type::Set(element) => {
                     if !value.is_known() {
                         return Ok(Value::unknown((**element).clone()).with_marks(value.marks()));
@@ -146,9 +172,9 @@ impl PathStep {
                         .and_then(|elements| elements.iter().find(|e| e.raw_equals(key)));
                     found
                         .map(|e| e.clone().with_marks(value.marks()))
-                        .ok_or_else(|| "set does not have the given element".into())
+                        .ok_or(StepError::NotInSet)
                 }
-                _ => Err("not a collection".into()),
+                _ => Err(StepError::NoCollection),
             },
         }
     }

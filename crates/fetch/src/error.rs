@@ -1,5 +1,7 @@
 //! What can go wrong while something is fetched, in an operator's words.
 
+use crate::netrc::NetrcError;
+use crate::signature::SignatureError;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -45,8 +47,11 @@ pub enum FetchError {
     #[error("{what} is not what it should be: {why}")]
     Checksum { what: String, why: String },
     /// The signature says something else.
-    #[error("the signature of {what} does not hold: {why}")]
-    Signature { what: String, why: String },
+    #[error("the signature of {what} does not hold: {source}")]
+    Signature {
+        what: String,
+        source: SignatureError,
+    },
     /// An archive that cannot be, or must not be, unpacked.
     #[error("the archive {name} cannot be unpacked: {why}")]
     Archive { name: String, why: String },
@@ -64,9 +69,9 @@ pub enum FetchError {
     Helper { name: String, why: String },
     /// The file that says who one is at which host.
     #[error(
-        "who one is at {host} cannot be told by the netrc file {why}; mend it, or name another one in NETRC"
+        "who one is at {host} cannot be told by the netrc file {source}; mend it, or name another one in NETRC"
     )]
-    Logins { host: String, why: String },
+    Logins { host: String, source: NetrcError },
     /// It was given up from here.
     #[error("it was given up")]
     Cancelled,

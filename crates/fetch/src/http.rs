@@ -2,7 +2,7 @@
 //! Every wait has a limit.
 
 use crate::error::{FetchError, root_cause};
-use crate::netrc::Netrc;
+use crate::netrc::{Netrc, NetrcError};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, HeaderMap, IF_RANGE, RANGE};
 use reqwest::{Response, StatusCode, Url};
 use std::path::Path;
@@ -53,7 +53,7 @@ pub struct Http {
     /// What registries are told of the language that is spoken here.
     pub(crate) language: String,
     /// Who one is at which host, or why that cannot be told.
-    pub(crate) logins: Arc<Result<Netrc, String>>,
+    pub(crate) logins: Arc<Result<Netrc, NetrcError>>,
     /// Whether hosts are told.
     pub(crate) logs_in: bool,
 }

@@ -27,11 +27,11 @@ pub use hash::{file_digest, files, h1, zh};
 pub use http::{Http, Limits, OnBytes};
 pub use lock::{Locked, constraints, lock_text};
 pub use module_registry::Location;
-pub use netrc::Netrc;
+pub use netrc::{Netrc, NetrcError};
 pub use package::{Packages, expand};
 pub use provider_package::{
     Checks, Location as PackageLocation, Obtained, Policy, ProviderPackage, Reported,
 };
 pub use provider_registry::{Platform, Provider, Versions};
 pub use service::Services;
-pub use signature::{Signer, verify};
+pub use signature::{SignatureError, Signer, verify};

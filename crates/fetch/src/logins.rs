@@ -2,7 +2,7 @@
 
 use crate::error::FetchError;
 use crate::http::{Http, host};
-use crate::netrc::Netrc;
+use crate::netrc::{Netrc, NetrcError};
 use reqwest::header::AUTHORIZATION;
 use reqwest::{RequestBuilder, Url};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 impl Http {
     /// The same, which knows who one is at which host.
     #[must_use]
-    pub fn knowing(self, logins: Result<Netrc, String>) -> Self {
+    pub fn knowing(self, logins: Result<Netrc, NetrcError>) -> Self {
         Self {
             logins: Arc::new(logins),
             ..self
@@ -46,9 +46,9 @@ impl Http {
                 Some((login, password)) => request.basic_auth(login, Some(password)),
                 None => request,
             }),
-            Err(why) => Err(FetchError::Logins {
+            Err(source) => Err(FetchError::Logins {
                 host,
-                why: why.clone(),
+                source: source.clone(),
             }),
         }
     }

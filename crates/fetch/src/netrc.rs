@@ -1,7 +1,8 @@
 //! The file in which programs keep who one is at which host (`.netrc`), as curl and the `git` program
 //! read it: `machine`, `default`, `login`, `password`, `account`, `macdef`, comments.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Who one is, by host.
 #[derive(Clone, Default)]
@@ -18,6 +19,29 @@ struct Machine {
     password: String,
 }
 
+/// Why a netrc file cannot be used.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum NetrcError {
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        path: PathBuf,
+        source: Arc<std::io::Error>,
+    },
+    #[error("{}: {source}", path.display())]
+    Wrong { path: PathBuf, source: LineError },
+}
+
+/// What is wrong with a line of a netrc file. Nothing of its words is said that may be a secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LineError {
+    #[error("line {line}: `default` must be the last")]
+    AfterDefault { line: usize },
+    #[error("line {line}: {word:?} belongs to no machine")]
+    NoMachine { line: usize, word: String },
+    #[error("line {line}: no keyword stands where one should be")]
+    NoKeyword { line: usize },
+}
+
 impl std::fmt::Debug for Netrc {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Nothing of it is for a log.
@@ -31,23 +55,27 @@ impl Netrc {
     ///
     /// # Errors
     /// It cannot be read, or has what no such file has; the answer names the file.
-    pub fn of_user(named: Option<PathBuf>, home: Option<PathBuf>) -> Result<Self, String> {
+    pub fn of_user(named: Option<PathBuf>, home: Option<PathBuf>) -> Result<Self, NetrcError> {
         let Some(path) = named.or_else(|| Some(home?.join(".netrc"))) else {
             return Ok(Self::default());
         };
         if !path.is_file() {
             return Ok(Self::default());
         }
-        let wrong = |why: String| format!("{}: {why}", path.display());
-        let text = std::fs::read_to_string(Path::new(&path)).map_err(|e| wrong(e.to_string()))?;
-        Self::parse(&text).map_err(wrong)
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Self::parse(&text).map_err(|source| NetrcError::Wrong { path, source }),
+            Err(source) => Err(NetrcError::Unreadable {
+                path,
+                source: Arc::new(source),
+            }),
+        }
     }
 
     /// Reads the text of such a file.
     ///
     /// # Errors
     /// A word stands where none is known, with its line.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, LineError> {
         let mut out = Self::default();
         let mut words = Words { text, line: 1 };
         let mut at: Option<Machine> = None;
@@ -56,7 +84,7 @@ impl Netrc {
             match word {
                 "machine" | "default" => {
                     if is_default {
-                        return Err(format!("line {line}: `default` must be the last"));
+                        return Err(LineError::AfterDefault { line });
                     }
                     out.machines.extend(at.take());
                     is_default = word == "default";
@@ -71,7 +99,8 @@ impl Netrc {
                 }
                 "login" | "password" | "account" => {
                     let Some(machine) = &mut at else {
-                        return Err(format!("line {line}: {word:?} belongs to no machine"));
+                        let word = word.to_owned();
+                        return Err(LineError::NoMachine { line, word });
                     };
                     let value = words.value();
                     match word {
@@ -82,11 +111,7 @@ impl Netrc {
                 }
                 "macdef" => words.skip_macro(),
                 // What it is may be a secret, and is not said.
-                _ => {
-                    return Err(format!(
-                        "line {line}: no keyword stands where one should be"
-                    ));
-                }
+                _ => return Err(LineError::NoKeyword { line }),
             }
         }
         match is_default {
@@ -167,7 +192,7 @@ mod tests {
             ("login me\n", "line 1"),
             ("default login a\n\nmachine b\n", "line 3"),
         ] {
-            let why = Netrc::parse(text).unwrap_err();
+            let why = Netrc::parse(text).unwrap_err().to_string();
             assert!(why.contains(line) && !why.contains("secret"), "{why}");
         }
         assert!(!format!("{:?}", Netrc::parse("machine a password x").unwrap()).contains('x'));

@@ -5,7 +5,7 @@ use crate::checksum::{Checksum, sha256};
 use crate::error::FetchError;
 use crate::hash;
 use crate::http::{Http, OnBytes};
-use crate::signature::{self, Signer};
+use crate::signature::{self, SignatureError, Signer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -254,16 +254,16 @@ impl ProviderPackage {
         }
         let mut signer = None;
         if policy.must_be_signed || !keys.is_empty() {
-            let by = signature::verify(sums, signature, keys, policy.now).map_err(|why| {
+            let by = signature::verify(sums, signature, keys, policy.now).map_err(|source| {
                 FetchError::Signature {
                     what: format!("the checksums of {what}"),
-                    why,
+                    source,
                 }
             })?;
             if by.expired && policy.expired_is_wrong {
                 return Err(FetchError::Signature {
                     what: format!("the checksums of {what}"),
-                    why: format!("the key {} is expired", by.key),
+                    source: SignatureError::Expired(by.key),
                 });
             }
             signer = Some(by);

@@ -1,6 +1,10 @@
 //! Detached OpenPGP signatures, as far as registries use them: keys and signatures of version 4, by
 //! RSA or Ed25519, with a digest of the SHA-2 family. The cryptography is the library's.
 
+mod error;
+
+pub use error::SignatureError;
+
 use aws_lc_rs::digest;
 use aws_lc_rs::signature::{
     ED25519, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512,
@@ -37,20 +41,20 @@ pub struct Signer {
 /// Which of the keys has signed a document. `now` is in seconds since 1970.
 ///
 /// # Errors
-/// None of them has, or what is there cannot be read; in words.
+/// None of them has, or what is there cannot be read.
 pub fn verify(
     document: &[u8],
     signature: &[u8],
     keys: &[String],
     now: u64,
-) -> Result<Signer, String> {
+) -> Result<Signer, SignatureError> {
     let packets = packets(&bytes_of(signature)?)?;
     let signatures: Vec<Sig> = packets
         .iter()
         .filter(|(tag, _)| *tag == SIGNATURE)
         .map(|(_, body)| Sig::read(body))
         .collect::<Result<_, _>>()?;
-    let mut why = "it is by none of the keys that are given".to_owned();
+    let mut why = SignatureError::Unknown;
     for sig in signatures.iter().filter(|s| s.kind == OF_BINARY) {
         for key in keys.iter().map(|armored| read_keys(armored.as_bytes())) {
             let found = match key {
@@ -62,9 +66,7 @@ pub fn verify(
             };
             for key in &found {
                 match key.has_signed(sig, document) {
-                    Ok(true) if key.revoked => {
-                        why = format!("the key {} is revoked", key.id);
-                    }
+                    Ok(true) if key.revoked => why = SignatureError::Revoked(key.id.clone()),
                     Ok(true) => {
                         return Ok(Signer {
                             key: key.id.clone(),
@@ -81,7 +83,7 @@ pub fn verify(
 }
 
 /// Bytes in armor, or as they are.
-fn bytes_of(text: &[u8]) -> Result<Vec<u8>, String> {
+fn bytes_of(text: &[u8]) -> Result<Vec<u8>, SignatureError> {
     let begin = text
         .iter()
         .position(|b| !b.is_ascii_whitespace())
@@ -89,7 +91,7 @@ fn bytes_of(text: &[u8]) -> Result<Vec<u8>, String> {
     if !text[begin..].starts_with(b"-----BEGIN PGP") {
         return Ok(text.to_vec());
     }
-    let text = std::str::from_utf8(text).map_err(|_| "its armor is not text".to_owned())?;
+    let text = std::str::from_utf8(text).map_err(|_| SignatureError::ArmorNotText)?;
     let mut lines = text.trim().lines().skip(1);
     // Headers end with an empty line.
     lines.by_ref().find(|line| line.trim().is_empty());
@@ -102,29 +104,27 @@ fn bytes_of(text: &[u8]) -> Result<Vec<u8>, String> {
         }
         packed.push_str(line);
     }
-    base64::engine::general_purpose::STANDARD
-        .decode(packed)
-        .map_err(|e| format!("its armor is damaged: {e}"))
+    Ok(base64::engine::general_purpose::STANDARD.decode(packed)?)
 }
 
 /// The packets of a stream: tag and body.
-fn packets(mut rest: &[u8]) -> Result<Vec<(u8, Vec<u8>)>, String> {
+fn packets(mut rest: &[u8]) -> Result<Vec<(u8, Vec<u8>)>, SignatureError> {
     let mut out = Vec::new();
-    let short = || "it is cut off".to_owned();
-    let number = |bytes: Option<&[u8]>| -> Result<usize, String> {
+    let short = || SignatureError::CutOff("it");
+    let number = |bytes: Option<&[u8]>| -> Result<usize, SignatureError> {
         let bytes = bytes.ok_or_else(short)?;
         Ok(bytes.iter().fold(0, |n, b| n << 8 | usize::from(*b)))
     };
     while let Some(&first) = rest.first() {
         if first & 0x80 == 0 {
-            return Err("it is no OpenPGP data".to_owned());
+            return Err(SignatureError::NotOpenPgp);
         }
         let (tag, head, length) = if first & 0x40 == 0 {
             let size = match first & 3 {
                 0 => 1,
                 1 => 2,
                 2 => 4,
-                _ => return Err("a packet of it has no length".to_owned()),
+                _ => return Err(SignatureError::NoLength),
             };
             ((first >> 2) & 15, 1 + size, number(rest.get(1..1 + size))?)
         } else {
@@ -139,7 +139,7 @@ fn packets(mut rest: &[u8]) -> Result<Vec<(u8, Vec<u8>)>, String> {
                     )
                 }
                 255 => (6, number(rest.get(2..6))?),
-                _ => return Err("it comes in parts, which is not supported".to_owned()),
+                _ => return Err(SignatureError::InParts),
             };
             (first & 63, head, length)
         };
@@ -154,8 +154,8 @@ fn packets(mut rest: &[u8]) -> Result<Vec<(u8, Vec<u8>)>, String> {
 }
 
 /// A number as OpenPGP writes it, and what follows.
-fn mpi(bytes: &[u8]) -> Result<(&[u8], &[u8]), String> {
-    let short = || "a number in it is cut off".to_owned();
+fn mpi(bytes: &[u8]) -> Result<(&[u8], &[u8]), SignatureError> {
+    let short = || SignatureError::CutOff("a number in it");
     let bits = bytes.get(..2).ok_or_else(short)?;
     let length = (usize::from(bits[0]) << 8 | usize::from(bits[1])).div_ceil(8);
     let body = bytes.get(2..2 + length).ok_or_else(short)?;
@@ -182,15 +182,13 @@ struct Sig {
 }
 
 impl Sig {
-    fn read(body: &[u8]) -> Result<Self, String> {
-        let short = || "the signature is cut off".to_owned();
+    fn read(body: &[u8]) -> Result<Self, SignatureError> {
+        let short = || SignatureError::CutOff("the signature");
         let &[version, kind, algorithm, hash, high, low, ..] = body else {
             return Err(short());
         };
         if version != 4 {
-            return Err(format!(
-                "it is a signature of version {version}; version 4 is supported"
-            ));
+            return Err(SignatureError::SignatureVersion(version));
         }
         let length = usize::from(high) << 8 | usize::from(low);
         let head = body.get(..6 + length).ok_or_else(short)?;
@@ -221,9 +219,9 @@ impl Sig {
     }
 }
 
-fn parts(mut rest: &[u8]) -> Result<Vec<(u8, Vec<u8>)>, String> {
+fn parts(mut rest: &[u8]) -> Result<Vec<(u8, Vec<u8>)>, SignatureError> {
     let mut out = Vec::new();
-    let short = || "a part of the signature is cut off".to_owned();
+    let short = || SignatureError::CutOff("a part of the signature");
     while let Some(&first) = rest.first() {
         let (head, length) = match first {
             0..192 => (1, usize::from(first)),
@@ -262,14 +260,12 @@ struct Key {
 }
 
 impl Key {
-    fn read(body: &[u8]) -> Result<Self, String> {
+    fn read(body: &[u8]) -> Result<Self, SignatureError> {
         let &[version, a, b, c, d, algorithm, ref numbers @ ..] = body else {
-            return Err("a key is cut off".to_owned());
+            return Err(SignatureError::CutOff("a key"));
         };
         if version != 4 {
-            return Err(format!(
-                "a key is of version {version}; version 4 is supported"
-            ));
+            return Err(SignatureError::KeyVersion(version));
         }
         let mut print = sha1::Sha1::new();
         print.update(framed(body));
@@ -286,26 +282,26 @@ impl Key {
     }
 
     /// Whether a signature is of this key over these bytes.
-    fn has_signed(&self, sig: &Sig, bytes: &[u8]) -> Result<bool, String> {
+    fn has_signed(&self, sig: &Sig, bytes: &[u8]) -> Result<bool, SignatureError> {
         let message = sig.message(bytes);
         match (self.algorithm, sig.algorithm) {
             (1 | 3, 1 | 3) => self.rsa(sig, &message),
             (22, 22) => self.ed25519(sig, &message),
             (1 | 3 | 22, _) => Ok(false),
-            (other, theirs) if other == theirs => Err(format!(
-                "the key {} is of the kind {other}; RSA and Ed25519 are supported",
-                self.id
-            )),
+            (kind, theirs) if kind == theirs => Err(SignatureError::Kind {
+                key: self.id.clone(),
+                kind,
+            }),
             _ => Ok(false),
         }
     }
 
-    fn rsa(&self, sig: &Sig, message: &[u8]) -> Result<bool, String> {
+    fn rsa(&self, sig: &Sig, message: &[u8]) -> Result<bool, SignatureError> {
         let kind = match sig.hash {
             8 => &RSA_PKCS1_2048_8192_SHA256,
             9 => &RSA_PKCS1_2048_8192_SHA384,
             10 => &RSA_PKCS1_2048_8192_SHA512,
-            other => return Err(weak(other)),
+            other => return Err(SignatureError::Digest(other)),
         };
         let (n, rest) = mpi(&self.numbers)?;
         let (e, _) = mpi(rest)?;
@@ -316,23 +312,23 @@ impl Key {
             .is_ok())
     }
 
-    fn ed25519(&self, sig: &Sig, message: &[u8]) -> Result<bool, String> {
+    fn ed25519(&self, sig: &Sig, message: &[u8]) -> Result<bool, SignatureError> {
         let kind = match sig.hash {
             8 => &digest::SHA256,
             9 => &digest::SHA384,
             10 => &digest::SHA512,
-            other => return Err(weak(other)),
+            other => return Err(SignatureError::Digest(other)),
         };
         let after = self
             .numbers
             .strip_prefix(&[9])
             .and_then(|n| n.strip_prefix(&ED25519_OID));
         let Some(after) = after else {
-            return Err(format!("the curve of the key {} is not Ed25519", self.id));
+            return Err(SignatureError::Curve(self.id.clone()));
         };
         let (point, _) = mpi(after)?;
         let Some(point) = point.strip_prefix(&[0x40]).filter(|p| p.len() == 32) else {
-            return Err(format!("the key {} is no point of Ed25519", self.id));
+            return Err(SignatureError::Point(self.id.clone()));
         };
         let (r, rest) = mpi(&sig.numbers)?;
         let (s, _) = mpi(rest)?;
@@ -343,10 +339,6 @@ impl Key {
     }
 }
 
-fn weak(hash: u8) -> String {
-    format!("it is over a digest of the kind {hash}; those of SHA-2 are accepted")
-}
-
 /// A key as it is signed.
 fn framed(body: &[u8]) -> Vec<u8> {
     let length = u16::try_from(body.len()).unwrap_or(u16::MAX);
@@ -354,7 +346,7 @@ fn framed(body: &[u8]) -> Vec<u8> {
 }
 
 /// The key of a block, and those of its subkeys that it vouches for.
-fn read_keys(armored: &[u8]) -> Result<Vec<Key>, String> {
+fn read_keys(armored: &[u8]) -> Result<Vec<Key>, SignatureError> {
     let mut keys: Vec<Key> = Vec::new();
     let mut subkey: Option<Key> = None;
     for (tag, body) in packets(&bytes_of(armored)?)? {
@@ -390,7 +382,7 @@ fn read_keys(armored: &[u8]) -> Result<Vec<Key>, String> {
         }
     }
     match keys.is_empty() {
-        true => Err("a key block has no key".to_owned()),
+        true => Err(SignatureError::NoKey),
         false => Ok(keys),
     }
 }

@@ -83,10 +83,11 @@ mod wire_schema;
 pub use async_trait::async_trait;
 pub use codec::{from_json, to_json};
 pub use diagnostics::{Diagnostic, Diagnostics, Failure, Severity};
-pub use object::Object;
+pub use object::{Object, ObjectError};
 pub use provider::{
     Change, Context, DataSource, EphemeralResource, Opened, Planned, Planning, Provider, Renewed,
     Resource, State, import_by,
 };
 pub use schema::{Attr, Block, Nested, Nesting, Schema};
 pub use serve::{Options, ServeError, main, serve, serve_with};
+pub use wire_schema::{SchemaError, SchemaFlaw};

@@ -5,6 +5,34 @@ use std::sync::Arc;
 
 use cty::{Type, Value};
 
+/// Why a value is no object of its type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ObjectError {
+    /// It is something else; types by their friendly names.
+    #[error("an object is needed here, not {0}")]
+    NoObject(String),
+    /// An attribute that its type does not have.
+    #[error("there is no attribute {0}")]
+    NoAttribute(String),
+    /// An attribute of another type.
+    #[error("attribute {name} must be {wanted}, not {found}")]
+    OtherType {
+        /// The attribute.
+        name: String,
+        /// The type that it has to be of.
+        wanted: String,
+        /// The type of the value.
+        found: String,
+    },
+}
+
+/// Diagnostics are made of texts.
+impl From<ObjectError> for String {
+    fn from(error: ObjectError) -> String {
+        error.to_string()
+    }
+}
+
 /// The attributes of an object, taken apart.
 #[derive(Clone, Debug)]
 pub struct Object {
@@ -17,16 +45,13 @@ impl Object {
     ///
     /// # Errors
     /// For any other value.
-    pub fn of(value: &Value) -> Result<Object, String> {
+    pub fn of(value: &Value) -> Result<Object, ObjectError> {
         match (value.ty(), value.as_map()) {
             (Type::Object(_), Some(attributes)) => Ok(Object {
                 ty: value.ty().clone(),
                 attributes: attributes.to_map(),
             }),
-            _ => Err(format!(
-                "an object is needed here, not {}",
-                value.ty().friendly_name()
-            )),
+            _ => Err(ObjectError::NoObject(value.ty().friendly_name())),
         }
     }
 
@@ -105,16 +130,16 @@ impl Object {
     ///
     /// # Errors
     /// When an attribute was set that the type does not have, or to a value of another type.
-    pub fn into_value(self) -> Result<Value, String> {
+    pub fn into_value(self) -> Result<Value, ObjectError> {
         for (name, value) in &self.attributes {
             match self.ty.attribute(name) {
-                None => return Err(format!("there is no attribute {name}")),
+                None => return Err(ObjectError::NoAttribute(name.to_string())),
                 Some(ty) if !value.ty().conforms_to(ty) => {
-                    return Err(format!(
-                        "attribute {name} must be {}, not {}",
-                        ty.friendly_name(),
-                        value.ty().friendly_name()
-                    ));
+                    return Err(ObjectError::OtherType {
+                        name: name.to_string(),
+                        wanted: ty.friendly_name(),
+                        found: value.ty().friendly_name(),
+                    });
                 }
                 Some(_) => {}
             }

@@ -24,6 +24,7 @@ use crate::provider::Provider;
 use crate::service::Service;
 use crate::services::{Broker, Controller, Healthy, Stdio};
 use crate::transport;
+use crate::wire_schema::SchemaError;
 
 /// The protocol that is spoken here.
 const PROTOCOL: u32 = 6;
@@ -87,7 +88,7 @@ pub enum ServeError {
     Listen(#[source] io::Error),
     /// The provider's schema cannot be told to a host.
     #[error("the provider's schema is wrong: {0}")]
-    Schema(String),
+    Schema(#[from] SchemaError),
     /// The server failed.
     #[error("the server failed: {0}")]
     Server(#[from] tonic::transport::Error),
@@ -230,7 +231,7 @@ async fn serve_protocol_6(
     };
     let (config, certificate) = tls.unzip();
     let tasks = TaskTracker::new();
-    let service = Service::new(provider, tasks.clone(), end.clone()).map_err(ServeError::Schema)?;
+    let service = Service::new(provider, tasks.clone(), end.clone())?;
     let socket = Socket::bind(options.socket_dir.as_deref())?;
     let handshake = wire::Handshake {
         protocol: PROTOCOL,

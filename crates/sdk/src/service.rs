@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 use crate::diagnostics::Failure;
 use crate::provider::{Context, DataSource, EphemeralResource, Provider, Resource};
 use crate::schema::Schema;
-use crate::wire_schema;
+use crate::wire_schema::{self, SchemaError};
 
 /// A schema with the type of its values and what it belongs to.
 pub(crate) struct Entry<T: ?Sized> {
@@ -52,7 +52,7 @@ impl Service {
         provider: Arc<dyn Provider>,
         tasks: TaskTracker,
         end: CancellationToken,
-    ) -> Result<Service, String> {
+    ) -> Result<Service, SchemaError> {
         let resources: BTreeMap<_, _> = provider
             .resources()
             .into_iter()

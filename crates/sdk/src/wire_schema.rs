@@ -7,16 +7,98 @@ use proto::tfplugin6::schema::object::NestingMode as ObjectNesting;
 
 use crate::schema::{Attr, AttrType, Block, Nested, Nesting, Schema};
 
+/// A schema that no host would accept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaError {
+    /// The type that it is of, or the provider.
+    pub of: String,
+    /// Names of blocks and attributes down to the one at fault; none where it is the type itself.
+    pub path: Vec<String>,
+    /// What is wrong with it.
+    pub flaw: SchemaFlaw,
+}
+
+/// What is wrong with a part of a schema.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SchemaFlaw {
+    /// Two have this name.
+    #[error("is declared twice")]
+    Twice,
+    /// Required, and something that excludes it.
+    #[error("a required attribute cannot be optional or computed, nor have a default")]
+    RequiredAndMore,
+    /// Nobody can say a value.
+    #[error("an attribute is required, optional or computed")]
+    NobodySays,
+    /// Write-only and computed.
+    #[error("a write-only attribute cannot be computed")]
+    ComputedWriteOnly,
+    /// Objects of a collection are all of one type.
+    #[error("a collection of objects cannot have attributes of any type")]
+    DynamicObjects,
+    /// The same, of blocks.
+    #[error("a repeated block cannot have attributes of any type")]
+    DynamicBlocks,
+    /// An attribute that is nested as blocks alone are.
+    #[error("only blocks are nested as a group")]
+    Group,
+    /// Limits that no number of blocks meets.
+    #[error("at least {min} and at most {max}")]
+    Limits {
+        /// The least number.
+        min: i64,
+        /// The greatest.
+        max: i64,
+    },
+    /// The name of the type does not begin with that of its provider.
+    #[error("names of types begin with {0}_, or a host could not tell whose they are")]
+    Nobodys(String),
+}
+
+impl std::error::Error for SchemaError {}
+
+impl std::fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { of, path, flaw } = self;
+        write!(f, "{of}: ")?;
+        let path = path.join(".");
+        match flaw {
+            flaw if path.is_empty() => write!(f, "{flaw}"),
+            SchemaFlaw::Twice => write!(f, "{path} {flaw}"),
+            flaw => write!(f, "{path}: {flaw}"),
+        }
+    }
+}
+
+/// A flaw, and where it is below what is looked at.
+struct Flawed(Vec<String>, SchemaFlaw);
+
+impl Flawed {
+    fn at(name: &str, flaw: SchemaFlaw) -> Self {
+        Self(vec![name.to_owned()], flaw)
+    }
+
+    /// As it is seen from what has this name.
+    fn within(mut self, name: &str) -> Self {
+        self.0.insert(0, name.to_owned());
+        self
+    }
+}
+
 /// A schema for the wire; the error names `what` and the attribute at fault.
-pub(crate) fn to_wire(what: &str, schema: &Schema) -> Result<pb::Schema, String> {
-    let block = block(&schema.block).map_err(|problem| format!("{what}: {problem}"))?;
+pub(crate) fn to_wire(what: &str, schema: &Schema) -> Result<pb::Schema, SchemaError> {
+    let block = block(&schema.block).map_err(|Flawed(path, flaw)| SchemaError {
+        of: what.to_owned(),
+        path,
+        flaw,
+    })?;
     Ok(pb::Schema {
         version: schema.version,
         block: Some(block),
     })
 }
 
-fn block(from: &Block) -> Result<pb::schema::Block, String> {
+fn block(from: &Block) -> Result<pb::schema::Block, Flawed> {
     let mut names: Vec<&str> = from
         .attributes
         .iter()
@@ -25,7 +107,7 @@ fn block(from: &Block) -> Result<pb::schema::Block, String> {
         .collect();
     names.sort_unstable();
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(format!("{} is declared twice", twice[0]));
+        return Err(Flawed::at(twice[0], SchemaFlaw::Twice));
     }
     Ok(pb::schema::Block {
         version: 0,
@@ -42,16 +124,16 @@ fn block(from: &Block) -> Result<pb::schema::Block, String> {
     })
 }
 
-fn attribute(from: &Attr) -> Result<pb::schema::Attribute, String> {
-    let fault = |problem: &str| Err(format!("{}: {problem}", from.name));
+fn attribute(from: &Attr) -> Result<pb::schema::Attribute, Flawed> {
+    let fault = |flaw| Err(Flawed::at(&from.name, flaw));
     if from.required && (from.optional || from.computed) {
-        return fault("a required attribute cannot be optional or computed, nor have a default");
+        return fault(SchemaFlaw::RequiredAndMore);
     }
     if !from.required && !from.optional && !from.computed {
-        return fault("an attribute is required, optional or computed");
+        return fault(SchemaFlaw::NobodySays);
     }
     if from.write_only && from.computed {
-        return fault("a write-only attribute cannot be computed");
+        return fault(SchemaFlaw::ComputedWriteOnly);
     }
     let mut attribute = pb::schema::Attribute {
         name: from.name.clone(),
@@ -70,20 +152,20 @@ fn attribute(from: &Attr) -> Result<pb::schema::Attribute, String> {
         AttrType::Plain(ty) => attribute.r#type = ty.to_json().into_bytes().into(),
         AttrType::Nested(nesting, attributes) => {
             if *nesting != Nesting::Single && from.ty().has_dynamic() {
-                return fault("a collection of objects cannot have attributes of any type");
+                return fault(SchemaFlaw::DynamicObjects);
             }
             let nesting = match nesting {
                 Nesting::Single => ObjectNesting::Single,
                 Nesting::List => ObjectNesting::List,
                 Nesting::Set => ObjectNesting::Set,
                 Nesting::Map => ObjectNesting::Map,
-                Nesting::Group => return fault("only blocks are nested as a group"),
+                Nesting::Group => return fault(SchemaFlaw::Group),
             };
             let attributes = attributes
                 .iter()
                 .map(self::attribute)
                 .collect::<Result<_, _>>()
-                .map_err(|inner| format!("{}.{inner}", from.name))?;
+                .map_err(|inner: Flawed| inner.within(&from.name))?;
             attribute.nested_type = Some(pb::schema::Object {
                 attributes,
                 nesting: nesting as i32,
@@ -94,13 +176,10 @@ fn attribute(from: &Attr) -> Result<pb::schema::Attribute, String> {
     Ok(attribute)
 }
 
-fn nested(from: &Nested) -> Result<pb::schema::NestedBlock, String> {
+fn nested(from: &Nested) -> Result<pb::schema::NestedBlock, Flawed> {
     let single = matches!(from.nesting, Nesting::Single | Nesting::Group);
     if !single && from.ty().has_dynamic() {
-        return Err(format!(
-            "{}: a repeated block cannot have attributes of any type",
-            from.name
-        ));
+        return Err(Flawed::at(&from.name, SchemaFlaw::DynamicBlocks));
     }
     let nesting = match from.nesting {
         Nesting::Single => BlockNesting::Single,
@@ -114,18 +193,39 @@ fn nested(from: &Nested) -> Result<pb::schema::NestedBlock, String> {
         Nesting::Single if from.min > 0 => (1, 1),
         Nesting::Single | Nesting::Group => (0, 0),
         _ if from.max > 0 && from.min > from.max => {
-            return Err(format!(
-                "{}: at least {} and at most {}",
-                from.name, from.min, from.max
-            ));
+            let (min, max) = (from.min, from.max);
+            return Err(Flawed::at(&from.name, SchemaFlaw::Limits { min, max }));
         }
         _ => (from.min, from.max),
     };
     Ok(pb::schema::NestedBlock {
         type_name: from.name.clone(),
-        block: Some(block(&from.block).map_err(|inner| format!("{}.{inner}", from.name))?),
+        block: Some(block(&from.block).map_err(|inner| inner.within(&from.name))?),
         nesting: nesting as i32,
         min_items,
         max_items,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(schema: &Schema) -> String {
+        to_wire("lab_thing", schema).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let twice = || Block::new().attr(Attr::string("b")).attr(Attr::string("b"));
+        let of = |block: Block| Schema { version: 0, block };
+        assert_eq!(said(&of(twice())), "lab_thing: b is declared twice");
+        let within = Block::new().block(Nested::new("a", Nesting::List, twice()));
+        assert_eq!(said(&of(within)), "lab_thing: a.b is declared twice");
+        let both = Block::new().attr(Attr::string("b").required().computed());
+        assert_eq!(
+            said(&of(both)),
+            "lab_thing: b: a required attribute cannot be optional or computed, nor have a default"
+        );
+    }
 }

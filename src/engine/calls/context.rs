@@ -1,6 +1,7 @@
 //! On whose behalf a call is made.
 
 use super::{Ledger, Linked, Retrying};
+use crate::engine::words::Action;
 use cty::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ pub struct CallContext {
     /// Address of the resource instance, for the board of calls.
     pub resource: Option<String>,
     /// What an apply does: `create`, `update`, `destroy`.
-    pub action: Option<&'static str>,
+    pub action: Option<Action>,
     /// What the module that has the resource tells the provider beside the resource: its
     /// `provider_meta`.
     pub meta: Option<Value>,

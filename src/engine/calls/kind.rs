@@ -2,7 +2,7 @@
 
 use super::context::CallContext;
 use super::method::Method;
-use crate::engine::words::CallStat;
+use crate::engine::words::{Action, CallStat};
 
 /// What a duration is usual for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,17 +10,17 @@ pub struct Kind {
     pub method: Method,
     /// Empty where no resource is meant.
     pub resource_type: String,
-    /// What an apply does; empty for other methods.
-    pub action: String,
+    /// What an apply does; `None` for other methods.
+    pub action: Option<Action>,
 }
 
 impl Kind {
     /// An apply that creates, updates or destroys an object of a type.
-    pub fn apply(resource_type: &str, action: &str) -> Self {
+    pub fn apply(resource_type: &str, action: Action) -> Self {
         Self {
             method: Method::Apply,
             resource_type: resource_type.to_owned(),
-            action: action.to_owned(),
+            action: Some(action),
         }
     }
 
@@ -35,7 +35,7 @@ impl Kind {
         Self {
             method,
             resource_type,
-            action: ctx.action.unwrap_or_default().to_owned(),
+            action: ctx.action,
         }
     }
 
@@ -43,7 +43,7 @@ impl Kind {
         Some(Self {
             method: Method::named(&stat.method)?,
             resource_type: stat.resource_type.clone(),
-            action: stat.action.clone(),
+            action: stat.action,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Where a call's plugin has what it asks of others written down: before it is done, and after. Who
 //! makes the call gives it; without one, nothing is done for the plugin.
 
+use crate::engine::store::StoreError;
 use crate::engine::store::model::StateObject;
 use crate::engine::words::{Deed, DeedEnd};
 use async_trait::async_trait;
@@ -27,6 +28,16 @@ impl From<&StateObject> for Held {
     }
 }
 
+/// Why what a plugin wants done cannot be written down; it must not be done.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Unwritten {
+    /// The operation `asks` for more than `most` things.
+    #[error("{asks} has asked for {most} things beside its own object already, which is the most")]
+    TooMany { asks: String, most: usize },
+    #[error("it cannot be written down, and so is not done: {0}")]
+    Store(#[from] StoreError),
+}
+
 /// The account of one call.
 #[async_trait]
 pub trait Ledger: Send + Sync + std::fmt::Debug {
@@ -36,7 +47,12 @@ pub trait Ledger: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// Why it cannot be written down: it must not be done.
-    async fn intend(&self, deed: Deed, asked_by: &str, id: Option<String>) -> Result<u32, String>;
+    async fn intend(
+        &self,
+        deed: Deed,
+        asked_by: &str,
+        id: Option<String>,
+    ) -> Result<u32, Unwritten>;
 
     /// Writes down what became of it.
     async fn settle(&self, place: u32, end: DeedEnd);

@@ -25,7 +25,7 @@ pub use deadlines::Deadlines;
 pub use error::ProviderError;
 pub use kind::Kind;
 pub use lane::{Drained, Lane, Standing, current, seat};
-pub use ledger::{Held, Ledger};
+pub use ledger::{Held, Ledger, Unwritten};
 pub use linked::{LinkEnd, Linked};
 pub use method::Method;
 pub use switchboard::Calls;

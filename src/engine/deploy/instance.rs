@@ -89,9 +89,9 @@ pub async fn apply(provider: &dyn Provider, asked: Applying<'_>, ctx: &CallConte
         planned_identity: asked.identity.clone(),
     };
     let action = match (asked.prior.is_null(), asked.planned.is_null()) {
-        (_, true) => "destroy",
-        (true, _) => "create",
-        _ => "update",
+        (_, true) => Action::Destroy,
+        (true, _) => Action::Create,
+        _ => Action::Update,
     };
     let ctx = CallContext {
         action: Some(action),

@@ -3,12 +3,13 @@
 use super::finding::{Area, Findings, Mend};
 use super::workspace::counted;
 use crate::engine::settings::Settings;
-use crate::engine::state::{LeftLock, Place, StateOfRecord, left_lock};
+use crate::engine::state::{HomeError, LeftLock, Place, StateOfRecord, left_lock};
 use crate::engine::store::Store;
 use crate::engine::words::{ConfigKey, StageRequest, TERRAFORM_VERSION};
 use crate::engine::workspace::home::{self, Whereabouts};
 use lang::config::{LANGUAGE_VERSION, Version};
-use statefile::StateFile;
+use statefile::encryption::EncryptionError;
+use statefile::{ReadError, StateFile};
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -56,7 +57,7 @@ pub(super) async fn examine(
             BTreeSet::new()
         }
         Err(why) => {
-            found.error(area, why);
+            found.error(area, why.to_string());
             return BTreeSet::new();
         }
     };
@@ -85,19 +86,33 @@ pub(super) async fn examine(
     providers
 }
 
+/// Why the state cannot be looked into.
+#[derive(Debug, thiserror::Error)]
+enum ContentError {
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// Work on another thread came to no end.
+    #[error(transparent)]
+    Task(#[from] tokio::task::JoinError),
+    #[error("the state cannot be opened: {0}")]
+    Sealed(#[from] EncryptionError),
+    #[error("the state cannot be read: {0}")]
+    Unreadable(#[from] ReadError),
+}
+
 /// What is there, out of its envelope.
-async fn content(settings: &Settings, place: &Whereabouts) -> Result<Option<StateFile>, String> {
-    let text = place.place.text(&settings.workspace).await;
-    let text = text.map_err(|e| e.to_string())?;
+async fn content(
+    settings: &Settings,
+    place: &Whereabouts,
+) -> Result<Option<StateFile>, ContentError> {
+    let text = place.place.text(&settings.workspace).await?;
     if text.is_empty() {
         return Ok(None);
     }
     let encryption = place.encryption.clone();
     let opened =
         tokio::task::spawn_blocking(move || encryption.open(&text).map(|text| text.into_owned()));
-    let opened = opened.await.map_err(|e| e.to_string())?;
-    let opened = opened.map_err(|e| format!("the state cannot be opened: {e}"))?;
-    StateFile::read(&opened).map_err(|e| format!("the state cannot be read: {e}"))
+    Ok(StateFile::read(&opened.await??)?)
 }
 
 fn told(file: &StateFile, found: &mut Findings) {

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::engine::bus::Bus;
-use crate::engine::error::EngineError;
+use crate::engine::error::{EngineError, NotFound};
 use crate::engine::install::unprepared;
 use crate::engine::settings::Settings;
 use crate::engine::state::Place;
@@ -58,9 +58,7 @@ impl Engine {
         } else if name != self.workspace_name()
             && !named::exists(dir, name, &asked).await.map_err(unprepared)?
         {
-            return Err(EngineError::NotFound(format!(
-                "there is no workspace {name:?} any more"
-            )));
+            return Err(NotFound::Workspace(name.to_owned()).into());
         }
         let settings = Settings {
             named: if name == named::DEFAULT { "" } else { name }.to_owned(),
@@ -85,6 +83,7 @@ pub(super) fn said_of_home(settings: &Settings, bus: &Bus) -> home::Whereabouts 
     found.unwrap_or_else(|error| {
         let mut unsaid = home::unsaid(&settings.named);
         if let Some(why) = error.refused {
+            let why = why.to_string();
             let backend = Some(why.clone());
             let lacks = Absent {
                 backend,

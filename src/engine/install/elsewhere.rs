@@ -2,6 +2,7 @@
 //! come from their registries, or from the one place that is named, whatever the CLI configuration
 //! says; what is fetched for hashes alone is thrown away.
 
+use super::error::InstallError;
 use super::provider::{Done, Job, Shared};
 use super::providers::{all, locks, write};
 use super::requirements::{Need, Needs, needs};
@@ -113,12 +114,7 @@ pub async fn lock(
     let changed = std::fs::read_to_string(&before.path).ok().as_ref() != Some(&text)
         && (before.exists() || !ground.needs.is_empty());
     if changed {
-        write(&before.path, &text).map_err(|e| {
-            EngineError::Refused(format!(
-                "the lock file {} could not be written: {e}",
-                before.path.display()
-            ))
-        })?;
+        write(&before.path, &text).map_err(InstallError::lockfile(&before.path))?;
         let file = before.path.file_name().unwrap_or_default();
         tell(Step::Locked {
             file: file.to_string_lossy().into_owned(),
@@ -242,7 +238,7 @@ async fn ground(wanted: &Elsewhere) -> Result<Ground, EngineError> {
 }
 
 /// Leaves those that are named, which must be needed.
-fn chosen(needs: &mut Needs, named: &[String]) -> Result<(), EngineError> {
+fn chosen(needs: &mut Needs, named: &[String]) -> Result<(), InstallError> {
     let mut wanted = BTreeSet::new();
     for text in named {
         let whole = crate::engine::words::whole_provider(text);
@@ -250,9 +246,7 @@ fn chosen(needs: &mut Needs, named: &[String]) -> Result<(), EngineError> {
         match address.filter(|address| needs.contains_key(address)) {
             Some(address) => drop(wanted.insert(address)),
             None => {
-                return Err(EngineError::Refused(format!(
-                    "the configuration needs no provider {text}; `flightdeck providers` shows those that it needs"
-                )));
+                return Err(InstallError::Unneeded(text.clone()));
             }
         }
     }

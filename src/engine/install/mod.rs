@@ -3,6 +3,7 @@
 
 mod choose;
 mod elsewhere;
+mod error;
 mod mirror;
 mod modules;
 mod place;
@@ -23,6 +24,7 @@ use super::told;
 use super::words::{Diagnostic, Severity, StageRequest};
 use super::workspace::initialize::{InitBackend, InitError, init_backend};
 use super::workspace::{home, load};
+use error::UnseenError;
 use fetch::{Credentials, FetchError, Helper, Http, Limits, Netrc, Services};
 use lang::config::{self, Module};
 use lang::diag::Diagnostics;
@@ -188,17 +190,13 @@ fn in_state(
             return BTreeSet::new();
         }
     };
-    let read = || -> Result<Option<StateFile>, String> {
-        let text = runtime.block_on(place.place.text(&request.dir));
-        let text = text.map_err(|e| e.to_string())?;
+    let read = || -> Result<Option<StateFile>, UnseenError> {
+        let text = runtime.block_on(place.place.text(&request.dir))?;
         let text = match is_sealed(&text) {
-            true => {
-                let inside = place.encryption.open(&text);
-                inside.map_err(|e| e.to_string())?.into_owned()
-            }
+            true => place.encryption.open(&text)?.into_owned(),
             false => text,
         };
-        StateFile::read(&text).map_err(|e| e.to_string())
+        Ok(StateFile::read(&text)?)
     };
     match read() {
         Ok(None) => BTreeSet::new(),

@@ -2,7 +2,7 @@
 //! of them that other tools of the language leave in the data directory.
 
 use super::Request;
-use crate::engine::error::EngineError;
+use super::error::InstallError;
 use crate::engine::plugin::find::{Method, MethodKind, Places};
 use crate::engine::workspace::home::data_dir;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn given(request: &Request) -> &[PathBuf] {
 
 /// Writes down which directories were given, as they were given; takes the word of earlier ones away
 /// where they are taken back. Without a word of any, what is written stays.
-pub(super) fn record(request: &Request) -> Result<(), EngineError> {
+pub(super) fn record(request: &Request) -> Result<(), InstallError> {
     if request.plugin_dirs.is_empty() {
         return Ok(());
     }
@@ -37,12 +37,7 @@ pub(super) fn record(request: &Request) -> Result<(), EngineError> {
             std::fs::create_dir_all(&data).and_then(|()| std::fs::write(&file, text))
         }
     };
-    written.map_err(|e| {
-        EngineError::Refused(format!(
-            "{} cannot be written, which names the directories of --plugin-dir: {e}",
-            file.display()
-        ))
-    })
+    written.map_err(|source| InstallError::PluginDirs { path: file, source })
 }
 
 /// Has providers come from these directories alone, where some were given.

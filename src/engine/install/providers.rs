@@ -1,6 +1,7 @@
 //! All providers that are needed, side by side, and the lock file that is agreed on then. Owns the
 //! lock file until it is written.
 
+use super::error::InstallError;
 use super::provider::{Done, Job, Shared};
 use super::requirements::Needs;
 use super::{Lockfile, Request, Step, Tell, plain};
@@ -195,9 +196,7 @@ fn keep(
     }
     if request.lockfile == Lockfile::ReadOnly {
         if !same_versions {
-            return Err(EngineError::Refused(
-                "the lock file would have to change, and --lockfile=readonly forbids it: other providers or versions are needed than it has. Run `flightdeck init` without that flag, and commit the lock file".to_owned(),
-            ));
+            return Err(InstallError::LockfileReadOnly.into());
         }
         let detail =
             "Further hashes of packages were found; with --lockfile=readonly they are not written.";
@@ -222,12 +221,7 @@ fn keep(
             }
         })
         .collect();
-    write(&before.path, &lock_text(&locked)).map_err(|e| {
-        EngineError::Refused(format!(
-            "the lock file {} could not be written: {e}",
-            before.path.display()
-        ))
-    })?;
+    write(&before.path, &lock_text(&locked)).map_err(InstallError::lockfile(&before.path))?;
     tell(Step::Locked {
         file: before
             .path

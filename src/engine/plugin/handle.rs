@@ -4,8 +4,10 @@
 use super::board::Board;
 use super::connection::Connection;
 use super::executable::FileIdentity;
+use super::failure::{Exit, StartFailure};
 use super::incident::Incident;
 use super::usage::Meter;
+use crate::engine::calls::ProviderError;
 use crate::engine::words::{
     LogLevel, LogLine, PluginEvent, PluginFound, PluginId, PluginState, Renewal, Usage,
 };
@@ -40,6 +42,32 @@ pub enum PluginError {
     Gone { plugin: PluginId },
 }
 
+/// Why no other process has taken the place of the one that serves, which goes on.
+#[derive(Debug, Error)]
+pub(in crate::engine) enum NotReplaced {
+    #[error("it does not run")]
+    NotRunning,
+    #[error("another process is on its way up already")]
+    UnderWay,
+    #[error("the plugin was stopped meanwhile")]
+    Stopped,
+    #[error("the plugin is not supervised any more")]
+    Gone,
+    #[error(transparent)]
+    Launch(#[from] StartFailure),
+    #[error("it died before its first call: {0}")]
+    Died(Exit),
+    /// A call that makes it fit for others.
+    #[error(transparent)]
+    Call(#[from] ProviderError),
+    /// After so long, in words.
+    #[error("it was not ready for calls within {0}")]
+    Late(String),
+    /// What is open there cannot go over to another process.
+    #[error("something was opened in the one that serves meanwhile")]
+    InUse,
+}
+
 pub(super) type Ticket = oneshot::Sender<Result<Connection, PluginError>>;
 pub(super) type Done = oneshot::Sender<()>;
 
@@ -64,7 +92,7 @@ pub(super) enum Order {
 /// counts the calls that are left with the process in whose place it has come, and takes no more of
 /// them; the error is why the old one goes on.
 pub(in crate::engine) type Fit = Box<
-    dyn FnOnce(Connection) -> Pin<Box<dyn Future<Output = Result<TaskTracker, String>> + Send>>
+    dyn FnOnce(Connection) -> Pin<Box<dyn Future<Output = Result<TaskTracker, NotReplaced>> + Send>>
         + Send,
 >;
 
@@ -73,7 +101,7 @@ pub(super) struct Replacement {
     /// For people.
     pub(super) why: String,
     pub(super) fit: Fit,
-    pub(super) done: oneshot::Sender<Result<(), String>>,
+    pub(super) done: oneshot::Sender<Result<(), NotReplaced>>,
 }
 
 /// The handle to one plugin. Cheap to clone.
@@ -194,13 +222,17 @@ impl Plugin {
     /// that goes on after this has returned.
     ///
     /// # Errors
-    /// Why it has not come to that, in words; the old one goes on.
-    pub(in crate::engine) async fn replace(&self, why: String, fit: Fit) -> Result<(), String> {
-        let gone = || "the plugin is not supervised any more".to_owned();
+    /// Why it has not come to that; the old one goes on.
+    pub(in crate::engine) async fn replace(
+        &self,
+        why: String,
+        fit: Fit,
+    ) -> Result<(), NotReplaced> {
         let (done, answer) = oneshot::channel();
         let order = Order::Replace(Replacement { why, fit, done });
-        self.orders.send(order).await.map_err(|_| gone())?;
-        answer.await.unwrap_or_else(|_| Err(gone()))
+        let sent = self.orders.send(order).await;
+        sent.map_err(|_| NotReplaced::Gone)?;
+        answer.await.unwrap_or(Err(NotReplaced::Gone))
     }
 
     /// The file that would be executed now, where it is another one than that of the process that

@@ -34,7 +34,7 @@ pub use failure::{Exit, StartFailure, Suspicion, Unfit};
 pub(in crate::engine) use failure::{ITS_ERROR, REINSTALL};
 pub use fleet::Plugins;
 pub(in crate::engine) use group::Group;
-pub(in crate::engine) use handle::Fit;
+pub(in crate::engine) use handle::{Fit, NotReplaced};
 pub use handle::{Plugin, PluginError};
 pub use incident::Incident;
 pub(in crate::engine) use logs::read_line;

@@ -4,9 +4,8 @@
 
 use super::launched::Launched;
 use super::process::Process;
-use crate::engine::calls::ProviderError;
 use crate::engine::mutex::lock;
-use crate::engine::plugin::{Connection, FileIdentity, Fit, Programs, Start};
+use crate::engine::plugin::{Connection, FileIdentity, Fit, NotReplaced, Programs, Start};
 use crate::engine::settings::RenewSettings;
 use crate::engine::words::{LogLevel, PluginState, Renewal, UnixMs, now_ms};
 use std::sync::Arc;
@@ -156,10 +155,7 @@ impl Process {
             Box::pin(async move {
                 let within = this.ready_within;
                 let fitted = timeout(within, this.fit(connection)).await;
-                fitted.unwrap_or_else(|_| {
-                    let within = in_words(within);
-                    Err(format!("it was not ready for calls within {within}"))
-                })
+                fitted.unwrap_or_else(|_| Err(NotReplaced::Late(in_words(within))))
             })
         });
         let replaced = self.plugin.replace(why.clone(), fit).await;
@@ -181,7 +177,7 @@ impl Process {
         let next = now_ms() + UnixMs::try_from(pause.as_millis()).unwrap_or(0);
         let failed = Renewal::Failed {
             why,
-            failed,
+            failed: failed.to_string(),
             tries: renewing.tries,
             next,
         };
@@ -201,27 +197,24 @@ impl Process {
 
     /// Makes a process that came up ready for calls, and has them go to it. The answer: who still
     /// uses the old one.
-    async fn fit(&self, connection: Connection) -> Result<TaskTracker, String> {
+    async fn fit(&self, connection: Connection) -> Result<TaskTracker, NotReplaced> {
         let _fitting = self.fitting.lock().await;
         let _making = self.making.lock().await;
         let cancel = CancellationToken::new();
-        let in_text = |error: ProviderError| error.to_string();
-        let launched = self.adapted(connection, &cancel).await.map_err(in_text)?;
+        let launched = self.adapted(connection, &cancel).await?;
         let config = lock(&self.config).clone();
         if let Some(config) = config {
-            self.give(&*launched.adapter, config, &cancel)
-                .await
-                .map_err(in_text)?;
+            self.give(&*launched.adapter, config, &cancel).await?;
             launched.configured.store(true, Ordering::SeqCst);
         }
         self.swap(launched)
     }
 
-    fn swap(&self, launched: Arc<Launched>) -> Result<TaskTracker, String> {
+    fn swap(&self, launched: Arc<Launched>) -> Result<TaskTracker, NotReplaced> {
         let mut current = lock(&self.current);
         let open = |old: &Arc<Launched>| old.open.load(Ordering::SeqCst) > 0;
         if current.as_ref().is_some_and(open) {
-            return Err("something was opened in the one that serves meanwhile".to_owned());
+            return Err(NotReplaced::InUse);
         }
         *lock(&self.schema) = launched.adapter.known_schema();
         let old = current.replace(launched);

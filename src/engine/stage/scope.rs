@@ -5,7 +5,7 @@ mod faults;
 mod functions;
 mod value;
 
-use super::sights::Sights;
+use super::sights::{Changed, Sights};
 use super::values::{Repetition, Values};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::provider::functions::Functions;
@@ -91,7 +91,7 @@ pub struct ModuleScope<'a> {
     /// Where what evaluation finds is kept instead of with the walk.
     pub sights: Option<&'a Sights>,
     /// What evaluation here found changed: no `try` gets over it.
-    pub changed: OnceLock<String>,
+    pub changed: OnceLock<Changed>,
     /// How often evaluation has asked whether it is to go on.
     pub rounds: AtomicU32,
 }
@@ -153,13 +153,11 @@ impl<'a> ModuleScope<'a> {
     /// What was evaluated here must rest on nothing that has changed meanwhile; where no function
     /// could say so, it is said now.
     pub fn unchanged(&self, diags: &mut Diagnostics, span: Option<Span>) {
-        if let Some(text) = self.changed.get()
+        let changed = self.changed.get().map(ToString::to_string);
+        if let Some(text) = changed
             && !diags.errors().any(|d| d.detail.contains(text.as_str()))
         {
-            let mut d = Diagnostic::error(
-                "Something has changed meanwhile",
-                Said::plain(text.as_str()),
-            );
+            let mut d = Diagnostic::error("Something has changed meanwhile", Said::plain(text));
             d.subject = span;
             diags.push(d);
         }
@@ -216,12 +214,13 @@ impl eval::Scope for ModuleScope<'_> {
         room::left()
     }
 
-    fn found(&self, finding: Finding) -> Result<(), String> {
+    fn found(&self, finding: Finding) -> Result<(), Said> {
         let found = self.sights.unwrap_or(&self.around.sights).found(finding);
-        if let Err(text) = &found {
-            self.changed.get_or_init(|| text.clone());
-        }
-        found
+        found.map_err(|changed| {
+            let said = Said::plain(changed.to_string());
+            self.changed.get_or_init(|| changed);
+            said
+        })
     }
 
     fn approved(&self, look: &Look) -> Option<String> {

@@ -20,6 +20,37 @@ pub struct Sight {
     pub secret: bool,
 }
 
+/// What is outside of the configuration is not what it was: nothing may rest on it. The words do not
+/// name a place that must not be shown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Changed {
+    #[error(
+        "changed {since}: {what}; stage again; where a resource of this configuration writes it, refer to that resource instead"
+    )]
+    Place { since: Since, what: String },
+    /// What a function of a provider says.
+    #[error("changed {since}: {what}; the provider answers otherwise now")]
+    Answer { since: Since, what: String },
+}
+
+/// Since when something must stay as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// A stage was made by it, which is deployed.
+    Stage,
+    /// The same stage rests on it already.
+    Look,
+}
+
+impl std::fmt::Display for Since {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Stage => "since it was staged",
+            Self::Look => "while it was staged",
+        })
+    }
+}
+
 /// What is seen by one walk.
 #[derive(Debug, Default)]
 pub struct Sights {
@@ -46,8 +77,8 @@ impl Sights {
     /// Takes note of what was found.
     ///
     /// # Errors
-    /// It is not what was found before, in words.
-    pub fn found(&self, finding: Finding) -> Result<(), String> {
+    /// It is not what was found before.
+    pub fn found(&self, finding: Finding) -> Result<(), Changed> {
         let mut seen = lock(&self.seen);
         match seen.get_mut(&finding.look) {
             Some(before) => {
@@ -86,7 +117,7 @@ impl Sights {
     ///
     /// # Errors
     /// As [`found`](Self::found).
-    pub fn take(&self, others: Self) -> Result<(), String> {
+    pub fn take(&self, others: Self) -> Result<(), Changed> {
         let others = others
             .seen
             .into_inner()
@@ -102,19 +133,17 @@ impl Sights {
             })
     }
 
-    fn changed(&self, look: &Look, secret: bool) -> String {
-        let when = if self.staged {
-            "since it was staged"
+    fn changed(&self, look: &Look, secret: bool) -> Changed {
+        let since = if self.staged {
+            Since::Stage
         } else {
-            "while it was staged"
+            Since::Look
         };
-        let hint = match look {
-            Look::Answer(_) => "the provider answers otherwise now",
-            _ => {
-                "stage again; where a resource of this configuration writes it, refer to that resource instead"
-            }
-        };
-        format!("changed {when}: {}; {hint}", name(look, secret))
+        let what = name(look, secret);
+        match look {
+            Look::Answer(_) => Changed::Answer { since, what },
+            _ => Changed::Place { since, what },
+        }
     }
 }
 

@@ -4,21 +4,72 @@ use crate::engine::words::LockHolder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// What shows that a store is damaged.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Damage {
+    #[error("it is empty")]
+    Empty,
+    #[error("it ends too early")]
+    CutOff,
+    /// A table, an index; in words.
+    #[error("{0} is missing")]
+    Lost(String),
+    #[error(transparent)]
+    Sqlite(Arc<rusqlite::Error>),
+}
+
+/// Why a file is no store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoStore {
+    #[error("it is no SQLite file")]
+    NoDatabase,
+    #[error("another program's SQLite file")]
+    OfAnother,
+}
+
+/// What makes a store one that somebody else may have put there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Alien {
+    /// In the place of a directory or a plain file.
+    #[error("it is {0}")]
+    Is(&'static str),
+    #[error("it has other names (hard links), and what is done to it is done to them")]
+    HardLinks,
+    /// A trigger, a view; in words.
+    #[error("{0} in it is none of ours")]
+    Object(String),
+}
+
+/// Who says that something must not be written in.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Denied {
+    #[error(transparent)]
+    System(Arc<std::io::Error>),
+    #[error(transparent)]
+    Sqlite(Arc<rusqlite::Error>),
+}
+
 /// Why the store cannot be opened, read or written. Cheap to clone: one failed commit answers many
 /// waiting writers.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
-    #[error("cannot write in {}: {why}; give yourself write permission there, or work on a copy", path.display())]
-    ReadOnlyDirectory { path: PathBuf, why: String },
-    #[error("cannot read {}: {why}; it belongs to somebody else: work as its owner, or have its owner give you the permission", path.display())]
-    Unreadable { path: PathBuf, why: String },
+    #[error("cannot write in {}: {source}; give yourself write permission there, or work on a copy", path.display())]
+    ReadOnlyDirectory { path: PathBuf, source: Denied },
+    #[error("cannot read {}: {source}; it belongs to somebody else: work as its owner, or have its owner give you the permission", path.display())]
+    Unreadable {
+        path: PathBuf,
+        source: Arc<std::io::Error>,
+    },
     #[error("no space left on the disk that holds {}; nothing of this step was kept: free some space and try again", path.display())]
     DiskFull { path: PathBuf },
     #[error(
-        "{} cannot be read or written ({why}); nothing of this step was kept: look at the disk (`dmesg`), at quotas and at `ulimit -f`, and try again",
+        "{} cannot be read or written ({source}); nothing of this step was kept: look at the disk (`dmesg`), at quotas and at `ulimit -f`, and try again",
         path.display()
     )]
-    Disk { path: PathBuf, why: String },
+    Disk {
+        path: PathBuf,
+        source: Arc<rusqlite::Error>,
+    },
     #[error("what is to be kept in {} at once is larger than a gigabyte; divide the configuration", path.display())]
     TooBig { path: PathBuf },
     #[error("{} is locked by another program for longer than {waited_s} s; wait for it to end, or find it with `fuser {}`", path.display(), path.display())]
@@ -33,8 +84,8 @@ pub enum StoreError {
         path.display(), rescue.display(), path.parent().unwrap_or(path).display(), path.display(), rescue.display(), path.display()
     )]
     Rescued { path: PathBuf, rescue: PathBuf },
-    #[error("{} is damaged ({why}); move it away together with its -wal and -shm files, and restore a copy or import the resources anew", path.display())]
-    Damaged { path: PathBuf, why: String },
+    #[error("{} is damaged ({source}); move it away together with its -wal and -shm files, and restore a copy or import the resources anew", path.display())]
+    Damaged { path: PathBuf, source: Damage },
     #[error(
         "{} was written by a newer flightdeck (its layout is {theirs}, this flightdeck knows up to {ours}); use that newer flightdeck, or move the file away to start without its state",
         path.display()
@@ -44,12 +95,16 @@ pub enum StoreError {
         theirs: i64,
         ours: i64,
     },
-    #[error("{} is refused: {why}; nothing of it was touched: look where it comes from, and move it away", path.display())]
-    Foreign { path: PathBuf, why: String },
-    #[error("{} is refused: {why}; nothing of it was touched: work as its owner, or make it yours with `chown -R`", path.display())]
-    NotYours { path: PathBuf, why: String },
-    #[error("{} is not a flightdeck store ({why}); move it away, flightdeck will not touch it", path.display())]
-    NotOurs { path: PathBuf, why: String },
+    #[error("{} is refused: {source}; nothing of it was touched: look where it comes from, and move it away", path.display())]
+    Foreign { path: PathBuf, source: Alien },
+    /// Users by their numbers.
+    #[error(
+        "{} is refused: it belongs to the user with the number {owner}, and this is the one with the number {me}; nothing of it was touched: work as its owner, or make it yours with `chown -R`",
+        path.display()
+    )]
+    NotYours { path: PathBuf, owner: u32, me: u32 },
+    #[error("{} is not a flightdeck store ({source}); move it away, flightdeck will not touch it", path.display())]
+    NotOurs { path: PathBuf, source: NoStore },
     #[error("the workspace is held by {} on {} (pid {}) since {}: {}", .0.who, .0.host, .0.pid, when(.0.since), .0.reason)]
     Held(Box<LockHolder>),
     #[error(
@@ -100,7 +155,7 @@ impl StoreError {
         match source.kind() {
             std::io::ErrorKind::PermissionDenied => Self::Unreadable {
                 path: path.to_owned(),
-                why: source.to_string(),
+                source: Arc::new(source),
             },
             _ => Self::io(path, "read", source),
         }
@@ -112,7 +167,7 @@ impl StoreError {
         match source.kind() {
             K::PermissionDenied | K::ReadOnlyFilesystem => Self::ReadOnlyDirectory {
                 path: path.to_owned(),
-                why: source.to_string(),
+                source: Denied::System(Arc::new(source)),
             },
             K::StorageFull | K::QuotaExceeded => Self::DiskFull {
                 path: path.to_owned(),

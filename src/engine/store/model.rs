@@ -235,8 +235,8 @@ pub struct CallSample {
     pub method: MethodName,
     /// Empty where no resource is meant.
     pub resource_type: String,
-    /// What an apply does; empty for other methods.
-    pub action: String,
+    /// What an apply does; `None` for other methods.
+    pub action: Option<Action>,
     pub took_ms: u64,
     pub ok: bool,
 }

@@ -172,7 +172,7 @@ impl Batch {
                     plugin: call.plugin.clone(),
                     method: call.method.clone(),
                     resource_type: call.resource_type.clone().unwrap_or_default(),
-                    action: call.action.clone().unwrap_or_default(),
+                    action: call.action,
                     took_ms: call.took_ms,
                     ok: call.outcome == CallOutcome::Ok,
                 })

@@ -3,7 +3,7 @@
 use super::model::{State, StateObject, StateOutput};
 use crate::engine::cores;
 use crate::engine::words::{ConfigKey, TERRAFORM_VERSION};
-use lang::addr::{AbsInstance, InstanceKey, Mode};
+use lang::addr::{AbsInstance, AddrError, InstanceKey, Mode};
 use serde::{Deserialize, Serialize};
 use statefile::{Fields, Instance, Key, Output, Resource, StateFile};
 use std::collections::BTreeMap;
@@ -11,8 +11,11 @@ use std::collections::BTreeMap;
 /// Why a state file that can be read cannot be worked with.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Version4Error {
-    #[error("the address of {address} is none: {why}")]
-    Address { address: String, why: String },
+    #[error("the address of {address} is none: {}", .source.why)]
+    Address {
+        address: String,
+        source: Box<AddrError>,
+    },
     #[error("{address} has the provider {provider:?}, which is no address of one")]
     Provider { address: String, provider: String },
     #[error("its serial {0} is larger than any that a program counts to")]
@@ -21,11 +24,11 @@ pub enum Version4Error {
         "{0} has its attributes as a flat map, as programs before 0.12 wrote them; a run of \"terraform apply\" of 0.12 or 0.13 brings them forward"
     )]
     Flat(String),
-    #[error("{address} depends on {on:?}, which is no address: {why}")]
+    #[error("{address} depends on {on:?}, which is no address: {}", .source.why)]
     Dependency {
         address: String,
         on: String,
-        why: String,
+        source: Box<AddrError>,
     },
     #[error("it was written by version {0:?}, which is none")]
     Writer(String),
@@ -300,13 +303,10 @@ fn object(resource: &Resource, instance: Instance) -> Result<StateObject, Versio
         Key::Name(name) => InstanceKey::Str(name.into()),
     };
     let written = format!("{resource}{key}");
-    let address: AbsInstance =
-        written
-            .parse()
-            .map_err(|e: lang::addr::AddrError| Version4Error::Address {
-                address: written.clone(),
-                why: e.why,
-            })?;
+    let address: AbsInstance = written.parse().map_err(|source| Version4Error::Address {
+        address: written.clone(),
+        source: Box::new(source),
+    })?;
     let provider = instance.provider.or_else(|| resource.provider.clone());
     let provider = provider.unwrap_or_default();
     let Some(provider) = provider_address(&provider) else {
@@ -317,10 +317,10 @@ fn object(resource: &Resource, instance: Instance) -> Result<StateObject, Versio
     };
     for on in &instance.dependencies {
         on.parse::<AbsInstance>()
-            .map_err(|e| Version4Error::Dependency {
+            .map_err(|source| Version4Error::Dependency {
                 address: written.clone(),
                 on: on.clone(),
-                why: e.why,
+                source: Box::new(source),
             })?;
     }
     if instance

@@ -46,6 +46,13 @@ impl Action {
         }
     }
 
+    /// What an apply does, by its word.
+    pub fn of_apply(word: &str) -> Option<Self> {
+        [Self::Create, Self::Update, Self::Destroy]
+            .into_iter()
+            .find(|known| known.word() == word)
+    }
+
     /// The word for what an operation does: one without an action imports.
     pub fn operation_word(self) -> &'static str {
         if self == Self::NoOp {
@@ -121,5 +128,24 @@ impl Counts {
     /// How many would do something to the world or the state.
     pub fn changes(&self) -> u32 {
         self.create + self.update + self.replace + self.destroy + self.forget + self.import
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_apply_does_is_the_same_word_in_events_and_on_record() {
+        for (action, word) in [
+            (Action::Create, "create"),
+            (Action::Update, "update"),
+            (Action::Destroy, "destroy"),
+        ] {
+            assert_eq!(serde_json::json!(action), word);
+            assert_eq!(action.word(), word);
+            assert_eq!(Action::of_apply(word), Some(action));
+        }
+        assert_eq!(Action::of_apply("replace"), None, "that is two applies");
     }
 }

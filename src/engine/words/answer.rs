@@ -1,7 +1,7 @@
 //! What the engine answers: plain data, fit to be shown.
 
 use super::{
-    DeployId, DeploySummary, DriftKind, Event, FailureClass, Latency, Later, LaunchAttempt,
+    Action, DeployId, DeploySummary, DriftKind, Event, FailureClass, Latency, Later, LaunchAttempt,
     LogLine, MethodName, Operation, PluginFound, PluginId, UnixMs,
 };
 use serde::{Deserialize, Serialize};
@@ -101,7 +101,7 @@ pub struct CallStat {
     pub method: MethodName,
     /// Empty for a method that is about no resource.
     pub resource_type: String,
-    /// What an apply does; empty for other methods.
-    pub action: String,
+    /// What an apply does; `None` for other methods.
+    pub action: Option<Action>,
     pub latency: Latency,
 }

@@ -43,9 +43,7 @@ impl Deed {
     /// The deed that is written so.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (action, rest) = text.split_once(" of ")?;
-        let action = [Action::Create, Action::Update, Action::Destroy]
-            .into_iter()
-            .find(|known| known.word() == action)?;
+        let action = Action::of_apply(action)?;
         // What is quoted has no quote in it that is not escaped, and a type has none.
         let (kind, name) = rest.split_once(" \"")?;
         Some(Self {

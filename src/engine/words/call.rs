@@ -1,6 +1,6 @@
 //! Calls to plugins: in line, sent, answered, and how long they take.
 
-use super::{CallId, MethodName, PluginId, UnixMs, now_ms};
+use super::{Action, CallId, MethodName, PluginId, UnixMs, now_ms};
 use serde::{Deserialize, Serialize};
 
 /// A call waits for a slot. Said again when what it waits for changes.
@@ -48,7 +48,7 @@ pub struct CallFinished {
     pub resource_type: Option<String>,
     /// What an apply does: `create`, `update`, `destroy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub action: Option<String>,
+    pub action: Option<Action>,
     /// From when it was sent; the time in line before is not in it.
     pub took_ms: u64,
     pub outcome: CallOutcome,

@@ -21,6 +21,39 @@ use lang::addr::{AbsInstance, Mode};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Why an object that is there is not taken into the state.
+#[derive(Debug, thiserror::Error)]
+enum ImportError {
+    #[error("{0} is no managed resource; only those can be imported")]
+    Unmanaged(AbsInstance),
+    #[error("the id of {0} is empty; give the one under which its provider knows it")]
+    NoId(AbsInstance),
+    #[error("{}", in_the_way(.0, ""))]
+    Taken(AbsInstance),
+    /// Nothing is there yet, but a moved block says that an object will be.
+    #[error(
+        "{}",
+        in_the_way(.0, " once the next deploy has moved an object there, as a moved block says")
+    )]
+    TakenByMove(AbsInstance),
+    /// Why not was told before.
+    #[error("{0} could not be imported")]
+    Failed(AbsInstance),
+}
+
+fn in_the_way(address: &AbsInstance, when: &str) -> String {
+    format!(
+        "{address} is in the state already{when}; nothing was imported. `flightdeck state forget {}` lets go of the object that it has",
+        quoted(&address.to_string())
+    )
+}
+
+impl From<ImportError> for EngineError {
+    fn from(error: ImportError) -> Self {
+        Self::because(error)
+    }
+}
+
 impl Work {
     /// Takes an object that is there into the state.
     pub async fn import(&self, request: ImportObject) -> Result<StateChange, EngineError> {
@@ -42,31 +75,21 @@ impl Work {
     ) -> Result<StateChange, EngineError> {
         let address: AbsInstance = request.address.trim().parse()?;
         if address.resource.mode != Mode::Managed {
-            return Err(EngineError::Refused(format!(
-                "{address} is no managed resource; only those can be imported"
-            )));
+            return Err(ImportError::Unmanaged(address).into());
         }
         let id = request.id;
         if id.is_empty() {
-            return Err(EngineError::Refused(format!(
-                "the id of {address} is empty; give the one under which its provider knows it"
-            )));
+            return Err(ImportError::NoId(address).into());
         }
         let store = self.memory.store();
         let state = self.memory.state().read().await?;
         let name = address.to_string();
-        let taken = |how: &str| {
-            EngineError::Refused(format!(
-                "{name} is in the state already{how}; nothing was imported. `flightdeck state forget {}` lets go of the object that it has",
-                quoted(&name)
-            ))
-        };
         if state
             .objects
             .iter()
             .any(|o| o.address == name && o.deposed.is_empty())
         {
-            return Err(taken(""));
+            return Err(ImportError::Taken(address).into());
         }
         let wanted = StageRequest {
             vars: request.vars,
@@ -85,9 +108,7 @@ impl Work {
         let (Ok(moved) | Err(moved)) = moves::apply(&root, &mut prior);
         self.tell(tell_all(moved.iter(), &loaded.sources, self.pool.secrets()))?;
         if prior.objects(&address).is_some_and(|o| o.current.is_some()) {
-            return Err(taken(
-                " once the next deploy has moved an object there, as a moved block says",
-            ));
+            return Err(ImportError::TakenByMove(address).into());
         }
         let pooled = Arc::new(Pooled {
             pool: self.pool.clone(),
@@ -122,9 +143,7 @@ impl Work {
         }
         self.tell(tell_all(said.iter(), &loaded.sources, self.pool.secrets()))?;
         let Some(object) = object else {
-            return Err(EngineError::Refused(format!(
-                "{name} could not be imported"
-            )));
+            return Err(ImportError::Failed(address).into());
         };
         self.twice(&object, &state);
         let unknown: Vec<UnknownOutcome> = store

@@ -339,22 +339,24 @@ pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
 /// How long what is done to an object of this type usually takes.
 fn usual(plugin: &PluginId, change: &Change, pool: &Pool) -> Option<u64> {
     let resource_type = &*change.address.resource.kind;
-    let of = |action: &str| {
+    let of = |action| {
         Some(
             pool.usual(plugin, &Kind::apply(resource_type, action))?
                 .p95_ms,
         )
     };
     match change.action() {
-        Action::Create => of("create"),
-        Action::Update => of("update"),
-        Action::Destroy => of("destroy"),
-        Action::Replace | Action::ReplaceCreateFirst => Some(of("destroy")? + of("create")?),
+        Action::Create => of(Action::Create),
+        Action::Update => of(Action::Update),
+        Action::Destroy => of(Action::Destroy),
+        Action::Replace | Action::ReplaceCreateFirst => {
+            Some(of(Action::Destroy)? + of(Action::Create)?)
+        }
         Action::Read => {
             let kind = Kind {
                 method: Method::ReadData,
                 resource_type: resource_type.to_owned(),
-                action: String::new(),
+                action: None,
             };
             Some(pool.usual(plugin, &kind)?.p95_ms)
         }

@@ -1,6 +1,6 @@
 //! What there is of an address that somebody lets go of, and what its name means. Pure.
 
-use crate::engine::error::EngineError;
+use crate::engine::error::{EngineError, NotFound};
 use crate::engine::store::model::{StateObject, UnknownOutcome};
 use lang::addr::{AbsInstance, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,11 +115,10 @@ pub(super) fn absent(text: &str, all: &BTreeMap<AbsInstance, Held<'_>>) -> Engin
         .flat_map(|a| [a.to_string(), a.abs().to_string(), a.module.to_string()])
         .filter(|name| !name.is_empty())
         .collect();
-    let hint = match lang::eval::closest(text, names.iter().map(String::as_str)) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "`flightdeck state list` shows what there is".to_owned(),
-    };
-    EngineError::NotFound(format!(
-        "{text} is not in the state, and no outcome of it is unknown, so nothing was forgotten; {hint}"
-    ))
+    let near = lang::eval::closest(text, names.iter().map(String::as_str));
+    NotFound::ToForget {
+        address: text.to_owned(),
+        near: near.map(str::to_owned),
+    }
+    .into()
 }

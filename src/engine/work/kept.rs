@@ -2,7 +2,7 @@
 
 use super::staging::some;
 use super::verb::{Staged, Work};
-use crate::engine::error::EngineError;
+use crate::engine::error::{EngineError, NotFound};
 use crate::engine::mutex::lock;
 use crate::engine::stage::config_json::Configuration;
 use crate::engine::stage::sights::{self};
@@ -44,12 +44,7 @@ impl Work {
             Some(id) => store.stage(id).await?,
             None => store.latest_stage().await?,
         };
-        let record = record.ok_or_else(|| match stage {
-            Some(id) => no_stage(id),
-            None => EngineError::NotFound(
-                "nothing has been staged yet; `flightdeck stage` works out the changes".to_owned(),
-            ),
-        })?;
+        let record = record.ok_or_else(|| stage.map_or(NotFound::AnyStage, NotFound::Stage))?;
         let read = serde_json::from_str(&record.summary);
         let mut summary: StageSummary = read.map_err(EngineError::unreadable(record.id))?;
         summary.left = record.left;
@@ -80,13 +75,13 @@ impl Work {
             return Ok(staged.stage.request.clone());
         }
         let record = self.memory.store().stage(id).await?;
-        let record = record.ok_or_else(|| no_stage(id))?;
+        let record = record.ok_or(NotFound::Stage(id))?;
         Ok(keep::asked(&record)?.request)
     }
 
     pub(super) async fn restore(&self, id: StageId) -> Result<Arc<Staged>, EngineError> {
         let store = self.memory.store();
-        let record = store.stage(id).await?.ok_or_else(|| no_stage(id))?;
+        let record = store.stage(id).await?.ok_or(NotFound::Stage(id))?;
         self.restored(record).await
     }
 
@@ -177,7 +172,7 @@ impl Work {
     pub async fn stage_file(&self, id: StageId) -> Result<String, EngineError> {
         let plan = self.plan_json(id).await?;
         let record = self.memory.store().stage(id).await?;
-        let record = record.ok_or_else(|| no_stage(id))?;
+        let record = record.ok_or(NotFound::Stage(id))?;
         let text = keep::StageFile::new(record, &plan).text()?;
         let ciphers = self.memory.plans();
         // Deriving a key takes a while.
@@ -265,10 +260,4 @@ pub(super) fn moved(then: &[(String, String)], now: &[(String, String)]) -> Stri
         "the configuration has changed since ({})",
         names.into_iter().collect::<Vec<_>>().join(", ")
     )
-}
-
-fn no_stage(id: StageId) -> EngineError {
-    EngineError::NotFound(format!(
-        "there is no stage #{id}; `flightdeck stage` works one out"
-    ))
 }

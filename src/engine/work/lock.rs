@@ -1,5 +1,6 @@
 //! The lock of the workspace, for as long as a verb works.
 
+use super::error::WorkError;
 use super::verb::Work;
 use crate::engine::error::EngineError;
 use crate::engine::holder::this_process;
@@ -18,9 +19,7 @@ impl Work {
     /// Takes the lock; answers whether it was not ours before.
     pub(super) async fn take_lock(&self) -> Result<bool, EngineError> {
         if self.settings.access == Access::ReadOnly {
-            return Err(EngineError::Refused(
-                "the workspace is open for reading only".to_owned(),
-            ));
+            return Err(WorkError::ReadOnly.into());
         }
         let mut held = self.locks.lock().await;
         let first = *held == 0;

@@ -4,6 +4,7 @@
 mod by_hand;
 mod deploying;
 mod drawing;
+mod error;
 mod evaluating;
 mod held;
 mod installing;

@@ -1,8 +1,9 @@
 //! Plugins that an operator gives orders to, trusts, or asks for their schemas.
 
+use super::error::WorkError;
 use super::verb::{Switches, Work};
 use crate::engine::calls::{CallContext, ProviderError};
-use crate::engine::error::{EngineError, PluginTrouble};
+use crate::engine::error::{EngineError, NotFound, PluginTrouble};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::source::{self};
 use crate::engine::stage::scope::{Phase, Surroundings, timestamp};
@@ -79,11 +80,8 @@ impl Work {
 
     /// An operator's order to one plugin.
     pub async fn plugin(&self, id: &PluginId, command: PluginCommand) -> Result<(), EngineError> {
-        let plugin = self
-            .pool
-            .plugins()
-            .get(id)
-            .ok_or_else(|| EngineError::NotFound(format!("there is no plugin {id}")))?;
+        let plugin = self.pool.plugins().get(id);
+        let plugin = plugin.ok_or_else(|| NotFound::Plugin(id.clone()))?;
         let done = match command {
             PluginCommand::Start => plugin.start().await.map(|_| ()),
             PluginCommand::Restart => plugin.restart().await.map(|_| ()),
@@ -108,13 +106,12 @@ impl Work {
         let found = self.pool.plugins().get(id).map(|plugin| plugin.found());
         let address = match found {
             Some(found) if found.kind == PluginKind::Transformer => {
-                return Err(EngineError::Refused(format!(
-                    "{id} has no schema: {NO_TRANSFORMERS}"
-                )));
+                let plugin = id.clone();
+                return Err(WorkError::NoSchema { plugin }.into());
             }
             Some(found) => found.address,
             None if id.is_builtin() => BUILTIN_PROVIDER.to_owned(),
-            None => return Err(EngineError::NotFound(format!("there is no plugin {id}"))),
+            None => return Err(NotFound::Plugin(id.clone()).into()),
         };
         let ctx = CallContext::default();
         let provider = self.pool.plain(&address, &ctx).await?;

@@ -1,5 +1,6 @@
 //! The configuration, read and with its providers sought.
 
+use super::error::WorkError;
 use super::verb::Work;
 use crate::engine::error::EngineError;
 use crate::engine::provider::ProviderSchema;
@@ -41,9 +42,7 @@ impl Work {
             Err((sources, diags)) => {
                 self.modules_absent(&diags, &sources);
                 self.tell(tell_all(diags.iter(), &sources, self.pool.secrets()))?;
-                Err(EngineError::Refused(
-                    "the configuration cannot be used".to_owned(),
-                ))
+                Err(WorkError::Configuration.into())
             }
         }
     }

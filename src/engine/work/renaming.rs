@@ -3,12 +3,47 @@
 
 use super::by_hand::by_hand;
 use super::verb::Work;
-use crate::engine::error::EngineError;
+use crate::engine::error::{EngineError, NotFound};
 use crate::engine::stage::renames::Renames;
 use crate::engine::store::model::{State, StateEdit, StateObject};
 use crate::engine::words::*;
 use lang::addr::{AbsInstance, InstanceKey, ModuleInstance, Target};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Why what is in the state does not get the address or the provider that an operator gives it.
+/// Nothing is changed then.
+#[derive(Debug, thiserror::Error)]
+enum RenameError {
+    #[error(
+        "it is not known what became of {address} ({outcome}), so nothing was changed; `flightdeck stage` says how to settle that"
+    )]
+    Unknown { address: String, outcome: String },
+    #[error("{0:?} is no address of a provider; write NAMESPACE/NAME or HOST/NAMESPACE/NAME")]
+    NoProvider(String),
+    /// The old address names something of the kind `what`, and the new one something else.
+    #[error("{from} is {what}, and {to} is not; nothing was moved")]
+    OtherKind {
+        from: Target,
+        what: &'static str,
+        to: Target,
+    },
+    #[error("{taken} is in the state already, so nothing was moved from {from} to {to}")]
+    Taken {
+        taken: AbsInstance,
+        from: Target,
+        to: Target,
+    },
+    #[error(
+        "{old} and {new} are not of the same type, so nothing was moved; a `moved` block may change the type where the provider can"
+    )]
+    OtherType { old: AbsInstance, new: AbsInstance },
+}
+
+impl From<RenameError> for EngineError {
+    fn from(error: RenameError) -> Self {
+        Self::because(error)
+    }
+}
 
 /// Old address → new address, of each instance that moves.
 type Moves = BTreeMap<AbsInstance, AbsInstance>;
@@ -108,11 +143,11 @@ impl Work {
             .find(|u| changes.iter().any(|change| change.address == u.address));
         match open {
             None => Ok(()),
-            Some(open) => Err(EngineError::Refused(format!(
-                "it is not known what became of {} ({}), so nothing was changed; `flightdeck stage` says how to settle that",
-                open.address,
-                open.text()
-            ))),
+            Some(open) => Err(RenameError::Unknown {
+                address: open.address.clone(),
+                outcome: open.text(),
+            }
+            .into()),
         }
     }
 }
@@ -126,9 +161,7 @@ fn provider(text: &str) -> Result<String, EngineError> {
             .iter()
             .any(|p| p.is_empty() || p.contains(['"', ' ', '[']))
     {
-        return Err(EngineError::Refused(format!(
-            "{text:?} is no address of a provider; write NAMESPACE/NAME or HOST/NAMESPACE/NAME"
-        )));
+        return Err(RenameError::NoProvider(text.to_owned()).into());
     }
     Ok(whole_provider(text))
 }
@@ -140,10 +173,10 @@ fn moves(state: &State, from: &Target, to: &Target) -> Result<Moves, EngineError
         .iter()
         .filter_map(|o| o.address.parse().ok())
         .collect();
-    let other_kind = |what: &str| {
-        EngineError::Refused(format!(
-            "{from} is {what}, and {to} is not; nothing was moved"
-        ))
+    let other_kind = |what| RenameError::OtherKind {
+        from: from.clone(),
+        what,
+        to: to.clone(),
     };
     let mut moves = Moves::new();
     match (from, to) {
@@ -154,12 +187,12 @@ fn moves(state: &State, from: &Target, to: &Target) -> Result<Moves, EngineError
                 moves.insert(old.clone(), new);
             }
         }
-        (Target::Module(_), _) => return Err(other_kind("a module")),
+        (Target::Module(_), _) => return Err(other_kind("a module").into()),
         (Target::Resource(resource), _)
             if !there.contains(&resource.instance(InstanceKey::None)) =>
         {
             let Target::Resource(new) = to else {
-                return Err(other_kind("a resource of several instances"));
+                return Err(other_kind("a resource of several instances").into());
             };
             for old in there.iter().filter(|a| a.abs() == *resource) {
                 moves.insert(old.clone(), new.instance(old.key.clone()));
@@ -172,7 +205,7 @@ fn moves(state: &State, from: &Target, to: &Target) -> Result<Moves, EngineError
                 Target::Module(_) => None,
             };
             let (Some(old), Some(new)) = (one(from), one(to)) else {
-                return Err(other_kind("a resource instance"));
+                return Err(other_kind("a resource instance").into());
             };
             if there.contains(&old) {
                 moves.insert(old, new);
@@ -184,14 +217,10 @@ fn moves(state: &State, from: &Target, to: &Target) -> Result<Moves, EngineError
             .iter()
             .flat_map(|a| [a.to_string(), a.abs().to_string(), a.module.to_string()])
             .collect();
-        let hint = lang::eval::closest(&from.to_string(), names.iter().map(String::as_str))
-            .map_or_else(
-                || "`flightdeck state list` shows what there is".to_owned(),
-                |near| format!("did you mean `{near}`?"),
-            );
-        return Err(EngineError::NotFound(format!(
-            "{from} is not in the state, so nothing was moved; {hint}"
-        )));
+        let address = from.to_string();
+        let near = lang::eval::closest(&address, names.iter().map(String::as_str));
+        let near = near.map(str::to_owned);
+        return Err(NotFound::ToMove { address, near }.into());
     }
     checked(moves, &there, from, to)
 }
@@ -210,15 +239,20 @@ fn checked(
         .find(|a| whole && to.contains(a) && !moves.contains_key(a))
         .or_else(|| moves.values().find(|new| there.contains(new)));
     if let Some(taken) = taken {
-        return Err(EngineError::Refused(format!(
-            "{taken} is in the state already, so nothing was moved from {from} to {to}"
-        )));
+        return Err(RenameError::Taken {
+            taken: taken.clone(),
+            from: from.clone(),
+            to: to.clone(),
+        }
+        .into());
     }
     for (old, new) in &moves {
         if (old.resource.mode, &old.resource.kind) != (new.resource.mode, &new.resource.kind) {
-            return Err(EngineError::Refused(format!(
-                "{old} and {new} are not of the same type, so nothing was moved; a `moved` block may change the type where the provider can"
-            )));
+            return Err(RenameError::OtherType {
+                old: old.clone(),
+                new: new.clone(),
+            }
+            .into());
         }
     }
     Ok(moves)

@@ -9,6 +9,33 @@ use crate::engine::store::model::StageRecord;
 use crate::engine::words::*;
 use std::collections::BTreeSet;
 
+/// Why what is left of a deploy cannot be asked for.
+#[derive(Debug, thiserror::Error)]
+enum RestError {
+    #[error("deploy #{0} is still running; what is left of it shows when it has ended")]
+    Running(DeployId),
+    /// The stage that it carried out is not on record any more.
+    #[error(
+        "how deploy #{0} was asked for is not kept any more, as its stage is too old; stage what is left of it with --target \
+         and --replace: `flightdeck history {0}` names it"
+    )]
+    TooOld(DeployId),
+    #[error("nothing is left of deploy #{0}: all that it began it ended")]
+    Ended(DeployId),
+    /// A value of the variable `name`, which is needed again.
+    #[error(
+        "deploy #{deploy} was given a value for {name}, which is ephemeral and so was not kept; give it again: \
+         `flightdeck stage --rest-of {deploy} --var {name}=VALUE`"
+    )]
+    Withheld { deploy: DeployId, name: String },
+}
+
+impl From<RestError> for EngineError {
+    fn from(error: RestError) -> Self {
+        Self::because(error)
+    }
+}
+
 impl Work {
     /// The request as it is carried out: one for the rest of a deploy says what that is.
     pub(super) async fn resolved(
@@ -20,15 +47,10 @@ impl Work {
         };
         let record = self.memory.deploy_record(deploy).await?;
         if record.summary.ended.is_none() {
-            return Err(EngineError::Refused(format!(
-                "deploy #{deploy} is still running; what is left of it shows when it has ended"
-            )));
+            return Err(RestError::Running(deploy).into());
         }
         let Some(stage) = self.memory.store().stage(record.summary.stage).await? else {
-            return Err(EngineError::Refused(format!(
-                "how deploy #{deploy} was asked for is not kept any more, as its stage is too old; stage what is left of it with --target \
-                 and --replace: `flightdeck history {deploy}` names it"
-            )));
+            return Err(RestError::TooOld(deploy).into());
         };
         rest(request, deploy, &stage, &record.operations)
     }
@@ -44,9 +66,7 @@ fn rest(
 ) -> Result<StageRequest, EngineError> {
     let left: Vec<&Operation> = operations.iter().filter(|o| o.is_left()).collect();
     if left.is_empty() {
-        return Err(EngineError::Refused(format!(
-            "nothing is left of deploy #{deploy}: all that it began it ended"
-        )));
+        return Err(RestError::Ended(deploy).into());
     }
     let keep::Asked {
         request: then,
@@ -57,10 +77,8 @@ fn rest(
             && std::env::var_os(format!("TF_VAR_{name}")).is_none()
     };
     if let Some(name) = withheld.iter().find(again) {
-        return Err(EngineError::Refused(format!(
-            "deploy #{deploy} was given a value for {name}, which is ephemeral and so was not kept; give it again: \
-             `flightdeck stage --rest-of {deploy} --var {name}=VALUE`"
-        )));
+        let name = name.clone();
+        return Err(RestError::Withheld { deploy, name }.into());
     }
     let wanted = replaced(&then, stage)?;
     let mut target: Vec<String> = left.iter().map(|o| o.instance().to_owned()).collect();

@@ -1,11 +1,12 @@
 //! Working out stages, and finding them again.
 
+use super::error::WorkError;
 use super::verb::{PROGRESS_EVERY_MS, Staged, Switches, Work};
 use crate::engine::calls::{CallContext, ProviderError};
 use crate::engine::error::{EngineError, PluginTrouble};
 use crate::engine::mutex::lock;
 use crate::engine::provider::ProviderSchema;
-use crate::engine::source::{self, Pooled, Sought};
+use crate::engine::source::{self, NotLaunched, Pooled, Sought};
 use crate::engine::stage::change::{Digests, Worked};
 use crate::engine::stage::config_json::Configuration;
 use crate::engine::stage::prior::Meant;
@@ -125,7 +126,7 @@ impl Work {
         };
         self.tell(tell_all(diags.iter(), &loaded.sources, self.pool.secrets()))?;
         let Some(stage) = stage else {
-            return Err(EngineError::Refused("nothing could be staged".to_owned()));
+            return Err(WorkError::NothingStaged.into());
         };
         let show = || show::shown(&stage, self.pool.secrets());
         let (record, summary) = keep::record(&stage, show, loaded.snapshot.clone(), name)?;
@@ -259,13 +260,13 @@ impl Work {
                         self.pool.secrets(),
                     ));
                 }
-                let untrusted = sought.untrusted.iter().any(|p| p.why() == *why);
-                let summary = if untrusted {
-                    "A plugin that comes with the workspace needs a yes"
-                } else {
-                    "Provider not found"
+                let summary = match why {
+                    NotLaunched::Untrusted(_) => {
+                        "A plugin that comes with the workspace needs a yes"
+                    }
+                    _ => "Provider not found",
                 };
-                let mut d = lang::diag::Diagnostic::error(summary, why.clone());
+                let mut d = lang::diag::Diagnostic::error(summary, why.to_string());
                 d.subject = load::place_of(&loaded.root, address);
                 Some(tell(&d, &loaded.sources, self.pool.secrets()))
             })

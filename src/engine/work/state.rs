@@ -73,7 +73,7 @@ impl Work {
                 diags,
                 refused,
             }) => {
-                self.absent(|absent| absent.backend = refused);
+                self.absent(|absent| absent.backend = refused.map(|why| why.to_string()));
                 // All that is wrong with it is told at once, and this is part of it.
                 self.read(request).await?;
                 self.tell(tell_all(diags.iter(), &sources, self.pool.secrets()))?;

@@ -3,9 +3,24 @@
 
 use super::by_hand::by_hand;
 use super::verb::Work;
-use crate::engine::error::EngineError;
+use crate::engine::error::{EngineError, NotFound};
 use crate::engine::store::model::{StateEdit, StateObject, UnknownOutcome};
 use crate::engine::words::*;
+
+/// Why there is nothing to do about a mark.
+#[derive(Debug, thiserror::Error)]
+enum TaintError {
+    #[error("{0} is tainted already; nothing was changed")]
+    Tainted(String),
+    #[error("{0} is not tainted; nothing was changed")]
+    Untainted(String),
+}
+
+impl From<TaintError> for EngineError {
+    fn from(error: TaintError) -> Self {
+        Self::because(error)
+    }
+}
 
 impl Work {
     /// Marks the current object of an instance, or takes its mark away.
@@ -23,19 +38,15 @@ impl Work {
     async fn taint_locked(&self, address: &str, tainted: bool) -> Result<StateChange, EngineError> {
         let store = self.memory.store();
         let Some(object) = self.memory.state().object(address).await? else {
-            return Err(EngineError::NotFound(format!(
-                "{address} is not in the state, so its mark stays as it is; `flightdeck state list` shows what there is"
-            )));
+            return Err(NotFound::ToMark(address.to_owned()).into());
         };
         if object.tainted == tainted {
-            let is = if tainted {
-                "tainted already"
+            let already = if tainted {
+                TaintError::Tainted
             } else {
-                "not tainted"
+                TaintError::Untainted
             };
-            return Err(EngineError::Refused(format!(
-                "{address} is {is}; nothing was changed"
-            )));
+            return Err(already(address.to_owned()).into());
         }
         let unknown = store.unknown_outcomes().await?;
         let settled: Vec<&UnknownOutcome> = unknown

@@ -1,12 +1,61 @@
 //! The block of a backend and the record of the directory, brought together.
 
 use super::home::unsaid;
-use crate::engine::state::Place;
-use crate::engine::state::backend::{Record, Settings};
-use std::path::Path;
+use crate::engine::state::backend::{Record, Settings, SettingsError};
+use crate::engine::state::{HomeError, Place};
+use std::path::{Path, PathBuf};
 
 /// What to record of a backend, and what is said of that.
 pub(super) type ToRecord = Option<(Record, Option<String>)>;
+
+/// Why a backend cannot be used: the configuration and the directory do not agree on it, or not on
+/// one that can be gone on with.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Disagreement {
+    #[error(
+        "The backend {kind:?}, for which this directory was initialized, is not in the configuration any more{}",
+        TO_BRING
+    )]
+    Gone { kind: String },
+    #[error(
+        "The type of the backend was changed from {from:?} to {to:?}{}",
+        TO_BRING
+    )]
+    OtherKind { from: String, to: String },
+    #[error(
+        "The block of the backend was changed since this directory was initialized{}",
+        TO_BRING
+    )]
+    OtherBlock,
+    /// What is on record cannot be read.
+    #[error(transparent)]
+    Record(Box<HomeError>),
+    /// What is on record is no backend.
+    #[error(
+        "{0} So says the record of this directory's backend; `flightdeck init -reconfigure` writes it anew."
+    )]
+    Recorded(#[source] SettingsError),
+    /// A backend that is new to the directory says too little, or cannot be reached.
+    #[error(
+        "This directory was not initialized for the backend {kind:?} yet, and {source}; say what is missing with `flightdeck init -backend-config=…`."
+    )]
+    Unopened {
+        kind: String,
+        source: Box<HomeError>,
+    },
+    #[error(
+        "This directory was not initialized for the backend {kind:?} yet, and its state has no place."
+    )]
+    NoPlace { kind: String },
+    /// A state with objects is in `file`.
+    #[error(
+        "This directory was not initialized for the backend {kind:?} yet, and there is a state with objects in {}; `flightdeck init -migrate-state` brings it there.", file.display()
+    )]
+    LeftBehind { kind: String, file: PathBuf },
+}
+
+/// What to do where the backend is another one than before.
+const TO_BRING: &str = ", and the state may have to be brought there. `flightdeck init -migrate-state` brings it, `flightdeck init -reconfigure` goes on with what is there.";
 
 /// What the block says and what is on record, brought together as tofu does: a block that was not
 /// changed since then means what is on record, which may have more.
@@ -15,39 +64,27 @@ pub(super) fn agreed(
     named: &str,
     said: Option<Settings>,
     recorded: Option<Record>,
-) -> Result<(Option<Settings>, ToRecord), String> {
-    let changed = |reason: String| {
-        format!(
-            "{reason}, and the state may have to be brought there. `flightdeck init -migrate-state` brings it, `flightdeck init -reconfigure` goes on with what is there."
-        )
-    };
+) -> Result<(Option<Settings>, ToRecord), Disagreement> {
     match (said, recorded) {
         (None, None) => Ok((None, None)),
-        (None, Some(record)) => Err(changed(format!(
-            "The backend {:?}, for which this directory was initialized, is not in the configuration any more",
-            record.kind
-        ))),
+        (None, Some(record)) => Err(Disagreement::Gone { kind: record.kind }),
         // Nothing is anywhere else that could be missed.
         (Some(said), None) if said.kind() == "local" => Ok((Some(said), None)),
         (Some(said), None) => first(dir, named, said),
-        (Some(said), Some(record)) if record.kind != said.kind() => Err(changed(format!(
-            "The type of the backend was changed from {:?} to {:?}",
-            record.kind,
-            said.kind()
-        ))),
+        (Some(said), Some(record)) if record.kind != said.kind() => Err(Disagreement::OtherKind {
+            from: record.kind,
+            to: said.kind().to_owned(),
+        }),
         (Some(said), Some(record)) => {
-            let before = Settings::recorded(&record.kind, &record.config)
-                .map_err(|e| format!("{e} So says the record of this directory's backend; `flightdeck init -reconfigure` writes it anew."))?;
+            let before =
+                Settings::recorded(&record.kind, &record.config).map_err(Disagreement::Recorded)?;
             if record.hash == u64::from(said.hash()) {
                 Ok((Some(before), None))
             } else if before == said {
                 let hash = said.hash().into();
                 Ok((Some(said), Some((Record { hash, ..record }, None))))
             } else {
-                Err(changed(
-                    "The block of the backend was changed since this directory was initialized"
-                        .to_owned(),
-                ))
+                Err(Disagreement::OtherBlock)
             }
         }
     }
@@ -55,25 +92,22 @@ pub(super) fn agreed(
 
 /// A backend that this directory was not initialized for: gone on with where it can be reached as
 /// it is written, and no state is left behind.
-fn first(dir: &Path, named: &str, said: Settings) -> Result<(Option<Settings>, ToRecord), String> {
-    let kind = said.kind();
-    let not = |why: String| {
-        format!("This directory was not initialized for the backend {kind:?} yet, and {why}.")
-    };
-    if let Err(error) = said.open(dir) {
-        return Err(not(format!(
-            "{error}; say what is missing with `flightdeck init -backend-config=…`"
-        )));
+fn first(
+    dir: &Path,
+    named: &str,
+    said: Settings,
+) -> Result<(Option<Settings>, ToRecord), Disagreement> {
+    let kind = said.kind().to_owned();
+    if let Err(source) = said.open(dir) {
+        let source = Box::new(source);
+        return Err(Disagreement::Unopened { kind, source });
     }
     let Place::File(file) = unsaid(named).place else {
-        return Err(not("its state has no place".to_owned()));
+        return Err(Disagreement::NoPlace { kind });
     };
     let text = lang::functions::read_regular(dir.join(&file)).unwrap_or_default();
     if is_used(&text) {
-        return Err(not(format!(
-            "there is a state with objects in {}; `flightdeck init -migrate-state` brings it there",
-            file.display()
-        )));
+        return Err(Disagreement::LeftBehind { kind, file });
     }
     let record = Record::of(&said, said.hash());
     let told = format!(

@@ -1,7 +1,7 @@
 //! Where a directory says that its state lives: which workspace is selected, and what the
 //! configuration's backend is.
 
-use super::agreed::agreed;
+use super::agreed::{Disagreement, agreed};
 use super::encrypted;
 use super::load::inputs;
 use crate::engine::provider::builtin::RemoteStates;
@@ -105,7 +105,7 @@ pub struct Unlocated {
     pub sources: SourceMap,
     pub diags: Diagnostics,
     /// What the backend block lacks, where all else could be read.
-    pub refused: Option<String>,
+    pub refused: Option<Disagreement>,
 }
 
 /// Where tofu keeps what belongs to a directory.
@@ -134,7 +134,7 @@ pub fn of(dir: &Path, named: &str, request: &StageRequest) -> Result<Whereabouts
     let mut refused = None;
     if !diags.has_errors() {
         let agreed = recorded
-            .map_err(|e| e.to_string())
+            .map_err(|e| Disagreement::Record(Box::new(e)))
             .and_then(|recorded| agreed(dir, named, said.flatten(), recorded));
         match agreed {
             Ok((settings, record)) => {
@@ -149,7 +149,7 @@ pub fn of(dir: &Path, named: &str, request: &StageRequest) -> Result<Whereabouts
                 });
             }
             Err(why) => {
-                let error = Diagnostic::error("Backend initialization required", why.clone());
+                let error = Diagnostic::error("Backend initialization required", why.to_string());
                 diags.push(match &backend {
                     Some(backend) => error.at(backend.span),
                     None => error,

@@ -46,7 +46,7 @@ impl Bench {
                 Place::File(file) => file.display().to_string(),
                 other => format!("{other:?}"),
             })
-            .map_err(|e| e.refused.unwrap_or_default())
+            .map_err(|e| e.refused.map(|why| why.to_string()).unwrap_or_default())
     }
 }
 

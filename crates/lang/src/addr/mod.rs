@@ -6,7 +6,7 @@ mod provider;
 mod reference;
 mod traversal;
 
-pub use parse::AddrError;
+pub use parse::{AddrError, AddrFault};
 pub use provider::{ProviderSource, ProviderSourceError};
 pub use reference::{Reference, Subject};
 

@@ -12,13 +12,52 @@ pub struct AddrError {
     /// The whole text.
     pub text: String,
     /// What is wrong with it.
-    pub why: String,
+    pub why: AddrFault,
+}
+
+/// What is wrong with a text that is no address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddrFault {
+    /// Something is missing: a name, a bracket; in words.
+    #[error("{0} is missing")]
+    Missing(&'static str),
+    /// A word that cannot be a name.
+    #[error("{0:?} is no name")]
+    NoName(String),
+    /// What follows belongs to nothing.
+    #[error("unexpected {0:?}")]
+    Unexpected(String),
+    /// What stands in brackets.
+    #[error("a key is a whole number or a quoted text")]
+    NoKey,
+    /// A backslash before something else than is escaped.
+    #[error("an unknown escape in a key")]
+    Escape,
+    /// A key behind a keyword.
+    #[error("{0:?} takes no key")]
+    Keyed(String),
+    /// A key behind the type of a resource.
+    #[error("a resource type takes no key")]
+    KeyedType,
+    /// The address goes on where it should end.
+    #[error("there is something after the resource's name")]
+    Longer,
+    /// An instance is meant.
+    #[error("it names a module, not a resource instance")]
+    Module,
+    /// A module is meant.
+    #[error("it names a resource, not a module")]
+    Resource,
+}
+
+fn missing(what: &'static str) -> AddrFault {
+    AddrFault::Missing(what)
 }
 
 /// `name` with an optional key after it.
 type Part = (String, InstanceKey);
 
-fn parts(text: &str) -> Result<Vec<Part>, String> {
+fn parts(text: &str) -> Result<Vec<Part>, AddrFault> {
     let mut out = Vec::new();
     let mut rest = text;
     loop {
@@ -31,9 +70,9 @@ fn parts(text: &str) -> Result<Vec<Part>, String> {
             && chars.all(|c| unicode_ident::is_xid_continue(c) || c == '-');
         if !good {
             return Err(if name.is_empty() {
-                "a name is missing".to_owned()
+                missing("a name")
             } else {
-                format!("{name:?} is no name")
+                AddrFault::NoName(name.to_owned())
             });
         }
         rest = &rest[end..];
@@ -47,18 +86,15 @@ fn parts(text: &str) -> Result<Vec<Part>, String> {
         match rest.strip_prefix('.') {
             Some(more) => rest = more,
             None if rest.is_empty() => return Ok(out),
-            None => return Err(format!("unexpected {rest:?}")),
+            None => return Err(AddrFault::Unexpected(rest.to_owned())),
         }
     }
 }
 
-fn key(inner: &str) -> Result<(InstanceKey, &str), String> {
+fn key(inner: &str) -> Result<(InstanceKey, &str), AddrFault> {
     let Some(quoted) = inner.strip_prefix('"') else {
-        let end = inner.find(']').ok_or("a closing bracket is missing")?;
-        let number = inner[..end]
-            .trim()
-            .parse()
-            .map_err(|_| "a key is a whole number or a quoted text".to_owned())?;
+        let end = inner.find(']').ok_or(missing("a closing bracket"))?;
+        let number = inner[..end].trim().parse().map_err(|_| AddrFault::NoKey)?;
         return Ok((InstanceKey::Int(number), &inner[end + 1..]));
     };
     let mut out = String::new();
@@ -68,7 +104,7 @@ fn key(inner: &str) -> Result<(InstanceKey, &str), String> {
             '"' => {
                 let after = quoted[at + 1..]
                     .strip_prefix(']')
-                    .ok_or("a closing bracket is missing")?;
+                    .ok_or(missing("a closing bracket"))?;
                 return Ok((InstanceKey::Str(out.into()), after));
             }
             '\\' => match chars.next().map(|(_, c)| c) {
@@ -76,7 +112,7 @@ fn key(inner: &str) -> Result<(InstanceKey, &str), String> {
                 Some('r') => out.push('\r'),
                 Some('t') => out.push('\t'),
                 Some(c @ ('"' | '\\')) => out.push(c),
-                _ => return Err("an unknown escape in a key".to_owned()),
+                _ => return Err(AddrFault::Escape),
             },
             '$' | '%' => {
                 out.push(c);
@@ -88,25 +124,25 @@ fn key(inner: &str) -> Result<(InstanceKey, &str), String> {
             _ => out.push(c),
         }
     }
-    Err("a closing quote is missing".to_owned())
+    Err(missing("a closing quote"))
 }
 
 /// Splits off the leading `module.name[key]` steps.
-fn module(parts: Vec<Part>) -> Result<(ModuleInstance, Vec<Part>), String> {
+fn module(parts: Vec<Part>) -> Result<(ModuleInstance, Vec<Part>), AddrFault> {
     let mut steps = Vec::new();
     let mut rest = parts.into_iter().peekable();
     while rest.peek().is_some_and(|p| p.0 == "module") {
         let (_, stray) = rest.next().unwrap_or_default();
         if stray != InstanceKey::None {
-            return Err("\"module\" takes no key".to_owned());
+            return Err(AddrFault::Keyed("module".to_owned()));
         }
-        let (name, key) = rest.next().ok_or("a module's name is missing")?;
+        let (name, key) = rest.next().ok_or(missing("a module's name"))?;
         steps.push((Arc::from(name), key));
     }
     Ok((ModuleInstance(steps), rest.collect()))
 }
 
-fn target(text: &str) -> Result<Target, String> {
+fn target(text: &str) -> Result<Target, AddrFault> {
     let (module, rest) = module(parts(text)?)?;
     let mut rest = rest.into_iter();
     let Some(mut first) = rest.next() else {
@@ -119,17 +155,17 @@ fn target(text: &str) -> Result<Target, String> {
     };
     if mode != Mode::Managed || first.0 == "resource" {
         if first.1 != InstanceKey::None {
-            return Err(format!("{:?} takes no key", first.0));
+            return Err(AddrFault::Keyed(first.0));
         }
-        first = rest.next().ok_or("a resource type is missing")?;
+        first = rest.next().ok_or(missing("a resource type"))?;
     }
     let (kind, stray) = first;
     if stray != InstanceKey::None {
-        return Err("a resource type takes no key".to_owned());
+        return Err(AddrFault::KeyedType);
     }
-    let (name, key) = rest.next().ok_or("a resource's name is missing")?;
+    let (name, key) = rest.next().ok_or(missing("a resource's name"))?;
     if rest.next().is_some() {
-        return Err("there is something after the resource's name".to_owned());
+        return Err(AddrFault::Longer);
     }
     let resource = Resource {
         mode,
@@ -164,7 +200,7 @@ impl FromStr for AbsInstance {
             Target::Resource(r) => Ok(r.instance(InstanceKey::None)),
             Target::Module(_) => Err(AddrError {
                 text: text.to_owned(),
-                why: "it names a module, not a resource instance".to_owned(),
+                why: AddrFault::Module,
             }),
         }
     }
@@ -180,7 +216,7 @@ impl FromStr for ModuleInstance {
             Target::Module(m) => Ok(m),
             _ => Err(AddrError {
                 text: text.to_owned(),
-                why: "it names a resource, not a module".to_owned(),
+                why: AddrFault::Resource,
             }),
         }
     }

@@ -1,6 +1,10 @@
 //! The modules that are installed: `modules.json`, which other tools of the language read and write
 //! too, and where a call's module lies by it.
 
+mod error;
+
+pub use error::ManifestError;
+
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
@@ -91,24 +95,28 @@ impl Manifest {
     ///
     /// # Errors
     /// Why it cannot be used.
-    pub fn read(folder: &Path) -> Result<Self, String> {
+    pub fn read(folder: &Path) -> Result<Self, ManifestError> {
         match crate::functions::read_regular(folder.join(MANIFEST)) {
             Ok(bytes) if bytes.is_empty() => Ok(Self::default()),
             Ok(bytes) => Self::parse(&bytes),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.into()),
         }
     }
 
-    fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let file: File = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+    fn parse(bytes: &[u8]) -> Result<Self, ManifestError> {
+        let file: File = serde_json::from_slice(bytes)?;
         let mut records = BTreeMap::new();
         for row in file.modules {
             let version = match &*row.version {
                 "" => None,
-                text => Some(
-                    Version::from_str(text).map_err(|e| format!("module {:?}: {e}", row.key))?,
-                ),
+                text => {
+                    let version = Version::from_str(text);
+                    Some(version.map_err(|source| ManifestError::Version {
+                        module: row.key.clone(),
+                        source,
+                    })?)
+                }
             };
             // Older tools wrote sources as they found them.
             let source = match ModuleSource::parse(&row.source) {
@@ -121,7 +129,7 @@ impl Manifest {
                 dir: row.dir,
             };
             if records.insert(row.key.clone(), record).is_some() {
-                return Err(format!("it has the module {:?} twice", row.key));
+                return Err(ManifestError::Twice(row.key));
             }
         }
         Ok(Self { records })
@@ -159,7 +167,7 @@ impl Manifest {
 pub struct Installed {
     root: PathBuf,
     folder: PathBuf,
-    manifest: Option<Result<Manifest, String>>,
+    manifest: Option<Result<Manifest, ManifestError>>,
     told: bool,
 }
 
@@ -361,7 +369,7 @@ mod tests {
             (r#"{"Modules":[{"Key":"a"},{"Key":"a"}]}"#, "twice"),
         ] {
             let error = Manifest::parse(text.as_bytes()).unwrap_err();
-            assert!(error.contains(words), "{error}");
+            assert!(error.to_string().contains(words), "{error}");
         }
     }
 

@@ -9,7 +9,17 @@ use crate::source::Span;
 use crate::syntax::{BinaryOp, Expr, UnaryOp};
 
 const FAILED: &str = "Operation failed";
-const NULL: &str = "argument must not be null";
+
+/// Why operands have no result.
+#[derive(Debug, PartialEq, thiserror::Error)]
+enum OperationError {
+    #[error("argument must not be null")]
+    Null,
+    #[error("can't use modulo with zero and infinity")]
+    Modulo,
+    #[error(transparent)]
+    Number(#[from] cty::NumberError),
+}
 
 fn operand_type(op: BinaryOp) -> Type {
     match op {
@@ -134,11 +144,10 @@ fn truth(value: &Value) -> Option<bool> {
     }
 }
 
-fn compute(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, String> {
+fn compute(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, OperationError> {
     if !matches!(op, BinaryOp::Equal | BinaryOp::NotEqual) && (left.is_null() || right.is_null()) {
-        return Err(NULL.to_owned());
+        return Err(OperationError::Null);
     }
-    let number = |result: Result<Value, cty::NumberError>| result.map_err(|e| e.to_string());
     match op {
         BinaryOp::Or => Ok(left.or(right)),
         BinaryOp::And => Ok(left.and(right)),
@@ -152,14 +161,12 @@ fn compute(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, String> {
         _ if !left.is_known() || !right.is_known() => {
             Ok(Value::unknown(Type::Number).refine_not_null())
         }
-        BinaryOp::Add => number(left.add(right)),
-        BinaryOp::Subtract => number(left.sub(right)),
-        BinaryOp::Multiply => number(left.mul(right)),
-        BinaryOp::Divide => number(left.div(right)),
-        BinaryOp::Modulo if infinite(left) || infinite(right) => {
-            Err("can't use modulo with zero and infinity".to_owned())
-        }
-        BinaryOp::Modulo => number(left.modulo(right)),
+        BinaryOp::Add => Ok(left.add(right)?),
+        BinaryOp::Subtract => Ok(left.sub(right)?),
+        BinaryOp::Multiply => Ok(left.mul(right)?),
+        BinaryOp::Divide => Ok(left.div(right)?),
+        BinaryOp::Modulo if infinite(left) || infinite(right) => Err(OperationError::Modulo),
+        BinaryOp::Modulo => Ok(left.modulo(right)?),
     }
 }
 
@@ -191,7 +198,7 @@ impl Env<'_> {
             return (failed(ty), diags);
         }
         if value.is_null() {
-            let detail = Said::plain(format!("Error during operation: {NULL}."));
+            let detail = Said::plain(format!("Error during operation: {}.", OperationError::Null));
             diags.push(Diagnostic::error(FAILED, detail).at(whole));
             return (failed(ty), diags);
         }

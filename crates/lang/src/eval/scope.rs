@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use cty::Value;
 
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::functions::{Finding, Function, Look};
 use crate::source::SourceMap;
 use crate::syntax::Traversal;
@@ -62,7 +62,7 @@ pub trait Scope {
     /// # Errors
     /// Why it must not: what it found is not what it was. The words do not name a place that must
     /// not be shown.
-    fn found(&self, _finding: Finding) -> Result<(), String> {
+    fn found(&self, _finding: Finding) -> Result<(), Said> {
         Ok(())
     }
 
@@ -171,7 +171,7 @@ impl Scope for Bindings<'_> {
         self.parent.map_or(super::MOST, Scope::steps)
     }
 
-    fn found(&self, finding: Finding) -> Result<(), String> {
+    fn found(&self, finding: Finding) -> Result<(), Said> {
         self.parent.map_or(Ok(()), |p| p.found(finding))
     }
 

@@ -40,6 +40,11 @@ impl CallError {
         CallError::Call(reason.into())
     }
 
+    /// Blames the call for what went wrong within it.
+    pub(crate) fn of(error: impl std::error::Error) -> CallError {
+        CallError::call(error.to_string())
+    }
+
     /// Without the arguments in it that must not be shown. Marks that the function never saw hide
     /// every quote; of those that it takes care of itself it may have made the words.
     pub(crate) fn hiding(self, function: &Function, args: &[Value]) -> CallError {
@@ -120,13 +125,11 @@ impl Host<'_> {
     /// # Errors
     /// Why there must be no answer.
     pub fn found(&self, look: Look, digest: String) -> Result<(), Said> {
-        self.scope
-            .found(Finding {
-                look,
-                digest,
-                secret: self.secret,
-            })
-            .map_err(Said::plain)
+        self.scope.found(Finding {
+            look,
+            digest,
+            secret: self.secret,
+        })
     }
 }
 

@@ -20,7 +20,7 @@ mod template;
 mod text;
 
 pub use call::{CallError, Function, Host, Param};
-pub use clock::duration;
+pub use clock::{DurationError, duration};
 pub use files::{Finding, Look, read_regular};
 pub use notation::of_builtin_provider;
 pub use table::{find, names};

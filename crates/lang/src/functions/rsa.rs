@@ -11,6 +11,23 @@ use super::call::{CallError, Function, Param, text};
 /// Larger keys are refused: decryption takes the cube of their length.
 const LARGEST_KEY: usize = 16_384;
 
+/// Why a text is no key to decrypt with.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+enum KeyError {
+    #[error("failed to parse key: no key found")]
+    NotFound,
+    #[error(
+        "failed to parse key: password protected keys are not supported. Please decrypt the key prior to use"
+    )]
+    Encrypted,
+    #[error("failed to parse key: the text between its lines is not Base64")]
+    NotBase64,
+    #[error("failed to parse key: invalid ASN1 data in the given private key")]
+    NotAsn1,
+    #[error("failed to parse key: keys of kind {0:?} are not supported, only RSA")]
+    Kind(String),
+}
+
 /// Modulus and private exponent.
 struct Key {
     modulus: UBig,
@@ -33,7 +50,7 @@ pub(super) fn rsadecrypt() -> Function {
                 "failed to decode input: cipher text must be base64-encoded",
             )
         })?;
-        let key = key(text(args, 1)?).map_err(|e| CallError::arg(1, e))?;
+        let key = key(text(args, 1)?).map_err(|e| CallError::arg(1, e.to_string()))?;
         let plain = decrypt(&key, &cipher).ok_or_else(|| {
             CallError::call("failed to decrypt: the text was not encrypted with this key")
         })?;
@@ -45,32 +62,26 @@ pub(super) fn rsadecrypt() -> Function {
 }
 
 /// Reads a PEM key of either form.
-fn key(pem: &str) -> Result<Key, String> {
-    const NO_KEY: &str = "failed to parse key: no key found";
-    let (begin, rest) = pem.split_once("-----BEGIN ").ok_or(NO_KEY)?;
+fn key(pem: &str) -> Result<Key, KeyError> {
+    let (begin, rest) = pem.split_once("-----BEGIN ").ok_or(KeyError::NotFound)?;
     let _ = begin;
-    let (kind, rest) = rest.split_once("-----").ok_or(NO_KEY)?;
-    let (body, _) = rest.split_once("-----END").ok_or(NO_KEY)?;
+    let (kind, rest) = rest.split_once("-----").ok_or(KeyError::NotFound)?;
+    let (body, _) = rest.split_once("-----END").ok_or(KeyError::NotFound)?;
     if body.contains("ENCRYPTED") || kind.contains("ENCRYPTED") {
-        return Err("failed to parse key: password protected keys are not supported. Please decrypt the key prior to use".to_owned());
+        return Err(KeyError::Encrypted);
     }
     let body: String = body.chars().filter(|c| !c.is_whitespace()).collect();
-    let der = STANDARD
-        .decode(body)
-        .map_err(|_| "failed to parse key: the text between its lines is not Base64".to_owned())?;
-    let bad = || "failed to parse key: invalid ASN1 data in the given private key".to_owned();
+    let der = STANDARD.decode(body).map_err(|_| KeyError::NotBase64)?;
     match kind {
-        "RSA PRIVATE KEY" => pkcs1(&der).ok_or_else(bad),
+        "RSA PRIVATE KEY" => pkcs1(&der).ok_or(KeyError::NotAsn1),
         "PRIVATE KEY" => {
             let mut outer = Der(&der);
-            let mut inside = Der(outer.take(0x30).ok_or_else(bad)?);
-            inside.take(0x02).ok_or_else(bad)?;
-            inside.take(0x30).ok_or_else(bad)?;
-            pkcs1(inside.take(0x04).ok_or_else(bad)?).ok_or_else(bad)
+            let mut inside = Der(outer.take(0x30).ok_or(KeyError::NotAsn1)?);
+            inside.take(0x02).ok_or(KeyError::NotAsn1)?;
+            inside.take(0x30).ok_or(KeyError::NotAsn1)?;
+            pkcs1(inside.take(0x04).ok_or(KeyError::NotAsn1)?).ok_or(KeyError::NotAsn1)
         }
-        other => Err(format!(
-            "failed to parse key: keys of kind {other:?} are not supported, only RSA"
-        )),
+        other => Err(KeyError::Kind(other.to_owned())),
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Call<'a> {
     pub(super) faults: Vec<Fault>,
 }
 
-pub(super) fn broken(problem: String) -> Failure {
+pub(super) fn broken(problem: impl Into<String>) -> Failure {
     Failure::new("the object cannot be described", problem)
 }
 

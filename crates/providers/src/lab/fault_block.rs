@@ -85,7 +85,7 @@ fn read_one(value: &cty::Value) -> Result<Fault, Diagnostic> {
     let wrong = |problem: String| {
         Diagnostic::error("this fault is not understood", problem).at_attr("fault")
     };
-    let block = Object::of(value).map_err(wrong)?;
+    let block = Object::of(value).map_err(|e| wrong(e.into()))?;
     let text = |name: &str| block.text(name).map(str::to_owned);
     let kind = Kind::parse(block.text("kind").unwrap_or_default())
         .ok_or_else(|| wrong("unknown kind".into()))?;

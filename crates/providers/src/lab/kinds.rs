@@ -163,7 +163,7 @@ fn network_changed(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnosti
     let subnets = object.get("subnet");
     let mut filled = Vec::new();
     for value in subnets.as_slice().unwrap_or_default() {
-        let mut subnet = Object::of(value).map_err(refuse)?;
+        let mut subnet = Object::of(value).map_err(|e| refuse(e.into()))?;
         let text = subnet.text("cidr").unwrap_or_default().to_owned();
         if !whole.contains(Cidr::parse(&text).map_err(refuse)?) {
             return Err(refuse(format!(
@@ -173,7 +173,7 @@ fn network_changed(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnosti
         }
         let id = digest(&[made.id, subnet.text("name").unwrap_or_default(), &text]);
         subnet.fill("id", format!("subnet-{id}"));
-        filled.push(subnet.into_value().map_err(refuse)?);
+        filled.push(subnet.into_value().map_err(|e| refuse(e.into()))?);
     }
     if let Some(ty) = subnets
         .ty()

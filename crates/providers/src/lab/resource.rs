@@ -91,7 +91,7 @@ impl LabResource {
     fn stored(&self, value: &Value) -> Result<serde_json::Map<String, serde_json::Value>, Failure> {
         let json = sdk::to_json(value, &self.ty)?;
         let serde_json::Value::Object(mut attributes) = json else {
-            return Err(broken("it is no object".into()));
+            return Err(broken("it is no object"));
         };
         attributes.retain(|name, _| {
             !fault_block::SWITCHES.contains(&name.as_str())

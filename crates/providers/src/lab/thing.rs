@@ -2,7 +2,7 @@
 
 use cty::{Type, Value};
 use sdk::schema::{Attr, Nesting, Schema};
-use sdk::{Diagnostic, Object};
+use sdk::{Diagnostic, Object, ObjectError};
 use sha2::{Digest as _, Sha256};
 
 use super::kinds::{Made, name_attr};
@@ -65,8 +65,7 @@ fn thing_spec(object: &mut Object, _: &Made<'_>) -> Result<(), Diagnostic> {
     if !value.is_given() {
         return Ok(());
     }
-    let refuse =
-        |problem: String| Diagnostic::error("the spec cannot be taken", problem).at_attr("spec");
+    let refuse = |e: ObjectError| Diagnostic::error("the spec cannot be taken", e).at_attr("spec");
     let mut spec = Object::of(&value).map_err(refuse)?;
     let words = [
         spec.int("replicas").unwrap_or(1).to_string(),

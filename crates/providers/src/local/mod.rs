@@ -54,7 +54,7 @@ fn failed(doing: &str, path: &str) -> impl Fn(std::io::Error) -> Failure {
     move |error| Failure::new(summary.clone(), error.to_string())
 }
 
-fn broken(problem: String) -> Failure {
+fn broken(problem: impl Into<String>) -> Failure {
     Failure::new("the object cannot be described", problem)
 }
 

@@ -12,7 +12,7 @@ use proto::bluelink::sharedtypesv1::{
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
 use super::error::log_warnings;
-use super::value::{decode_scalar, encode};
+use super::value::{Unfit, decode_scalar, encode};
 use crate::diagnostics::Failure;
 use crate::provider::{Context, Provider};
 use crate::schema::{Attr, AttrType, Schema};
@@ -89,7 +89,7 @@ fn decode(schema: &Schema, said: &HashMap<String, ScalarValue>) -> Result<Value,
             None => Value::null(ty.clone()),
             Some(value) => read(&value, ty).map_err(|why| {
                 let summary = format!("the configuration's {name} cannot be read");
-                Failure::new(summary, why)
+                Failure::new(summary, why.to_string())
             })?,
         };
         Ok((name.clone(), value))
@@ -99,15 +99,15 @@ fn decode(schema: &Schema, said: &HashMap<String, ScalarValue>) -> Result<Value,
     Ok(schema.block.with_empty_blocks(config))
 }
 
-fn read(value: &Value, ty: &Type) -> Result<Value, String> {
+fn read(value: &Value, ty: &Type) -> Result<Value, Unfit> {
     match value.as_str().filter(|_| !ty.is_primitive()) {
-        None => value.convert(ty).map_err(|error| error.to_string()),
+        None => Ok(value.convert(ty)?),
         Some(text) => {
-            let json = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
+            let json = serde_json::from_str(text)?;
             codec::from_state_json(json, ty).map_err(|failure| {
                 let said = failure.diagnostics.0.into_iter();
-                said.map(|one| format!("{}: {}", one.summary, one.detail))
-                    .collect()
+                let said = said.map(|one| format!("{}: {}", one.summary, one.detail));
+                Unfit::Json(said.collect())
             })
         }
     }

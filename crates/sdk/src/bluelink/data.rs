@@ -12,7 +12,7 @@ use proto::bluelink::providerserverv1::{
 };
 use proto::bluelink::schema::MappingNode;
 
-use super::value::{decode, decode_scalar, encode};
+use super::value::{Unfit, decode, decode_scalar, encode};
 use crate::diagnostics::{Diagnostic, Failure};
 use crate::provider::{Context, DataSource};
 use crate::schema::{Attr, Schema};
@@ -140,7 +140,7 @@ fn config(schema: &Schema, filters: &[ResolvedDataSourceFilter]) -> Result<Value
         }
         let values = filter.search.as_ref().map(|search| &search.values[..]);
         let value = searched(values.unwrap_or_default(), known)
-            .map_err(|why| at(format!("{name} cannot be searched for"), why))?;
+            .map_err(|why| at(format!("{name} cannot be searched for"), why.to_string()))?;
         said.insert(name.to_owned(), value);
     }
     for attr in schema.block.attributes.iter().filter(|attr| attr.required) {
@@ -163,10 +163,10 @@ fn config(schema: &Schema, filters: &[ResolvedDataSourceFilter]) -> Result<Value
         .with_empty_blocks(Value::object_from_map(members)))
 }
 
-fn searched(values: &[MappingNode], ty: &Type) -> Result<Value, String> {
+fn searched(values: &[MappingNode], ty: &Type) -> Result<Value, Unfit> {
     let one = || match values {
         [one] => Ok(one),
-        all => Err(format!("one value is needed, and there are {}", all.len())),
+        all => Err(Unfit::NotOne(all.len())),
     };
     match shape(ty) {
         Shape::One => decode(Some(one()?), ty),
@@ -180,15 +180,11 @@ fn searched(values: &[MappingNode], ty: &Type) -> Result<Value, String> {
         Shape::Json => {
             let text = decode(Some(one()?), &Type::String)?;
             let text = text.as_str().unwrap_or_default();
-            let json = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
+            let json = serde_json::from_str(text)?;
             let read = codec::from_state_json(json, ty);
             read.map_err(|failure| {
-                failure
-                    .diagnostics
-                    .0
-                    .into_iter()
-                    .map(|one| one.detail)
-                    .collect()
+                let said = failure.diagnostics.0.into_iter();
+                Unfit::Json(said.map(|one| one.detail).collect())
             })
         }
     }

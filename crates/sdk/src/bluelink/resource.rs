@@ -46,7 +46,7 @@ impl Kind {
     fn decode(&self, spec: &MappingNode) -> Outcome<Value> {
         let value = decode(Some(spec), &self.entry.ty).map_err(|why| {
             let summary = format!("the spec does not fit {}", self.item().name());
-            Failure::new(summary, why)
+            Failure::new(summary, why.to_string())
         })?;
         Ok(self.entry.schema.block.with_empty_blocks(value))
     }

@@ -37,8 +37,7 @@ pub(crate) async fn serve(
     let host_port = port.ok_or_else(|| ServeError::HostPort(host_port.to_owned()))?;
     let service = Service::new(provider.clone(), TaskTracker::new(), end.clone());
     let (named, host) = Host::unknown();
-    let server = service.and_then(|service| Server::new(service, host));
-    let server = server.map_err(ServeError::Schema)?;
+    let server = service.and_then(|service| Server::new(service, host))?;
 
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
     let listener = listener.map_err(ServeError::Listen)?;

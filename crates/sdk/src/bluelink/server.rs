@@ -19,6 +19,7 @@ use super::{config, data, error};
 use crate::diagnostics::Failure;
 use crate::provider::{Context, DataSource};
 use crate::service::{Entry, Outcome, Service};
+use crate::wire_schema::{SchemaError, SchemaFlaw};
 
 /// One provider's service for one host.
 pub(super) struct Server {
@@ -31,21 +32,22 @@ pub(super) struct Server {
 }
 
 /// `lab_server` of the provider `lab` is `lab/server`.
-fn wire_name(provider: &str, name: &str) -> Result<String, String> {
+fn wire_name(provider: &str, name: &str) -> Result<String, SchemaError> {
     let own = name
         .strip_prefix(provider)
         .and_then(|rest| rest.strip_prefix('_'));
-    own.map(|own| format!("{provider}/{own}")).ok_or_else(|| {
-        format!(
-            "{name}: names of types begin with {provider}_, or a host could not tell whose they are"
-        )
-    })
+    own.map(|own| format!("{provider}/{own}"))
+        .ok_or_else(|| SchemaError {
+            of: name.to_owned(),
+            path: Vec::new(),
+            flaw: SchemaFlaw::Nobodys(provider.to_owned()),
+        })
 }
 
 impl Server {
     /// # Errors
     /// What is wrong with a name of a type.
-    pub(super) fn new(service: Service, host: Host) -> Result<Server, String> {
+    pub(super) fn new(service: Service, host: Host) -> Result<Server, SchemaError> {
         let provider = service.provider.item.name();
         let kind = |entry: &Arc<Entry<_>>| Arc::new(Kind::of(entry.clone()));
         let kinds = service.resources.iter();
@@ -53,8 +55,8 @@ impl Server {
         let data = service.data_sources.iter();
         let data = data.map(|(name, entry)| Ok((wire_name(provider, name)?, entry.clone())));
         Ok(Server {
-            kinds: kinds.collect::<Result<_, String>>()?,
-            data: data.collect::<Result<_, String>>()?,
+            kinds: kinds.collect::<Result<_, SchemaError>>()?,
+            data: data.collect::<Result<_, SchemaError>>()?,
             service,
             host,
             configured: Configured::default(),
@@ -348,6 +350,7 @@ mod tests {
             "lab/dns_record"
         );
         let why = wire_name("lab", "laboratory").unwrap_err();
-        assert!(why.contains("names of types begin with lab_"), "{why}");
+        let said = why.to_string();
+        assert!(said.contains("names of types begin with lab_"), "{said}");
     }
 }

@@ -1,10 +1,44 @@
 //! Values between the author's model and the wire. On the wire null, an empty list and an empty map
 //! are the same node, there are no sets, and a whole number may come as either kind. Pure.
 
-use cty::{Number, Type, Value};
+use cty::{ConvertError, Number, Type, Value};
 use proto::bluelink::schema::scalar_value::Value as Scalar;
 use proto::bluelink::schema::string_or_substitution::Value as Part;
 use proto::bluelink::schema::{MappingNode, ScalarValue, StringOrSubstitutions};
+
+/// Why what a host says is no value of its type.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unfit {
+    /// A member of it: an attribute, a key, `[0]`.
+    #[error("{at}: {source}")]
+    Member { at: String, source: Box<Unfit> },
+    #[error("its elements are of several types")]
+    Several,
+    /// A type by its friendly name.
+    #[error("{0} is needed here")]
+    Wanted(String),
+    #[error(transparent)]
+    Convert(#[from] ConvertError),
+    /// So many are there.
+    #[error("one value is needed, and there are {0}")]
+    NotOne(usize),
+    #[error("no JSON: {0}")]
+    NoJson(#[from] serde_json::Error),
+    /// JSON of something else, in the words of who reads it.
+    #[error("{0}")]
+    Json(String),
+}
+
+impl Unfit {
+    /// Of a member of what is looked at.
+    fn at(at: impl ToString) -> impl FnOnce(Self) -> Self {
+        let at = at.to_string();
+        move |unfit| Self::Member {
+            at,
+            source: Box::new(unfit),
+        }
+    }
+}
 
 pub(super) fn is_nothing(node: &MappingNode) -> bool {
     node.scalar.is_none()
@@ -16,8 +50,8 @@ pub(super) fn is_nothing(node: &MappingNode) -> bool {
 /// A value of the host; what is not resolved yet is unknown, what is missing is null.
 ///
 /// # Errors
-/// Something is of another kind than its type; the text says where and what.
-pub(super) fn decode(node: Option<&MappingNode>, ty: &Type) -> Result<Value, String> {
+/// Something is of another kind than its type.
+pub(super) fn decode(node: Option<&MappingNode>, ty: &Type) -> Result<Value, Unfit> {
     let Some(node) = node.filter(|node| !is_nothing(node)) else {
         return Ok(Value::null(ty.clone()));
     };
@@ -27,7 +61,7 @@ pub(super) fn decode(node: Option<&MappingNode>, ty: &Type) -> Result<Value, Str
             None => Value::unknown(ty.clone()),
         });
     }
-    let several = |_| "its elements are of several types".to_owned();
+    let several = |_| Unfit::Several;
     match ty {
         Type::Dynamic => Ok(any(node)),
         Type::List(of) => {
@@ -44,23 +78,23 @@ pub(super) fn decode(node: Option<&MappingNode>, ty: &Type) -> Result<Value, Str
         Type::Map(of) => {
             fits(node.scalar.is_none() && node.items.is_empty(), ty)?;
             let one = |(name, node): (&String, &MappingNode)| {
-                let value = decode(Some(node), of).map_err(|why| format!("{name}: {why}"))?;
+                let value = decode(Some(node), of).map_err(Unfit::at(name))?;
                 Ok((name.clone(), value))
             };
             let members = node.fields.iter().map(one);
-            let members = members.collect::<Result<Vec<_>, String>>()?;
+            let members = members.collect::<Result<Vec<_>, Unfit>>()?;
             Value::try_map((**of).clone(), members).map_err(several)
         }
         Type::Object(object) => {
             fits(node.scalar.is_none() && node.items.is_empty(), ty)?;
             let one = |(name, ty): (&std::sync::Arc<str>, &Type)| {
                 let node = node.fields.get(&**name);
-                let value = decode(node, ty).map_err(|why| format!("{name}: {why}"))?;
+                let value = decode(node, ty).map_err(Unfit::at(name))?;
                 Ok((name.clone(), value))
             };
             let members = object.attributes.iter().map(one);
             Ok(Value::object_from_map(
-                members.collect::<Result<Vec<_>, String>>()?,
+                members.collect::<Result<Vec<_>, Unfit>>()?,
             ))
         }
         _ => match &node.scalar {
@@ -83,24 +117,24 @@ fn items<'t>(
     node: &MappingNode,
     ty: &Type,
     of: impl Fn(usize) -> &'t Type,
-) -> Result<Vec<Value>, String> {
+) -> Result<Vec<Value>, Unfit> {
     fits(node.scalar.is_none() && node.fields.is_empty(), ty)?;
     let one = |(index, node): (usize, &MappingNode)| {
-        decode(Some(node), of(index)).map_err(|why| format!("[{index}]: {why}"))
+        decode(Some(node), of(index)).map_err(Unfit::at(format!("[{index}]")))
     };
     node.items.iter().enumerate().map(one).collect()
 }
 
-fn wanted(ty: &Type) -> String {
-    format!("{} is needed here", ty.friendly_name())
+fn wanted(ty: &Type) -> Unfit {
+    Unfit::Wanted(ty.friendly_name())
 }
 
-fn fits(fits: bool, ty: &Type) -> Result<(), String> {
+fn fits(fits: bool, ty: &Type) -> Result<(), Unfit> {
     if fits { Ok(()) } else { Err(wanted(ty)) }
 }
 
-fn convert(value: &Value, ty: &Type) -> Result<Value, String> {
-    value.convert(ty).map_err(|error| error.to_string())
+fn convert(value: &Value, ty: &Type) -> Result<Value, Unfit> {
+    Ok(value.convert(ty)?)
 }
 
 /// A scalar; null where it says nothing.
@@ -275,7 +309,7 @@ mod tests {
         let ty = Type::object([("ports", Type::list(Type::Number))]);
         let wrong = Value::object([("ports", Value::tuple(vec!["many".into()]))]);
         let node = encode(&wrong, &Type::Dynamic, None);
-        let why = decode(node.as_ref(), &ty).unwrap_err();
+        let why = decode(node.as_ref(), &ty).unwrap_err().to_string();
         assert!(why.starts_with("ports: [0]: "), "{why}");
     }
 }

@@ -126,7 +126,7 @@ impl Running {
         // How long a call took that was given up says nothing about others.
         let counts = outcome != CallOutcome::Cancelled;
         let measured = counts.then(|| stats.add(&self.kind, took, outcome != CallOutcome::Ok));
-        let word = |text: &String| (!text.is_empty()).then(|| text.clone());
+        let kind = &self.kind.resource_type;
         self.lane
             .shared
             .sink
@@ -135,8 +135,8 @@ impl Running {
                 plugin: self.lane.plugin.clone(),
                 method: self.kind.method.into(),
                 resource: self.resource.take(),
-                resource_type: word(&self.kind.resource_type),
-                action: word(&self.kind.action),
+                resource_type: (!kind.is_empty()).then(|| kind.clone()),
+                action: self.kind.action,
                 took_ms: (took.as_micros() as u64 + 500) / 1_000,
                 outcome,
                 error,

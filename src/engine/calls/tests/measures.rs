@@ -59,16 +59,16 @@ async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_ty
         p95_ms: 800,
         max_ms: 900,
     };
-    let stat = |method: &str, resource_type: &str, action: &str| CallStat {
+    let stat = |method: &str, resource_type: &str, action| CallStat {
         plugin: plugin.clone(),
         method: method.into(),
         resource_type: resource_type.to_owned(),
-        action: action.to_owned(),
+        action,
         latency: past,
     };
     let history = vec![
-        stat("ReadResource", "lab_bucket", ""),
-        stat("ApplyResourceChange", "lab_bucket", "create"),
+        stat("ReadResource", "lab_bucket", None),
+        stat("ApplyResourceChange", "lab_bucket", Some(Action::Create)),
     ];
     let calls = Calls::new(ear.clone(), Deadlines::default(), history);
     // Another process of the same plugin takes as long.
@@ -80,7 +80,7 @@ async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_ty
     let read = |resource_type: &str| Kind {
         method: Method::Read,
         resource_type: resource_type.to_owned(),
-        action: String::new(),
+        action: None,
     };
     let usual = lane.usual(&read("lab_bucket")).expect("known from history");
     assert!(
@@ -89,8 +89,14 @@ async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_ty
     );
     // Of other types, and of other things done to this one, nothing is known by that.
     assert_eq!(lane.usual(&read("lab_database")), None);
-    assert_eq!(lane.usual(&Kind::apply("lab_bucket", "destroy")), None);
-    assert!(lane.usual(&Kind::apply("lab_bucket", "create")).is_some());
+    assert_eq!(
+        lane.usual(&Kind::apply("lab_bucket", Action::Destroy)),
+        None
+    );
+    assert!(
+        lane.usual(&Kind::apply("lab_bucket", Action::Create))
+            .is_some()
+    );
     let bad = Checked {
         diagnostics: vec![ProviderDiagnostic::error("no", "")],
     };
@@ -103,7 +109,7 @@ async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_ty
     let planned = lane.usual(&Kind {
         method: Method::Plan,
         resource_type: "lab_bucket".to_owned(),
-        action: String::new(),
+        action: None,
     });
     let planned = planned.expect("known from this run");
     assert_eq!((planned.count, planned.errors), (2, 1));

@@ -16,6 +16,22 @@ const MODE: u32 = 0o700;
 /// How long a script that was stopped is tried to be removed.
 const REMOVE: Duration = Duration::from_secs(3);
 
+/// Why there is no script to run.
+#[derive(Debug, thiserror::Error)]
+enum ScriptError {
+    /// In the argument of this name.
+    #[error("There is a text that is null or empty in {0:?}.")]
+    NoText(String),
+    #[error("The script {name:?} cannot be read: {source}.")]
+    Unreadable {
+        name: String,
+        source: std::io::Error,
+    },
+    /// The script goes by this name where it is shown.
+    #[error("There is nothing in {0}.")]
+    Empty(String),
+}
+
 pub(super) async fn run(
     what: &RemoteExec,
     connection: &Connection,
@@ -23,7 +39,7 @@ pub(super) async fn run(
 ) -> Result<(), Fault> {
     let scripts = contents(&what.scripts, doing.base, connection.target.windows)
         .await
-        .map_err(|text| doing.fault(text))?;
+        .map_err(|e| doing.fault(e.to_string()))?;
     if what.secret {
         doing.say(HIDDEN);
     }
@@ -135,8 +151,8 @@ async fn contents(
     scripts: &Scripts,
     base: &Path,
     windows: bool,
-) -> Result<Vec<(String, Vec<u8>)>, String> {
-    let empty = |name: &str| format!("There is a text that is null or empty in {name:?}.");
+) -> Result<Vec<(String, Vec<u8>)>, ScriptError> {
+    let empty = |name: &str| ScriptError::NoText(name.to_owned());
     let mut all = Vec::new();
     match scripts {
         Scripts::Inline(lines) => {
@@ -156,17 +172,18 @@ async fn contents(
                     .as_deref()
                     .filter(|n| !n.is_empty())
                     .ok_or_else(|| empty(argument))?;
+                let unreadable = |source| ScriptError::Unreadable {
+                    name: name.to_owned(),
+                    source,
+                };
                 let read = tokio::fs::read(base.join(name)).await;
-                all.push((
-                    format!("{name:?}"),
-                    read.map_err(|e| format!("The script {name:?} cannot be read: {e}."))?,
-                ));
+                all.push((format!("{name:?}"), read.map_err(unreadable)?));
             }
         }
     }
     for (name, script) in &mut all {
         if script.len() < 2 {
-            return Err(format!("There is nothing in {name}."));
+            return Err(ScriptError::Empty(name.clone()));
         }
         if !script.starts_with(b"#!") && !windows {
             script.splice(0..0, SHEBANG.iter().copied());

@@ -2,7 +2,7 @@
 //! an intent before and an outcome after, and told with it. No state has anything of it.
 
 use super::DeployRecord;
-use crate::engine::calls::{Held, Ledger};
+use crate::engine::calls::{Held, Ledger, Unwritten};
 use crate::engine::mutex::lock;
 use crate::engine::stage::change::Change;
 use crate::engine::store::model::{Intent, Outcome, StateObject};
@@ -92,12 +92,17 @@ impl Account {
 
 #[async_trait]
 impl Ledger for Account {
-    async fn intend(&self, deed: Deed, asked_by: &str, id: Option<String>) -> Result<u32, String> {
+    async fn intend(
+        &self,
+        deed: Deed,
+        asked_by: &str,
+        id: Option<String>,
+    ) -> Result<u32, Unwritten> {
         let Some(place) = self.place(&deed, asked_by).await else {
-            return Err(format!(
-                "{} has asked for {MOST} things beside its own object already, which is the most",
-                self.id
-            ));
+            return Err(Unwritten::TooMany {
+                asks: self.id.clone(),
+                most: MOST,
+            });
         };
         let detail = serde_json::json!({"type": deed.kind, "asked_by": asked_by, "id": id});
         let intent = Intent {
@@ -110,8 +115,8 @@ impl Ledger for Account {
             detail: detail.to_string(),
         };
         if let Err(error) = self.recorder.store.intend(intent).await {
-            let why = format!("it cannot be written down, and so is not done: {error}");
-            self.told(place, DeedEnd::Failed(why.clone())).await;
+            let why = Unwritten::from(error);
+            self.told(place, DeedEnd::Failed(why.to_string())).await;
             return Err(why);
         }
         Ok(place)

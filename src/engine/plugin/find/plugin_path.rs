@@ -5,7 +5,7 @@
 //! tool installs lies without the first directory, and a `manifest.json` beside the root says what
 //! it is.
 
-use super::address::ProviderAddress;
+use super::address::{AddressError, ProviderAddress};
 use super::places::Surroundings;
 use crate::engine::words::PluginKind;
 use semver::Version;
@@ -79,12 +79,29 @@ pub struct Discovered {
     pub root: PathBuf,
 }
 
+/// Why the place of a file does not say what plugin it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum Misplaced {
+    #[error(
+        "it lies as the deploy engine's own tool installs, and no manifest.json beside the directory says what {id} is"
+    )]
+    NotInManifest { id: String },
+    #[error("it lies in neither `providers` nor `transformers` of the directory that is searched")]
+    NoKind,
+    #[error(
+        "it lies {deep} directories deep; a plugin lies in {}s/[HOST/]NAMESPACE/NAME/VERSION", kind.word()
+    )]
+    Depth { deep: usize, kind: PluginKind },
+    #[error("{id} is no id of a plugin: {source}")]
+    NoId { id: String, source: AddressError },
+}
+
 /// All that lies below the directories of the search.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PluginPath {
     /// In the order of the search.
     pub plugins: Vec<Discovered>,
-    /// What was not taken, and why.
+    /// What was not taken, and why, in words: it is for lists.
     pub rejected: Vec<(PathBuf, String)>,
 }
 
@@ -171,8 +188,8 @@ impl PluginPath {
         (first != plugin).then_some(first)
     }
 
-    fn reject(&mut self, path: PathBuf, why: impl Into<String>) {
-        self.rejected.push((path, why.into()));
+    fn reject(&mut self, path: PathBuf, why: impl ToString) {
+        self.rejected.push((path, why.to_string()));
     }
 
     fn walk(
@@ -249,37 +266,27 @@ impl PluginPath {
 }
 
 /// What a file is by the directories that it lies in.
-fn place(names: &[String], manifest: &Manifest) -> Result<(PluginKind, String), String> {
+fn place(names: &[String], manifest: &Manifest) -> Result<(PluginKind, String), Misplaced> {
     let kind = match names.first().map(String::as_str) {
         Some("providers") => PluginKind::Provider,
         Some("transformers") => PluginKind::Transformer,
         _ if names.len() == 3 => {
             let id = names[..2].join("/");
-            let none = || {
-                format!(
-                    "it lies as the deploy engine's own tool installs, and no manifest.json beside the directory says what {id} is"
-                )
+            return match manifest.kind(&id) {
+                Some(kind) => Ok((kind, id)),
+                None => Err(Misplaced::NotInManifest { id }),
             };
-            return manifest
-                .kind(&id)
-                .map(|kind| (kind, id.clone()))
-                .ok_or_else(none);
         }
-        _ => {
-            return Err("it lies in neither `providers` nor `transformers` of the directory that is searched".to_owned());
-        }
+        _ => return Err(Misplaced::NoKind),
     };
     if !(4..=DEPTH).contains(&names.len()) {
-        return Err(format!(
-            "it lies {} directories deep; a plugin lies in {}s/[HOST/]NAMESPACE/NAME/VERSION",
-            names.len(),
-            kind.word()
-        ));
+        let deep = names.len();
+        return Err(Misplaced::Depth { deep, kind });
     }
     let id = names[1..names.len() - 1].join("/");
     match id.parse::<ProviderAddress>() {
         Ok(_) => Ok((kind, id)),
-        Err(why) => Err(format!("{id} is no id of a plugin: {why}")),
+        Err(source) => Err(Misplaced::NoId { id, source }),
     }
 }
 

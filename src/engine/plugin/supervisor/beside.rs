@@ -6,7 +6,7 @@ use super::Supervisor;
 use super::launching::file_of;
 use crate::engine::plugin::board::Board;
 use crate::engine::plugin::executable::FileIdentity;
-use crate::engine::plugin::handle::{Fit, Replacement};
+use crate::engine::plugin::handle::{Fit, NotReplaced, Replacement};
 use crate::engine::plugin::incident::{End, Incident, Incidents};
 use crate::engine::plugin::launch::{Body, LaunchContext, Running, SETTLE, launch};
 use crate::engine::plugin::life::Farewell;
@@ -31,8 +31,8 @@ pub(super) struct Beside {
     why: String,
     context: Arc<LaunchContext>,
     stop: CancellationToken,
-    coming: Pin<Box<dyn Future<Output = Result<Came, String>> + Send>>,
-    done: oneshot::Sender<Result<(), String>>,
+    coming: Pin<Box<dyn Future<Output = Result<Came, NotReplaced>> + Send>>,
+    done: oneshot::Sender<Result<(), NotReplaced>>,
 }
 
 /// One that came up and has the calls from now on.
@@ -53,12 +53,12 @@ pub(in crate::engine::plugin) struct Outgoing {
 impl Replacement {
     /// There is nothing to be replaced.
     pub(super) fn refused(self) {
-        self.done.send(Err("it does not run".to_owned())).ok();
+        self.done.send(Err(NotReplaced::NotRunning)).ok();
     }
 }
 
 /// What becomes of the process beside; never where there is none. May be dropped and called again.
-pub(super) async fn came(beside: &mut Option<Beside>) -> Result<Came, String> {
+pub(super) async fn came(beside: &mut Option<Beside>) -> Result<Came, NotReplaced> {
     match beside {
         Some(beside) => beside.coming.as_mut().await,
         None => pending().await,
@@ -108,16 +108,13 @@ async fn coming(
     generation: u64,
     stop: CancellationToken,
     fit: Fit,
-) -> Result<Came, String> {
+) -> Result<Came, NotReplaced> {
     let (file, grace) = (file_of(&context).await, context.settings.launch.grace);
-    let launched = launch(context, 1, generation, stop.clone()).await;
-    let mut running = launched.map_err(|failure| failure.to_string())?;
+    let mut running = launch(context, 1, generation, stop.clone()).await?;
     let mut fit = fit(running.connection.clone());
     let fitted = tokio::select! { biased; // what makes it useless goes before it
-        () = stop.cancelled() => Err("the plugin was stopped meanwhile".to_owned()),
-        exit = running.body.ended() => {
-            Err(format!("it died before its first call: {exit}"))
-        }
+        () = stop.cancelled() => Err(NotReplaced::Stopped),
+        exit = running.body.ended() => Err(NotReplaced::Died(exit)),
         fitted = &mut fit => fitted,
     };
     drop(fit);
@@ -138,8 +135,7 @@ impl Supervisor {
     /// Begins to bring up another process; one at a time.
     pub(super) fn begin_beside(&mut self, order: Replacement, beside: &mut Option<Beside>) {
         let Some(context) = self.context.as_deref().filter(|_| beside.is_none()) else {
-            let why = "another process is on its way up already".to_owned();
-            order.done.send(Err(why)).ok();
+            order.done.send(Err(NotReplaced::UnderWay)).ok();
             return;
         };
         let context = Arc::new(LaunchContext {
@@ -164,7 +160,7 @@ impl Supervisor {
         &mut self,
         running: &mut Running,
         beside: Option<Beside>,
-        came: Result<Came, String>,
+        came: Result<Came, NotReplaced>,
     ) {
         let Some(beside) = beside else { return };
         let came = match came {
@@ -240,8 +236,7 @@ impl Supervisor {
         if let Ok(mut came) = beside.coming.await {
             part(&mut came.running, true, self.settings.launch.grace).await;
         }
-        let why = "the plugin was stopped meanwhile".to_owned();
-        beside.done.send(Err(why)).ok();
+        beside.done.send(Err(NotReplaced::Stopped)).ok();
     }
 
     /// Ends the processes that were replaced and still have calls.

@@ -100,7 +100,8 @@ impl PlanWalk {
                 continue;
             }
             drop(scope);
-            if let Err(text) = self.walk.around.sights.take(sights) {
+            if let Err(changed) = self.walk.around.sights.take(sights) {
+                let text = changed.to_string();
                 cell.report(
                     Diagnostic::error("Something has changed meanwhile", Said::plain(text))
                         .at(provisioner.span),

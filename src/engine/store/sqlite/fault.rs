@@ -1,6 +1,6 @@
 //! What can go wrong inside a job on the database, and what that means for an operator.
 
-use crate::engine::store::error::{BUSY_SECONDS, StoreError};
+use crate::engine::store::error::{BUSY_SECONDS, Damage, Denied, NoStore, StoreError};
 use rusqlite::ErrorCode;
 use std::path::Path;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Fault {
             {
                 StoreError::Damaged {
                     path,
-                    why: "it ends too early".into(),
+                    source: Damage::CutOff,
                 }
             }
             // The file that readers share cannot grow.
@@ -61,12 +61,12 @@ impl Fault {
                 | rusqlite::Error::Utf8Error(..)),
             ) => StoreError::Damaged {
                 path,
-                why: e.to_string(),
+                source: Damage::Sqlite(Arc::new(e)),
             },
             Self::Sqlite(e) => match e.sqlite_error_code() {
                 Some(ErrorCode::SystemIoFailure) => StoreError::Disk {
                     path,
-                    why: e.to_string(),
+                    source: Arc::new(e),
                 },
                 Some(ErrorCode::TooBig) => StoreError::TooBig { path },
                 Some(ErrorCode::DiskFull) => StoreError::DiskFull { path },
@@ -76,16 +76,16 @@ impl Fault {
                 },
                 Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged {
                     path,
-                    why: e.to_string(),
+                    source: Damage::Sqlite(Arc::new(e)),
                 },
                 Some(ErrorCode::NotADatabase) => StoreError::NotOurs {
                     path,
-                    why: "it is no SQLite file".into(),
+                    source: NoStore::NoDatabase,
                 },
                 Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                     StoreError::ReadOnlyDirectory {
                         path,
-                        why: e.to_string(),
+                        source: Denied::Sqlite(Arc::new(e)),
                     }
                 }
                 _ => StoreError::Sqlite {

@@ -3,7 +3,7 @@
 //! workspace may be a clone of anybody's repository.
 
 use super::fault::{Fault, Job};
-use crate::engine::store::error::StoreError;
+use crate::engine::store::error::{Alien, Damage, StoreError};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, Stat};
@@ -30,10 +30,10 @@ pub(super) struct Dir {
     path: PathBuf,
 }
 
-fn foreign(path: &Path, why: impl Into<String>) -> StoreError {
+fn foreign(path: &Path, source: Alien) -> StoreError {
     StoreError::Foreign {
         path: path.to_owned(),
-        why: why.into(),
+        source,
     }
 }
 
@@ -49,14 +49,12 @@ pub(super) fn look(dir: &Path) -> Result<Option<Dir>, StoreError> {
         Err(Errno::NOENT) => return Ok(None),
         Err(Errno::LOOP | Errno::NOTDIR) => {
             let link = std::fs::symlink_metadata(dir).is_ok_and(|m| m.is_symlink());
-            return Err(foreign(
-                dir,
-                if link {
-                    "it is a symbolic link"
-                } else {
-                    "it is not a directory"
-                },
-            ));
+            let what = if link {
+                "a symbolic link"
+            } else {
+                "not a directory"
+            };
+            return Err(foreign(dir, Alien::Is(what)));
         }
         Err(error) => return Err(StoreError::unreadable(dir, error.into())),
     };
@@ -115,7 +113,7 @@ impl Dir {
             _ => Some("a device"),
         };
         if let Some(what) = what {
-            return Err(foreign(&path, format!("it is {what}")));
+            return Err(foreign(&path, Alien::Is(what)));
         }
         owned(&path, &found)?;
         // The database itself is looked into before it is changed, and may be kept elsewhere under
@@ -123,10 +121,7 @@ impl Dir {
         if found.st_nlink <= 1 || name == FILES[0] {
             return Ok(true);
         }
-        Err(foreign(
-            &path,
-            "it has other names (hard links), and what is done to it is done to them",
-        ))
+        Err(foreign(&path, Alien::HardLinks))
     }
 
     /// Whether there is a database file.
@@ -161,7 +156,7 @@ impl Dir {
         let fd = rustix::fs::openat(&self.fd, FILES[0], flags, Mode::empty()).map_err(refuse)?;
         let found = rustix::fs::fstat(&fd).map_err(refuse)?;
         if !FileType::from_raw_mode(found.st_mode).is_file() {
-            return Err(foreign(&path, "it is not a plain file"));
+            return Err(foreign(&path, Alien::Is("not a plain file")));
         }
         owned(&path, &found)?;
         restrict(&fd, &path, Mode::RUSR | Mode::WUSR)
@@ -192,13 +187,10 @@ fn owned(path: &Path, found: &Stat) -> Result<(), StoreError> {
     if found.st_uid == me || (me == 0 && behind() == Some(found.st_uid)) {
         return Ok(());
     }
-    let why = format!(
-        "it belongs to the user with the number {}, and this is the one with the number {me}",
-        found.st_uid
-    );
     Err(StoreError::NotYours {
         path: path.to_owned(),
-        why,
+        owner: found.st_uid,
+        me,
     })
 }
 
@@ -272,15 +264,12 @@ pub(super) fn as_made(conn: &Connection, layouts: &[&str], path: &Path) -> Resul
     let have = objects(conn).map_err(|f| f.at(path))?;
     let name = |o: &Object| format!("the {} {:?}", o.0, o.1);
     if let Some(extra) = have.iter().find(|o| !want.contains(o)) {
-        return Err(foreign(
-            path,
-            format!("{} in it is none of ours", name(extra)),
-        ));
+        return Err(foreign(path, Alien::Object(name(extra))));
     }
     match want.iter().find(|o| !have.contains(o)) {
         Some(lost) => Err(StoreError::Damaged {
             path: path.to_owned(),
-            why: format!("{} is missing", name(lost)),
+            source: Damage::Lost(name(lost)),
         }),
         None => Ok(()),
     }

@@ -8,7 +8,7 @@ use crate::engine::store::Launches;
 use crate::engine::store::error::StoreError;
 use crate::engine::store::model::CallSample;
 use crate::engine::words::{
-    CallStat, Latency, LaunchAttempt, PluginFound, PluginId, PluginRow, now_ms,
+    Action, CallStat, Latency, LaunchAttempt, PluginFound, PluginId, PluginRow, now_ms,
 };
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension};
@@ -86,7 +86,7 @@ impl Launches for Sqlite {
                     call.plugin.base().0,
                     call.method.to_string(),
                     call.resource_type,
-                    call.action,
+                    call.action.map(Action::word).unwrap_or_default().to_owned(),
                 ];
                 by_kind
                     .entry(kind)
@@ -120,8 +120,17 @@ impl Launches for Sqlite {
                     p95_ms: percentile(&sample, 95),
                     max_ms: u64::try_from(max).unwrap_or(0),
                 };
-                Ok(CallStat { plugin: PluginId(plugin), method: method.into(), resource_type, action, latency })
+                // What an apply does that is not known here has nothing that is usual for it.
+                let action = match &*action {
+                    "" => None,
+                    word => match Action::of_apply(word) {
+                        None => return Ok(None),
+                        known => known,
+                    },
+                };
+                Ok(Some(CallStat { plugin: PluginId(plugin), method: method.into(), resource_type, action, latency }))
             })
+            .filter_map(Result::transpose)
             .collect()
         })
         .await

@@ -1,11 +1,30 @@
 //! Lengths of time as the language writes them (`1h30m`).
 
+/// A text that is no length of time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DurationError {
+    /// It is written otherwise, or is too long a time.
+    #[error("time: invalid duration {0:?}")]
+    Invalid(String),
+    /// A number without a unit.
+    #[error("time: missing unit in duration {0:?}")]
+    NoUnit(String),
+    /// A unit that is none.
+    #[error("time: unknown unit {unit:?} in duration {text:?}")]
+    Unit {
+        /// What stands in the place of a unit.
+        unit: String,
+        /// The whole text.
+        text: String,
+    },
+}
+
 /// Reads a duration such as "1h30m", "-1.5s", "0"; the result is in nanoseconds.
 ///
 /// # Errors
 /// Quotes the text that is no duration.
-pub fn duration(text: &str) -> Result<i128, String> {
-    let bad = || format!("time: invalid duration {text:?}");
+pub fn duration(text: &str) -> Result<i128, DurationError> {
+    let bad = || DurationError::Invalid(text.to_owned());
     let (negative, mut rest) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
         Some(b'+') => (false, &text[1..]),
@@ -53,8 +72,13 @@ pub fn duration(text: &str) -> Result<i128, String> {
             "s" => 1_000_000_000,
             "m" => 60_000_000_000,
             "h" => 3_600_000_000_000,
-            "" => return Err(format!("time: missing unit in duration {text:?}")),
-            other => return Err(format!("time: unknown unit {other:?} in duration {text:?}")),
+            "" => return Err(DurationError::NoUnit(text.to_owned())),
+            other => {
+                return Err(DurationError::Unit {
+                    unit: other.to_owned(),
+                    text: text.to_owned(),
+                });
+            }
         };
         rest = &rest[unit_len..];
         total = value

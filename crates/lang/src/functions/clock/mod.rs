@@ -6,7 +6,7 @@ mod time;
 
 use cty::{Type, Value};
 
-pub use duration::duration;
+pub use duration::{DurationError, duration};
 
 use self::time::Moment;
 use super::call::{CallError, Function, Param, text};
@@ -38,11 +38,11 @@ pub(super) fn plantimestamp() -> Function {
 
 pub(super) fn formatdate() -> Function {
     Function::new(texts(["format", "time"]), Type::String, |args, _, _| {
-        let moment = Moment::parse(text(args, 1)?).map_err(|e| CallError::arg(1, e))?;
+        let moment = Moment::parse(text(args, 1)?).map_err(|e| CallError::arg(1, e.to_string()))?;
         moment
             .format(text(args, 0)?)
             .map(Value::from)
-            .map_err(|e| CallError::arg(0, e))
+            .map_err(|e| CallError::arg(0, e.to_string()))
     })
     .not_null()
 }
@@ -52,8 +52,8 @@ pub(super) fn timeadd() -> Function {
         texts(["timestamp", "duration"]),
         Type::String,
         |args, _, _| {
-            let moment = Moment::parse(text(args, 0)?)?;
-            let duration = duration::duration(text(args, 1)?)?;
+            let moment = Moment::parse(text(args, 0)?).map_err(CallError::of)?;
+            let duration = duration::duration(text(args, 1)?).map_err(CallError::of)?;
             Ok(Moment {
                 nanos: moment.nanos + duration,
                 ..moment
@@ -69,8 +69,10 @@ pub(super) fn timecmp() -> Function {
         texts(["timestamp_a", "timestamp_b"]),
         Type::Number,
         |args, _, _| {
-            let first = Moment::parse(text(args, 0)?).map_err(|e| CallError::arg(0, e))?;
-            let second = Moment::parse(text(args, 1)?).map_err(|e| CallError::arg(1, e))?;
+            let first =
+                Moment::parse(text(args, 0)?).map_err(|e| CallError::arg(0, e.to_string()))?;
+            let second =
+                Moment::parse(text(args, 1)?).map_err(|e| CallError::arg(1, e.to_string()))?;
             Ok(Value::int(first.nanos.cmp(&second.nanos) as i64))
         },
     )

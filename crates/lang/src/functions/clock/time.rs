@@ -22,35 +22,79 @@ struct Parts {
     weekday: usize,
 }
 
+/// Why a text is no timestamp.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a valid RFC3339 timestamp: {0}")]
+pub(crate) struct NoTimestamp(#[source] Fault);
+
+/// What stands where something else is due.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Fault {
+    #[error("only plain digits and signs are allowed")]
+    OddSigns,
+    #[error("end of string before {0}")]
+    EndBefore(&'static str),
+    #[error("cannot use {piece:?} as {what}")]
+    Unfit { piece: String, what: &'static str },
+    #[error("missing required time introducer 'T'")]
+    NoIntroducer,
+    #[error("found \"{found}\" where \"{want}\" is expected")]
+    Found { found: char, want: char },
+    #[error("end of string where \"{0}\" is expected")]
+    EndAt(char),
+}
+
+/// Why a pattern is none of a date.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PatternError {
+    #[error("invalid date format verb {0:?}")]
+    NoVerb(String),
+    /// How often its letter may stand.
+    #[error("invalid date format verb {verb:?}: {hint}")]
+    Verb { verb: String, hint: String },
+    #[error("unterminated literal '")]
+    Unterminated,
+}
+
 fn number(
     text: &str,
     from: usize,
     to: usize,
-    what: &str,
+    what: &'static str,
     low: u32,
     high: u32,
-) -> Result<u32, String> {
-    let piece = text
-        .get(from..to)
-        .ok_or_else(|| format!("end of string before {what}"))?;
+) -> Result<u32, Fault> {
+    let piece = text.get(from..to).ok_or(Fault::EndBefore(what))?;
+    let unfit = || Fault::Unfit {
+        piece: piece.to_owned(),
+        what,
+    };
     if !piece.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(format!("cannot use {piece:?} as {what}"));
+        return Err(unfit());
     }
-    let value: u32 = piece
-        .parse()
-        .map_err(|_| format!("cannot use {piece:?} as {what}"))?;
+    let value: u32 = piece.parse().map_err(|_| unfit())?;
     if value < low || value > high {
-        return Err(format!("cannot use {piece:?} as {what}"));
+        return Err(unfit());
     }
     Ok(value)
 }
 
-fn expect(text: &str, at: usize, want: char) -> Result<(), String> {
+/// What a timestamp ends with.
+const OFFSET: &str = "UTC offset";
+
+fn unfit_offset(piece: &str) -> Fault {
+    Fault::Unfit {
+        piece: piece.to_owned(),
+        what: OFFSET,
+    }
+}
+
+fn expect(text: &str, at: usize, want: char) -> Result<(), Fault> {
     match text[at.min(text.len())..].chars().next() {
         Some(c) if c == want => Ok(()),
-        Some(_) if want == 'T' => Err("missing required time introducer 'T'".to_owned()),
-        Some(c) => Err(format!("found \"{c}\" where \"{want}\" is expected")),
-        None => Err(format!("end of string where \"{want}\" is expected")),
+        Some(_) if want == 'T' => Err(Fault::NoIntroducer),
+        Some(found) => Err(Fault::Found { found, want }),
+        None => Err(Fault::EndAt(want)),
     }
 }
 
@@ -59,13 +103,13 @@ impl Moment {
     ///
     /// # Errors
     /// Words for what stands where something else is due.
-    pub(crate) fn parse(text: &str) -> Result<Moment, String> {
-        Self::parse_inner(text).map_err(|why| format!("not a valid RFC3339 timestamp: {why}"))
+    pub(crate) fn parse(text: &str) -> Result<Moment, NoTimestamp> {
+        Self::parse_inner(text).map_err(NoTimestamp)
     }
 
-    fn parse_inner(text: &str) -> Result<Moment, String> {
+    fn parse_inner(text: &str) -> Result<Moment, Fault> {
         if !text.is_ascii() {
-            return Err("only plain digits and signs are allowed".to_owned());
+            return Err(Fault::OddSigns);
         }
         let year = i64::from(number(text, 0, 4, "year", 0, 9999)?);
         expect(text, 4, '-')?;
@@ -83,7 +127,7 @@ impl Moment {
         if let Some(fraction) = rest.strip_prefix('.') {
             let count = fraction.bytes().take_while(u8::is_ascii_digit).count();
             if count == 0 {
-                return Err("cannot use \".\" as UTC offset".to_owned());
+                return Err(unfit_offset("."));
             }
             for (at, digit) in fraction.bytes().take(count.min(9)).enumerate() {
                 nanos += i128::from(digit - b'0') * 10i128.pow(8 - at as u32);
@@ -100,19 +144,19 @@ impl Moment {
         })
     }
 
-    fn parse_offset(rest: &str) -> Result<i32, String> {
+    fn parse_offset(rest: &str) -> Result<i32, Fault> {
         if rest == "Z" {
             return Ok(0);
         }
         if rest.is_empty() {
-            return Err("end of string before UTC offset".to_owned());
+            return Err(Fault::EndBefore(OFFSET));
         }
-        let bad = || format!("cannot use {rest:?} as UTC offset");
+        let bad = || unfit_offset(rest);
         if rest.len() != 6 || rest.as_bytes()[3] != b':' {
             return Err(bad());
         }
-        let hours = number(rest, 1, 3, "UTC offset", 0, 23).map_err(|_| bad())? as i32;
-        let minutes = number(rest, 4, 6, "UTC offset", 0, 59).map_err(|_| bad())? as i32;
+        let hours = number(rest, 1, 3, OFFSET, 0, 23).map_err(|_| bad())? as i32;
+        let minutes = number(rest, 4, 6, OFFSET, 0, 59).map_err(|_| bad())? as i32;
         match rest.as_bytes()[0] {
             b'+' => Ok((hours * 60 + minutes) * 60),
             b'-' => Ok(-(hours * 60 + minutes) * 60),
@@ -166,7 +210,7 @@ impl Moment {
     ///
     /// # Errors
     /// Names the verb that does not exist.
-    pub(crate) fn format(&self, pattern: &str) -> Result<String, String> {
+    pub(crate) fn format(&self, pattern: &str) -> Result<String, PatternError> {
         let parts = self.parts();
         let mut out = String::new();
         let chars: Vec<char> = pattern.chars().collect();
@@ -187,9 +231,20 @@ impl Moment {
         Ok(out)
     }
 
-    fn verb(&self, p: &Parts, letter: char, run: usize, out: &mut String) -> Result<(), String> {
+    fn verb(
+        &self,
+        p: &Parts,
+        letter: char,
+        run: usize,
+        out: &mut String,
+    ) -> Result<(), PatternError> {
         let token: String = std::iter::repeat_n(letter, run).collect();
-        let bad = |hint: &str| Err(format!("invalid date format verb {token:?}: {hint}"));
+        let bad = |hint: &str| {
+            Err(PatternError::Verb {
+                verb: token.clone(),
+                hint: hint.to_owned(),
+            })
+        };
         let plain_or_two = |out: &mut String, value: u32, hint: &str| match run {
             1 => {
                 out.push_str(&value.to_string());
@@ -254,14 +309,14 @@ impl Moment {
                 5 => out.push_str(&self.zone(true)),
                 _ => return bad("timezone must be Z, ZZZZ, or ZZZZZ"),
             },
-            _ => return Err(format!("invalid date format verb {token:?}")),
+            _ => return Err(PatternError::NoVerb(token)),
         }
         Ok(())
     }
 }
 
 /// Copies a quoted literal that starts at `from`; returns the place behind it.
-fn literal(chars: &[char], from: usize, out: &mut String) -> Result<usize, String> {
+fn literal(chars: &[char], from: usize, out: &mut String) -> Result<usize, PatternError> {
     if chars.get(from + 1) == Some(&'\'') {
         out.push('\'');
         return Ok(from + 2);
@@ -277,7 +332,7 @@ fn literal(chars: &[char], from: usize, out: &mut String) -> Result<usize, Strin
         out.push(chars[at]);
         at += 1;
     }
-    Err("unterminated literal '".to_owned())
+    Err(PatternError::Unterminated)
 }
 
 #[cfg(test)]

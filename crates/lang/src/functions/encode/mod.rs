@@ -191,7 +191,7 @@ pub(super) fn csvdecode() -> Function {
 
 /// A list of objects: the first row names the attributes.
 fn table(text: &str) -> Result<Value, CallError> {
-    let mut rows = rows::rows(text)?.into_iter();
+    let mut rows = rows::rows(text).map_err(CallError::of)?.into_iter();
     let headers = rows
         .next()
         .ok_or_else(|| CallError::call("missing header line"))?;

@@ -1,11 +1,29 @@
 //! Comma-separated rows by RFC 4180 with the reference language's strictness: bare quotes are
 //! errors, empty lines are skipped.
 
+/// What is wrong with a line, counted from 1.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("CSV parse error on line {line}: {fault}")]
+pub(crate) struct RowError {
+    line: usize,
+    fault: RowFault,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+enum RowFault {
+    #[error("wrong number of fields")]
+    Fields,
+    #[error("bare \" in non-quoted-field")]
+    BareQuote,
+    #[error("extraneous or missing \" in quoted-field")]
+    Quote,
+}
+
 /// Splits text into rows of fields.
 ///
 /// # Errors
 /// Names the line of the first fault.
-pub(crate) fn rows(text: &str) -> Result<Vec<Vec<String>>, String> {
+pub(crate) fn rows(text: &str) -> Result<Vec<Vec<String>>, RowError> {
     let mut out = Vec::new();
     let mut lines = Lines {
         rest: text,
@@ -19,9 +37,10 @@ pub(crate) fn rows(text: &str) -> Result<Vec<Vec<String>>, String> {
         let start = lines.number;
         let row = record(line, &mut lines)?;
         if *want.get_or_insert(row.len()) != row.len() {
-            return Err(format!(
-                "CSV parse error on line {start}: wrong number of fields"
-            ));
+            return Err(RowError {
+                line: start,
+                fault: RowFault::Fields,
+            });
         }
         out.push(row);
     }
@@ -34,6 +53,12 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
+    /// Something is wrong with the line that was read last.
+    fn fault(&self, fault: RowFault) -> RowError {
+        let line = self.number;
+        RowError { line, fault }
+    }
+
     /// The next line with `\n` at its end (a `\r` before it dropped), or what is left.
     fn next(&mut self) -> Option<String> {
         if self.rest.is_empty() {
@@ -53,7 +78,7 @@ impl Lines<'_> {
     }
 }
 
-fn record(first: String, lines: &mut Lines<'_>) -> Result<Vec<String>, String> {
+fn record(first: String, lines: &mut Lines<'_>) -> Result<Vec<String>, RowError> {
     let mut row = Vec::new();
     let mut line = first;
     loop {
@@ -64,10 +89,7 @@ fn record(first: String, lines: &mut Lines<'_>) -> Result<Vec<String>, String> {
                 None => (body, None),
             };
             if field.contains('"') {
-                return Err(format!(
-                    "CSV parse error on line {}: bare \" in non-quoted-field",
-                    lines.number
-                ));
+                return Err(lines.fault(RowFault::BareQuote));
             }
             row.push(field.to_owned());
             match rest {
@@ -89,22 +111,13 @@ fn record(first: String, lines: &mut Lines<'_>) -> Result<Vec<String>, String> {
                         }
                         Some(',') => break Some(after[1..].to_owned()),
                         None | Some('\n') => break None,
-                        Some(_) => {
-                            return Err(format!(
-                                "CSV parse error on line {}: extraneous or missing \" in quoted-field",
-                                lines.number
-                            ));
-                        }
+                        Some(_) => return Err(lines.fault(RowFault::Quote)),
                     }
                 }
                 None => {
                     field.push_str(&rest);
-                    rest = lines.next().ok_or_else(|| {
-                        format!(
-                            "CSV parse error on line {}: extraneous or missing \" in quoted-field",
-                            lines.number
-                        )
-                    })?;
+                    let next = lines.next();
+                    rest = next.ok_or_else(|| lines.fault(RowFault::Quote))?;
                 }
             }
         };

@@ -15,11 +15,20 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
+/// Why a text is not what [`escape`] makes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum UnescapeError {
+    #[error("invalid URL escape {0:?}")]
+    Escape(String),
+    #[error("the decoded text is not valid UTF-8")]
+    NoText,
+}
+
 /// The opposite of [`escape`].
 ///
 /// # Errors
 /// Quotes the escape that is none, or says that the result is no text.
-pub(crate) fn unescape(text: &str) -> Result<String, String> {
+pub(crate) fn unescape(text: &str) -> Result<String, UnescapeError> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -36,7 +45,7 @@ pub(crate) fn unescape(text: &str) -> Result<String, String> {
                 let Some(value) = value else {
                     let shown =
                         String::from_utf8_lossy(&bytes[at..(at + 3).min(bytes.len())]).into_owned();
-                    return Err(format!("invalid URL escape {shown:?}"));
+                    return Err(UnescapeError::Escape(shown));
                 };
                 out.push(value);
                 at += 2;
@@ -45,7 +54,7 @@ pub(crate) fn unescape(text: &str) -> Result<String, String> {
         }
         at += 1;
     }
-    String::from_utf8(out).map_err(|_| "the decoded text is not valid UTF-8".to_owned())
+    String::from_utf8(out).map_err(|_| UnescapeError::NoText)
 }
 
 #[cfg(test)]

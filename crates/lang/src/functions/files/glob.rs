@@ -7,11 +7,22 @@ use std::path::Path;
 /// Folders deeper than this are not entered: it bounds the walk where links form a ring.
 const DEPTH: usize = 64;
 
+/// Why there is no answer to which files match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum GlobError {
+    #[error("syntax error in pattern")]
+    Syntax,
+    #[error("pattern has too many alternatives")]
+    TooMany,
+    #[error("the search was given up")]
+    GivenUp,
+}
+
 /// Paths of all files that match `pattern` (itself a path), sorted, without doubles.
 ///
 /// # Errors
 /// When the pattern is not well formed.
-pub(crate) fn files(pattern: &str, ended: &dyn Fn() -> bool) -> Result<Vec<String>, String> {
+pub(crate) fn files(pattern: &str, ended: &dyn Fn() -> bool) -> Result<Vec<String>, GlobError> {
     let mut found = std::collections::BTreeSet::new();
     for alternative in braces(pattern)? {
         let parts: Vec<&str> = alternative.split('/').collect();
@@ -23,7 +34,7 @@ pub(crate) fn files(pattern: &str, ended: &dyn Fn() -> bool) -> Result<Vec<Strin
         walk(if rooted { "/" } else { "" }, &parts, 0, &mut found, ended);
     }
     if ended() {
-        return Err("the search was given up".to_owned());
+        return Err(GlobError::GivenUp);
     }
     Ok(found.into_iter().collect())
 }
@@ -97,13 +108,13 @@ fn walk(
 }
 
 /// Splits `{a,b}` (nested too) into the patterns it stands for.
-fn braces(pattern: &str) -> Result<Vec<String>, String> {
+fn braces(pattern: &str) -> Result<Vec<String>, GlobError> {
     let chars: Vec<char> = pattern.chars().collect();
     let mut at = 0;
     while at < chars.len() {
         match chars[at] {
             '\\' => at += 1,
-            '[' => at = class_end(&chars, at).ok_or("syntax error in pattern")?,
+            '[' => at = class_end(&chars, at).ok_or(GlobError::Syntax)?,
             '{' => return expand(&chars, at),
             _ => {}
         }
@@ -112,13 +123,13 @@ fn braces(pattern: &str) -> Result<Vec<String>, String> {
     Ok(vec![pattern.to_owned()])
 }
 
-fn expand(chars: &[char], open: usize) -> Result<Vec<String>, String> {
+fn expand(chars: &[char], open: usize) -> Result<Vec<String>, GlobError> {
     let mut depth = 0;
     let mut starts = vec![open + 1];
     let mut at = open;
     loop {
         match chars.get(at) {
-            None => return Err("syntax error in pattern".to_owned()),
+            None => return Err(GlobError::Syntax),
             Some('\\') => at += 1,
             Some('{') => depth += 1,
             Some(',') if depth == 1 => starts.push(at + 1),
@@ -142,7 +153,7 @@ fn expand(chars: &[char], open: usize) -> Result<Vec<String>, String> {
             .collect();
         out.extend(braces(&text)?);
         if out.len() > 1024 {
-            return Err("pattern has too many alternatives".to_owned());
+            return Err(GlobError::TooMany);
         }
     }
     Ok(out)
@@ -165,14 +176,14 @@ fn class_end(chars: &[char], open: usize) -> Option<usize> {
     }
 }
 
-fn valid(part: &str) -> Result<(), String> {
+fn valid(part: &str) -> Result<(), GlobError> {
     let chars: Vec<char> = part.chars().collect();
     let mut at = 0;
     while at < chars.len() {
         match chars[at] {
-            '\\' if at + 1 == chars.len() => return Err("syntax error in pattern".to_owned()),
+            '\\' if at + 1 == chars.len() => return Err(GlobError::Syntax),
             '\\' => at += 1,
-            '[' => at = class_end(&chars, at).ok_or("syntax error in pattern")?,
+            '[' => at = class_end(&chars, at).ok_or(GlobError::Syntax)?,
             _ => {}
         }
         at += 1;

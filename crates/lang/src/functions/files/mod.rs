@@ -19,22 +19,42 @@ fn path_param() -> Param {
     Param::new("path", Type::String)
 }
 
+/// Why it is not known where a path leads.
+#[derive(Debug, thiserror::Error)]
+enum PathError {
+    #[error("cannot expand user-specific home dir")]
+    OfAnother,
+    #[error("the home folder is not known: HOME is not set")]
+    NoHome,
+    #[error("the working folder is not known: {0}")]
+    NoFolder(#[source] std::io::Error),
+    /// The path that is to be looked at begins with `~`.
+    #[error("failed to expand ~: {0}")]
+    Unexpanded(#[source] Box<PathError>),
+}
+
+impl From<PathError> for Said {
+    fn from(error: PathError) -> Self {
+        error.to_string().into()
+    }
+}
+
 /// A path with the home folder put in for `~`.
-fn expand(path: &str) -> Result<String, String> {
+fn expand(path: &str) -> Result<String, PathError> {
     let Some(rest) = path.strip_prefix('~') else {
         return Ok(path.to_owned());
     };
     if !rest.is_empty() && !rest.starts_with('/') {
-        return Err("cannot expand user-specific home dir".to_owned());
+        return Err(PathError::OfAnother);
     }
     let home = std::env::var("HOME").ok().filter(|h| !h.is_empty());
-    let home = home.ok_or("the home folder is not known: HOME is not set")?;
+    let home = home.ok_or(PathError::NoHome)?;
     Ok(paths::join(&home, rest))
 }
 
 /// Where a path lies as seen from the scope's folder.
-fn place(host: Host<'_>, path: &str) -> Result<String, String> {
-    let path = expand(path).map_err(|e| format!("failed to expand ~: {e}"))?;
+fn place(host: Host<'_>, path: &str) -> Result<String, PathError> {
+    let path = expand(path).map_err(|e| PathError::Unexpanded(Box::new(e)))?;
     if path.starts_with('/') {
         return Ok(paths::clean(&path));
     }
@@ -144,7 +164,7 @@ pub(super) fn filebase64() -> Function {
 pub(super) fn fileexists() -> Function {
     Function::new(vec![path_param().marked()], Type::Bool, |args, _, host| {
         let marks = args[0].marks();
-        let place = place(host, text(args, 0)?)?;
+        let place = place(host, text(args, 0)?).map_err(CallError::of)?;
         let look = Look::Presence(look::within(host.scope.base_dir(), &place));
         // Something that the deploy itself runs may make the file meanwhile: what was approved is
         // what counts.
@@ -214,9 +234,9 @@ pub(super) fn fileset() -> Function {
     .not_null()
 }
 
-fn of_path(run: fn(&str) -> Result<String, String>) -> Function {
+fn of_path(run: fn(&str) -> Result<String, PathError>) -> Function {
     Function::new(vec![path_param()], Type::String, move |args, _, _| {
-        Ok(run(text(args, 0)?)?.into())
+        Ok(run(text(args, 0)?).map_err(CallError::of)?.into())
     })
     .not_null()
 }
@@ -238,8 +258,7 @@ pub(super) fn abspath() -> Function {
         if path.starts_with('/') {
             return Ok(paths::clean(path));
         }
-        let here =
-            std::env::current_dir().map_err(|e| format!("the working folder is not known: {e}"))?;
+        let here = std::env::current_dir().map_err(PathError::NoFolder)?;
         Ok(paths::join(&here.to_string_lossy(), path))
     })
 }

@@ -73,13 +73,26 @@ fn power(by: u32) -> u128 {
     1u128.checked_shl(by).unwrap_or(0)
 }
 
+/// Why there is no such range, host or subnet.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum CidrError {
+    #[error("invalid CIDR address: {0}")]
+    Invalid(String),
+    #[error("prefix of {length} does not accommodate a host numbered {host}")]
+    NoHost { length: u32, host: i128 },
+    #[error("insufficient address space to extend prefix of {length} by {new_bits}")]
+    TooLong { length: u32, new_bits: i64 },
+    #[error("prefix extension of {new_bits} does not accommodate a subnet numbered {number}")]
+    NoSubnet { new_bits: i64, number: u128 },
+}
+
 impl Range {
     /// Reads "10.0.0.0/8"; host bits are cleared.
     ///
     /// # Errors
     /// Quotes the text that is no range.
-    pub(crate) fn parse(text: &str) -> Result<Range, String> {
-        let bad = || format!("invalid CIDR address: {text}");
+    pub(crate) fn parse(text: &str) -> Result<Range, CidrError> {
+        let bad = || CidrError::Invalid(text.to_owned());
         let (address, length) = text.split_once('/').ok_or_else(bad)?;
         // An IPv6 text keeps its width here even where it maps an IPv4 address.
         let address = if address.contains(':') {
@@ -140,7 +153,7 @@ impl Range {
     ///
     /// # Errors
     /// When the range has no such host.
-    pub(crate) fn host(&self, host: i128) -> Result<Address, String> {
+    pub(crate) fn host(&self, host: i128) -> Result<Address, CidrError> {
         let max = self.host_mask();
         let number = if host < 0 {
             host.unsigned_abs() - 1
@@ -148,10 +161,8 @@ impl Range {
             host.unsigned_abs()
         };
         if number > max {
-            return Err(format!(
-                "prefix of {} does not accommodate a host numbered {host}",
-                self.length
-            ));
+            let length = self.length;
+            return Err(CidrError::NoHost { length, host });
         }
         let number = if host < 0 { max - number } else { number };
         Ok(Address {
@@ -164,19 +175,15 @@ impl Range {
     ///
     /// # Errors
     /// When the address space does not reach.
-    pub(crate) fn subnet(&self, new_bits: i64, number: u128) -> Result<Range, String> {
+    pub(crate) fn subnet(&self, new_bits: i64, number: u128) -> Result<Range, CidrError> {
         let length = i64::from(self.length) + new_bits;
         if length > i64::from(self.first.width) || length < 0 {
-            return Err(format!(
-                "insufficient address space to extend prefix of {} by {new_bits}",
-                self.length
-            ));
+            let length = self.length;
+            return Err(CidrError::TooLong { length, new_bits });
         }
         let length = length as u32;
         if new_bits >= 0 && number > power(new_bits as u32).wrapping_sub(1) {
-            return Err(format!(
-                "prefix extension of {new_bits} does not accommodate a subnet numbered {number}"
-            ));
+            return Err(CidrError::NoSubnet { new_bits, number });
         }
         let shift = self.first.width - length;
         let bits = self.first.bits | number.checked_shl(shift).unwrap_or(0);

@@ -33,7 +33,11 @@ pub(super) fn cidrhost() -> Function {
         Type::String,
         |args, _, _| {
             let host = big(args, 1)?;
-            Ok(range(args, 0)?.host(host)?.to_string().into())
+            Ok(range(args, 0)?
+                .host(host)
+                .map_err(CallError::of)?
+                .to_string()
+                .into())
         },
     )
     .not_null()
@@ -63,7 +67,8 @@ pub(super) fn cidrsubnet() -> Function {
         let new_bits = whole(args, 1)?;
         let subnet = u128::try_from(big(args, 2)?)
             .map_err(|_| CallError::call("the subnet number must not be negative"))?;
-        Ok(range(args, 0)?.subnet(new_bits, subnet)?.to_string().into())
+        let made = range(args, 0)?.subnet(new_bits, subnet);
+        Ok(made.map_err(CallError::of)?.to_string().into())
     })
     .not_null()
 }
@@ -110,7 +115,7 @@ pub(super) fn cidrcontains() -> Function {
     ];
     Function::new(params, Type::Bool, |args, _, _| {
         let (outer_text, inner_text) = (text(args, 0)?, text(args, 1)?);
-        let outer = Range::parse(outer_text)?;
+        let outer = Range::parse(outer_text).map_err(CallError::of)?;
         let (first, last) = match Address::parse(inner_text) {
             Some(address) => (address, address),
             None => {

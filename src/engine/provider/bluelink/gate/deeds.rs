@@ -173,11 +173,11 @@ impl Doing {
         let Self { asking, who, .. } = &self;
         let (deed, who_asks) = (self.deed.clone(), asked_by(asking));
         let intended = asking.ledger.intend(deed, &who_asks, self.id.clone());
-        let place = intended.await.map_err(refused)?;
+        let place = intended.await.map_err(|e| refused(e.to_string()))?;
         let what = format!("{} {}", self.deed.kind, self.deed.name);
         let entry = self.gate.enter_for(asking, (&who.id, &who.lane), what);
         let ctx = CallContext {
-            action: Some(self.deed.action.word()),
+            action: Some(self.deed.action),
             ..context(asking, self.within)
         };
         let request = request(who.wire.host_id.clone(), entry.asking.number);

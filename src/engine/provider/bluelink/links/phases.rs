@@ -69,7 +69,7 @@ impl Doing<'_> {
         }
         let asked_by = format!("the link {}", self.kind.wire);
         let intended = ledger.intend(self.deed(phase), &asked_by, None);
-        let place = intended.await.map_err(refused)?;
+        let place = intended.await.map_err(|e| refused(e.to_string()))?;
         let given = self.called(phase, &entry).await;
         entry.over().await;
         let end = match &given {

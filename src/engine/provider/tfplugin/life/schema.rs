@@ -45,18 +45,37 @@ pub(super) async fn fetch_schema(
     }
 }
 
-async fn ask_schema(channel: Channel, protocol: Protocol) -> Result<SchemaReply, String> {
-    let failed = |status: Status| match too_large(&status, MESSAGE_LIMIT) {
-        Some(why) => why,
-        None if is_transport(&status) => status_text(&status),
-        None => refusal(&status),
-    };
+/// Why a plugin has no schema for us.
+#[derive(Debug, thiserror::Error)]
+enum NoSchema {
+    /// Larger than what is taken, in words.
+    #[error("{0}")]
+    TooLarge(String),
+    /// The connection broke.
+    #[error("{}", status_text(.0))]
+    Lost(Box<Status>),
+    #[error("{}", refusal(.0))]
+    Refused(Box<Status>),
+    /// What the plugin says is wrong.
+    #[error("{}", .0.join("; "))]
+    Said(Vec<String>),
+}
+
+impl From<Status> for NoSchema {
+    fn from(status: Status) -> Self {
+        match too_large(&status, MESSAGE_LIMIT) {
+            Some(why) => Self::TooLarge(why),
+            None if is_transport(&status) => Self::Lost(Box::new(status)),
+            None => Self::Refused(Box::new(status)),
+        }
+    }
+}
+
+async fn ask_schema(channel: Channel, protocol: Protocol) -> Result<SchemaReply, NoSchema> {
     let (reply, errors): (_, Vec<String>) = if protocol == Protocol::Five {
         let request = tfplugin5::get_provider_schema::Request {};
         let reply: tfplugin5::get_provider_schema::Undecoded =
-            ask(channel, "/tfplugin5.Provider/GetSchema", request)
-                .await
-                .map_err(failed)?;
+            ask(channel, "/tfplugin5.Provider/GetSchema", request).await?;
         let bad = reply
             .diagnostics
             .iter()
@@ -66,9 +85,7 @@ async fn ask_schema(channel: Channel, protocol: Protocol) -> Result<SchemaReply,
     } else {
         let request = tfplugin6::get_provider_schema::Request {};
         let reply: tfplugin6::get_provider_schema::Undecoded =
-            ask(channel, "/tfplugin6.Provider/GetProviderSchema", request)
-                .await
-                .map_err(failed)?;
+            ask(channel, "/tfplugin6.Provider/GetProviderSchema", request).await?;
         let bad = reply
             .diagnostics
             .iter()
@@ -79,7 +96,7 @@ async fn ask_schema(channel: Channel, protocol: Protocol) -> Result<SchemaReply,
     if errors.is_empty() {
         Ok(reply)
     } else {
-        Err(errors.join("; "))
+        Err(NoSchema::Said(errors))
     }
 }
 

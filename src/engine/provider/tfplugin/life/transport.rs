@@ -18,6 +18,17 @@ use wire::Address;
 /// Largest message either way. What a client is built with; the largest schema seen has 30 MB.
 pub const MESSAGE_LIMIT: usize = 256 << 20;
 
+/// The plugin closed the connection where it should have answered.
+#[derive(Debug, thiserror::Error)]
+enum HungUp {
+    /// Before gRPC was agreed on.
+    #[error("the plugin hung up: {}", causes::told(.0))]
+    Early(#[source] tonic::transport::Error),
+    /// In the place of its first answer.
+    #[error("the plugin hung up: {}", status_text(.0))]
+    Late(#[source] Box<tonic::Status>),
+}
+
 /// Connects, and makes sure that somebody answers. Waits without a limit: the caller has the
 /// deadline. `lost` is cancelled when the connection is over, whoever closed it.
 pub(super) async fn connect(
@@ -30,8 +41,8 @@ pub(super) async fn connect(
         address: address.to_string(),
         reason: format!("{e}; {ITS_ERROR}"),
     };
-    let hung_up = |reason: String| match encrypted {
-        true => TfFailure::Tls(reason).into(),
+    let hung_up = |reason: HungUp| match encrypted {
+        true => TfFailure::Tls(reason.to_string()).into(),
         false => StartFailure::Connect {
             address: address.to_string(),
             reason: format!("{reason}; {ITS_ERROR}"),
@@ -57,22 +68,20 @@ pub(super) async fn connect(
     // Who refuses our certificate says so only after TLS has been agreed on, by closing.
     let channel = channel(stream)
         .await
-        .map_err(|e| hung_up(format!("the plugin hung up: {}", causes::told(&e))))?;
+        .map_err(|e| hung_up(HungUp::Early(e)))?;
     greet(&channel).await.map_err(hung_up)?;
     Ok(channel)
 }
 
 /// With TLS 1.3 a refusal of our certificate shows only at the first answer, so one is waited for.
 /// Any answer will do: not every plugin knows its health.
-async fn greet(channel: &Channel) -> Result<(), String> {
+async fn greet(channel: &Channel) -> Result<(), HungUp> {
     let request = HealthCheckRequest {
         service: "plugin".to_owned(),
     };
     match HealthClient::new(channel.clone()).check(request).await {
         Ok(_) => Ok(()),
-        Err(status) if is_transport(&status) => {
-            Err(format!("the plugin hung up: {}", status_text(&status)))
-        }
+        Err(status) if is_transport(&status) => Err(HungUp::Late(Box::new(status))),
         Err(_) => Ok(()),
     }
 }

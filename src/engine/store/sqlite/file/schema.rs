@@ -3,7 +3,7 @@
 
 use super::connections::{connect, name, pragma, uri_path};
 use super::{APPLICATION_ID, MIGRATIONS};
-use crate::engine::store::error::StoreError;
+use crate::engine::store::error::{Damage, NoStore, StoreError};
 use crate::engine::store::sqlite::fault::{Fault, Job};
 use crate::engine::store::sqlite::guard;
 use crate::engine::store::sqlite::shadow::waiting;
@@ -29,7 +29,7 @@ pub(super) fn check(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
     if id != APPLICATION_ID && (id != 0 || version != 0 || tables != 0) {
         return Err(StoreError::NotOurs {
             path: path.to_owned(),
-            why: "another program's SQLite file".into(),
+            source: NoStore::OfAnother,
         });
     }
     let ours = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
@@ -37,7 +37,7 @@ pub(super) fn check(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
     if version == 0 {
         return Err(StoreError::Damaged {
             path: path.to_owned(),
-            why: "it is empty".into(),
+            source: Damage::Empty,
         });
     }
     if version > ours {

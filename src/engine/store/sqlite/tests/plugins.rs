@@ -1,7 +1,7 @@
 //! What is kept of plugins: how launches went, how long calls took, what was logged.
 
 use super::*;
-use crate::engine::words::LogQuery;
+use crate::engine::words::{Action, LogQuery};
 
 fn attempt(number: u32, began: UnixMs, verdict: Option<&str>) -> LaunchAttempt {
     LaunchAttempt {
@@ -73,9 +73,9 @@ async fn latencies_merge_over_sessions() {
     let dir = tempfile::tempdir().unwrap();
     let sample = |took_ms, ok| CallSample {
         plugin: PluginId("p#2".into()),
-        method: "PlanResourceChange".into(),
+        method: "ApplyResourceChange".into(),
         resource_type: "lab_bucket".into(),
-        action: String::new(),
+        action: Some(Action::Destroy),
         took_ms,
         ok,
     };
@@ -89,6 +89,7 @@ async fn latencies_merge_over_sessions() {
     let store = open(dir.path());
     let stats = store.latencies().await.unwrap();
     assert_eq!(stats.len(), 1);
+    assert_eq!(stats[0].action, Some(Action::Destroy));
     // Of those that failed only the number is kept.
     assert_eq!(
         stats[0].latency,

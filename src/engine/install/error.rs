@@ -1,0 +1,58 @@
+//! Why what a configuration needs is not written down as it should be.
+
+use crate::engine::error::EngineError;
+use crate::engine::state::HomeError;
+use statefile::ReadError;
+use statefile::encryption::EncryptionError;
+use std::path::{Path, PathBuf};
+
+/// Why the files that an installation leaves are not written, or packages not looked for.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum InstallError {
+    #[error(
+        "the lock file would have to change, and --lockfile=readonly forbids it: other providers or versions are needed than it has. Run `flightdeck init` without that flag, and commit the lock file"
+    )]
+    LockfileReadOnly,
+    #[error("the lock file {} could not be written: {source}", path.display())]
+    Lockfile {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error(
+        "{} cannot be written, which names the directories of --plugin-dir: {source}", path.display()
+    )]
+    PluginDirs {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    /// A provider was named whose packages are not needed.
+    #[error(
+        "the configuration needs no provider {0}; `flightdeck providers` shows those that it needs"
+    )]
+    Unneeded(String),
+}
+
+impl InstallError {
+    /// For a lock file that could not be written.
+    pub(super) fn lockfile(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Lockfile { path, source }
+    }
+}
+
+impl From<InstallError> for EngineError {
+    fn from(error: InstallError) -> Self {
+        Self::because(error)
+    }
+}
+
+/// Why the state is not asked for the providers that it needs.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum UnseenError {
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    #[error(transparent)]
+    Sealed(#[from] EncryptionError),
+    #[error(transparent)]
+    Unreadable(#[from] ReadError),
+}
