@@ -1,6 +1,6 @@
-//! How long ten plugins take to be ready that are launched at once, beside the slowest of them alone.
-//! Each of them waits for something of its own before it registers, the slowest for a second. The
-//! aim: at most 1.2 times what the slowest takes.
+//! How long ten plugins take to be ready that are launched at once, beside the slowest of them
+//! alone. Each of them waits for something of its own before it registers, the slowest for a
+//! second. The aim: at most 1.2 times what the slowest takes.
 //!
 //! ```text
 //! cargo bench --bench fleet

@@ -2,10 +2,10 @@
 //! where that is wanted.
 //!
 //! ```text
-//! cargo bench --bench speed                        100 (medians of 7 runs) and 1,000 of each resource type
-//! cargo bench --bench speed -- 10000               another number
-//! cargo bench --bench speed -- lab 100             only this: interop, lab, or big (one resource of a 5 MB schema)
-//! FLIGHTDECK_BENCH_AGAINST=tofu cargo bench …      the same runs of this program, and the ratios
+//! cargo bench --bench speed                    100 (medians of 7 runs) and 1,000 of each type
+//! cargo bench --bench speed -- 10000           another number
+//! cargo bench --bench speed -- lab 100         only this: interop, lab, or big (a 5 MB schema)
+//! FLIGHTDECK_BENCH_AGAINST=tofu cargo bench …  the same runs of this program, and the ratios
 //! ```
 //!
 //! The interop provider is a real one, on the official framework: `tests/interop/build DIR`, then

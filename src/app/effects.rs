@@ -168,8 +168,8 @@ struct Around {
     next: Next,
 }
 
-/// Transformers first: they are not waited for, and what is wrong with a configuration is nothing to
-/// them.
+/// Transformers first: they are not waited for, and what is wrong with a configuration is nothing
+/// to them.
 async fn load_plugins(engine: &Engine) -> Option<Answer> {
     let transformers = engine.launch_transformers().await;
     told("plugins", Box::pin(engine.load_plugins()).await, |()| None)

@@ -132,8 +132,8 @@ pub(super) struct InitArgs {
     /// Leave the lock file as it is, and end with an error where it does not do
     #[arg(long, value_enum, value_name = "MODE")]
     pub(super) lockfile: Option<LockfileMode>,
-    /// A directory of provider packages; where some are named, providers come from them alone; may be
-    /// repeated
+    /// A directory of provider packages; where some are named, providers come from them alone; may
+    /// be repeated
     #[arg(long, value_name = "DIR", value_parser = clap::builder::OsStringValueParser::new().map(PathBuf::from))]
     pub(super) plugin_dir: Vec<PathBuf>,
     /// An argument of the backend that its block leaves open, or a file with some; may be repeated

@@ -19,8 +19,8 @@ use tokio::time::Instant;
 
 /// After the second signal: how long killed plugins have to be recorded.
 const LAST_WORDS: Duration = Duration::from_secs(10);
-/// What is heard within this time is printed together: a thousand events a second are not a thousand
-/// times to wake.
+/// What is heard within this time is printed together: a thousand events a second are not a
+/// thousand times to wake.
 const TOGETHER: Duration = Duration::from_millis(20);
 /// How long stopping the plugins may take in all.
 const SHUTDOWN: Duration = Duration::from_secs(20);

@@ -93,8 +93,8 @@ impl RetrySettings {
 /// How many processes serve, and how long each of them does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceSettings {
-    /// Processes of one provider configuration at most; one where it is less. Another one is started
-    /// when all slots of those that run are held and somebody waits.
+    /// Processes of one provider configuration at most; one where it is less. Another one is
+    /// started when all slots of those that run are held and somebody waits.
     pub processes: u32,
     /// One that nobody has used for so long is ended until somebody does; never where `None`.
     pub idle: Option<Duration>,

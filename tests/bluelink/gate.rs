@@ -1,5 +1,5 @@
-//! What a plugin has another deploy, destroy and look up while it deploys itself: made as calls that
-//! are seen, on record with the operation, in no state; and what a death in between leaves.
+//! What a plugin has another deploy, destroy and look up while it deploys itself: made as calls
+//! that are seen, on record with the operation, in no state; and what a death in between leaves.
 
 use crate::bench::{Bench, counts};
 use crate::live::{Live, operation, until};

@@ -1,5 +1,5 @@
-//! Links that go wrong: what is asked again, what is kept when one of three phases fails, what is not
-//! known after a death.
+//! Links that go wrong: what is asked again, what is kept when one of three phases fails, what is
+//! not known after a death.
 
 use crate::bench::{Bench, counts};
 use crate::links::{kept, phases, whole};

@@ -1,5 +1,5 @@
-//! Locks that plugins take on resources: shown with who holds them and who waits, given back with the
-//! call, refused where they would be waited for without an end.
+//! Locks that plugins take on resources: shown with who holds them and who waits, given back with
+//! the call, refused where they would be waited for without an end.
 
 use crate::bench::Bench;
 use crate::live::{Live, operation, until};

@@ -1,4 +1,5 @@
-//! A Bluelink plugin that is replaced while it deploys: the new process registers beside the old one.
+//! A Bluelink plugin that is replaced while it deploys: the new process registers beside the old
+//! one.
 
 use crate::bench::Bench;
 use flightdeck::engine::Engine;

@@ -1,9 +1,10 @@
-//! Providers as they are shipped, which whoever has some can try: each example that lies with them is
-//! discovered, staged, deployed, looked at, and destroyed. The same is done with the fake plugin.
+//! Providers as they are shipped, which whoever has some can try: each example that lies with them
+//! is discovered, staged, deployed, looked at, and destroyed. The same is done with the fake
+//! plugin.
 //!
-//! `FLIGHTDECK_TEST_BLUELINK` names a directory of the documented layout (`providers/…/plugin`) that
-//! has `examples/NAME/` with a configuration each. A `drift.sh` beside one changes something that it
-//! has made, from its directory, with the name of the whole directory in that variable.
+//! `FLIGHTDECK_TEST_BLUELINK` names a directory of the documented layout (`providers/…/plugin`)
+//! that has `examples/NAME/` with a configuration each. A `drift.sh` beside one changes something
+//! that it has made, from its directory, with the name of the whole directory in that variable.
 
 use crate::bench::{Bench, USUAL, counts};
 use crate::support::Run;

@@ -1,5 +1,5 @@
-//! Transformers: launched, supervised and shown as plugins are; no configuration can use one, and so
-//! none is ever in anybody's way.
+//! Transformers: launched, supervised and shown as plugins are; no configuration can use one, and
+//! so none is ever in anybody's way.
 
 use crate::bench::{Bench, HEAD};
 use crate::launches::{attempts, phases};

@@ -16,7 +16,8 @@ use tokio::time::timeout;
 /// How long anything may take to come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// `plugins --json` with one transformer that is up and one that never registers, and their processes.
+/// `plugins --json` with one transformer that is up and one that never registers, and their
+/// processes.
 fn while_one_is_late(bench: &Bench) -> (std::process::Child, Vec<u64>) {
     add(bench, "transformers/bluelink/late/1.0.0", "bluelink/late");
     let faults = "transformers/bluelink/late/1.0.0/faults";

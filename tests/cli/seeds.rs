@@ -1,5 +1,5 @@
-//! Statements of the documents that this program started from, shown on whole deploys: how a graph is
-//! walked, in which order a plugin is called, and that one plugin's death is no other's.
+//! Statements of the documents that this program started from, shown on whole deploys: how a graph
+//! is walked, in which order a plugin is called, and that one plugin's death is no other's.
 
 use crate::lab::Lab;
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! `flightdeck console` on a terminal: history, completion, several lines, and an end that gives the
-//! terminal back.
+//! `flightdeck console` on a terminal: history, completion, several lines, and an end that gives
+//! the terminal back.
 
 use crate::kit::*;
 use crate::pty::Pty;

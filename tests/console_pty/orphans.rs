@@ -1,5 +1,5 @@
-//! A plugin process without its flightdeck: the console shows that there is one, and ends it after a
-//! question.
+//! A plugin process without its flightdeck: the console shows that there is one, and ends it after
+//! a question.
 
 use crate::kit::*;
 use crate::left_behind::{Ended, left_behind, on_record};

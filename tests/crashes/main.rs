@@ -6,7 +6,8 @@
 //!
 //! `FLIGHTDECK_TEST_KILLS` says how many kills (default 12, 40 in `.ci/run`),
 //! `FLIGHTDECK_TEST_SEED` repeats the choice of moments, `FLIGHTDECK_TEST_ATTACK` is `kill`,
-//! `stop`, `ladder` or `lose-store`, `FLIGHTDECK_TEST_HOME` where the state lives: `file`, `http` or
+//! `stop`, `ladder` or `lose-store`, `FLIGHTDECK_TEST_HOME` where the state lives: `file`, `http`
+//! or
 //! `s3`, `FLIGHTDECK_TOFU` a `tofu` whose plan is held against each world in the end.
 //! `cargo xtask attack` runs them all.
 

@@ -1,4 +1,5 @@
-//! The order in which objects end: whoever depends on another one first, wherever the two are by now.
+//! The order in which objects end: whoever depends on another one first, wherever the two are by
+//! now.
 
 use crate::Lab;
 

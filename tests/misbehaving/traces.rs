@@ -1,5 +1,5 @@
-//! A deploy as a trace, sent to a collector of the test, which takes what an OpenTelemetry collector
-//! takes: OTLP over HTTP.
+//! A deploy as a trace, sent to a collector of the test, which takes what an OpenTelemetry
+//! collector takes: OTLP over HTTP.
 
 use crate::bench::{Bench, says};
 use crate::busy::SOON;

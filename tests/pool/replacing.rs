@@ -1,5 +1,5 @@
-//! One process takes the place of another while calls go on: since its file has changed, or since it
-//! is worn. No call is lost, and it is said as it happens.
+//! One process takes the place of another while calls go on: since its file has changed, or since
+//! it is worn. No call is lost, and it is said as it happens.
 
 use crate::kit::*;
 use flightdeck::engine::bus::Update;

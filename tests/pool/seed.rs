@@ -1,5 +1,5 @@
-//! What the design of a pool of provider processes asks for, statement by statement, and each defect
-//! of its first implementation, which ours does not have.
+//! What the design of a pool of provider processes asks for, statement by statement, and each
+//! defect of its first implementation, which ours does not have.
 
 use crate::kit::*;
 use cty::Value;

@@ -66,9 +66,9 @@ const GROUP: usize = 12;
 
 const GROUPS: usize = 5;
 
-/// Groups of things that wait, each but the first, until the test lets them begin, and a gate at the
-/// end: however fast the deploy is and however slow the test, there is always something left to do
-/// when it is stopped.
+/// Groups of things that wait, each but the first, until the test lets them begin, and a gate at
+/// the end: however fast the deploy is and however slow the test, there is always something left to
+/// do when it is stopped.
 fn groups() -> String {
     let thing = |n: usize| {
         let waits = match n / GROUP {

@@ -199,8 +199,8 @@ impl Http {
         })
     }
 
-    /// Writes what is at an address into a file. What broke off goes on from there, where the server
-    /// can do that.
+    /// Writes what is at an address into a file. What broke off goes on from there, where the
+    /// server can do that.
     ///
     /// # Errors
     /// It is not there, or does not come whole, however often it is tried.

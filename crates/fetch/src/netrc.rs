@@ -1,5 +1,5 @@
-//! The file in which programs keep who one is at which host (`.netrc`), as curl and the `git` program
-//! read it: `machine`, `default`, `login`, `password`, `account`, `macdef`, comments.
+//! The file in which programs keep who one is at which host (`.netrc`), as curl and the `git`
+//! program read it: `machine`, `default`, `login`, `password`, `account`, `macdef`, comments.
 
 use std::path::PathBuf;
 use std::sync::Arc;

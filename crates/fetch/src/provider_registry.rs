@@ -1,4 +1,5 @@
-//! Providers of registries and of network mirrors: which versions there are, and the package of one.
+//! Providers of registries and of network mirrors: which versions there are, and the package of
+//! one.
 
 use crate::error::FetchError;
 use crate::provider_package::{Checks, Location, ProviderPackage, Reported};

@@ -14,7 +14,8 @@
 //! ```no_run
 //! use std::sync::Arc;
 //! use sdk::schema::{Attr, Schema};
-//! use sdk::{Change, Context, Diagnostics, Failure, Object, Provider, Resource, State, async_trait};
+//! use sdk::{Change, Context, Diagnostics, Failure, Object, Provider, Resource, State};
+//! use sdk::async_trait;
 //!
 //! struct Notes;
 //!

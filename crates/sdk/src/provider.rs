@@ -100,8 +100,8 @@ pub trait Resource: Send + Sync + 'static {
     async fn update(&self, cx: &Context, change: Change) -> Result<State, Failure>;
 
     /// Whether an object that was just made or changed has settled, so that what depends on it can
-    /// begin. It is asked, with pauses, until it says so; an error, or no yes within an hour, leaves
-    /// the object tainted.
+    /// begin. It is asked, with pauses, until it says so; an error, or no yes within an hour,
+    /// leaves the object tainted.
     async fn is_stable(&self, _cx: &Context, _state: &State) -> Result<bool, Failure> {
         Ok(true)
     }

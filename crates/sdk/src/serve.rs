@@ -193,8 +193,8 @@ pub async fn serve(provider: impl Provider) -> Result<(), ServeError> {
 }
 
 /// Serves with options given, in this process: for tests and for hosts of their own. `announce`
-/// gets the handshake line, where what is spoken has one; the server ends when `end` is cancelled or
-/// the host says Shutdown.
+/// gets the handshake line, where what is spoken has one; the server ends when `end` is cancelled
+/// or the host says Shutdown.
 ///
 /// # Errors
 /// As [`serve`].

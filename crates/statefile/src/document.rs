@@ -53,8 +53,8 @@ pub struct Resource {
     pub mode: Mode,
     pub kind: String,
     pub name: String,
-    /// The provider configuration, `provider["host/namespace/type"].alias`; none where the instances
-    /// say theirs.
+    /// The provider configuration, `provider["host/namespace/type"].alias`; none where the
+    /// instances say theirs.
     pub provider: Option<String>,
     pub instances: Vec<Instance>,
     pub rest: Fields,
@@ -162,7 +162,8 @@ impl StateFile {
         Ok(Some(compact(&String::from_utf8_lossy(text)) + "\n"))
     }
 
-    /// The provider configurations of resources and of single instances, as often as they are named.
+    /// The provider configurations of resources and of single instances, as often as they are
+    /// named.
     pub fn providers(&self) -> impl Iterator<Item = &String> {
         self.resources.iter().flat_map(|resource| {
             let of_instances = resource

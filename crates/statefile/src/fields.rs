@@ -1,5 +1,5 @@
-//! What is left of an object of JSON once what is known was taken out: it goes back into the file as
-//! it was.
+//! What is left of an object of JSON once what is known was taken out: it goes back into the file
+//! as it was.
 
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap as _;

@@ -1,5 +1,5 @@
-//! Encrypted files: one that OpenTofu wrote is read, what is written is read again, and what does not
-//! fit says why.
+//! Encrypted files: one that OpenTofu wrote is read, what is written is read again, and what does
+//! not fit says why.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 

@@ -1,5 +1,5 @@
-//! `flightdeck console`: expressions, a line each, and what they are worth. On a terminal it asks for
-//! each and goes on after what is wrong; from a pipe the first thing that is wrong ends it.
+//! `flightdeck console`: expressions, a line each, and what they are worth. On a terminal it asks
+//! for each and goes on after what is wrong; from a pipe the first thing that is wrong ends it.
 
 mod lines;
 

@@ -1,6 +1,6 @@
-//! The lines that OpenTofu writes while it works (`plan -json` and its kin, their version 1.2): what
-//! is done with each object, what a plan comes to, diagnostics, outputs. Holds when what was begun
-//! began.
+//! The lines that OpenTofu writes while it works (`plan -json` and its kin, their version 1.2):
+//! what is done with each object, what a plan comes to, diagnostics, outputs. Holds when what was
+//! begun began.
 
 use super::address::Resource;
 use super::diagnostic::Shown;
@@ -111,7 +111,8 @@ impl Lines {
         self.written(lines)
     }
 
-    /// What a deploy came to that went well. Of `counts` those of objects that nothing was done with.
+    /// What a deploy came to that went well. Of `counts` those of objects that nothing was done
+    /// with.
     pub(in crate::cli) fn applied(&mut self, counts: &Counts, destroys: bool) -> Vec<String> {
         let Applied {
             add,

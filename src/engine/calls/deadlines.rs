@@ -35,8 +35,8 @@ impl Deadlines {
         self.methods.insert(method, deadline);
     }
 
-    /// After so long without a slot that was given back, those who wait for one give up: a line that
-    /// moves is long and no harm, one that stands is stuck. An hour unless set.
+    /// After so long without a slot that was given back, those who wait for one give up: a line
+    /// that moves is long and no harm, one that stands is stuck. An hour unless set.
     pub fn line(&self) -> Duration {
         self.line
     }

@@ -1,5 +1,5 @@
-//! One plugin's slots, its line of waiters and its measures. All of it is under one short lock of the
-//! lane's own, which is never held over an await.
+//! One plugin's slots, its line of waiters and its measures. All of it is under one short lock of
+//! the lane's own, which is never held over an await.
 
 mod line;
 mod running;
@@ -117,8 +117,8 @@ impl Lane {
         }
     }
 
-    /// Its calls go to a fresh bank of slots from now on, whose number is the answer; those that hold
-    /// one of the last bank keep it until they are over. Who waits is served.
+    /// Its calls go to a fresh bank of slots from now on, whose number is the answer; those that
+    /// hold one of the last bank keep it until they are over. Who waits is served.
     pub fn open(self: &Arc<Self>) -> u64 {
         let mut line = lock(&self.line);
         let number = line.open(Arc::downgrade(self), self.slots);
@@ -200,8 +200,8 @@ impl Lane {
     }
 
     /// Makes a call when it is its turn. `call` is not polled before. Waiting in line ends with the
-    /// caller's cancellation, or when the line has stood for too long; the deadline counts from when
-    /// the call is sent.
+    /// caller's cancellation, or when the line has stood for too long; the deadline counts from
+    /// when the call is sent.
     pub async fn run<T, F>(
         self: &Arc<Self>,
         method: Method,
@@ -273,9 +273,9 @@ impl Lane {
             .0
     }
 
-    /// Waits until no call holds a slot of this process any more, and keeps all of them until what is
-    /// returned is dropped. Calls that are already in line go first. Reported to nobody: it is no
-    /// call. Two at a time would wait for each other: the caller sees to it that there is one.
+    /// Waits until no call holds a slot of this process any more, and keeps all of them until what
+    /// is returned is dropped. Calls that are already in line go first. Reported to nobody: it is
+    /// no call. Two at a time would wait for each other: the caller sees to it that there is one.
     pub async fn drain(
         self: &Arc<Self>,
         method: Method,

@@ -1,5 +1,5 @@
-//! The walk over a graph: every step is a task that runs when what it needs has succeeded, a bounded
-//! number at a time.
+//! The walk over a graph: every step is a task that runs when what it needs has succeeded, a
+//! bounded number at a time.
 
 use super::urgency::Urgency;
 use super::{Graph, Step};

@@ -13,8 +13,8 @@ const TRIES: usize = 20;
 const BETWEEN: Duration = Duration::from_millis(50);
 
 impl Engine {
-    /// Counts from now on what happens, and serves it at this address for programs that watch, until
-    /// [`shutdown`](Self::shutdown). A notice says where.
+    /// Counts from now on what happens, and serves it at this address for programs that watch,
+    /// until [`shutdown`](Self::shutdown). A notice says where.
     ///
     /// # Errors
     /// Nothing can be listened for at this address.

@@ -39,7 +39,8 @@ impl Engine {
     /// `dry_run` nothing is changed.
     ///
     /// # Errors
-    /// It is not there, something is at the other address, they are of different kinds; a held lock.
+    /// It is not there, something is at the other address, they are of different kinds; a held
+    /// lock.
     pub async fn rename(
         &self,
         from: String,
@@ -94,8 +95,8 @@ impl Engine {
         self.shared.memory.state_rows().await
     }
 
-    /// Goes on with one of two states that were changed apart. The answer: the file that the other is
-    /// kept in, where there was anything to keep.
+    /// Goes on with one of two states that were changed apart. The answer: the file that the other
+    /// is kept in, where there was anything to keep.
     ///
     /// # Errors
     /// Somebody else works on the workspace or on the state, or it cannot be read or written.

@@ -4,8 +4,8 @@ use super::Engine;
 use crate::engine::error::EngineError;
 
 impl Engine {
-    /// Has every transformer of the plugin path launched, and supervised from then on. Does not wait
-    /// for them: no configuration can use one. How each comes up is in the events.
+    /// Has every transformer of the plugin path launched, and supervised from then on. Does not
+    /// wait for them: no configuration can use one. How each comes up is in the events.
     ///
     /// # Errors
     /// They cannot be looked for.

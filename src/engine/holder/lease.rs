@@ -148,7 +148,8 @@ fn is_local(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|about| !REMOTE.contains(&about.f_type))
 }
 
-/// By the system's lock on the store, where the holder has it; by its number where that cannot tell.
+/// By the system's lock on the store, where the holder has it; by its number where that cannot
+/// tell.
 pub(in crate::engine) struct ByLease {
     dir: PathBuf,
     look: OnceCell<Look>,

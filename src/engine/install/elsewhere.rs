@@ -1,6 +1,6 @@
-//! Packages that are not for running here: their hashes for the lock file, and a mirror of them. They
-//! come from their registries, or from the one place that is named, whatever the CLI configuration
-//! says; what is fetched for hashes alone is thrown away.
+//! Packages that are not for running here: their hashes for the lock file, and a mirror of them.
+//! They come from their registries, or from the one place that is named, whatever the CLI
+//! configuration says; what is fetched for hashes alone is thrown away.
 
 use super::error::InstallError;
 use super::provider::{Done, Job, Shared};

@@ -1,5 +1,5 @@
-//! A mirror of packages in a directory: archives, and the indexes that tell what there is to whoever
-//! asks a server for it. Owns the indexes of the providers that are put there.
+//! A mirror of packages in a directory: archives, and the indexes that tell what there is to
+//! whoever asks a server for it. Owns the indexes of the providers that are put there.
 
 use super::Step;
 use super::provider::{Job, Trouble};

@@ -1,5 +1,6 @@
 //! What a configuration needs and is not there: its modules and providers, fetched and laid out as
-//! other tools of the language do. Needs no store and no lock of the state; keeps nothing but files.
+//! other tools of the language do. Needs no store and no lock of the state; keeps nothing but
+//! files.
 
 mod choose;
 mod elsewhere;

@@ -1,5 +1,5 @@
-//! `-plugin-dir`: directories of packages that are looked at in the place of all others, and the word
-//! of them that other tools of the language leave in the data directory.
+//! `-plugin-dir`: directories of packages that are looked at in the place of all others, and the
+//! word of them that other tools of the language leave in the data directory.
 
 use super::Request;
 use super::error::InstallError;
@@ -18,8 +18,8 @@ fn given(request: &Request) -> &[PathBuf] {
     }
 }
 
-/// Writes down which directories were given, as they were given; takes the word of earlier ones away
-/// where they are taken back. Without a word of any, what is written stays.
+/// Writes down which directories were given, as they were given; takes the word of earlier ones
+/// away where they are taken back. Without a word of any, what is written stays.
 pub(super) fn record(request: &Request) -> Result<(), InstallError> {
     if request.plugin_dirs.is_empty() {
         return Ok(());

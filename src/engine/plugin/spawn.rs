@@ -32,8 +32,8 @@ const REAP: Duration = Duration::from_secs(5);
 
 /// A child of ours that was not waited for yet.
 pub(super) struct Process {
-    // Spawning of fields is order of dropping: the group is killed before the child's handle is given
-    // up to the reaper.
+    // Spawning of fields is order of dropping: the group is killed before the child's handle is
+    // given up to the reaper.
     group: Group,
     child: Child,
     pub(super) identity: Option<ProcessIdentity>,

@@ -1,5 +1,5 @@
-//! Which process is given to whom: the first of an address to all that needs no configuration and to
-//! the first configuration, one of its own to each further configuration.
+//! Which process is given to whom: the first of an address to all that needs no configuration and
+//! to the first configuration, one of its own to each further configuration.
 
 use super::follow::Follow;
 use super::handle::Pool;

@@ -1,6 +1,6 @@
 //! More than one process for one provider configuration: another one is started when all slots of
-//! those that run are held and somebody waits, is given the same configuration, and has slots of the
-//! same line then. The first one leads; the others are known by it.
+//! those that run are held and somebody waits, is given the same configuration, and has slots of
+//! the same line then. The first one leads; the others are known by it.
 
 use super::handle::{Address, Pool};
 use super::process::Process;

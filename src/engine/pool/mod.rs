@@ -2,9 +2,9 @@
 //! everything that needs no configuration and the first configuration; every further configuration
 //! has a process of its own, unless its dialect sends it with each call. Where that is wanted, more
 //! processes serve one configuration, as many as there is work for; those that nobody uses end, and
-//! those that are worn or whose file has changed are replaced while their calls go on. Beside them are the
-//! transformers, which serve none. Owns the assignment, the providers' schemas and the adapters; the processes
-//! belong to their supervisors.
+//! those that are worn or whose file has changed are replaced while their calls go on. Beside them
+//! are the transformers, which serve none. Owns the assignment, the providers' schemas and the
+//! adapters; the processes belong to their supervisors.
 
 mod assignment;
 mod crew;

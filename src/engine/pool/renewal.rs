@@ -1,6 +1,6 @@
-//! When another process takes the place of one that serves, and how: it comes up beside it, is given
-//! what the old one was given, and has the calls from then on, while the old one keeps those that it
-//! has. Decides and fits; both processes belong to the plugin's supervisor.
+//! When another process takes the place of one that serves, and how: it comes up beside it, is
+//! given what the old one was given, and has the calls from then on, while the old one keeps those
+//! that it has. Decides and fits; both processes belong to the plugin's supervisor.
 
 use super::launched::Launched;
 use super::process::Process;
@@ -89,8 +89,8 @@ impl Process {
         for_good && self.plugin.other_file().await.is_some()
     }
 
-    /// Looks whether it is to be replaced, and says what stands in the way. The answer is what is to
-    /// be done now; whoever gets it does it.
+    /// Looks whether it is to be replaced, and says what stands in the way. The answer is what is
+    /// to be done now; whoever gets it does it.
     pub(super) async fn look(&self, limits: &RenewSettings, programs: &Programs) -> Option<Due> {
         let due = self.due(limits).await;
         let mut renewing = lock(&self.renewing);

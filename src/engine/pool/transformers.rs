@@ -1,5 +1,5 @@
-//! Transformers, which serve no configuration: they are supervised as every plugin is, have no slots,
-//! and nobody calls them. Owns nothing; their processes belong to their supervisors.
+//! Transformers, which serve no configuration: they are supervised as every plugin is, have no
+//! slots, and nobody calls them. Owns nothing; their processes belong to their supervisors.
 
 use super::declared::short_name;
 use super::handle::Pool;
@@ -8,9 +8,9 @@ use crate::engine::plugin::{Plugin, Start};
 use crate::engine::words::{PluginFound, PluginId, PluginKind};
 
 impl Pool {
-    /// Takes these under supervision and has each of them launched, unless it runs or has failed for
-    /// good. One that is known as another program is ended and takes its new place. The answer is
-    /// there before they are.
+    /// Takes these under supervision and has each of them launched, unless it runs or has failed
+    /// for good. One that is known as another program is ended and takes its new place. The answer
+    /// is there before they are.
     pub async fn launch_transformers(&self, all: Vec<FoundTransformer>) -> Vec<Plugin> {
         // Two at once would both take what is not known yet.
         let _one = self.shared.declaring.lock().await;

@@ -60,8 +60,9 @@ pub trait Dialect: Send + Sync + 'static {
 pub enum Configuration {
     /// A process is given one, once; another configuration needs another process.
     OfProcess,
-    /// It goes with each call ([`CallContext::configuration`](crate::engine::calls::CallContext::configuration));
-    /// one process serves them all.
+    /// It goes with each call
+    /// ([`CallContext::configuration`](crate::engine::calls::CallContext::configuration)); one
+    /// process serves them all.
     OfCall,
 }
 

@@ -181,8 +181,8 @@ impl Checked {
         }
     }
 
-    /// Says of the data sources among them that nothing is known: as the reference engine keeps it of
-    /// those that it has read while planning.
+    /// Says of the data sources among them that nothing is known: as the reference engine keeps it
+    /// of those that it has read while planning.
     pub fn forget_data(&mut self) {
         let data = |object: &str| apart(object).1.starts_with("data.");
         let instances = self.0.iter_mut().filter(|(object, _)| data(object));

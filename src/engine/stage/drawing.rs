@@ -1,6 +1,6 @@
 //! A graph as a text that programs draw (DOT), with the names that OpenTofu gives its nodes: what a
-//! plan works out, what a deploy of one does, what a destruction takes. Each node is drawn with what it
-//! needs and does not need by another way already. Pure.
+//! plan works out, what a deploy of one does, what a destruction takes. Each node is drawn with
+//! what it needs and does not need by another way already. Pure.
 
 mod idle;
 
@@ -223,8 +223,8 @@ impl Drawing {
         Drawn { whole, first }
     }
 
-    /// A node as a plan has it where it is `opened`; else a resource stands for its instances, and is
-    /// not drawn itself.
+    /// A node as a plan has it where it is `opened`; else a resource stands for its instances, and
+    /// is not drawn itself.
     fn node(&mut self, node: &Node, opened: bool) -> Drawn {
         let text = node.text();
         let expand = format!("{text} (expand)");

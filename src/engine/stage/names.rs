@@ -38,8 +38,8 @@ pub struct ProviderFunction<'a> {
     pub function: &'a str,
 }
 
-/// What `provider::NAME::FUNCTION` calls, or the same with an alias in between; `None` for any other
-/// function.
+/// What `provider::NAME::FUNCTION` calls, or the same with an alias in between; `None` for any
+/// other function.
 pub fn provider_function(name: &str) -> Option<ProviderFunction<'_>> {
     let mut names = name.strip_prefix(OF_PROVIDERS)?.splitn(3, "::");
     let (provider, second, third) = (names.next()?, names.next()?, names.next());

@@ -124,9 +124,9 @@ pub fn refresh_outputs(state: &mut State, stage: &Stage, root: &Module) {
     state.outputs.sort_by(|a, b| a.name.cmp(&b.name));
 }
 
-/// Puts objects into a state as refreshing leaves them: what is read by the deploy is not there, what
-/// a check has read and what is to be imported is, and a destroy begins with all data that there
-/// was. What depended on nothing depends on what is written now.
+/// Puts objects into a state as refreshing leaves them: what is read by the deploy is not there,
+/// what a check has read and what is to be imported is, and a destroy begins with all data that
+/// there was. What depended on nothing depends on what is written now.
 pub fn refresh_objects(
     prior: &mut State,
     state: &State,

@@ -1,5 +1,5 @@
-//! What others say of objects that have other addresses now: what they depend on and need, what they
-//! link. Pure.
+//! What others say of objects that have other addresses now: what they depend on and need, what
+//! they link. Pure.
 
 use super::links;
 use super::needs::Needs;
@@ -72,8 +72,8 @@ impl Renames {
         of.into_iter().map(now).collect()
     }
 
-    /// What the state says of a link whose ends have moved; `None` where neither has, and where it is
-    /// no link.
+    /// What the state says of a link whose ends have moved; `None` where neither has, and where it
+    /// is no link.
     pub fn link(&self, object: &StateObject) -> Option<String> {
         let address = object.address.parse::<AbsInstance>().ok()?;
         let is_link = *address.resource.kind == *LINK;

@@ -20,8 +20,8 @@ pub struct Sight {
     pub secret: bool,
 }
 
-/// What is outside of the configuration is not what it was: nothing may rest on it. The words do not
-/// name a place that must not be shown.
+/// What is outside of the configuration is not what it was: nothing may rest on it. The words do
+/// not name a place that must not be shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Changed {
     #[error(

@@ -6,8 +6,8 @@ use statefile::{LockInfo, ReadError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a place of one kind says of why: an error of that kind, which others show and tell no further
-/// apart.
+/// What a place of one kind says of why: an error of that kind, which others show and tell no
+/// further apart.
 pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
 /// Why the state cannot be locked, read or written where it lives.

@@ -1,6 +1,6 @@
-//! The state in a file, `terraform.tfstate`, as OpenTofu keeps it: locked by a lock of the system on
-//! the file itself, with a word beside it who has it, and written in place, since the lock hangs on
-//! the file and not on its name.
+//! The state in a file, `terraform.tfstate`, as OpenTofu keeps it: locked by a lock of the system
+//! on the file itself, with a word beside it who has it, and written in place, since the lock hangs
+//! on the file and not on its name.
 
 use super::error::UnlockError;
 use super::{Home, HomeError, Spelling};

@@ -1,5 +1,5 @@
-//! What is said of this process beside a lock, and whether the process that is said of one is gone: a
-//! lock on a server does not end with whoever took it.
+//! What is said of this process beside a lock, and whether the process that is said of one is gone:
+//! a lock on a server does not end with whoever took it.
 
 use crate::engine::holder::{ByNumber, Judge as _, this_process};
 use crate::engine::words::LockHolder;
@@ -34,8 +34,8 @@ fn word(holder: &LockHolder) -> String {
     format!("{PROCESS} {pid} {start_time} {boot_id} {pid_namespace}")
 }
 
-/// Whether a lock is of a flightdeck of this machine, of this very boot of it, that has ended. Of all
-/// others nothing is known.
+/// Whether a lock is of a flightdeck of this machine, of this very boot of it, that has ended. Of
+/// all others nothing is known.
 pub(super) fn is_gone(info: &LockInfo) -> bool {
     let parts: Vec<&str> = info.info.split(' ').collect();
     let [PROCESS, pid, start_time, boot_id, pid_namespace] = parts[..] else {

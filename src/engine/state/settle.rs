@@ -37,8 +37,8 @@ impl StateOfRecord {
         settled
     }
 
-    /// Brings the state to another place, where there is none yet or the same, and goes on there. The
-    /// old place keeps what it has.
+    /// Brings the state to another place, where there is none yet or the same, and goes on there.
+    /// The old place keeps what it has.
     ///
     /// # Errors
     /// Somebody else has a lock, there is another state, or something cannot be read or written.

@@ -193,8 +193,8 @@ pub trait Logs: Send + Sync {
 /// Who works on the workspace.
 #[async_trait]
 pub trait Locks: Send + Sync {
-    /// Takes the workspace's lock for `holder` (see [`crate::engine::holder::this_process`]). Taking it again
-    /// through the same store is no error.
+    /// Takes the workspace's lock for `holder` (see [`crate::engine::holder::this_process`]).
+    /// Taking it again through the same store is no error.
     ///
     /// # Errors
     /// [`StoreError::Held`] names a holder that is alive, or cannot be judged from here.

@@ -80,8 +80,8 @@ pub struct State {
 pub struct HomeRecord {
     /// Where that is; empty as long as it was nowhere.
     pub place: String,
-    /// Digest of what was last seen or written there; empty where there was nothing. While it is being
-    /// written, those of what was sent since follow it.
+    /// Digest of what was last seen or written there; empty where there was nothing. While it is
+    /// being written, those of what was sent since follow it.
     pub digest: String,
     /// The copy's serial that it has.
     pub serial: i64,

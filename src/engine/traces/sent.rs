@@ -1,5 +1,5 @@
-//! The way to the collector: OTLP over HTTP, in batches, on the client and the runtime that are here
-//! already.
+//! The way to the collector: OTLP over HTTP, in batches, on the client and the runtime that are
+//! here already.
 
 use super::spans::Spans;
 use crate::engine::bus::Bus;
@@ -25,8 +25,8 @@ use tokio::runtime::Handle;
 
 /// How long the collector may take for one batch.
 const EACH: Duration = Duration::from_secs(10);
-/// Spans that may wait to be sent, of a kilobyte or less; beyond them they are left out, and that is
-/// told.
+/// Spans that may wait to be sent, of a kilobyte or less; beyond them they are left out, and that
+/// is told.
 const WAITING: usize = 32_768;
 /// Spans in one request.
 const TOGETHER: usize = 2_048;

@@ -1,5 +1,5 @@
-//! Spans, folded from the events: begun and ended at the times that the events have. What is open is
-//! bounded by what goes on at a time.
+//! Spans, folded from the events: begun and ended at the times that the events have. What is open
+//! is bounded by what goes on at a time.
 
 use crate::engine::bus::Listener;
 use crate::engine::mutex::lock;
@@ -28,7 +28,8 @@ struct Open {
     /// Its operations, by their number: the instance and the span of those that have not ended.
     operations: HashMap<u32, Option<(String, Context)>>,
     calls: HashMap<CallId, Attempt>,
-    /// Which attempt comes next at a call that failed for a moment: of this method, for this object.
+    /// Which attempt comes next at a call that failed for a moment: of this method, for this
+    /// object.
     again: HashMap<(MethodName, Option<String>), u32>,
 }
 

@@ -53,8 +53,8 @@ impl Deed {
         })
     }
 
-    /// The same in a form that can be written down and read: types of plugins have neither quotes nor
-    /// spaces in them, and what comes over the wire may.
+    /// The same in a form that can be written down and read: types of plugins have neither quotes
+    /// nor spaces in them, and what comes over the wire may.
     #[must_use]
     pub fn fit(mut self) -> Self {
         let odd = |c: char| c == '"' || c.is_whitespace() || c.is_control();

@@ -73,8 +73,8 @@ pub enum EventKind {
     UntrustedPlugins {
         plugins: Vec<WorkspacePlugin>,
     },
-    /// Plugin processes of this workspace that have lost their flightdeck: all of them, said when it
-    /// is another list than before.
+    /// Plugin processes of this workspace that have lost their flightdeck: all of them, said when
+    /// it is another list than before.
     Orphans {
         orphans: Vec<OrphanView>,
     },

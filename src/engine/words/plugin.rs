@@ -40,8 +40,8 @@ pub struct PluginFound {
     pub address: String,
     /// Version of the package, where the layout tells it.
     pub version: Option<String>,
-    /// With its version: `tfplugin5`, `tfplugin6`, `bluelink1.0`; known only once the process has said
-    /// it, but for the name alone where the place tells that.
+    /// With its version: `tfplugin5`, `tfplugin6`, `bluelink1.0`; known only once the process has
+    /// said it, but for the name alone where the place tells that.
     pub dialect: Option<String>,
     /// The executable that is launched; `None` for the builtin provider and for reattached ones.
     pub executable: Option<String>,
@@ -318,8 +318,8 @@ pub enum PluginEvent {
     Log {
         line: LogLine,
     },
-    /// Lines that were not passed on, for there were too many of them; a line of ours in their place
-    /// says so.
+    /// Lines that were not passed on, for there were too many of them; a line of ours in their
+    /// place says so.
     LinesLeftOut {
         plugin: PluginId,
         lines: u64,

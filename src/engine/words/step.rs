@@ -45,8 +45,8 @@ impl OperationStep {
         matches!(self, Self::Provisioner { .. })
     }
 
-    /// What it is beside the object of its operation, where it is: that is in no state, and so cannot
-    /// be read back.
+    /// What it is beside the object of its operation, where it is: that is in no state, and so
+    /// cannot be read back.
     pub fn beside(&self) -> Option<&Deed> {
         match self {
             Self::Beside { deed, .. } => Some(deed),

@@ -19,8 +19,8 @@ use lang::written::written;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// What expressions are worked out over: the configuration, its variables and the state, as they were
-/// when it was made.
+/// What expressions are worked out over: the configuration, its variables and the state, as they
+/// were when it was made.
 pub struct Evaluator {
     walk: Arc<Walk>,
     secrets: Secrets,
@@ -65,8 +65,8 @@ impl Evaluator {
 }
 
 impl Work {
-    /// What expressions can be worked out over. What is wrong with the configuration is told, and what
-    /// rests on it is unknown.
+    /// What expressions can be worked out over. What is wrong with the configuration is told, and
+    /// what rests on it is unknown.
     pub async fn evaluator(&self, request: StageRequest) -> Result<Evaluator, EngineError> {
         let _turn = self.turn.lock().await;
         let switches = self.begin();
@@ -80,8 +80,8 @@ impl Work {
         request: StageRequest,
         stop: &CancellationToken,
     ) -> Result<Evaluator, EngineError> {
-        // Where nothing is declared, functions can be asked for all the same; so little is needed to
-        // destroy, too.
+        // Where nothing is declared, functions can be asked for all the same; so little is needed
+        // to destroy, too.
         let loaded = match lang::config::is_config_dir(&self.settings.workspace) {
             true => self.read_with(&request, true).await?,
             false => {

@@ -1,5 +1,5 @@
-//! What an earlier flightdeck may have left running, said when one begins to work, and for as long as
-//! it is so.
+//! What an earlier flightdeck may have left running, said when one begins to work, and for as long
+//! as it is so.
 
 use super::Work;
 use crate::engine::mutex::lock;

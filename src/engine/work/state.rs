@@ -1,5 +1,5 @@
-//! The state for as long as a verb works on it: found, opened under its lock, kept current at its home,
-//! and brought there.
+//! The state for as long as a verb works on it: found, opened under its lock, kept current at its
+//! home, and brought there.
 
 use super::verb::{Switches, Work};
 use crate::engine::error::EngineError;
@@ -11,8 +11,9 @@ use crate::engine::workspace::home;
 use tokio_util::sync::CancellationToken;
 
 impl Work {
-    /// Takes the workspace's lock and that of the state's home, for a piece of work that `operation`
-    /// names to others who meet the lock. The answer: whether the workspace's was not ours before.
+    /// Takes the workspace's lock and that of the state's home, for a piece of work that
+    /// `operation` names to others who meet the lock. The answer: whether the workspace's was not
+    /// ours before.
     pub(super) async fn begin_on_state(
         &self,
         request: &StageRequest,
@@ -94,8 +95,9 @@ impl Work {
         self.unlock().await;
     }
 
-    /// Brings the state home now and then, and at each rung of the ladder, until the deploy is done.
-    /// Where that fails, nothing more is begun: what nobody else can see must not become more.
+    /// Brings the state home now and then, and at each rung of the ladder, until the deploy is
+    /// done. Where that fails, nothing more is begun: what nobody else can see must not become
+    /// more.
     pub(super) async fn keep_home_current(
         &self,
         switches: &Switches,
@@ -125,8 +127,8 @@ impl Work {
         }
     }
 
-    /// Goes on with one of two states that were changed apart; the answer is the file that the other
-    /// is kept in, where there was anything to keep.
+    /// Goes on with one of two states that were changed apart; the answer is the file that the
+    /// other is kept in, where there was anything to keep.
     pub async fn use_state(
         &self,
         with: Settled,

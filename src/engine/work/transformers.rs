@@ -1,4 +1,5 @@
-//! Transformers: no configuration needs one, so nothing waits for them but who asks to see all plugins.
+//! Transformers: no configuration needs one, so nothing waits for them but who asks to see all
+//! plugins.
 
 use super::verb::{Switches, Work};
 use crate::engine::error::EngineError;
@@ -7,7 +8,8 @@ use crate::engine::source;
 use futures_util::future::join_all;
 
 impl Work {
-    /// Has the transformers launched that lie on the plugin path; they are up later, or have failed.
+    /// Has the transformers launched that lie on the plugin path; they are up later, or have
+    /// failed.
     ///
     /// # Errors
     /// They cannot be looked for.

@@ -1,5 +1,5 @@
-//! The backend's part of `init`: what the configuration says and what is said beside it, recorded in
-//! the directory, and the states brought from where they were.
+//! The backend's part of `init`: what the configuration says and what is said beside it, recorded
+//! in the directory, and the states brought from where they were.
 
 use super::agreed::is_used;
 use super::encrypted;

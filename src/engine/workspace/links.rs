@@ -1,5 +1,5 @@
-//! What plugins add to what a configuration says of links: which provider configuration a block uses
-//! that says none, and which of two resources is to be there first. Pure.
+//! What plugins add to what a configuration says of links: which provider configuration a block
+//! uses that says none, and which of two resources is to be there first. Pure.
 
 use super::provider_addr;
 use super::refs::{self, Ref};
@@ -41,9 +41,9 @@ pub fn all_pairs(schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>) -> Vec<LinkPa
     all.into_iter().collect()
 }
 
-/// The configuration with links bound to the one provider that has them, where they do not say which
-/// one and the resource they begin at is another one's; and with resources that have to be there
-/// after the one that they are linked with depending on it.
+/// The configuration with links bound to the one provider that has them, where they do not say
+/// which one and the resource they begin at is another one's; and with resources that have to be
+/// there after the one that they are linked with depending on it.
 pub fn bind(root: &Arc<Module>, schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>) -> Arc<Module> {
     let is_link = |m: &&Module| m.resources.values().any(|r| r.link.is_some());
     if !root.all().iter().any(is_link) {

@@ -1,5 +1,5 @@
-//! The workspaces of a directory by their names, in whatever backend they are: list, make, take away,
-//! select; and a lock that somebody left. None of it needs a running engine.
+//! The workspaces of a directory by their names, in whatever backend they are: list, make, take
+//! away, select; and a lock that somebody left. None of it needs a running engine.
 
 use super::home::{self, data_dir};
 use super::initialize::InitError;
@@ -67,8 +67,8 @@ pub async fn create(dir: &Path, name: &str, request: &StageRequest) -> Result<()
     Ok(backend.create(inner(name), info("workspace-new")).await?)
 }
 
-/// Takes a workspace away, with its state. One with objects only where `force` says so: they stay in
-/// the world, and nobody knows of them any more. Its history here stays.
+/// Takes a workspace away, with its state. One with objects only where `force` says so: they stay
+/// in the world, and nobody knows of them any more. Its history here stays.
 ///
 /// # Errors
 /// It is the one that is selected or the default one, it is not there, or it has objects.

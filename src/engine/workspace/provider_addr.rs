@@ -209,8 +209,8 @@ pub fn for_resource(
     route_of(root, module, resource).block
 }
 
-/// The block whose configuration a function is called with, by the local name and the alias that its
-/// call gives: where there is none, the root's, or the provider without any configuration.
+/// The block whose configuration a function is called with, by the local name and the alias that
+/// its call gives: where there is none, the root's, or the provider without any configuration.
 pub fn for_function<'a>(
     root: &'a Module,
     module: &Module,

@@ -1,4 +1,5 @@
-//! The calls that make, change and take away a link of the fake provider, and look at what is between.
+//! The calls that make, change and take away a link of the fake provider, and look at what is
+//! between.
 
 use crate::asking;
 use crate::convert::{json, node};

@@ -3,7 +3,8 @@
 //! links to it, and makes a box between the two. More files:
 //!
 //! - `old-links`: where it is there, it is older than the call for intermediaries' states,
-//! - `between`: where it is there, the box between is made by its host (a type of another provider),
+//! - `between`: where it is there, the box between is made by its host (a type of another
+//!   provider),
 //! - `locks`: where it is there, the last phase locks the resource at the link's begin,
 //! - `bare`: where it is there, no change is ever staged.
 

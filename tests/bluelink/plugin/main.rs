@@ -3,7 +3,8 @@
 //! the reply, checks the host's id in every call, cannot tell null from an empty list. Where it is
 //! installed lie its world and what it is to do wrong:
 //!
-//! - `id`: what it calls itself, `faults`: a line for each launch (`exits`, `late`, …; `-` for none),
+//! - `id`: what it calls itself, `faults`: a line for each launch (`exits`, `late`, …; `-` for
+//!   none),
 //! - `troubles`: what calls do wrong, a line each: METHOD WHAT HOW-OFTEN,
 //! - `retry`: its retry policy; without, it has none, which arrives as zeros,
 //! - `old`: where it is there, it knows nothing of data sources and functions,
@@ -57,7 +58,8 @@ const PORTS: [&str; 2] = [
 /// Set for a process that registers in the place of another one, whose number it is.
 const FOREIGNER: &str = "FAKE_REGISTERS_FOR";
 
-/// How long after the reply the host's id is known, as in the official framework (there it is less).
+/// How long after the reply the host's id is known, as in the official framework (there it is
+/// less).
 const KNOWS_ITS_HOST_AFTER: Duration = Duration::from_millis(25);
 
 #[tokio::main(flavor = "current_thread")]

@@ -1,4 +1,5 @@
-//! Providers: from registries, mirrors, directories and the cache, and what the lock file has to say.
+//! Providers: from registries, mirrors, directories and the cache, and what the lock file has to
+//! say.
 
 use super::registry::{
     archive, download, h1, hex, mirror, other_sum, package, platform, registry, said,

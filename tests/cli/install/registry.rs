@@ -1,5 +1,5 @@
-//! A registry and a mirror of the tests, with packages of the provider that misbehaves only where it
-//! is asked to.
+//! A registry and a mirror of the tests, with packages of the provider that misbehaves only where
+//! it is asked to.
 
 use super::server::{Reply, Server};
 use super::signer::Signer;

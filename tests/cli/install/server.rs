@@ -1,5 +1,5 @@
-//! An HTTPS server of the tests, on a real socket, with a certificate of its own: it answers what it
-//! is told to, slowly, in part or not at all where that is wanted.
+//! An HTTPS server of the tests, on a real socket, with a certificate of its own: it answers what
+//! it is told to, slowly, in part or not at all where that is wanted.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};

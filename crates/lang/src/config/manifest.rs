@@ -40,7 +40,8 @@ pub struct Asked<'a> {
     pub source: &'a ModuleSource,
     /// Which versions fit; `None` where nothing is said.
     pub version: Option<&'a VersionConstraint>,
-    /// The directory of the module that calls, seen from the configuration's; empty for that itself.
+    /// The directory of the module that calls, seen from the configuration's; empty for that
+    /// itself.
     pub from: &'a str,
     /// The call's header.
     pub span: Span,
@@ -301,8 +302,8 @@ pub fn local(
     None
 }
 
-/// A path, seen from `root`, with its links followed: what it leads to counts, so that `..` in it is
-/// the folder of that.
+/// A path, seen from `root`, with its links followed: what it leads to counts, so that `..` in it
+/// is the folder of that.
 fn resolved(root: &Path, path: &str) -> String {
     let mut out = PathBuf::new();
     let parts = |path: &Path| -> Vec<std::ffi::OsString> {

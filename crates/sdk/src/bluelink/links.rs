@@ -1,5 +1,5 @@
-//! The calls about links, which providers written on this SDK have none of: to a host they are older
-//! than links. Owns nothing.
+//! The calls about links, which providers written on this SDK have none of: to a host they are
+//! older than links. Owns nothing.
 
 /// Methods of the service that answer that they are not there.
 macro_rules! without_links {

@@ -1,5 +1,5 @@
-//! Commands of the Stage and Deploy screens: stage, filter, ask why, cancel, stage what is left; and
-//! those of the State screen that stage one resource.
+//! Commands of the Stage and Deploy screens: stage, filter, ask why, cancel, stage what is left;
+//! and those of the State screen that stage one resource.
 
 use crate::app::doc;
 use crate::app::doc::{Line, Role, line};

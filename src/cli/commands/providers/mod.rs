@@ -1,5 +1,5 @@
-//! `flightdeck providers`: which providers the configuration and the state need, what they have, and
-//! their packages for elsewhere.
+//! `flightdeck providers`: which providers the configuration and the state need, what they have,
+//! and their packages for elsewhere.
 
 mod packages;
 mod schema;

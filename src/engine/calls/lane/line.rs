@@ -1,6 +1,7 @@
-//! Who holds slots and who waits for one, first come, first served; and what those who wait are told.
-//! The slots of one process are a bank. Processes that serve the same have one line in common, and
-//! one that is replaced keeps what is held of its bank, while the line goes to the bank of the other.
+//! Who holds slots and who waits for one, first come, first served; and what those who wait are
+//! told. The slots of one process are a bank. Processes that serve the same have one line in
+//! common, and one that is replaced keeps what is held of its bank, while the line goes to the bank
+//! of the other.
 
 use super::Lane;
 use super::ticket::Ticket;
@@ -250,8 +251,8 @@ impl Lane {
         }
     }
 
-    /// Ends when no slot that such a waiter could have had has become free for too long, and with how
-    /// long that is.
+    /// Ends when no slot that such a waiter could have had has become free for too long, and with
+    /// how long that is.
     async fn stands(&self, queued: Instant, only: Option<&Weak<Lane>>) -> Duration {
         let after = self.shared.line();
         let mut since = queued;

@@ -1,5 +1,5 @@
-//! A call on its way: against its deadline and its caller's cancellation, reported when it begins and
-//! once when it ends.
+//! A call on its way: against its deadline and its caller's cancellation, reported when it begins
+//! and once when it ends.
 
 use super::Lane;
 use super::line::SlotGuard;

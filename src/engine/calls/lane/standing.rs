@@ -1,5 +1,5 @@
-//! What a plugin asks of us, on the board beside the calls that it is asked: it takes no slot, and is
-//! no measure of the plugin. Reported once when it ends, however that is.
+//! What a plugin asks of us, on the board beside the calls that it is asked: it takes no slot, and
+//! is no measure of the plugin. Reported once when it ends, however that is.
 
 use super::Lane;
 use crate::engine::words::*;

@@ -1,5 +1,5 @@
-//! What the plugin of an operation asks others for meanwhile: written down like the operation itself,
-//! an intent before and an outcome after, and told with it. No state has anything of it.
+//! What the plugin of an operation asks others for meanwhile: written down like the operation
+//! itself, an intent before and an outcome after, and told with it. No state has anything of it.
 
 use super::DeployRecord;
 use crate::engine::calls::{Held, Ledger, Unwritten};

@@ -1,5 +1,5 @@
-//! Intents and outcomes: committed before and after every call that can change the world, an outcome
-//! together with the state that it leaves.
+//! Intents and outcomes: committed before and after every call that can change the world, an
+//! outcome together with the state that it leaves.
 
 use super::DeployRecord;
 use crate::engine::stage::change::Change;

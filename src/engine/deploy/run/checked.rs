@@ -166,8 +166,8 @@ impl Deploying {
         }
     }
 
-    /// Keeps how all conditions stand: as the deploy found them, as staging did where it did not look
-    /// again. `found` is what the nodes of the walk have noted.
+    /// Keeps how all conditions stand: as the deploy found them, as staging did where it did not
+    /// look again. `found` is what the nodes of the walk have noted.
     pub(super) async fn keep_checks(&self, found: Checked) -> Option<Diagnostic> {
         let mut checked = self.stage.checked.clone();
         // A refresh takes over what is there, and what was found with it.

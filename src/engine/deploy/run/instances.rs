@@ -1,5 +1,5 @@
-//! What the configuration says of resources now: how many instances there are, what each is worth to
-//! others, and in which scope its expressions stand.
+//! What the configuration says of resources now: how many instances there are, what each is worth
+//! to others, and in which scope its expressions stand.
 
 use super::deploying::{AT_THE_END, Deploying};
 use super::trouble::Trouble;

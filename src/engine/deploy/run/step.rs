@@ -1,4 +1,5 @@
-//! One step of a deploy: its turn, what it does, and what follows for the second half of a replacement.
+//! One step of a deploy: its turn, what it does, and what follows for the second half of a
+//! replacement.
 
 use super::deploying::Deploying;
 use super::turns::Turn;

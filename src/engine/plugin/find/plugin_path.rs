@@ -1,9 +1,10 @@
 //! Plugins of the deploy engine's kind (Bluelink, Celerity before): which directories are searched,
-//! what lies there, and why a file is none of them. Reads directories, starts nothing, owns nothing.
+//! what lies there, and why a file is none of them. Reads directories, starts nothing, owns
+//! nothing.
 //!
-//! Layout: `ROOT/{providers|transformers}/[HOST/]NAMESPACE/NAME/VERSION/plugin`. What Bluelink's own
-//! tool installs lies without the first directory, and a `manifest.json` beside the root says what
-//! it is.
+//! Layout: `ROOT/{providers|transformers}/[HOST/]NAMESPACE/NAME/VERSION/plugin`. What Bluelink's
+//! own tool installs lies without the first directory, and a `manifest.json` beside the root says
+//! what it is.
 
 use super::address::{AddressError, ProviderAddress};
 use super::places::Surroundings;

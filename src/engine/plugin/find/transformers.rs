@@ -1,5 +1,5 @@
-//! The transformers of the plugin path. Nobody asks for one of them by a constraint: of each the newest
-//! version is taken.
+//! The transformers of the plugin path. Nobody asks for one of them by a constraint: of each the
+//! newest version is taken.
 
 use super::found::Origin;
 use super::on_plugin_path::newest_of;

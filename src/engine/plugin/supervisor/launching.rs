@@ -1,5 +1,5 @@
-//! From a demand to a process that can be called: launches, the pauses between them, and orders that
-//! come in the meantime.
+//! From a demand to a process that can be called: launches, the pauses between them, and orders
+//! that come in the meantime.
 
 use super::{Interrupt, Next, Supervisor};
 use crate::engine::plugin::executable::FileIdentity;

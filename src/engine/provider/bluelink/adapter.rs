@@ -1,5 +1,5 @@
-//! The adapter of one process: its schemas as they were asked for when it came up, and each question
-//! of the engine as calls of the plugin, or as none.
+//! The adapter of one process: its schemas as they were asked for when it came up, and each
+//! question of the engine as calls of the plugin, or as none.
 
 use super::check::check;
 use super::context::Caller;

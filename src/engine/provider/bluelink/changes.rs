@@ -1,5 +1,5 @@
-//! What changes about an object, field by field, as plugins are told. To them null, an empty list and
-//! an empty map are the same. Pure.
+//! What changes about an object, field by field, as plugins are told. To them null, an empty list
+//! and an empty map are the same. Pure.
 
 use super::convert::{Unknown, encode, is_nothing, like_element, like_member};
 use super::paths::{ROOT, element, member};

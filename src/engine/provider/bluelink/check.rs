@@ -1,6 +1,6 @@
-//! Whether a configuration is as its schema has it, beyond its types: bounds, lengths, patterns, the
-//! values that are allowed. What is not known yet is not judged. And what the plugin says of one, as
-//! it is told. Pure.
+//! Whether a configuration is as its schema has it, beyond its types: bounds, lengths, patterns,
+//! the values that are allowed. What is not known yet is not judged. And what the plugin says of
+//! one, as it is told. Pure.
 
 use super::convert::{Unknown, decode_scalar, encode, like_element, like_member};
 use crate::engine::calls::ProviderDiagnostic;

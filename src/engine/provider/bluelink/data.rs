@@ -1,5 +1,5 @@
-//! Data sources: a filter in, fields out. In a configuration the filter is a list of objects, and the
-//! fields are what the plugin sets. Knows no connection.
+//! Data sources: a filter in, fields out. In a configuration the filter is a list of objects, and
+//! the fields are what the plugin sets. Knows no connection.
 
 use super::convert::{decode, scalar as node_of};
 use super::schema::{ty, type_name};

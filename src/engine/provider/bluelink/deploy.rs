@@ -1,6 +1,6 @@
-//! Changing the world: a deploy with what it sets, waiting until it is stable, a destroy. Each call is
-//! made again by the provider's policy. What became of a call without an answer is not known, and
-//! nothing here pretends otherwise.
+//! Changing the world: a deploy with what it sets, waiting until it is stable, a destroy. Each call
+//! is made again by the provider's policy. What became of a call without an answer is not known,
+//! and nothing here pretends otherwise.
 
 use super::adapter::BluelinkProvider;
 use super::changes::changes;

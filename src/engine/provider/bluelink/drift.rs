@@ -1,5 +1,5 @@
-//! What of an object in the world counts for the state: what the provider sets counts only where its
-//! schema has it so, and what is to be ignored does not. Pure.
+//! What of an object in the world counts for the state: what the provider sets counts only where
+//! its schema has it so, and what is to be ignored does not. Pure.
 
 use super::convert::{is_nothing, like_element, like_member};
 use super::schema::ty;

@@ -1,6 +1,6 @@
-//! The dialect of Bluelink's (before: Celerity's) plugins: a process registers itself at a service of
-//! ours, and is called back where it says. There is no call for a plan, so what changes is worked
-//! out here; so are defaults, the merging of what the plugin sets, and other attempts.
+//! The dialect of Bluelink's (before: Celerity's) plugins: a process registers itself at a service
+//! of ours, and is called back where it says. There is no call for a plan, so what changes is
+//! worked out here; so are defaults, the merging of what the plugin sets, and other attempts.
 
 mod adapter;
 mod changes;

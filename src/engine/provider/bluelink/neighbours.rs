@@ -1,7 +1,7 @@
 //! What plugins that are up can ask of each other through their host: functions here, and what
-//! changes something in [`super::gate`]. Each such call is one of ours to the other plugin, beside its
-//! slots, as whoever asks may hold one of them; the board of calls says who has asked. Owns the list
-//! of those that are up.
+//! changes something in [`super::gate`]. Each such call is one of ours to the other plugin, beside
+//! its slots, as whoever asks may hold one of them; the board of calls says who has asked. Owns the
+//! list of those that are up.
 
 use super::function::CALL;
 use super::gate::Gate;

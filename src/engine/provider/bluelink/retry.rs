@@ -1,5 +1,5 @@
-//! How often and when a call is made again that the plugin says would go better another time: by the
-//! provider's own policy. Pure but for the waiting.
+//! How often and when a call is made again that the plugin says would go better another time: by
+//! the provider's own policy. Pure but for the waiting.
 
 use super::wire::Fault;
 use crate::engine::calls::{CallContext, Method, ProviderError};

@@ -1,5 +1,5 @@
-//! What can be set about Bluelink's plugins beside what holds for all: by the variables that its own
-//! engine reads. Plain data.
+//! What can be set about Bluelink's plugins beside what holds for all: by the variables that its
+//! own engine reads. Plain data.
 
 use super::retry::{Policy, USUAL};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What the adapter works out by itself, by example: values of the wire, plans, changes, merges. The
-//! traps of the protocol among them.
+//! What the adapter works out by itself, by example: values of the wire, plans, changes, merges.
+//! The traps of the protocol among them.
 
 use super::changes::changes;
 use super::convert::{Unknown, decode, encode, scalar};

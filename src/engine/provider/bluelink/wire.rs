@@ -1,5 +1,5 @@
-//! Calls to a plugin: the transport's failures in the engine's words, and what the plugin itself says
-//! is wrong, with its reasons. Owns a clone of the connection.
+//! Calls to a plugin: the transport's failures in the engine's words, and what the plugin itself
+//! says is wrong, with its reasons. Owns a clone of the connection.
 
 use super::life::{BluelinkLink, MESSAGE_LIMIT, REQUEST_LIMIT};
 use super::replies::Reply;

@@ -189,7 +189,8 @@ impl Provider for Builtin {
         Ok(remote_state::read(&config, &self.workspace, ciphers).await)
     }
 
-    /// Expressions call its functions as those of the language: see [`crate::engine::provider::functions`].
+    /// Expressions call its functions as those of the language: see
+    /// [`crate::engine::provider::functions`].
     async fn call_function(
         &self,
         name: &str,

@@ -1,5 +1,5 @@
-//! `terraform_remote_state`: the outputs of another configuration's state, from every backend that a
-//! state can live in here. Others are refused by name. Keeps nothing.
+//! `terraform_remote_state`: the outputs of another configuration's state, from every backend that
+//! a state can live in here. Others are refused by name. Keeps nothing.
 
 use crate::engine::calls::ProviderDiagnostic;
 use crate::engine::provider::*;

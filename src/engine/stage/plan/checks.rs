@@ -1,5 +1,5 @@
-//! What an instance's configuration has to pass: its conditions, and what we and its provider think of
-//! it.
+//! What an instance's configuration has to pass: its conditions, and what we and its provider think
+//! of it.
 
 use super::instance::Declared;
 use super::walk::PlanWalk;

@@ -1,5 +1,5 @@
-//! What is known of an instance that is declared no longer: the `removed` block that speaks of it, and
-//! its key.
+//! What is known of an instance that is declared no longer: the `removed` block that speaks of it,
+//! and its key.
 
 use crate::engine::stage::values::Repetition;
 use cty::Value;

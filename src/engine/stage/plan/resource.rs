@@ -1,5 +1,5 @@
-//! A resource: what its instances share, how many there are, each as a task of its own, and the value
-//! that is put together from theirs.
+//! A resource: what its instances share, how many there are, each as a task of its own, and the
+//! value that is put together from theirs.
 
 use super::going::going;
 use super::gone::wrong_key;

@@ -1,5 +1,5 @@
-//! Faults of references that show without evaluating: what is not declared, and what cannot be asked
-//! for here.
+//! Faults of references that show without evaluating: what is not declared, and what cannot be
+//! asked for here.
 
 use super::{ModuleScope, Phase};
 use crate::engine::workspace::provider_addr;

@@ -1,5 +1,5 @@
-//! What can be wrong with the arguments of every kind of backend, in words for an operator. What can
-//! go wrong with one kind alone is an enum beside it.
+//! What can be wrong with the arguments of every kind of backend, in words for an operator. What
+//! can go wrong with one kind alone is an enum beside it.
 
 use reqwest::Url;
 use std::num::ParseIntError;

@@ -8,7 +8,8 @@ use statefile::LockInfo;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The file of the default workspace where nothing else is said, and of the others in their folders.
+/// The file of the default workspace where nothing else is said, and of the others in their
+/// folders.
 const FILE: &str = "terraform.tfstate";
 /// The folder with the folders of the others.
 const FOLDER: &str = "terraform.tfstate.d";

@@ -1,5 +1,5 @@
-//! Tokens that services give for who one is (OAuth 2): asked for by a form, used until shortly before
-//! their end.
+//! Tokens that services give for who one is (OAuth 2): asked for by a form, used until shortly
+//! before their end.
 
 use super::error::BadUrl;
 use super::web::{Answer, Ask, Attempts, Web, WebError};

@@ -1,5 +1,5 @@
-//! The calls that are under way and may ask something of us. A call is entered before it is made, and
-//! is over once what was done for it is. Owns the book, and with it the locks.
+//! The calls that are under way and may ask something of us. A call is entered before it is made,
+//! and is over once what was done for it is. Owns the book, and with it the locks.
 
 use super::locks::Table;
 use crate::engine::calls::{CallContext, Lane, Ledger, current};

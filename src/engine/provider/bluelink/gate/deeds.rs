@@ -1,6 +1,6 @@
-//! What one plugin has another deploy or destroy: on record before and after, made to its end whatever
-//! becomes of who asked, and told with the operation that it is for. The object is in no state: it is
-//! for the plugin that asked to know of it.
+//! What one plugin has another deploy or destroy: on record before and after, made to its end
+//! whatever becomes of who asked, and told with the operation that it is for. The object is in no
+//! state: it is for the plugin that asked to know of it.
 
 use super::book::{Asking, Gate};
 use crate::engine::calls::{CallContext, Method, ProviderError};

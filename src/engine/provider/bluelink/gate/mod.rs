@@ -1,6 +1,6 @@
 //! What plugins ask of their host while one of their calls changes something: to deploy and destroy
-//! objects of other types, to look into the state, to lock resources. All of it is on behalf of that
-//! call, is on record with its operation, and is over when it is.
+//! objects of other types, to look into the state, to lock resources. All of it is on behalf of
+//! that call, is on record with its operation, and is over when it is.
 
 mod book;
 mod deeds;

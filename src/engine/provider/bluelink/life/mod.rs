@@ -1,6 +1,6 @@
-//! How a Bluelink plugin lives: it is told a port of ours, registers there, is called back, and says
-//! its namespace (a transformer: its transform name) as the proof that it works. It is asked to end by SIGTERM. Owns nothing; a launch
-//! owns what is made here.
+//! How a Bluelink plugin lives: it is told a port of ours, registers there, is called back, and
+//! says its namespace (a transformer: its transform name) as the proof that it works. It is asked
+//! to end by SIGTERM. Owns nothing; a launch owns what is made here.
 
 mod failure;
 mod launch;

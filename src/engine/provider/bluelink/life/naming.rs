@@ -1,5 +1,5 @@
-//! What a plugin that registered is asked as the proof that it works: a provider for its namespace, a
-//! transformer for its transform name. Owns nothing.
+//! What a plugin that registered is asked as the proof that it works: a provider for its namespace,
+//! a transformer for its transform name. Owns nothing.
 
 use super::failure::BluelinkFailure;
 use super::launch::MESSAGE_LIMIT;

@@ -1,5 +1,6 @@
 //! The service that plugins reach at their host: one for each launch, at a port of its own, so that
-//! who calls there is the plugin that was told of it. Lives as long as the connection to the plugin.
+//! who calls there is the plugin that was told of it. Lives as long as the connection to the
+//! plugin.
 
 use super::super::neighbours::Neighbours;
 use super::failure::BluelinkFailure;

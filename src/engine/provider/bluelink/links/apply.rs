@@ -1,6 +1,6 @@
-//! Making, changing and taking away a link: three phases in a row, of the resource that it begins at,
-//! of the one that it leads to, of what is between. What has been done when one of them fails is
-//! kept, so that the next deploy goes on from there.
+//! Making, changing and taking away a link: three phases in a row, of the resource that it begins
+//! at, of the one that it leads to, of what is between. What has been done when one of them fails
+//! is kept, so that the next deploy goes on from there.
 
 use super::annotations::of_sides;
 use super::keep::Kept;

@@ -1,5 +1,5 @@
-//! What has become of a link's intermediaries in the world, where the plugin can say. What it has made
-//! of the resources at its ends is looked at with these.
+//! What has become of a link's intermediaries in the world, where the plugin can say. What it has
+//! made of the resources at its ends is looked at with these.
 
 use super::super::unfit::Unfit;
 use super::annotations::of_sides;

@@ -1,6 +1,6 @@
-//! Links between two resources: what a provider says of the kinds of links that it has, what is kept
-//! of one, and the calls by which one is staged, made, changed and taken away. To the engine a link
-//! is a managed resource of a type of its own.
+//! Links between two resources: what a provider says of the kinds of links that it has, what is
+//! kept of one, and the calls by which one is staged, made, changed and taken away. To the engine a
+//! link is a managed resource of a type of its own.
 
 mod annotations;
 mod apply;

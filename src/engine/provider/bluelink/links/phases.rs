@@ -1,6 +1,6 @@
-//! One of the three calls by which a link is made, changed or taken away: on record before and after,
-//! under the lock of the resource that it is about, seen as a call of its own, made again by the
-//! provider's policy. The locks of a phase are its own, and end with it.
+//! One of the three calls by which a link is made, changed or taken away: on record before and
+//! after, under the lock of the resource that it is about, seen as a call of its own, made again by
+//! the provider's policy. The locks of a phase are its own, and end with it.
 
 use super::apply::Doing;
 use super::record::Made;

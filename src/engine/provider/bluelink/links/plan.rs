@@ -1,5 +1,5 @@
-//! What a deploy of a link would lead to, which the plugin says: field by field, of the data that it
-//! keeps of it. Where an end is not known yet, some of it is known on deploy alone.
+//! What a deploy of a link would lead to, which the plugin says: field by field, of the data that
+//! it keeps of it. Where an end is not known yet, some of it is known on deploy alone.
 
 use super::annotations::of_sides;
 use super::keep::Kept;

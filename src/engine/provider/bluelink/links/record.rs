@@ -1,5 +1,5 @@
-//! What is kept of a link: the data that its three phases have given, and the intermediaries that it
-//! has. To the engine attributes, to the plugin a state. Pure.
+//! What is kept of a link: the data that its three phases have given, and the intermediaries that
+//! it has. To the engine attributes, to the plugin a state. Pure.
 
 use super::keep::Kept;
 use super::schema::{IDS, MADE, SECRETS, UNFINISHED};

@@ -1,5 +1,5 @@
-//! How requests are let in: with a key of the account, with a signature that was made for one, or with a
-//! token.
+//! How requests are let in: with a key of the account, with a signature that was made for one, or
+//! with a token.
 
 use super::super::values::Values;
 use super::super::web::{Ask, Attempts, Web, WebError};

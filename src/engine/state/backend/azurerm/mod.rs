@@ -1,5 +1,5 @@
-//! States in a container of Azure's storage: a blob a workspace, locked by a lease without an end, whose
-//! holder stands in the blob's metadata.
+//! States in a container of Azure's storage: a blob a workspace, locked by a lease without an end,
+//! whose holder stands in the blob's metadata.
 
 mod access;
 mod assertion;

@@ -1,4 +1,5 @@
-//! Tokens of a service principal, a federated identity, the machine, or the user of the command line.
+//! Tokens of a service principal, a federated identity, the machine, or the user of the command
+//! line.
 
 use super::super::token::{self, Token};
 use super::super::values::Values;

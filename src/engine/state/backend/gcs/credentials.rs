@@ -1,4 +1,5 @@
-//! Who one is to Google: a token, a key of a service account, a user who has signed in, or the machine.
+//! Who one is to Google: a token, a key of a service account, a user who has signed in, or the
+//! machine.
 
 use super::super::token::{self, Token};
 use super::super::values::Values;

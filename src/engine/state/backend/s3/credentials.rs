@@ -1,5 +1,5 @@
-//! Who one is to AWS: what the configuration says, else the environment, the shared files with their
-//! profiles, the container, the machine; and the role that is taken on with that.
+//! Who one is to AWS: what the configuration says, else the environment, the shared files with
+//! their profiles, the container, the machine; and the role that is taken on with that.
 
 use super::super::values::Values;
 use super::super::web::{Attempts, Web};

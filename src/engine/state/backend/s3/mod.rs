@@ -1,5 +1,5 @@
-//! States in a bucket of S3, or of whatever speaks like it: an object a workspace, locked by another
-//! object, by an item in a table of DynamoDB, or by both.
+//! States in a bucket of S3, or of whatever speaks like it: an object a workspace, locked by
+//! another object, by an item in a table of DynamoDB, or by both.
 
 mod bucket;
 mod config;
@@ -217,8 +217,8 @@ impl Home for Object {
         self.0.release(id).await
     }
 
-    /// With the digest that the table has, if there is one: what was written a moment ago may not be
-    /// what is read yet.
+    /// With the digest that the table has, if there is one: what was written a moment ago may not
+    /// be what is read yet.
     async fn read(&self) -> Result<Vec<u8>, HomeError> {
         let inner = &self.0;
         let until = Instant::now() + SETTLING;

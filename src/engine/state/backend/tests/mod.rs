@@ -1,5 +1,5 @@
-//! Backends against servers: one of the tests for http, and the real parts, or what stands for them,
-//! for the others.
+//! Backends against servers: one of the tests for http, and the real parts, or what stands for
+//! them, for the others.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 

@@ -99,8 +99,8 @@ impl<F: FnMut(&[Piece], &[u8])> Parts<'_, F> {
         if self.pieces.is_empty() {
             return;
         }
-        // The engine no longer has the bytes of a part whose beginning it has forgotten. Such a part
-        // has two bytes a piece at least: it would not be written as it is anyway.
+        // The engine no longer has the bytes of a part whose beginning it has forgotten. Such a
+        // part has two bytes a piece at least: it would not be written as it is anyway.
         (self.each)(&self.pieces, &self.bytes[self.start..end]);
         self.pieces.clear();
         self.start = end;
