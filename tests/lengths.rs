@@ -232,3 +232,17 @@ fn only_tests_take_all_that_a_parent_has() {
     }
     assert_eq!(found, Vec::<String>::new());
 }
+
+/// As rustfmt has it for code, which leaves comments alone.
+#[test]
+fn a_comment_stands_within_100_columns() {
+    let mut found = Vec::new();
+    for (name, text) in house() {
+        let long = |(_, line): &(usize, &str)| {
+            line.trim_start().starts_with("//") && line.chars().count() > 100
+        };
+        let lines = text.lines().enumerate().filter(long);
+        found.extend(lines.map(|(n, _)| format!("{name}:{}", n + 1)));
+    }
+    assert_eq!(found, Vec::<String>::new());
+}
