@@ -40,49 +40,83 @@ pub fn decode_dynamic_value(
     Ok(None)
 }
 
-/// Where a codec is inside a value, and how deep: dynamic parts go deeper without a step.
+/// Where a codec is inside a value, and how deep: dynamic parts go deeper without a step. Each level
+/// knows the one around it, so that a path is made only where an error has to name it.
 #[derive(Default)]
-pub(crate) struct Place {
-    path: Path,
+pub(crate) struct Place<'a> {
+    around: Option<(&'a Place<'a>, Step<'a>)>,
     depth: usize,
 }
 
-impl Place {
+/// One step further into a value.
+pub(crate) enum Step<'a> {
+    Attr(&'a str),
+    /// Of a map.
+    Key(&'a str),
+    /// Of a list or a tuple.
+    Nth(usize),
+    /// An element by its key, whatever holds it.
+    Element(&'a Value),
+    /// None: what is inside stands at the same place.
+    Same,
+}
+
+impl Step<'_> {
+    fn path(&self) -> Option<PathStep> {
+        Some(match self {
+            Self::Attr(name) => PathStep::Attr((*name).into()),
+            Self::Key(key) => PathStep::Index(Value::string(key)),
+            Self::Nth(n) => PathStep::Index(Value::number(*n)),
+            Self::Element(key) => PathStep::Index((*key).clone()),
+            Self::Same => return None,
+        })
+    }
+}
+
+impl Place<'_> {
     pub(crate) fn fail<T>(&self, message: impl Into<String>) -> Result<T, CodecError> {
         Err(self.error(message))
     }
 
     pub(crate) fn error(&self, message: impl Into<String>) -> CodecError {
+        let mut steps = Vec::new();
+        let mut at = self;
+        while let Some((around, step)) = &at.around {
+            steps.extend(step.path());
+            at = around;
+        }
+        let mut path = Path::default();
+        for step in steps.into_iter().rev() {
+            path.push(step);
+        }
         CodecError {
-            path: self.path.clone(),
+            path,
             message: message.into(),
         }
     }
 
     /// Does something one step further in.
     pub(crate) fn within<T>(
-        &mut self,
-        step: PathStep,
-        act: impl FnOnce(&mut Place) -> Result<T, CodecError>,
+        &self,
+        step: Step<'_>,
+        act: impl FnOnce(&Place<'_>) -> Result<T, CodecError>,
     ) -> Result<T, CodecError> {
-        self.path.push(step);
-        let done = self.deeper(act);
-        self.path.pop();
-        done
+        let inner = Place {
+            around: Some((self, step)),
+            depth: self.depth + 1,
+        };
+        if self.depth >= MAX_DEPTH {
+            return inner.fail(format!("value nests deeper than {MAX_DEPTH} levels"));
+        }
+        act(&inner)
     }
 
     /// Does something one level deeper at the same place.
     pub(crate) fn deeper<T>(
-        &mut self,
-        act: impl FnOnce(&mut Place) -> Result<T, CodecError>,
+        &self,
+        act: impl FnOnce(&Place<'_>) -> Result<T, CodecError>,
     ) -> Result<T, CodecError> {
-        if self.depth >= MAX_DEPTH {
-            return self.fail(format!("value nests deeper than {MAX_DEPTH} levels"));
-        }
-        self.depth += 1;
-        let done = act(self);
-        self.depth -= 1;
-        done
+        self.within(Step::Same, act)
     }
 }
 
@@ -92,7 +126,7 @@ pub(crate) fn collect_elements(
     set: bool,
     element: &Type,
     elements: Vec<Value>,
-    at: &Place,
+    at: &Place<'_>,
 ) -> Result<Value, CodecError> {
     let element = if element.has_dynamic() && !elements.is_empty() {
         Type::Dynamic
@@ -111,7 +145,7 @@ pub(crate) fn collect_elements(
 pub(crate) fn collect_members(
     element: &Type,
     members: Vec<(String, Value)>,
-    at: &Place,
+    at: &Place<'_>,
 ) -> Result<Value, CodecError> {
     let element = if element.has_dynamic() && !members.is_empty() {
         Type::Dynamic

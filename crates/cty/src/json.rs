@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::codec::{CodecError, Place, collect_elements, collect_members, conforming};
-use crate::{Number, ObjectType, PathStep, Type, Value};
+use crate::codec::{CodecError, Place, Step, collect_elements, collect_members, conforming};
+use crate::{Number, ObjectType, Type, Value};
 
 /// The value as JSON text, as a value of `ty`; anything dynamic carries its type:
 /// `{"value":…,"type":…}`.
 pub fn encode(value: &Value, ty: &Type) -> Result<String, CodecError> {
     let value = conforming(value, ty)?;
     let mut out = String::new();
-    write(&value, ty, &mut out, &mut Place::default())?;
+    write(&value, ty, &mut out, &Place::default())?;
     Ok(out)
 }
 
@@ -36,7 +36,7 @@ pub fn decode(text: &[u8], ty: &Type) -> Result<Value, CodecError> {
 /// Reads a value of `ty` from parsed JSON.
 pub fn decode_value(json: &Json, ty: &Type) -> Result<Value, CodecError> {
     let ty = ty.without_optional();
-    read(json, &ty, &mut Place::default())
+    read(json, &ty, &Place::default())
 }
 
 /// The type which JSON implies by itself: arrays are tuples, objects are objects, null is dynamic.
@@ -102,7 +102,7 @@ pub fn write_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-fn write(value: &Value, ty: &Type, out: &mut String, at: &mut Place) -> Result<(), CodecError> {
+fn write(value: &Value, ty: &Type, out: &mut String, at: &Place<'_>) -> Result<(), CodecError> {
     if value.is_marked() {
         return at.fail("value has marks, so it cannot be serialized as JSON");
     }
@@ -145,12 +145,12 @@ fn write_array<'t>(
     value: &Value,
     ty: impl Fn(usize) -> Option<&'t Type>,
     out: &mut String,
-    at: &mut Place,
+    at: &Place<'_>,
 ) -> Result<(), CodecError> {
     out.push('[');
     for (i, (key, inner)) in value.elements().enumerate() {
         out.push_str(if i > 0 { "," } else { "" });
-        at.within(PathStep::Index(key), |at| match ty(i) {
+        at.within(Step::Element(&key), |at| match ty(i) {
             Some(ty) => write(inner, ty, out, at),
             None => at.fail("more elements than the type has"),
         })?;
@@ -163,7 +163,7 @@ fn write_members<'t>(
     value: &Value,
     ty: impl Fn(&str) -> Option<&'t Type>,
     out: &mut String,
-    at: &mut Place,
+    at: &Place<'_>,
 ) -> Result<(), CodecError> {
     out.push('{');
     for (i, (key, inner)) in value.elements().enumerate() {
@@ -171,18 +171,20 @@ fn write_members<'t>(
         out.push_str(if i > 0 { "," } else { "" });
         write_string(&name, out);
         out.push(':');
-        at.within(crate::transform::step_to(value, &key), |at| {
-            match ty(&name) {
-                Some(ty) => write(inner, ty, out, at),
-                None => at.fail("the type has no such attribute"),
-            }
+        let step = match value.ty() {
+            Type::Object(_) => Step::Attr(&name),
+            _ => Step::Key(&name),
+        };
+        at.within(step, |at| match ty(&name) {
+            Some(ty) => write(inner, ty, out, at),
+            None => at.fail("the type has no such attribute"),
         })?;
     }
     out.push('}');
     Ok(())
 }
 
-fn read(json: &Json, ty: &Type, at: &mut Place) -> Result<Value, CodecError> {
+fn read(json: &Json, ty: &Type, at: &Place<'_>) -> Result<Value, CodecError> {
     match (json, ty) {
         (Json::Null, _) => Ok(Value::null(ty.clone())),
         (_, Type::Dynamic) => read_dynamic(json, at),
@@ -219,9 +221,7 @@ fn read(json: &Json, ty: &Type, at: &mut Place) -> Result<Value, CodecError> {
         (Json::Object(members), Type::Map(element)) => {
             let mut read_members = Vec::with_capacity(members.len());
             for (key, inner) in members {
-                let inner = at.within(PathStep::Index(Value::string(key)), |at| {
-                    read(inner, element, at)
-                })?;
+                let inner = at.within(Step::Key(key), |at| read(inner, element, at))?;
                 read_members.push((key.clone(), inner));
             }
             collect_members(element, read_members, at)
@@ -235,7 +235,7 @@ fn read(json: &Json, ty: &Type, at: &mut Place) -> Result<Value, CodecError> {
     }
 }
 
-fn read_number(text: &str, at: &Place) -> Result<Value, CodecError> {
+fn read_number(text: &str, at: &Place<'_>) -> Result<Value, CodecError> {
     Number::parse(text)
         .map(Value::number)
         .map_err(|e| at.error(e.to_string()))
@@ -244,12 +244,12 @@ fn read_number(text: &str, at: &Place) -> Result<Value, CodecError> {
 fn read_array<'t>(
     elements: &[Json],
     ty: impl Fn(usize) -> Option<&'t Type>,
-    at: &mut Place,
+    at: &Place<'_>,
 ) -> Result<Vec<Value>, CodecError> {
     let mut values = Vec::with_capacity(elements.len());
     for (i, inner) in elements.iter().enumerate() {
         let Some(ty) = ty(i) else { break };
-        values.push(at.within(PathStep::Index(Value::number(i)), |at| read(inner, ty, at))?);
+        values.push(at.within(Step::Nth(i), |at| read(inner, ty, at))?);
     }
     Ok(values)
 }
@@ -257,14 +257,14 @@ fn read_array<'t>(
 fn read_object(
     members: &serde_json::Map<String, Json>,
     object: &Arc<ObjectType>,
-    at: &mut Place,
+    at: &Place<'_>,
 ) -> Result<Value, CodecError> {
     let mut attributes: BTreeMap<Arc<str>, Value> = BTreeMap::new();
     for (key, inner) in members {
-        let Some((name, ty)) = object.attributes.get_key_value(&*crate::text::normal(key)) else {
+        let Some((name, ty)) = object.attribute(key) else {
             return at.fail(format!("unsupported attribute {key:?}"));
         };
-        let inner = at.within(PathStep::Attr(name.clone()), |at| read(inner, ty, at))?;
+        let inner = at.within(Step::Attr(name), |at| read(inner, ty, at))?;
         attributes.insert(name.clone(), inner);
     }
     for (name, ty) in &object.attributes {
@@ -275,7 +275,7 @@ fn read_object(
     Ok(Value::object_of_type(object, attributes))
 }
 
-fn read_dynamic(json: &Json, at: &mut Place) -> Result<Value, CodecError> {
+fn read_dynamic(json: &Json, at: &Place<'_>) -> Result<Value, CodecError> {
     let Json::Object(members) = json else {
         return at.fail("a dynamic value must be an object of value and type");
     };

@@ -39,6 +39,15 @@ pub struct ObjectType {
     pub optional: BTreeSet<Arc<str>>,
 }
 
+impl ObjectType {
+    /// An attribute and its name as the type has it, by a name in whatever form of Unicode.
+    pub(crate) fn attribute(&self, name: &str) -> Option<(&Arc<str>, &Type)> {
+        // Names of attributes are in normal form: what is found as it stands needs no other.
+        let found = self.attributes.get_key_value(name);
+        found.or_else(|| self.attributes.get_key_value(&*crate::text::normal(name)))
+    }
+}
+
 impl Type {
     /// A list of `element`.
     pub fn list(element: Type) -> Type {

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use super::read::{Bytes, Token};
 use super::{MAX_REFINEMENTS, REFINED, key};
-use crate::codec::{CodecError, Place, collect_elements, collect_members};
-use crate::{Number, ObjectType, PathStep, RefinementBuilder, Type, Value};
+use crate::codec::{CodecError, Place, Step, collect_elements, collect_members};
+use crate::{Number, ObjectType, RefinementBuilder, Type, Value};
 
 /// Reads a value of `ty`. Never panics, whatever the bytes are; the error says where inside the
 /// value they are wrong.
 pub fn decode(bytes: &[u8], ty: &Type) -> Result<Value, CodecError> {
     let ty = ty.without_optional();
-    value(&mut Bytes::new(bytes), &ty, &mut Place::default())
+    value(&mut Bytes::new(bytes), &ty, &Place::default())
 }
 
 type Decoded = Result<Value, CodecError>;
 
-fn value(bytes: &mut Bytes<'_>, ty: &Type, at: &mut Place) -> Decoded {
+fn value(bytes: &mut Bytes<'_>, ty: &Type, at: &Place<'_>) -> Decoded {
     let token = bytes.next().map_err(|e| at.error(e))?;
     match (token, ty) {
         (Token::Extension(code, body), _) => unknown(code, body, ty, at),
@@ -52,30 +52,30 @@ fn value(bytes: &mut Bytes<'_>, ty: &Type, at: &mut Place) -> Decoded {
     }
 }
 
-fn text(token: Token<'_>, at: &Place, wanted: &str) -> Result<String, CodecError> {
+fn text<'b>(token: Token<'b>, at: &Place<'_>, wanted: &str) -> Result<&'b str, CodecError> {
     match token {
         Token::Text(raw) | Token::Binary(raw) => match std::str::from_utf8(raw) {
-            Ok(text) => Ok(text.to_string()),
+            Ok(text) => Ok(text),
             Err(_) => at.fail(format!("{wanted}: the text is not valid UTF-8")),
         },
         _ => at.fail(wanted),
     }
 }
 
-fn number(token: Token<'_>, at: &Place) -> Result<Number, CodecError> {
+fn number(token: Token<'_>, at: &Place<'_>) -> Result<Number, CodecError> {
     match token {
         Token::Int(i) => Ok(Number::from(i)),
         Token::Uint(u) => Ok(Number::from(u)),
         Token::Float(f) => Number::from_f64(f).map_err(|e| at.error(e.to_string())),
         Token::Text(_) | Token::Binary(_) => {
             let text = text(token, at, "number is required")?;
-            Number::parse(&text).map_err(|e| at.error(format!("number is required: {e}")))
+            Number::parse(text).map_err(|e| at.error(format!("number is required: {e}")))
         }
         _ => at.fail("number is required"),
     }
 }
 
-fn dynamic(bytes: &mut Bytes<'_>, at: &mut Place) -> Decoded {
+fn dynamic(bytes: &mut Bytes<'_>, at: &Place<'_>) -> Decoded {
     let ty = match bytes.next() {
         Ok(Token::Binary(raw) | Token::Text(raw)) => {
             Type::from_json(raw).map_err(|e| at.error(e.to_string()))?
@@ -90,46 +90,41 @@ fn dynamic(bytes: &mut Bytes<'_>, at: &mut Place) -> Decoded {
 fn sequence<'t>(
     bytes: &mut Bytes<'_>,
     n: usize,
-    at: &mut Place,
+    at: &Place<'_>,
     ty: impl Fn(usize) -> Option<&'t Type>,
 ) -> Result<Vec<Value>, CodecError> {
     let mut elements = Vec::with_capacity(n.min(bytes.left()));
     for i in 0..n {
         let Some(ty) = ty(i) else { break };
-        elements.push(at.within(PathStep::Index(Value::number(i)), |at| value(bytes, ty, at))?);
+        elements.push(at.within(Step::Nth(i), |at| value(bytes, ty, at))?);
     }
     Ok(elements)
 }
 
-fn map(bytes: &mut Bytes<'_>, n: usize, element: &Type, at: &mut Place) -> Decoded {
+fn map(bytes: &mut Bytes<'_>, n: usize, element: &Type, at: &Place<'_>) -> Decoded {
     let mut members = Vec::with_capacity(n.min(bytes.left()));
     for _ in 0..n {
         let key = bytes.next().map_err(|e| at.error(e))?;
         let key = text(key, at, "non-string key in map")?;
-        let inner = at.within(PathStep::Index(Value::string(&key)), |at| {
-            value(bytes, element, at)
-        })?;
-        members.push((key, inner));
+        let inner = at.within(Step::Key(key), |at| value(bytes, element, at))?;
+        members.push((key.to_owned(), inner));
     }
     collect_members(element, members, at)
 }
 
-fn object(bytes: &mut Bytes<'_>, n: usize, object: &Arc<ObjectType>, at: &mut Place) -> Decoded {
+fn object(bytes: &mut Bytes<'_>, n: usize, object: &Arc<ObjectType>, at: &Place<'_>) -> Decoded {
     let want = object.attributes.len();
     let mut attributes: BTreeMap<Arc<str>, Value> = BTreeMap::new();
     if n == want {
         for _ in 0..n {
             let key = bytes.next().map_err(|e| at.error(e))?;
             let key = text(key, at, "all keys must be strings")?;
-            let Some((name, ty)) = object.attributes.get_key_value(&*crate::text::normal(&key))
-            else {
-                return at.within(PathStep::Attr(key.as_str().into()), |at| {
-                    at.fail("unsupported attribute")
-                });
+            let Some((name, ty)) = object.attribute(key) else {
+                return at.within(Step::Attr(key), |at| at.fail("unsupported attribute"));
             };
             attributes.insert(
                 name.clone(),
-                at.within(PathStep::Attr(name.clone()), |at| value(bytes, ty, at))?,
+                at.within(Step::Attr(name), |at| value(bytes, ty, at))?,
             );
         }
     }
@@ -142,7 +137,7 @@ fn object(bytes: &mut Bytes<'_>, n: usize, object: &Arc<ObjectType>, at: &mut Pl
     Ok(Value::object_of_type(object, attributes))
 }
 
-fn unknown(code: i8, body: &[u8], ty: &Type, at: &mut Place) -> Decoded {
+fn unknown(code: i8, body: &[u8], ty: &Type, at: &Place<'_>) -> Decoded {
     // Codes of later versions stand for unknown values too, with news that we cannot read.
     if code != REFINED || body.len() <= 1 {
         return Ok(Value::unknown(ty.clone()));
@@ -173,7 +168,7 @@ fn refinement(
     b: RefinementBuilder,
     key: i64,
     bytes: &mut Bytes<'_>,
-    at: &Place,
+    at: &Place<'_>,
 ) -> Result<RefinementBuilder, CodecError> {
     let bad = |what: &str| at.error(format!("refinements of an unknown value: {what}"));
     if !(key::NULLNESS..=key::LENGTH_MAX).contains(&key) {
@@ -183,7 +178,7 @@ fn refinement(
     let token = bytes.next().map_err(bad)?;
     match (key, token) {
         (key::NULLNESS, Token::Bool(null)) => Ok(if null { b.null() } else { b.not_null() }),
-        (key::STRING_PREFIX, token) => Ok(b.string_prefix_full(&text(
+        (key::STRING_PREFIX, token) => Ok(b.string_prefix_full(text(
             token,
             at,
             "refinements of an unknown value: the prefix is no string",

@@ -3,15 +3,15 @@
 use rmp::encode as mp;
 
 use super::{REFINED, key};
-use crate::codec::{CodecError, Place, conforming};
-use crate::{Number, PathStep, Range, Type, Value};
+use crate::codec::{CodecError, Place, Step, conforming};
+use crate::{Number, Range, Type, Value};
 
 /// The value as msgpack, as a value of `ty`: where `ty` is dynamic, the value's own type goes
 /// along. A value of another type is converted first. Marked values are refused.
 pub fn encode(value: &Value, ty: &Type) -> Result<Vec<u8>, CodecError> {
     let value = conforming(value, ty)?;
     let mut out = Vec::new();
-    write(&value, ty, &mut out, &mut Place::default())?;
+    write(&value, ty, &mut out, &Place::default())?;
     Ok(out)
 }
 
@@ -22,17 +22,17 @@ fn infallible<T, E: std::fmt::Debug>(written: Result<T, E>) {
     }
 }
 
-fn length(n: usize, at: &Place) -> Result<u32, CodecError> {
+fn length(n: usize, at: &Place<'_>) -> Result<u32, CodecError> {
     u32::try_from(n).map_err(|_| at.error("more than 4294967295 elements or bytes"))
 }
 
-fn text(s: &str, out: &mut Vec<u8>, at: &Place) -> Result<(), CodecError> {
+fn text(s: &str, out: &mut Vec<u8>, at: &Place<'_>) -> Result<(), CodecError> {
     length(s.len(), at)?;
     infallible(mp::write_str(out, s));
     Ok(())
 }
 
-fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &mut Place) -> Result<(), CodecError> {
+fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &Place<'_>) -> Result<(), CodecError> {
     if value.is_marked() {
         return at.fail("value has marks, so it cannot be serialized");
     }
@@ -67,14 +67,14 @@ fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &mut Place) -> Result<
                 length(value.len().unwrap_or(0), at)?,
             ));
             for (key, inner) in value.elements() {
-                at.within(PathStep::Index(key), |at| write(inner, element, out, at))?;
+                at.within(Step::Element(&key), |at| write(inner, element, out, at))?;
             }
             Ok(())
         }
         Type::Tuple(types) => {
             infallible(mp::write_array_len(out, length(types.len(), at)?));
             for ((key, inner), ty) in value.elements().zip(types.iter()) {
-                at.within(PathStep::Index(key), |at| write(inner, ty, out, at))?;
+                at.within(Step::Element(&key), |at| write(inner, ty, out, at))?;
             }
             Ok(())
         }
@@ -85,9 +85,7 @@ fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &mut Place) -> Result<
             ));
             for (name, inner) in value.as_map().into_iter().flatten() {
                 text(name, out, at)?;
-                at.within(PathStep::Index(Value::string(name)), |at| {
-                    write(inner, element, out, at)
-                })?;
+                at.within(Step::Key(name), |at| write(inner, element, out, at))?;
             }
             Ok(())
         }
@@ -95,7 +93,7 @@ fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &mut Place) -> Result<
             infallible(mp::write_map_len(out, length(object.attributes.len(), at)?));
             for (name, ty) in &object.attributes {
                 text(name, out, at)?;
-                at.within(PathStep::Attr(name.clone()), |at| {
+                at.within(Step::Attr(name), |at| {
                     match value.as_map().and_then(|m| m.get(name)) {
                         Some(inner) => write(inner, ty, out, at),
                         None => at.fail("the object has no such attribute"),
@@ -109,7 +107,7 @@ fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &mut Place) -> Result<
 }
 
 /// Whole numbers of 64 bits, else floats where they are exact, else decimal text.
-fn number(n: &Number, out: &mut Vec<u8>, at: &Place) -> Result<(), CodecError> {
+fn number(n: &Number, out: &mut Vec<u8>, at: &Place<'_>) -> Result<(), CodecError> {
     if let Some(small) = n.to_i64() {
         infallible(mp::write_sint(out, small));
         return Ok(());
@@ -122,7 +120,7 @@ fn number(n: &Number, out: &mut Vec<u8>, at: &Place) -> Result<(), CodecError> {
     text(&n.to_text(), out, at)
 }
 
-fn unknown(range: &Range, out: &mut Vec<u8>, at: &Place) -> Result<(), CodecError> {
+fn unknown(range: &Range, out: &mut Vec<u8>, at: &Place<'_>) -> Result<(), CodecError> {
     let mut body = Vec::new();
     let mut entries = 0;
     let mut entry = |body: &mut Vec<u8>, key: i64| {
