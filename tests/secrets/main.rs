@@ -268,7 +268,10 @@ fn the_stores_files_are_for_their_owner_alone_and_plugins_see_no_variables_while
     for task in std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap() {
         let children = std::fs::read_to_string(task.unwrap().path().join("children")).unwrap();
         for pid in children.split_whitespace() {
-            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap();
+            // What has ended since the list was read was no plugin: those live as long as the deploy.
+            let Ok(environment) = std::fs::read(format!("/proc/{pid}/environ")) else {
+                continue;
+            };
             let has = |name: &[u8]| environment.windows(name.len()).any(|w| w == name);
             if !has(b"TF_PLUGIN_MAGIC_COOKIE=") {
                 // The command of a provisioner, which has the environment of the deploy.

@@ -40,8 +40,8 @@ pub fn decode_dynamic_value(
     Ok(None)
 }
 
-/// Where a codec is inside a value, and how deep: dynamic parts go deeper without a step. Each level
-/// knows the one around it, so that a path is made only where an error has to name it.
+/// Where a codec is inside a value, and how deep: dynamic parts go deeper without a step. Each
+/// level knows the one around it, so that a path is made only where an error has to name it.
 #[derive(Default)]
 pub(crate) struct Place<'a> {
     around: Option<(&'a Place<'a>, Step<'a>)>,
