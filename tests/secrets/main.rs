@@ -22,6 +22,12 @@ mod pty;
 #[allow(dead_code)]
 mod support;
 
+/// What the kernel answers about a process that is no more.
+fn gone(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::NotFound
+        || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
+}
+
 #[test]
 fn a_secret_is_found_nowhere_but_where_it_must_be() {
     let mut world = World::new();
@@ -268,9 +274,11 @@ fn the_stores_files_are_for_their_owner_alone_and_plugins_see_no_variables_while
     for task in std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap() {
         let children = std::fs::read_to_string(task.unwrap().path().join("children")).unwrap();
         for pid in children.split_whitespace() {
-            // What has ended since the list was read was no plugin: those live as long as the deploy.
-            let Ok(environment) = std::fs::read(format!("/proc/{pid}/environ")) else {
-                continue;
+            let environment = match std::fs::read(format!("/proc/{pid}/environ")) {
+                Ok(environment) => environment,
+                // A command that has ended since the list was read.
+                Err(e) if gone(&e) => continue,
+                Err(e) => panic!("the environment of {pid}: {e}"),
             };
             let has = |name: &[u8]| environment.windows(name.len()).any(|w| w == name);
             if !has(b"TF_PLUGIN_MAGIC_COOKIE=") {
