@@ -1,9 +1,9 @@
 //! What can go wrong between a question to the engine and its answer, with the exit code that each
 //! deserves.
 
-mod not_found;
+mod not_there;
 
-pub use not_found::NotFound;
+pub use not_there::NotThere;
 
 use super::calls::ProviderError;
 use super::plugin::PluginError;
@@ -71,7 +71,7 @@ pub enum EngineError {
     Select(#[from] SelectError),
     /// There is no such stage, deploy, plugin or resource.
     #[error(transparent)]
-    NotFound(#[from] NotFound),
+    NotFound(#[from] NotThere),
     /// The request cannot be carried out as it stands, as whoever says no puts it.
     #[error("{}", told(.why, .source))]
     Because {

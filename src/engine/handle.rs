@@ -8,7 +8,7 @@ mod transformers;
 
 use super::bus::{Bus, Subscription};
 use super::calls::{Calls, Deadlines};
-use super::error::{EngineError, NotFound};
+use super::error::{EngineError, NotThere};
 use super::memory::Memory;
 use super::metrics::Served;
 use super::mutex::lock;
@@ -56,7 +56,7 @@ impl Engine {
     /// As [`Engine::start`].
     pub async fn speaking(dialects: Dialects, settings: Settings) -> Result<Self, EngineError> {
         if !settings.workspace.is_dir() {
-            return Err(NotFound::Directory(settings.workspace).into());
+            return Err(NotThere::Directory(settings.workspace).into());
         }
         super::room::watch(settings.memory);
         let (bus, tasks) = (Bus::followed(settings.follow), TaskTracker::new());

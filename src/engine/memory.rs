@@ -2,7 +2,7 @@
 //! engine's handle; answers the questions that need nothing but what is on record.
 
 use super::bus::{Bus, EventSink as _};
-use super::error::{EngineError, NotFound};
+use super::error::{EngineError, NotThere};
 use super::holder::this_process;
 use super::mutex::lock;
 use super::secrets::Secrets;
@@ -119,7 +119,7 @@ impl Memory {
     pub async fn deploy_record(&self, deploy: DeployId) -> Result<DeployRecord, EngineError> {
         self.flush().await;
         let record = self.store.deploy_record(deploy).await?;
-        Ok(record.ok_or(NotFound::Deploy(deploy))?)
+        Ok(record.ok_or(NotThere::Deploy(deploy))?)
     }
 
     /// Failures since then, grouped.

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::engine::bus::Bus;
-use crate::engine::error::{EngineError, NotFound};
+use crate::engine::error::{EngineError, NotThere};
 use crate::engine::install::unprepared;
 use crate::engine::settings::Settings;
 use crate::engine::state::Place;
@@ -58,7 +58,7 @@ impl Engine {
         } else if name != self.workspace_name()
             && !named::exists(dir, name, &asked).await.map_err(unprepared)?
         {
-            return Err(NotFound::Workspace(name.to_owned()).into());
+            return Err(NotThere::Workspace(name.to_owned()).into());
         }
         let settings = Settings {
             named: if name == named::DEFAULT { "" } else { name }.to_owned(),

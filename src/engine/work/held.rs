@@ -1,6 +1,6 @@
 //! What there is of an address that somebody lets go of, and what its name means. Pure.
 
-use crate::engine::error::{EngineError, NotFound};
+use crate::engine::error::{EngineError, NotThere};
 use crate::engine::store::model::{StateObject, UnknownOutcome};
 use lang::addr::{AbsInstance, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,7 +116,7 @@ pub(super) fn absent(text: &str, all: &BTreeMap<AbsInstance, Held<'_>>) -> Engin
         .filter(|name| !name.is_empty())
         .collect();
     let near = lang::eval::closest(text, names.iter().map(String::as_str));
-    NotFound::ToForget {
+    NotThere::ToForget {
         address: text.to_owned(),
         near: near.map(str::to_owned),
     }

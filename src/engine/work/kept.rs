@@ -2,7 +2,7 @@
 
 use super::staging::some;
 use super::verb::{Staged, Work};
-use crate::engine::error::{EngineError, NotFound};
+use crate::engine::error::{EngineError, NotThere};
 use crate::engine::mutex::lock;
 use crate::engine::stage::config_json::Configuration;
 use crate::engine::stage::sights::{self};
@@ -44,7 +44,7 @@ impl Work {
             Some(id) => store.stage(id).await?,
             None => store.latest_stage().await?,
         };
-        let record = record.ok_or_else(|| stage.map_or(NotFound::AnyStage, NotFound::Stage))?;
+        let record = record.ok_or_else(|| stage.map_or(NotThere::AnyStage, NotThere::Stage))?;
         let read = serde_json::from_str(&record.summary);
         let mut summary: StageSummary = read.map_err(EngineError::unreadable(record.id))?;
         summary.left = record.left;
@@ -75,13 +75,13 @@ impl Work {
             return Ok(staged.stage.request.clone());
         }
         let record = self.memory.store().stage(id).await?;
-        let record = record.ok_or(NotFound::Stage(id))?;
+        let record = record.ok_or(NotThere::Stage(id))?;
         Ok(keep::asked(&record)?.request)
     }
 
     pub(super) async fn restore(&self, id: StageId) -> Result<Arc<Staged>, EngineError> {
         let store = self.memory.store();
-        let record = store.stage(id).await?.ok_or(NotFound::Stage(id))?;
+        let record = store.stage(id).await?.ok_or(NotThere::Stage(id))?;
         self.restored(record).await
     }
 
@@ -172,7 +172,7 @@ impl Work {
     pub async fn stage_file(&self, id: StageId) -> Result<String, EngineError> {
         let plan = self.plan_json(id).await?;
         let record = self.memory.store().stage(id).await?;
-        let record = record.ok_or(NotFound::Stage(id))?;
+        let record = record.ok_or(NotThere::Stage(id))?;
         let text = keep::StageFile::new(record, &plan).text()?;
         let ciphers = self.memory.plans();
         // Deriving a key takes a while.

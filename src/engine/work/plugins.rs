@@ -3,7 +3,7 @@
 use super::error::WorkError;
 use super::verb::{Switches, Work};
 use crate::engine::calls::{CallContext, ProviderError};
-use crate::engine::error::{EngineError, NotFound, PluginTrouble};
+use crate::engine::error::{EngineError, NotThere, PluginTrouble};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::source::{self};
 use crate::engine::stage::scope::{Phase, Surroundings, timestamp};
@@ -81,7 +81,7 @@ impl Work {
     /// An operator's order to one plugin.
     pub async fn plugin(&self, id: &PluginId, command: PluginCommand) -> Result<(), EngineError> {
         let plugin = self.pool.plugins().get(id);
-        let plugin = plugin.ok_or_else(|| NotFound::Plugin(id.clone()))?;
+        let plugin = plugin.ok_or_else(|| NotThere::Plugin(id.clone()))?;
         let done = match command {
             PluginCommand::Start => plugin.start().await.map(|_| ()),
             PluginCommand::Restart => plugin.restart().await.map(|_| ()),
@@ -111,7 +111,7 @@ impl Work {
             }
             Some(found) => found.address,
             None if id.is_builtin() => BUILTIN_PROVIDER.to_owned(),
-            None => return Err(NotFound::Plugin(id.clone()).into()),
+            None => return Err(NotThere::Plugin(id.clone()).into()),
         };
         let ctx = CallContext::default();
         let provider = self.pool.plain(&address, &ctx).await?;

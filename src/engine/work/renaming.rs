@@ -3,7 +3,7 @@
 
 use super::by_hand::by_hand;
 use super::verb::Work;
-use crate::engine::error::{EngineError, NotFound};
+use crate::engine::error::{EngineError, NotThere};
 use crate::engine::stage::renames::Renames;
 use crate::engine::store::model::{State, StateEdit, StateObject};
 use crate::engine::words::*;
@@ -220,7 +220,7 @@ fn moves(state: &State, from: &Target, to: &Target) -> Result<Moves, EngineError
         let address = from.to_string();
         let near = lang::eval::closest(&address, names.iter().map(String::as_str));
         let near = near.map(str::to_owned);
-        return Err(NotFound::ToMove { address, near }.into());
+        return Err(NotThere::ToMove { address, near }.into());
     }
     checked(moves, &there, from, to)
 }

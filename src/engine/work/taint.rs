@@ -3,7 +3,7 @@
 
 use super::by_hand::by_hand;
 use super::verb::Work;
-use crate::engine::error::{EngineError, NotFound};
+use crate::engine::error::{EngineError, NotThere};
 use crate::engine::store::model::{StateEdit, StateObject, UnknownOutcome};
 use crate::engine::words::*;
 
@@ -38,7 +38,7 @@ impl Work {
     async fn taint_locked(&self, address: &str, tainted: bool) -> Result<StateChange, EngineError> {
         let store = self.memory.store();
         let Some(object) = self.memory.state().object(address).await? else {
-            return Err(NotFound::ToMark(address.to_owned()).into());
+            return Err(NotThere::ToMark(address.to_owned()).into());
         };
         if object.tainted == tainted {
             let already = if tainted {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// What was not found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotFound {
+pub enum NotThere {
     /// The directory of a workspace.
     #[error("{} is not a directory", .0.display())]
     Directory(PathBuf),
