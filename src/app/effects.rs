@@ -19,11 +19,6 @@ const LOG_LINES: u32 = 2_000;
 /// How many changes of the selection may wait for the engine.
 const SELECTS: usize = 256;
 
-/// The engine has not caught up with what was selected before.
-#[derive(Debug, thiserror::Error)]
-#[error("too many changes of the selection at once")]
-struct TooManySelects;
-
 /// Carries out effects.
 pub struct Runner {
     engine: Engine,
@@ -74,7 +69,8 @@ impl Runner {
         tracing::info!(?effect, "asked");
         if let Effect::Select(stage, selects) = effect {
             if self.selects.try_send((stage, selects)).is_err() {
-                self.answer_later(async { Some(plainly("select", TooManySelects)) });
+                let why = "too many changes of the selection at once";
+                self.answer_later(async move { Some(plainly("select", why)) });
             }
             return;
         }

@@ -85,12 +85,9 @@ impl Place<'_> {
             steps.extend(step.path());
             at = around;
         }
-        let mut path = Path::default();
-        for step in steps.into_iter().rev() {
-            path.push(step);
-        }
+        steps.reverse();
         CodecError {
-            path,
+            path: Path::new(steps),
             message: message.into(),
         }
     }

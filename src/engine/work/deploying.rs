@@ -346,9 +346,7 @@ fn usual(plugin: &PluginId, change: &Change, pool: &Pool) -> Option<u64> {
         )
     };
     match change.action() {
-        Action::Create => of(Action::Create),
-        Action::Update => of(Action::Update),
-        Action::Destroy => of(Action::Destroy),
+        action @ (Action::Create | Action::Update | Action::Destroy) => of(action),
         Action::Replace | Action::ReplaceCreateFirst => {
             Some(of(Action::Destroy)? + of(Action::Create)?)
         }

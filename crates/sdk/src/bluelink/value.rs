@@ -57,7 +57,7 @@ pub(super) fn decode(node: Option<&MappingNode>, ty: &Type) -> Result<Value, Unf
     };
     if let Some(text) = &node.string_with_substitutions {
         return Ok(match resolved(text) {
-            Some(text) => convert(&Value::string(text), ty)?,
+            Some(text) => Value::string(text).convert(ty)?,
             None => Value::unknown(ty.clone()),
         });
     }
@@ -98,7 +98,7 @@ pub(super) fn decode(node: Option<&MappingNode>, ty: &Type) -> Result<Value, Unf
             ))
         }
         _ => match &node.scalar {
-            Some(scalar) => convert(&decode_scalar(scalar), ty),
+            Some(scalar) => Ok(decode_scalar(scalar).convert(ty)?),
             None => Err(wanted(ty)),
         },
     }
@@ -131,10 +131,6 @@ fn wanted(ty: &Type) -> Unfit {
 
 fn fits(fits: bool, ty: &Type) -> Result<(), Unfit> {
     if fits { Ok(()) } else { Err(wanted(ty)) }
-}
-
-fn convert(value: &Value, ty: &Type) -> Result<Value, Unfit> {
-    Ok(value.convert(ty)?)
 }
 
 /// A scalar; null where it says nothing.

@@ -110,7 +110,7 @@ impl Launches for Sqlite {
                 Ok((kind, r.get::<_, i64>(4)?, r.get::<_, i64>(5)?, r.get::<_, i64>(6)?, r.get::<_, String>(7)?))
             })?;
             rows.map(|row| {
-                let ([plugin, method, resource_type, action], count, errors, max, durations) = row?;
+                let ([plugin, method, resource_type, word], count, errors, max, durations) = row?;
                 let mut sample: Vec<u64> = parse("durations", &durations)?;
                 sample.sort_unstable();
                 let latency = Latency {
@@ -121,13 +121,10 @@ impl Launches for Sqlite {
                     max_ms: u64::try_from(max).unwrap_or(0),
                 };
                 // What an apply does that is not known here has nothing that is usual for it.
-                let action = match &*action {
-                    "" => None,
-                    word => match Action::of_apply(word) {
-                        None => return Ok(None),
-                        known => known,
-                    },
-                };
+                let action = Action::of_apply(&word);
+                if action.is_none() && !word.is_empty() {
+                    return Ok(None);
+                }
                 Ok(Some(CallStat { plugin: PluginId(plugin), method: method.into(), resource_type, action, latency }))
             })
             .filter_map(Result::transpose)

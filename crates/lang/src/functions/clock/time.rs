@@ -65,16 +65,12 @@ fn number(
     high: u32,
 ) -> Result<u32, Fault> {
     let piece = text.get(from..to).ok_or(Fault::EndBefore(what))?;
-    let unfit = || Fault::Unfit {
-        piece: piece.to_owned(),
-        what,
-    };
     if !piece.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(unfit());
+        return Err(unfit(piece, what));
     }
-    let value: u32 = piece.parse().map_err(|_| unfit())?;
+    let value: u32 = piece.parse().map_err(|_| unfit(piece, what))?;
     if value < low || value > high {
-        return Err(unfit());
+        return Err(unfit(piece, what));
     }
     Ok(value)
 }
@@ -82,10 +78,10 @@ fn number(
 /// What a timestamp ends with.
 const OFFSET: &str = "UTC offset";
 
-fn unfit_offset(piece: &str) -> Fault {
+fn unfit(piece: &str, what: &'static str) -> Fault {
     Fault::Unfit {
         piece: piece.to_owned(),
-        what: OFFSET,
+        what,
     }
 }
 
@@ -127,7 +123,7 @@ impl Moment {
         if let Some(fraction) = rest.strip_prefix('.') {
             let count = fraction.bytes().take_while(u8::is_ascii_digit).count();
             if count == 0 {
-                return Err(unfit_offset("."));
+                return Err(unfit(".", OFFSET));
             }
             for (at, digit) in fraction.bytes().take(count.min(9)).enumerate() {
                 nanos += i128::from(digit - b'0') * 10i128.pow(8 - at as u32);
@@ -151,7 +147,7 @@ impl Moment {
         if rest.is_empty() {
             return Err(Fault::EndBefore(OFFSET));
         }
-        let bad = || unfit_offset(rest);
+        let bad = || unfit(rest, OFFSET);
         if rest.len() != 6 || rest.as_bytes()[3] != b':' {
             return Err(bad());
         }

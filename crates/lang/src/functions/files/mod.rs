@@ -21,7 +21,7 @@ fn path_param() -> Param {
 
 /// Why it is not known where a path leads.
 #[derive(Debug, thiserror::Error)]
-enum PathError {
+enum PlaceError {
     #[error("cannot expand user-specific home dir")]
     OfAnother,
     #[error("the home folder is not known: HOME is not set")]
@@ -30,31 +30,31 @@ enum PathError {
     NoFolder(#[source] std::io::Error),
     /// The path that is to be looked at begins with `~`.
     #[error("failed to expand ~: {0}")]
-    Unexpanded(#[source] Box<PathError>),
+    Unexpanded(#[source] Box<PlaceError>),
 }
 
-impl From<PathError> for Said {
-    fn from(error: PathError) -> Self {
+impl From<PlaceError> for Said {
+    fn from(error: PlaceError) -> Self {
         error.to_string().into()
     }
 }
 
 /// A path with the home folder put in for `~`.
-fn expand(path: &str) -> Result<String, PathError> {
+fn expand(path: &str) -> Result<String, PlaceError> {
     let Some(rest) = path.strip_prefix('~') else {
         return Ok(path.to_owned());
     };
     if !rest.is_empty() && !rest.starts_with('/') {
-        return Err(PathError::OfAnother);
+        return Err(PlaceError::OfAnother);
     }
     let home = std::env::var("HOME").ok().filter(|h| !h.is_empty());
-    let home = home.ok_or(PathError::NoHome)?;
+    let home = home.ok_or(PlaceError::NoHome)?;
     Ok(paths::join(&home, rest))
 }
 
 /// Where a path lies as seen from the scope's folder.
-fn place(host: Host<'_>, path: &str) -> Result<String, PathError> {
-    let path = expand(path).map_err(|e| PathError::Unexpanded(Box::new(e)))?;
+fn place(host: Host<'_>, path: &str) -> Result<String, PlaceError> {
+    let path = expand(path).map_err(|e| PlaceError::Unexpanded(Box::new(e)))?;
     if path.starts_with('/') {
         return Ok(paths::clean(&path));
     }
@@ -234,7 +234,7 @@ pub(super) fn fileset() -> Function {
     .not_null()
 }
 
-fn of_path(run: fn(&str) -> Result<String, PathError>) -> Function {
+fn of_path(run: fn(&str) -> Result<String, PlaceError>) -> Function {
     Function::new(vec![path_param()], Type::String, move |args, _, _| {
         Ok(run(text(args, 0)?).map_err(CallError::of)?.into())
     })
@@ -258,7 +258,7 @@ pub(super) fn abspath() -> Function {
         if path.starts_with('/') {
             return Ok(paths::clean(path));
         }
-        let here = std::env::current_dir().map_err(PathError::NoFolder)?;
+        let here = std::env::current_dir().map_err(PlaceError::NoFolder)?;
         Ok(paths::join(&here.to_string_lossy(), path))
     })
 }
