@@ -1,26 +1,21 @@
-//! What dialects that speak gRPC share: a connection that is made once for a process and tells of
-//! its end, a call by its path, and what the transport says of one that failed, in words. Owns
-//! nothing.
+//! What dialects that speak gRPC share: a socket that tells of its end, a call by its path, and
+//! what the transport says of one that failed, in words. Owns nothing.
 
+use super::channel::Channel;
 use super::dialect::{self, Obituary};
 use crate::engine::calls::{Method, ProviderError};
 use crate::engine::causes;
 use crate::engine::words::PluginId;
-use hyper_util::rt::TokioIo;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
 use tonic::client::Grpc;
 use tonic::codegen::http::uri::PathAndQuery;
-use tonic::transport::{Channel, Endpoint, Uri};
 use tonic::{Code, Request, Status};
 use tonic_prost::ProstCodec;
-
-/// Window of a stream and of the connection: schemas of tens of megabytes in few round trips.
-const WINDOW: u32 = 16 << 20;
 
 /// A way to a process, whatever it is.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -91,27 +86,6 @@ impl AsyncWrite for Watched {
     }
 }
 
-/// A channel over one socket, never over another: what a broken one broke from is gone.
-pub(super) async fn channel(stream: Box<dyn Stream>) -> Result<Channel, tonic::transport::Error> {
-    let once = Arc::new(Mutex::new(Some(TokioIo::new(stream))));
-    let connector = tower::service_fn(move |_: Uri| {
-        let stream = once.lock().unwrap_or_else(PoisonError::into_inner).take();
-        async move {
-            stream.ok_or_else(|| {
-                io::Error::new(
-                    io::ErrorKind::NotConnected,
-                    "the connection to the plugin is lost",
-                )
-            })
-        }
-    });
-    Endpoint::from_static("http://localhost")
-        .initial_stream_window_size(WINDOW)
-        .initial_connection_window_size(WINDOW)
-        .connect_with_connector(connector)
-        .await
-}
-
 /// Whether a status was made on our side since no answer came.
 pub(super) fn is_transport(status: &Status) -> bool {
     match status.code() {
@@ -157,9 +131,7 @@ where
     A: prost::Message + Default + 'static,
 {
     let mut grpc = grpc.clone();
-    grpc.ready()
-        .await
-        .map_err(|e| Status::from_error(e.into()))?;
+    grpc.ready().await.map_err(|e| Status::from_error(e))?;
     let codec = ProstCodec::<Q, A>::default();
     Ok(grpc
         .unary(

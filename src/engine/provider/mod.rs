@@ -4,6 +4,7 @@
 
 pub mod bluelink;
 pub mod builtin;
+mod channel;
 pub mod dialect;
 pub mod functions;
 mod grpc;

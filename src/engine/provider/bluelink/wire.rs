@@ -4,6 +4,7 @@
 use super::life::{BluelinkLink, MESSAGE_LIMIT, REQUEST_LIMIT};
 use super::replies::Reply;
 use crate::engine::calls::{Method, ProviderDiagnostic, ProviderError};
+use crate::engine::provider::channel::Channel;
 use crate::engine::provider::dialect::Obituary;
 use crate::engine::provider::grpc;
 use crate::engine::words::{FailureClass, PluginId};
@@ -11,7 +12,6 @@ use prost::Message as _;
 use proto::bluelink::sharedtypesv1::{ErrorCode, ErrorResponse};
 use std::sync::Arc;
 use tonic::client::Grpc;
-use tonic::transport::Channel;
 
 /// The client of one process.
 pub(super) struct Wire {

@@ -6,6 +6,7 @@ use super::life::SchemaReply;
 use super::schema::{self, provider_schema};
 use super::wire::{Protocol, Wire};
 use crate::engine::calls::{CallContext, Checked, Method, ProviderError};
+use crate::engine::provider::channel::Channel;
 use crate::engine::provider::dialect::Obituary;
 use crate::engine::provider::*;
 use crate::engine::words::PluginId;
@@ -13,7 +14,6 @@ use proto::tfplugin6 as pb;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
-use tonic::transport::Channel;
 
 /// Schemas of identities by resource type.
 pub type Identities = BTreeMap<String, IdentitySchema>;

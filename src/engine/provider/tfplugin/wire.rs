@@ -3,13 +3,13 @@
 
 use super::life::{MESSAGE_LIMIT, SchemaReply};
 use crate::engine::calls::{Method, ProviderError};
+use crate::engine::provider::channel::Channel;
 use crate::engine::provider::dialect::Obituary;
 use crate::engine::provider::grpc;
 use crate::engine::words::PluginId;
 use proto::{tfplugin5, tfplugin6};
 use std::sync::Arc;
 use tonic::client::Grpc;
-use tonic::transport::Channel;
 
 /// A major version of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -10,7 +10,8 @@ use crate::engine::causes;
 use crate::engine::plugin::find::{PLUGIN_HOST, ProviderAddress};
 use crate::engine::plugin::life::{Arrival, Birth, Environment, Life, Link, PhaseKind, Prepared};
 use crate::engine::plugin::{ITS_ERROR, Newborn, Reattach, StartFailure};
-use crate::engine::provider::grpc::{self, Stream, Watched};
+use crate::engine::provider::channel::Channel;
+use crate::engine::provider::grpc::{Stream, Watched};
 use crate::engine::words::{PhaseName, PluginKind};
 use async_trait::async_trait;
 use std::net::{Ipv4Addr, TcpListener};
@@ -21,7 +22,6 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Channel;
 
 /// Largest answer that is taken, in bytes: schemas with examples can be large.
 pub(in super::super) const MESSAGE_LIMIT: usize = 64 << 20;
@@ -266,7 +266,7 @@ async fn connect(
                 Box::new(stream.map_err(|e| failed(e.to_string()))?)
             }
         };
-        let channel = grpc::channel(Box::new(Watched::new(socket, lost))).await;
+        let channel = Channel::over(Watched::new(socket, lost)).await;
         channel.map_err(|e| failed(format!("the plugin hung up: {}", causes::told(&e))))
     };
     match timeout_at(until, connecting).await {

@@ -1,8 +1,8 @@
 //! The way to a Bluelink plugin: its connection, and by what it knows that it is we who call.
 
 use crate::engine::plugin::life::{Farewell, Link};
+use crate::engine::provider::channel::Channel;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Channel;
 
 /// The way to a plugin's process.
 #[derive(Debug)]

@@ -4,6 +4,7 @@
 use super::failure::BluelinkFailure;
 use super::launch::MESSAGE_LIMIT;
 use crate::engine::plugin::StartFailure;
+use crate::engine::provider::channel::Channel;
 use crate::engine::provider::grpc;
 use crate::engine::words::PluginKind;
 use proto::bluelink::providerserverv1::namespace_response::Response as OfProvider;
@@ -14,7 +15,6 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 use tonic::Status;
 use tonic::client::Grpc;
-use tonic::transport::Channel;
 
 /// What a plugin says that does not know its host yet: it learns it a moment after the reply.
 const TOO_EARLY: &str = "invalid host ID";

@@ -3,12 +3,12 @@
 
 use super::schema::SchemaReply;
 use crate::engine::plugin::life::{Farewell, Link};
+use crate::engine::provider::channel::Channel;
 use crate::engine::provider::tfplugin::wire::Protocol;
 use proto::plugin::Empty;
 use proto::plugin::grpc_controller_client::GrpcControllerClient;
 use std::sync::{Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Channel;
 
 /// The way to a provider process.
 #[derive(Debug)]

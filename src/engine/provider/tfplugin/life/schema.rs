@@ -3,6 +3,7 @@
 
 use super::transport::{MESSAGE_LIMIT, refusal};
 use crate::engine::plugin::{ITS_ERROR, PluginSettings, StartFailure};
+use crate::engine::provider::channel::Channel;
 use crate::engine::provider::grpc::{is_transport, status_text, too_large};
 use crate::engine::provider::tfplugin::wire::Protocol;
 use crate::engine::words::seconds;
@@ -10,7 +11,6 @@ use proto::{tfplugin5, tfplugin6};
 use tokio::time::timeout;
 use tonic::client::Grpc;
 use tonic::codegen::http::uri::PathAndQuery;
-use tonic::transport::Channel;
 use tonic::{Request, Status};
 use tonic_prost::ProstCodec;
 

@@ -3,10 +3,10 @@
 //! plugin that talks much.
 
 use crate::engine::plugin::Feed;
+use crate::engine::provider::channel::Channel;
 use crate::engine::words::LogStream;
 use proto::plugin::grpc_stdio_client::GrpcStdioClient;
 use proto::plugin::stdio_data::Channel as Kind;
-use tonic::transport::Channel;
 
 /// Reads the stream to its end, which is that of the process. Plugins that have none refuse at
 /// once.

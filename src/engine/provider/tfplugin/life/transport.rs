@@ -4,7 +4,8 @@
 use super::failure::TfFailure;
 use crate::engine::causes;
 use crate::engine::plugin::{ITS_ERROR, StartFailure};
-use crate::engine::provider::grpc::{Stream, Watched, channel, is_transport, status_text};
+use crate::engine::provider::channel::{Channel, Lost};
+use crate::engine::provider::grpc::{Stream, Watched, is_transport, status_text};
 use proto::health::HealthCheckRequest;
 use proto::health::health_client::HealthClient;
 use rustls::ClientConfig;
@@ -12,7 +13,6 @@ use std::io;
 use std::sync::Arc;
 use tokio::net::{TcpStream, UnixStream};
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Channel;
 use wire::Address;
 
 /// Largest message either way. What a client is built with; the largest schema seen has 30 MB.
@@ -23,7 +23,7 @@ pub const MESSAGE_LIMIT: usize = 256 << 20;
 enum HungUp {
     /// Before gRPC was agreed on.
     #[error("the plugin hung up: {}", causes::told(.0))]
-    Early(#[source] tonic::transport::Error),
+    Early(#[source] Lost),
     /// In the place of its first answer.
     #[error("the plugin hung up: {}", status_text(.0))]
     Late(#[source] Box<tonic::Status>),
@@ -66,7 +66,7 @@ pub(super) async fn connect(
         ),
     };
     // Who refuses our certificate says so only after TLS has been agreed on, by closing.
-    let channel = channel(stream)
+    let channel = Channel::over(stream)
         .await
         .map_err(|e| hung_up(HungUp::Early(e)))?;
     greet(&channel).await.map_err(hung_up)?;
