@@ -69,6 +69,9 @@ pub trait Stages: Send + Sync {
     /// The stage with this number.
     async fn stage(&self, id: StageId) -> Result<Option<StageRecord>, StoreError>;
 
+    /// The changes that are left out of a stage; none where there is no such stage.
+    async fn left(&self, id: StageId) -> Result<Vec<String>, StoreError>;
+
     /// The newest stage with this name.
     async fn stage_named(&self, name: &str) -> Result<Option<StageRecord>, StoreError>;
 

@@ -58,11 +58,7 @@ impl Work {
                 Some(selection.taken.into_iter().collect())
             }
             None => {
-                let left: BTreeSet<String> = store
-                    .stage(request.stage)
-                    .await?
-                    .map(|r| r.left.into_iter().collect())
-                    .unwrap_or_default();
+                let left: BTreeSet<String> = store.left(request.stage).await?.into_iter().collect();
                 (!left.is_empty()).then(|| {
                     stage
                         .changes

@@ -46,6 +46,17 @@ impl Stages for Sqlite {
         .await
     }
 
+    async fn left(&self, id: StageId) -> Result<Vec<String>, StoreError> {
+        self.read(move |conn| {
+            let left: Option<String> = conn
+                .prepare_cached("SELECT left_out FROM stage WHERE id = ?1 AND detail <> ''")?
+                .query_row([id], |r| r.get(0))
+                .optional()?;
+            left.map_or(Ok(Vec::new()), |left| parse("selection", &left))
+        })
+        .await
+    }
+
     async fn stage_named(&self, name: &str) -> Result<Option<StageRecord>, StoreError> {
         let name = name.to_owned();
         self.read(move |conn| {
