@@ -220,7 +220,7 @@ impl<'a> Feed<'a> {
                 Nesting::Map,
             ][self.below(5)];
             (
-                format!("block{i}"),
+                format!("block{i}").into(),
                 NestedBlock::new(nesting, self.block(depth + 1)),
             )
         });
@@ -231,10 +231,10 @@ impl<'a> Feed<'a> {
         }
     }
 
-    fn attributes(&mut self, depth: usize) -> BTreeMap<String, Attribute> {
+    fn attributes(&mut self, depth: usize) -> BTreeMap<Arc<str>, Attribute> {
         let n = 1 + self.below(4);
         (0..n)
-            .map(|i| (NAMES[i].to_owned(), self.attribute(depth)))
+            .map(|i| (NAMES[i].into(), self.attribute(depth)))
             .collect()
     }
 
@@ -273,11 +273,11 @@ impl<'a> Feed<'a> {
     pub fn config(&mut self, block: &Block, unknown: bool) -> Value {
         let mut out: BTreeMap<Arc<str>, Value> = BTreeMap::new();
         for (name, attribute) in &block.attributes {
-            out.insert(name.as_str().into(), self.configured(attribute, unknown));
+            out.insert(name.clone(), self.configured(attribute, unknown));
         }
         for (name, nested) in &block.blocks {
             out.insert(
-                name.as_str().into(),
+                name.clone(),
                 self.blocks(nested, &mut |feed| feed.config(&nested.block, unknown)),
             );
         }
@@ -294,11 +294,11 @@ impl<'a> Feed<'a> {
             } else {
                 self.value(&ty, false, 1)
             };
-            out.insert(name.as_str().into(), value);
+            out.insert(name.clone(), value);
         }
         for (name, nested) in &block.blocks {
             out.insert(
-                name.as_str().into(),
+                name.clone(),
                 self.blocks(nested, &mut |feed| feed.stored(&nested.block)),
             );
         }

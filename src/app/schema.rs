@@ -2,6 +2,7 @@
 
 use crate::engine::provider::ProviderSchema;
 use cty::schema::{Attribute, Block, Nesting, Schema};
+use std::sync::Arc;
 
 /// One row of a schema.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -142,7 +143,7 @@ fn block(out: &mut Vec<SchemaRow>, path: &str, depth: usize, b: &Block) {
         out.push(SchemaRow {
             path: path.clone(),
             depth,
-            name: name.clone(),
+            name: name.to_string(),
             kind,
             flags,
             text: first_line(&nested.block.description),
@@ -156,7 +157,7 @@ fn attributes(
     out: &mut Vec<SchemaRow>,
     path: &str,
     depth: usize,
-    all: &std::collections::BTreeMap<String, Attribute>,
+    all: &std::collections::BTreeMap<Arc<str>, Attribute>,
 ) {
     for (name, a) in all {
         let path = format!("{path}/{name}");
@@ -171,7 +172,7 @@ fn attributes(
         out.push(SchemaRow {
             path: path.clone(),
             depth,
-            name: name.clone(),
+            name: name.to_string(),
             kind: a.nested.as_ref().map_or_else(
                 || a.ty.to_string(),
                 |n| format!("object, {}", nesting(n.nesting)),

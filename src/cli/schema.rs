@@ -6,6 +6,7 @@ use crate::engine::provider::{ProviderSchema, Schemas};
 use cty::schema::{Attribute, Block, Nesting, Schema};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// How many of each there are.
 pub(super) fn counts(schema: &ProviderSchema) -> Value {
@@ -33,7 +34,7 @@ pub(super) fn whole(schema: &ProviderSchema) -> Value {
             let variadic = f.variadic.as_ref().map(|p| json!({ "name": p.name, "type": p.ty.to_json_value() }));
             let about =
                 json!({ "parameters": parameters, "variadic": variadic, "returns": f.returns.to_json_value(), "summary": f.summary });
-            (name.clone(), about)
+            (name.to_string(), about)
         })
         .collect();
     json!({
@@ -54,16 +55,16 @@ fn block(b: &Block) -> Value {
     out.insert("attributes".into(), attributes(&b.attributes));
     let nested = b.blocks.iter().map(|(name, n)| {
         let about = json!({ "nesting": nesting(n.nesting), "min_items": n.min_items, "max_items": n.max_items, "block": block(&n.block) });
-        (name.clone(), about)
+        (name.to_string(), about)
     });
     out.insert("blocks".into(), nested.collect::<Map<_, _>>().into());
     describe(&mut out, &b.description, b.deprecated);
     out.into()
 }
 
-fn attributes(all: &BTreeMap<String, Attribute>) -> Value {
+fn attributes(all: &BTreeMap<Arc<str>, Attribute>) -> Value {
     all.iter()
-        .map(|(name, a)| (name.clone(), attribute(a)))
+        .map(|(name, a)| (name.to_string(), attribute(a)))
         .collect::<Map<_, _>>()
         .into()
 }
@@ -169,7 +170,7 @@ pub(super) fn show(out: &mut Output, schema: &ProviderSchema) {
                 .attributes
                 .iter()
                 .filter(|(_, a)| a.required)
-                .map(|(name, _)| name.as_str())
+                .map(|(name, _)| &**name)
                 .collect();
             let needs = if required.is_empty() {
                 String::new()

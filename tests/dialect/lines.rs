@@ -239,7 +239,7 @@ fn block(attributes: &Json) -> Block {
             Some("computed") => Attribute::computed(Type::String),
             _ => Attribute::optional(Type::String),
         };
-        (name.clone(), attribute)
+        (name.as_str().into(), attribute)
     };
     Block {
         attributes: attributes

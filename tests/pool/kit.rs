@@ -234,11 +234,11 @@ pub fn found(address: &str, executable: &str) -> PluginFound {
 
 /// A whole value of a block from the parts that matter.
 pub fn fill(block: &Block, json: &Json) -> Value {
-    let attribute = |name: &String, a: &cty::schema::Attribute| match json.get(name) {
+    let attribute = |name: &str, a: &cty::schema::Attribute| match json.get(name) {
         Some(given) => cty::json::decode_value(given, &a.implied_type()).expect("fits"),
         None => a.empty_value(),
     };
-    let nested = |name: &String, b: &NestedBlock| match json.get(name).and_then(Json::as_array) {
+    let nested = |name: &str, b: &NestedBlock| match json.get(name).and_then(Json::as_array) {
         Some(given) if b.nesting == Nesting::Set => Value::set(
             b.block.implied_type(),
             given.iter().map(|j| fill(&b.block, j)).collect(),

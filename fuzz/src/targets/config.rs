@@ -110,7 +110,7 @@ fn cheap(expr: &Expr) -> bool {
 fn kept(early: &Value, late: &Value, text: &str) {
     let any = Attribute::optional(Type::Dynamic);
     let schema = Block {
-        attributes: [("v".to_owned(), any)].into(),
+        attributes: [("v".into(), any)].into(),
         ..Block::default()
     };
     let holder = |v: &Value| Value::object([("v", v.clone().unmark_deep().0)]);

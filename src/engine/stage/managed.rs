@@ -300,7 +300,7 @@ mod tests {
             max_items: 0,
         };
         let block = Block {
-            blocks: [("rule".to_owned(), rule)].into(),
+            blocks: [("rule".into(), rule)].into(),
             ..Block::default()
         };
         let schema = Schema::new(0, block);

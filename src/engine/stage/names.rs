@@ -233,14 +233,14 @@ mod tests {
 
     /// A type of which some is deprecated, and one that is so as a whole.
     fn schemas() -> HashMap<Arc<str>, Arc<ProviderSchema>> {
-        let plain = || ("plain".to_owned(), Attribute::default());
+        let plain = || ("plain".into(), Attribute::default());
         let old = |why: &str| {
             let old = Attribute {
                 deprecated: true,
                 deprecation_message: why.to_owned(),
                 ..Attribute::default()
             };
-            ("old".to_owned(), old)
+            ("old".into(), old)
         };
         let nested = Attribute {
             nested: Some(NestedObject {
@@ -260,12 +260,8 @@ mod tests {
             max_items: 0,
         };
         let block = Block {
-            attributes: [plain(), old("take plain"), ("nested".to_owned(), nested)].into(),
-            blocks: [
-                ("part".to_owned(), inner(false)),
-                ("gone".to_owned(), inner(true)),
-            ]
-            .into(),
+            attributes: [plain(), old("take plain"), ("nested".into(), nested)].into(),
+            blocks: [("part".into(), inner(false)), ("gone".into(), inner(true))].into(),
             ..Block::default()
         };
         let whole = Block {

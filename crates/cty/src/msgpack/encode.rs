@@ -10,10 +10,13 @@ use crate::{Number, Range, Type, Value};
 /// along. A value of another type is converted first. Marked values are refused.
 pub fn encode(value: &Value, ty: &Type) -> Result<Vec<u8>, CodecError> {
     let value = conforming(value, ty)?;
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(USUAL);
     write(&value, ty, &mut out, &Place::default())?;
     Ok(out)
 }
+
+/// Room for most objects, in bytes: more is made where one needs it.
+const USUAL: usize = 512;
 
 /// Writing into memory cannot fail.
 fn infallible<T, E: std::fmt::Debug>(written: Result<T, E>) {
@@ -91,13 +94,17 @@ fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &Place<'_>) -> Result<
         }
         Type::Object(object) => {
             infallible(mp::write_map_len(out, length(object.attributes.len(), at)?));
+            // An object of this very type has them in the same order.
+            let mut members = value.as_map().into_iter().flatten();
             for (name, ty) in &object.attributes {
                 text(name, out, at)?;
-                at.within(Step::Attr(name), |at| {
-                    match value.as_map().and_then(|m| m.get(name)) {
-                        Some(inner) => write(inner, ty, out, at),
-                        None => at.fail("the object has no such attribute"),
-                    }
+                let inner = match members.next() {
+                    Some((have, inner)) if have == name => Some(inner),
+                    _ => value.as_map().and_then(|m| m.get(name)),
+                };
+                at.within(Step::Attr(name), |at| match inner {
+                    Some(inner) => write(inner, ty, out, at),
+                    None => at.fail("the object has no such attribute"),
                 })?;
             }
             Ok(())

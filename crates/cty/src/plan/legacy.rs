@@ -23,7 +23,7 @@ fn of_block(schema: &Block, value: &Value) -> Value {
         let value = value
             .get_attr(name)
             .unwrap_or_else(|| attribute.empty_value());
-        attributes.insert(Arc::from(name.as_str()), value);
+        attributes.insert(name.clone(), value);
     }
     for (name, nested) in &schema.blocks {
         let value = value.get_attr(name).unwrap_or_else(|| nested.empty_value());
@@ -32,7 +32,7 @@ fn of_block(schema: &Block, value: &Value) -> Value {
         } else {
             of_nested(nested, value)
         };
-        attributes.insert(Arc::from(name.as_str()), value);
+        attributes.insert(name.clone(), value);
     }
     Value::object_from_map(attributes)
 }
@@ -75,10 +75,7 @@ fn collect(nesting: Nesting, element: Type, elements: Vec<Value>) -> Value {
 fn unknown_stub(schema: &Block) -> Value {
     let mut attributes: BTreeMap<Arc<str>, Value> = BTreeMap::new();
     for (name, attribute) in &schema.attributes {
-        attributes.insert(
-            Arc::from(name.as_str()),
-            Value::unknown(attribute.implied_type()),
-        );
+        attributes.insert(name.clone(), Value::unknown(attribute.implied_type()));
     }
     for (name, nested) in &schema.blocks {
         let value = match nested.nesting {
@@ -90,7 +87,7 @@ fn unknown_stub(schema: &Block) -> Value {
             ),
             Nesting::Map => nested.empty_value(),
         };
-        attributes.insert(Arc::from(name.as_str()), value);
+        attributes.insert(name.clone(), value);
     }
     Value::object_from_map(attributes)
 }

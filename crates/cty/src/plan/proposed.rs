@@ -69,12 +69,17 @@ fn of_block(schema: &Block, prior: &Value, config: &Value) -> Value {
         let empty = || block.empty_value();
         let prior = prior.get_attr(name).unwrap_or_else(empty);
         let config = config.get_attr(name).unwrap_or_else(empty);
-        new.insert(
-            Arc::from(name.as_str()),
-            of_nested_block(block, &prior, &config),
-        );
+        new.insert(name.clone(), of_nested_block(block, &prior, &config));
     }
-    Value::object_from_map(new)
+    like(config, new)
+}
+
+/// An object of these members, which has the type of `config` where its members do.
+fn like(config: &Value, members: BTreeMap<Arc<str>, Value>) -> Value {
+    match config.ty() {
+        Type::Object(object) => Value::object_of_type(object, members),
+        _ => Value::object_from_map(members),
+    }
 }
 
 fn of_nested_block(schema: &NestedBlock, prior: &Value, config: &Value) -> Value {
@@ -92,7 +97,7 @@ fn of_object(schema: &NestedObject, prior: &Value, config: &Value) -> Value {
     if !config.is_given() {
         return config.clone();
     }
-    Value::object_from_map(of_attributes(&schema.attributes, prior, config))
+    like(config, of_attributes(&schema.attributes, prior, config))
 }
 
 fn of_nested_attribute(schema: &NestedObject, prior: &Value, config: &Value) -> Value {
@@ -103,7 +108,7 @@ fn of_nested_attribute(schema: &NestedObject, prior: &Value, config: &Value) -> 
 }
 
 fn of_attributes(
-    attributes: &BTreeMap<String, Attribute>,
+    attributes: &BTreeMap<Arc<str>, Attribute>,
     prior: &Value,
     config: &Value,
 ) -> BTreeMap<Arc<str>, Value> {
@@ -123,7 +128,7 @@ fn of_attributes(
             Some(nested) => of_nested_attribute(nested, &prior, &config),
             None => config,
         };
-        new.insert(Arc::from(name.as_str()), value);
+        new.insert(name.clone(), value);
     }
     new
 }

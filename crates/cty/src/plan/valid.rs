@@ -2,6 +2,7 @@
 //! configured or stay as it was, and only what is computed may be chosen by the provider.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::Violation;
 use crate::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting};
@@ -47,6 +48,11 @@ fn has(value: &Value, key: &Value) -> bool {
     }
 }
 
+/// Whether the provider may choose what such an attribute is.
+fn chosen(schema: &Attribute, config: &Value) -> bool {
+    schema.computed && (!schema.optional || config.is_null())
+}
+
 impl Check {
     fn fail(&mut self, path: &Path, message: impl Into<String>) {
         self.found.push((path.clone(), message.into()));
@@ -80,9 +86,9 @@ impl Check {
                 attribute_or(planned, name, empty),
                 attribute_or(config, name, empty),
             );
-            let prior = attribute_or(prior, name, empty);
             if !planned.raw_equals(&config) {
-                self.nested_block(nested, &prior, &config, &planned, &path.attr(name.as_str()));
+                let prior = attribute_or(prior, name, empty);
+                self.nested_block(nested, &prior, &config, &planned, &path.attr(name.clone()));
             }
         }
     }
@@ -166,7 +172,7 @@ impl Check {
 
     fn attributes(
         &mut self,
-        schema: &BTreeMap<String, Attribute>,
+        schema: &BTreeMap<Arc<str>, Attribute>,
         prior: &Value,
         config: &Value,
         planned: &Value,
@@ -176,17 +182,28 @@ impl Check {
             let nothing = || Value::null(attribute.implied_type());
             let planned = attribute_or(planned, name, nothing);
             let config = attribute_or(config, name, nothing);
+            // Most are as configured, or for the provider to choose: what was before counts for the
+            // others alone.
+            let plain = planned.without_refinements();
+            if plain.raw_equals(&config.without_refinements()) || chosen(attribute, &config) {
+                continue;
+            }
             let prior = attribute_or(prior, name, nothing);
+            let kept = plain.raw_equals(&prior.without_refinements());
+            if kept && !prior.is_null() && !config.is_null() {
+                continue;
+            }
             self.attribute(
                 attribute,
                 &prior,
                 &config,
                 &planned,
-                &path.attr(name.as_str()),
+                &path.attr(name.clone()),
             );
         }
     }
 
+    /// One that is neither as configured, nor as it was, nor the provider's to choose.
     fn attribute(
         &mut self,
         schema: &Attribute,
@@ -195,17 +212,6 @@ impl Check {
         planned: &Value,
         path: &Path,
     ) {
-        let plain = planned.without_refinements();
-        if plain.raw_equals(&config.without_refinements()) {
-            return;
-        }
-        let kept = plain.raw_equals(&prior.without_refinements());
-        if kept && !prior.is_null() && !config.is_null() {
-            return;
-        }
-        if schema.computed && (!schema.optional || config.is_null()) {
-            return;
-        }
         if config.is_null() && !planned.is_null() {
             return self.fail(
                 path,

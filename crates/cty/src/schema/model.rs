@@ -1,7 +1,7 @@
 //! The parts of a schema. Plain data: whoever builds it owns it.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::{Type, Value};
 
@@ -30,9 +30,9 @@ pub enum TextKind {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Block {
     /// Attributes by name.
-    pub attributes: BTreeMap<String, Attribute>,
+    pub attributes: BTreeMap<Arc<str>, Attribute>,
     /// Nested blocks by name.
-    pub blocks: BTreeMap<String, NestedBlock>,
+    pub blocks: BTreeMap<Arc<str>, NestedBlock>,
     /// For people.
     pub description: String,
     /// How `description` is written.
@@ -94,7 +94,7 @@ impl Default for Attribute {
 #[derive(Debug, Clone, PartialEq)]
 pub struct NestedObject {
     /// Attributes by name.
-    pub attributes: BTreeMap<String, Attribute>,
+    pub attributes: BTreeMap<Arc<str>, Attribute>,
     /// One object, or a list, set or map of them. Never `Group`.
     pub nesting: Nesting,
 }

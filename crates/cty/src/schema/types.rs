@@ -34,10 +34,10 @@ impl Block {
                 Nesting::Map => Type::map(inner),
                 Nesting::Set => Type::set(inner),
             };
-            attributes.insert(Arc::from(name.as_str()), ty);
+            attributes.insert(name.clone(), ty);
         }
         for (name, attribute) in &self.attributes {
-            attributes.insert(Arc::from(name.as_str()), attribute.conversion_type());
+            attributes.insert(name.clone(), attribute.conversion_type());
         }
         Type::Object(Arc::new(ObjectType {
             attributes,
@@ -135,13 +135,13 @@ impl NestedObject {
         let attributes = self
             .attributes
             .iter()
-            .map(|(n, a)| (Arc::from(n.as_str()), a.conversion_type()))
+            .map(|(n, a)| (n.clone(), a.conversion_type()))
             .collect();
         let optional = self
             .attributes
             .iter()
             .filter(|(_, a)| a.optional || a.computed)
-            .map(|(n, _)| Arc::from(n.as_str()))
+            .map(|(n, _)| n.clone())
             .collect();
         Type::Object(Arc::new(ObjectType {
             attributes,

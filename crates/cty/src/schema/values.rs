@@ -20,12 +20,12 @@ impl Block {
         let blocks = self
             .blocks
             .iter()
-            .map(|(n, b)| (n.as_str(), b.empty_value()));
+            .map(|(n, b)| (n.clone(), b.empty_value()));
         let attributes = self
             .attributes
             .iter()
-            .map(|(n, a)| (n.as_str(), a.empty_value()));
-        Value::object(blocks.chain(attributes))
+            .map(|(n, a)| (n.clone(), a.empty_value()));
+        Value::object_from_map(blocks.chain(attributes))
     }
 
     /// Where this value is sensitive by its schema. Paths lead to the outermost sensitive
@@ -87,10 +87,10 @@ fn block_paths(block: &Block, value: &Value, at: &Path, chosen: Chosen<'_>, path
     }
     attribute_paths(block.attributes.iter(), value, at, chosen, paths);
     for (name, nested) in &block.blocks {
-        let Some(inner) = value.as_map().and_then(|m| m.get(name.as_str())) else {
+        let Some(inner) = value.as_map().and_then(|m| m.get(name)) else {
             continue;
         };
-        let at = at.attr(name.as_str());
+        let at = at.attr(name.clone());
         match nested.nesting {
             Nesting::Single | Nesting::Group => {
                 block_paths(&nested.block, inner, &at, chosen, paths)
@@ -111,14 +111,14 @@ fn block_paths(block: &Block, value: &Value, at: &Path, chosen: Chosen<'_>, path
 }
 
 fn attribute_paths<'a>(
-    attributes: impl Iterator<Item = (&'a String, &'a Attribute)>,
+    attributes: impl Iterator<Item = (&'a Arc<str>, &'a Attribute)>,
     value: &Value,
     at: &Path,
     chosen: Chosen<'_>,
     paths: &mut Vec<Path>,
 ) {
     for (name, attribute) in attributes {
-        let here = || at.with(PathStep::Attr(Arc::from(name.as_str())));
+        let here = || at.with(PathStep::Attr(name.clone()));
         if chosen(attribute) {
             paths.push(here());
             continue;
@@ -126,7 +126,7 @@ fn attribute_paths<'a>(
         let Some(nested) = &attribute.nested else {
             continue;
         };
-        if let Some(inner) = value.as_map().and_then(|m| m.get(name.as_str())) {
+        if let Some(inner) = value.as_map().and_then(|m| m.get(name)) {
             nested_paths(nested, inner, &here(), chosen, paths);
         }
     }

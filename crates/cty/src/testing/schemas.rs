@@ -8,7 +8,7 @@ pub fn schema(json: &serde_json::Value) -> crate::schema::Block {
     let members = |name: &str| json[name].as_object().into_iter().flatten();
     Block {
         attributes: members("attributes")
-            .map(|(n, a)| (n.clone(), attribute(a)))
+            .map(|(n, a)| (n.as_str().into(), attribute(a)))
             .collect(),
         blocks: members("blocks")
             .map(|(n, b)| {
@@ -18,7 +18,7 @@ pub fn schema(json: &serde_json::Value) -> crate::schema::Block {
                     min_items: b["min"].as_u64().unwrap_or(0),
                     max_items: b["max"].as_u64().unwrap_or(0),
                 };
-                (n.clone(), nested)
+                (n.as_str().into(), nested)
             })
             .collect(),
         ..Block::default()
@@ -48,7 +48,7 @@ fn attribute(json: &serde_json::Value) -> crate::schema::Attribute {
                 .as_object()
                 .into_iter()
                 .flatten()
-                .map(|(k, a)| (k.clone(), attribute(a)))
+                .map(|(k, a)| (k.as_str().into(), attribute(a)))
                 .collect(),
             nesting: nesting(&n["nesting"]),
         });

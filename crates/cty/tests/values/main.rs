@@ -341,7 +341,7 @@ fn ten_thousand_elements_are_no_trouble() {
     assert_eq!(set.equals(&other), Value::bool(false));
     assert_eq!(set.equals(&set.clone()), Value::bool(true));
     let block = Block {
-        attributes: [("set".to_string(), Attribute::optional(set.ty().clone()))].into(),
+        attributes: [("set".into(), Attribute::optional(set.ty().clone()))].into(),
         ..Block::default()
     };
     let holder = |v: &Value| Value::object([("set", v.clone())]);

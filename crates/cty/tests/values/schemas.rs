@@ -7,9 +7,9 @@ fn sample_block() -> Block {
     let nested = |nesting, sensitive: bool| Attribute {
         nested: Some(NestedObject {
             attributes: [
-                ("key".to_string(), Attribute::required(Type::String)),
+                ("key".into(), Attribute::required(Type::String)),
                 (
-                    "secret".to_string(),
+                    "secret".into(),
                     Attribute {
                         sensitive,
                         ..Attribute::optional(Type::String)
@@ -24,29 +24,29 @@ fn sample_block() -> Block {
     };
     let inner = Block {
         attributes: [(
-            "password".to_string(),
+            "password".into(),
             Attribute::optional(Type::String).sensitive(),
         )]
         .into(),
         ..Block::default()
     };
     let open = Block {
-        attributes: [("any".to_string(), Attribute::optional(Type::Dynamic))].into(),
+        attributes: [("any".into(), Attribute::optional(Type::Dynamic))].into(),
         ..Block::default()
     };
     Block {
         attributes: [
-            ("id".to_string(), Attribute::computed(Type::String)),
-            ("items".to_string(), nested(Nesting::List, true)),
+            ("id".into(), Attribute::computed(Type::String)),
+            ("items".into(), nested(Nesting::List, true)),
         ]
         .into(),
         blocks: [
             (
-                "login".to_string(),
+                "login".into(),
                 NestedBlock::new(Nesting::List, inner.clone()),
             ),
-            ("group".to_string(), NestedBlock::new(Nesting::Group, inner)),
-            ("open".to_string(), NestedBlock::new(Nesting::Map, open)),
+            ("group".into(), NestedBlock::new(Nesting::Group, inner)),
+            ("open".into(), NestedBlock::new(Nesting::Map, open)),
         ]
         .into(),
         ..Block::default()

@@ -78,22 +78,19 @@ fn body_value(
     decoder.unknown_dynamics(&as_blocks, diags);
     let mut members: BTreeMap<Arc<str>, Value> = BTreeMap::new();
     for (name, attribute) in &schema.attributes {
-        let value = if as_blocks.contains(name.as_str()) {
+        let value = if as_blocks.contains(&**name) {
             decoder.blocks_as_attribute(name, attribute, diags)
         } else {
             decoder.attribute(name, attribute, diags)
         };
-        members.insert(Arc::from(name.as_str()), value);
+        members.insert(name.clone(), value);
     }
     for (name, nested) in schema
         .blocks
         .iter()
         .filter(|(name, _)| !schema.attributes.contains_key(*name))
     {
-        members.insert(
-            Arc::from(name.as_str()),
-            decoder.nested(name, nested, diags),
-        );
+        members.insert(name.clone(), decoder.nested(name, nested, diags));
     }
     Value::object_from_map(members)
 }

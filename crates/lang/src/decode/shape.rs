@@ -50,7 +50,7 @@ pub(super) fn not_arguments<'s>(body: &Body, schema: &'s Block) -> BTreeSet<&'s 
         .attributes
         .iter()
         .filter(|(_, a)| ambiguous(a))
-        .map(|(name, _)| name.as_str());
+        .map(|(name, _)| &**name);
     names.filter(|name| !body.has_attribute(name)).collect()
 }
 
@@ -58,11 +58,10 @@ pub(super) fn not_arguments<'s>(body: &Body, schema: &'s Block) -> BTreeSet<&'s 
 pub(super) fn body_schema(schema: &Block, as_blocks: &BTreeSet<&str>) -> BodySchema {
     let mut out = BodySchema::new();
     for (name, attribute) in &schema.attributes {
-        if as_blocks.contains(name.as_str()) {
-            out.blocks.push((Arc::from(name.as_str()), Vec::new()));
+        if as_blocks.contains(&**name) {
+            out.blocks.push((name.clone(), Vec::new()));
         } else {
-            out.attributes
-                .push((Arc::from(name.as_str()), attribute.required));
+            out.attributes.push((name.clone(), attribute.required));
         }
     }
     for (name, nested) in schema
@@ -75,7 +74,7 @@ pub(super) fn body_schema(schema: &Block, as_blocks: &BTreeSet<&str>) -> BodySch
         } else {
             Vec::new()
         };
-        out.blocks.push((Arc::from(name.as_str()), labels));
+        out.blocks.push((name.clone(), labels));
     }
     if !schema.blocks.contains_key("dynamic") {
         out = out.block("dynamic", &["type"]);
@@ -89,8 +88,7 @@ pub fn object_schema(ty: &Type) -> Block {
         .as_object()
         .into_iter()
         .flat_map(|object| &object.attributes);
-    let attributes =
-        attributes.map(|(name, ty)| (name.to_string(), Attribute::optional(ty.clone())));
+    let attributes = attributes.map(|(name, ty)| (name.clone(), Attribute::optional(ty.clone())));
     Block {
         attributes: attributes.collect(),
         ..Block::default()

@@ -31,7 +31,7 @@ pub fn traversal_fault(schema: &Block, steps: &[Step]) -> Option<Diagnostic> {
             .attributes
             .keys()
             .chain(schema.blocks.keys())
-            .map(String::as_str),
+            .map(|name| &**name),
     );
     let hint = hint
         .map(|close| format!(" Did you mean {close:?}?"))

@@ -16,10 +16,8 @@ use lang::eval::Bindings;
 use lang::source::SourceMap;
 use lang::syntax::parse_file;
 
-fn attributes<const N: usize>(list: [(&str, Attribute); N]) -> BTreeMap<String, Attribute> {
-    list.into_iter()
-        .map(|(name, a)| (name.to_owned(), a))
-        .collect()
+fn attributes<const N: usize>(list: [(&str, Attribute); N]) -> BTreeMap<Arc<str>, Attribute> {
+    list.into_iter().map(|(name, a)| (name.into(), a)).collect()
 }
 
 fn nested(nesting: Nesting, block: Block) -> NestedBlock {
@@ -45,12 +43,12 @@ fn schema() -> Block {
             ("tags", Attribute::optional(Type::map(Type::String))),
         ]),
         blocks: [
-            ("port".to_owned(), nested(Nesting::List, port_schema())),
-            ("unique".to_owned(), nested(Nesting::Set, port_schema())),
-            ("by_key".to_owned(), nested(Nesting::Map, port_schema())),
-            ("one".to_owned(), nested(Nesting::Single, port_schema())),
+            ("port".into(), nested(Nesting::List, port_schema())),
+            ("unique".into(), nested(Nesting::Set, port_schema())),
+            ("by_key".into(), nested(Nesting::Map, port_schema())),
+            ("one".into(), nested(Nesting::Single, port_schema())),
             (
-                "group".to_owned(),
+                "group".into(),
                 nested(
                     Nesting::Group,
                     Block {
@@ -164,11 +162,11 @@ fn blocks_that_may_be_there_are_not_counted_nor_what_is_in_them() {
     let mut leaf = nested(Nesting::List, port_schema());
     (leaf.min_items, leaf.max_items) = (1, 1);
     let inner = Block {
-        blocks: [("leaf".to_owned(), leaf)].into(),
+        blocks: [("leaf".into(), leaf)].into(),
         ..Block::default()
     };
     let schema = Block {
-        blocks: [("branch".to_owned(), nested(Nesting::List, inner))].into(),
+        blocks: [("branch".into(), nested(Nesting::List, inner))].into(),
         ..Block::default()
     };
     let each = |name: &str, each: &str, content: &str| {
@@ -226,11 +224,11 @@ fn a_sensitive_for_each_marks_the_blocks() {
 #[test]
 fn nested_dynamics_see_the_iterators_around_them() {
     let inner = Block {
-        blocks: [("leaf".to_owned(), nested(Nesting::List, port_schema()))].into(),
+        blocks: [("leaf".into(), nested(Nesting::List, port_schema()))].into(),
         ..Block::default()
     };
     let schema = Block {
-        blocks: [("branch".to_owned(), nested(Nesting::List, inner))].into(),
+        blocks: [("branch".into(), nested(Nesting::List, inner))].into(),
         ..Block::default()
     };
     let text = "dynamic \"branch\" {\n  for_each = [[1, 2], [3]]\n  content {\n    dynamic \"leaf\" {\n      for_each = branch.value\n\

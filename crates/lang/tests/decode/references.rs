@@ -13,11 +13,11 @@ use super::{body, nested, port_schema, schema};
 #[test]
 fn what_no_block_is_made_of_refers_to_nothing() {
     let inner = Block {
-        blocks: [("leaf".to_owned(), nested(Nesting::List, port_schema()))].into(),
+        blocks: [("leaf".into(), nested(Nesting::List, port_schema()))].into(),
         ..Block::default()
     };
     let schema = Block {
-        blocks: [("branch".to_owned(), nested(Nesting::List, inner))].into(),
+        blocks: [("branch".into(), nested(Nesting::List, inner))].into(),
         ..Block::default()
     };
     let text = |each: &str| {

@@ -1,6 +1,7 @@
 //! Schemas in the words of the common model, whose rules for plans are used here. Pure.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cty::schema as common;
 
@@ -18,7 +19,7 @@ fn block(from: &Block) -> common::Block {
             max_items: nested.max.unsigned_abs(),
             ..common::NestedBlock::new(nesting(nested.nesting), block(&nested.block))
         };
-        (nested.name.clone(), inner)
+        (nested.name.as_str().into(), inner)
     });
     common::Block {
         attributes: attributes(&from.attributes),
@@ -27,7 +28,7 @@ fn block(from: &Block) -> common::Block {
     }
 }
 
-fn attributes(attrs: &[Attr]) -> BTreeMap<String, common::Attribute> {
+fn attributes(attrs: &[Attr]) -> BTreeMap<Arc<str>, common::Attribute> {
     let one = |attr: &Attr| {
         let nested = match &attr.ty {
             AttrType::Plain(_) => None,
@@ -46,7 +47,7 @@ fn attributes(attrs: &[Attr]) -> BTreeMap<String, common::Attribute> {
             write_only: attr.write_only,
             ..common::Attribute::default()
         };
-        (attr.name.clone(), attribute)
+        (attr.name.as_str().into(), attribute)
     };
     attrs.iter().map(one).collect()
 }

@@ -13,6 +13,7 @@ use cty::schema::{Attribute, Block, Schema, TextKind};
 use lang::config::is_config_dir;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Version of the document.
 const FORMAT: &str = "1.0";
@@ -229,7 +230,7 @@ fn block(b: &Block) -> Value {
                 .always("block", block(&n.block))
                 .with("min_items", n.min_items)
                 .with("max_items", n.max_items);
-            (name.clone(), nested.done())
+            (name.to_string(), nested.done())
         })
         .collect();
     Members::new()
@@ -242,9 +243,9 @@ fn block(b: &Block) -> Value {
         .done()
 }
 
-fn attributes(all: &BTreeMap<String, Attribute>) -> Map<String, Value> {
+fn attributes(all: &BTreeMap<Arc<str>, Attribute>) -> Map<String, Value> {
     all.iter()
-        .map(|(name, a)| (name.clone(), attribute(a)))
+        .map(|(name, a)| (name.to_string(), attribute(a)))
         .collect()
 }
 

@@ -12,6 +12,7 @@ use proto::bluelink::schema::scalar_value::Value as Scalar;
 use proto::bluelink::schema::{MappingNode, ScalarValue};
 use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// What a filter is called in a configuration. A field of that name cannot be had.
 const FILTER: &str = "filter";
@@ -56,7 +57,7 @@ impl DataDefinition {
                     ("operator", Attribute::required(Type::String)),
                     ("search", Attribute::required(Type::list(Type::String))),
                 ]
-                .map(|(name, attribute)| (name.to_owned(), attribute))
+                .map(|(name, attribute)| (name.into(), attribute))
                 .into(),
                 nesting: Nesting::List,
             }),
@@ -68,10 +69,10 @@ impl DataDefinition {
                 description: field.description.clone(),
                 ..Attribute::computed(ty(&node(field)))
             };
-            (name.clone(), attribute)
+            (name.as_str().into(), attribute)
         };
-        let mut attributes: BTreeMap<String, Attribute> = self.fields.iter().map(field).collect();
-        attributes.insert(FILTER.to_owned(), filter);
+        let mut attributes: BTreeMap<Arc<str>, Attribute> = self.fields.iter().map(field).collect();
+        attributes.insert(FILTER.into(), filter);
         Schema::new(
             0,
             Block {

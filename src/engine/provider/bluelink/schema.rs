@@ -8,6 +8,7 @@ use proto::bluelink::sharedtypesv1::{
     ConfigDefinition, ResourceDefinitionsSchema as Node, ResourceSpecDefinition, ScalarType,
 };
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Where the values of a configuration go that has no name of its own there.
 pub(super) const VARIABLES: &str = "variables";
@@ -48,10 +49,15 @@ pub(super) fn type_name(wire: &str) -> String {
     wire.replace(['/', '-'], "_")
 }
 
-fn attributes(node: &Node) -> BTreeMap<String, Attribute> {
+fn attributes(node: &Node) -> BTreeMap<Arc<str>, Attribute> {
     let all = node.attributes.iter();
-    all.map(|(name, child)| (name.clone(), attribute(child, node.required.contains(name))))
-        .collect()
+    all.map(|(name, child)| {
+        (
+            name.as_str().into(),
+            attribute(child, node.required.contains(name)),
+        )
+    })
+    .collect()
 }
 
 /// Whether a value that the configuration does not give is set all the same.
@@ -139,14 +145,14 @@ pub(super) fn provider(said: &ConfigDefinition) -> Schema {
             description: field.description.clone(),
             ..Attribute::default()
         };
-        attributes.insert(name.clone(), attribute);
+        attributes.insert(name.as_str().into(), attribute);
     }
     if !others.is_empty() || said.allow_additional_fields {
         others.sort_unstable();
         let mut more = Attribute::optional(Type::map(Type::String));
         more.sensitive = said.fields.values().any(|f| f.secret);
         more.description = format!("further values by name: {}", others.join(", "));
-        attributes.entry(VARIABLES.to_owned()).or_insert(more);
+        attributes.entry(VARIABLES.into()).or_insert(more);
     }
     Schema::new(
         0,

@@ -17,7 +17,7 @@ pub(super) fn schema() -> Schema {
     Schema::new(
         0,
         Block {
-            attributes: attributes.map(|(n, a)| (n.to_owned(), a)).into(),
+            attributes: attributes.map(|(n, a)| (n.into(), a)).into(),
             ..Default::default()
         },
     )

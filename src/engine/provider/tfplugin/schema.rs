@@ -10,6 +10,7 @@ use cty::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting, Schema, 
 use prost::Message as _;
 use proto::tfplugin6;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// Into the model; the error says where in the schema something makes no sense. Identities are not
 /// part of this reply.
@@ -172,7 +173,7 @@ macro_rules! dialect {
                     blocks: block
                         .block_types
                         .iter()
-                        .map(|b| Ok((b.type_name.clone(), nested_block(b, at)?)))
+                        .map(|b| Ok((b.type_name.as_str().into(), nested_block(b, at)?)))
                         .collect::<Result<_, SchemaError>>()?,
                     description: block.description.clone(),
                     description_kind: text_kind(block.description_kind),
@@ -198,9 +199,14 @@ macro_rules! dialect {
             pub(super) fn attributes(
                 all: &[pb::schema::Attribute],
                 at: &str,
-            ) -> Result<BTreeMap<String, Attribute>, SchemaError> {
+            ) -> Result<BTreeMap<Arc<str>, Attribute>, SchemaError> {
                 all.iter()
-                    .map(|a| Ok((a.name.clone(), attribute(a, &format!("{at}.{}", a.name))?)))
+                    .map(|a| {
+                        Ok((
+                            a.name.as_str().into(),
+                            attribute(a, &format!("{at}.{}", a.name))?,
+                        ))
+                    })
                     .collect()
             }
 

@@ -83,7 +83,7 @@ impl Configuration<'_> {
         }
         let by_key = schema.blocks.iter();
         for (name, _) in by_key.filter(|(_, nested)| nested.nesting == Nesting::Map) {
-            if let Some(Json::Object(members)) = all.get_mut(name.as_str()) {
+            if let Some(Json::Object(members)) = all.get_mut(&**name) {
                 members.sort_keys();
             }
         }
@@ -94,7 +94,7 @@ impl Configuration<'_> {
 /// The names that a body of this schema may hold.
 fn names(schema: &Block, as_blocks: &BTreeSet<&str>) -> BodySchema {
     let mut out = BodySchema::new();
-    for name in schema.attributes.keys().map(String::as_str) {
+    for name in schema.attributes.keys().map(|name| &**name) {
         out = match as_blocks.contains(name) {
             true => out.block(name, &[]),
             false => out.optional(&[name]),

@@ -178,7 +178,7 @@ fn provisioner(kind: &str) -> Block {
     let arguments = arguments.into_iter();
     Block {
         attributes: arguments
-            .map(|(name, ty)| (name.to_owned(), Attribute::optional(ty)))
+            .map(|(name, ty)| (name.into(), Attribute::optional(ty)))
             .collect(),
         ..Block::default()
     }

@@ -48,7 +48,7 @@ fn schema() -> Schema {
     ];
     let attributes = types
         .into_iter()
-        .map(|(name, ty)| (name.to_owned(), Attribute::optional(ty)))
+        .map(|(name, ty)| (name.into(), Attribute::optional(ty)))
         .collect();
     Schema::new(
         1,
@@ -349,7 +349,7 @@ fn what_cannot_be_read_is_refused_in_words() {
         Schema::new(
             2,
             Block {
-                attributes: [("count".to_owned(), Attribute::optional(Type::Bool))].into(),
+                attributes: [("count".into(), Attribute::optional(Type::Bool))].into(),
                 ..Block::default()
             },
         )

@@ -67,11 +67,11 @@ impl<'s> Part<'s> {
                     (None, None) => return Vec::new(),
                 },
             };
-            if schema.attributes.contains_key(&name) {
+            if schema.attributes.contains_key(name.as_str()) {
                 self.attribute(&name);
                 break;
             }
-            match schema.blocks.get(&name) {
+            match schema.blocks.get(name.as_str()) {
                 Some(nested) if matches!(nested.nesting, Nesting::Single | Nesting::Group) => {
                     self.block(&name);
                     self.schema = Some(&nested.block);

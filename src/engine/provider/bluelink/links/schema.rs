@@ -66,7 +66,7 @@ pub(in super::super) fn link_schema() -> Schema {
         (SECRETS, any(true, "what is sensitive of all this")),
     ];
     let block = Block {
-        attributes: attributes.map(|(name, a)| (name.to_owned(), a)).into(),
+        attributes: attributes.map(|(name, a)| (name.into(), a)).into(),
         description: "a link between two resources".to_owned(),
         ..Block::default()
     };
