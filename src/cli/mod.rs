@@ -67,7 +67,9 @@ pub fn main() -> ExitCode {
         }
         Some(_) => start_log(args.log_level.unwrap_or(values::Level::Warn), out.err_color),
     }
+    let has_console = matches!(args.command, None | Some(args::Command::Demo));
     let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(workers(has_console))
         .enable_all()
         .build()
     {
@@ -89,6 +91,14 @@ pub fn main() -> ExitCode {
     // A thread that still waits for a line from the keyboard must not keep the process.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     ExitCode::from(exit::report(ended, name, &mut out))
+}
+
+/// How many threads the engine's tasks run on: one for each core but one, which is the plugins'. On
+/// two cores, two that hand each answer of a plugin from one to the other take half as long again
+/// as one. A console has two at least: it draws while the engine works.
+fn workers(has_console: bool) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (cores - 1).max(if has_console { 2 } else { 1 })
 }
 
 /// No memory full of secrets is written to a file when this process or one that it starts dies.
