@@ -131,7 +131,7 @@ where
     A: prost::Message + Default + 'static,
 {
     let mut grpc = grpc.clone();
-    grpc.ready().await.map_err(|e| Status::from_error(e))?;
+    grpc.ready().await.map_err(Status::from_error)?;
     let codec = ProstCodec::<Q, A>::default();
     Ok(grpc
         .unary(
