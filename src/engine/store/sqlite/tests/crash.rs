@@ -335,3 +335,28 @@ async fn operations_that_run_in_parallel_share_their_commits() {
     assert!(commits < 1_000, "{commits} commits for 20,000 records");
     assert!(store.unknown_outcomes().await.unwrap().is_empty());
 }
+
+/// Ten at a time, as a deploy has them: one wait for the disk serves most of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn few_operations_at_a_time_share_their_commits_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let id = store.begin_deploy(new_deploy(vec![])).await.unwrap();
+    let tasks = tokio_util::task::TaskTracker::new();
+    let before = store.commits();
+    for part in 0..10 {
+        let store = store.clone();
+        tasks.spawn(async move {
+            for n in part * 100..(part + 1) * 100 {
+                let address = format!("a.b{n}");
+                store.intend(intent(id, n, &address)).await.unwrap();
+                store.settle(outcome(id, n, true, vec![])).await.unwrap();
+            }
+        });
+    }
+    tasks.close();
+    tasks.wait().await;
+    let commits = store.commits() - before;
+    assert!(commits < 500, "{commits} commits for 2,000 records");
+    assert!(store.unknown_outcomes().await.unwrap().is_empty());
+}
