@@ -37,6 +37,15 @@ impl Urgency {
         lock(&self.inner).steps.contains(&step)
     }
 
+    /// Which of these is the first that is urgent, by its place among them.
+    pub fn first_of(&self, mut steps: impl Iterator<Item = Step>) -> Option<usize> {
+        let inner = lock(&self.inner);
+        if inner.steps.is_empty() {
+            return None;
+        }
+        steps.position(|step| inner.steps.contains(&step))
+    }
+
     pub(super) fn news(&self) -> Vec<Step> {
         std::mem::take(&mut lock(&self.inner).news)
     }

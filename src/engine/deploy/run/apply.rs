@@ -29,7 +29,11 @@ impl Deploying {
             Action::NoOp => Doing::Importing,
             _ => Doing::Creating,
         };
-        self.recorder.began(&id, doing).await;
+        let is_ahead = |turn: &Option<Turn>| turn.as_ref().is_some_and(Turn::is_ahead);
+        // One that is planned ahead waits still.
+        if !is_ahead(turn) {
+            self.recorder.began(&id, doing).await;
+        }
         // What is destroyed first was adopted by that half.
         let adopted = if change.action() == Action::Replace {
             Ok(())
@@ -40,7 +44,7 @@ impl Deploying {
             (Err(trouble), _) => Err(trouble),
             (Ok(()), Action::NoOp) => Ok(()),
             (Ok(()), Action::Read) => self.read(change).await,
-            (Ok(()), _) => self.apply_managed(i, change, step, turn).await,
+            (Ok(()), _) => self.apply_managed(i, change, step, turn, doing).await,
         };
         match done {
             Ok(()) => {
@@ -58,6 +62,9 @@ impl Deploying {
                 true
             }
             Err(failure) => {
+                if is_ahead(turn) {
+                    self.recorder.began(&id, doing).await;
+                }
                 self.fail(change, *failure).await;
                 false
             }
@@ -72,6 +79,7 @@ impl Deploying {
         change: &Change,
         step: Step,
         turn: &mut Option<Turn>,
+        begins: Doing,
     ) -> Result<(), Box<Trouble>> {
         let subject = self.subject(change, "resource type")?;
         let (config, diags) = self.worked_out(&subject)?;
@@ -90,6 +98,9 @@ impl Deploying {
             .plan_again(&subject, config, prior.as_ref(), &ctx)
             .await?;
         self.as_approved(&subject, &plain, &planned)?;
+        if Turn::whole(turn).await {
+            self.recorder.began(&change.id(), begins).await;
+        }
         // The end may have been asked for while this was planned; what was not sent by then is not
         // sent at all.
         if !self.may_start(step) {
@@ -109,10 +120,8 @@ impl Deploying {
             _ => OperationStep::Create,
         };
         let known = prior.as_ref().map_or(&planned.after, |p| &p.value);
-        self.recorder
-            .intend(change, "", doing.clone(), known)
-            .await
-            .map_err(|e| self.store_trouble(e))?;
+        self.intend(change, "", doing.clone(), known, turn.as_ref())
+            .await?;
         let before = prior.as_ref().map(|prior| &prior.value);
         self.walk
             .follow(&change.address, acts(&doing), ObjectPhase::Begun, before);

@@ -113,15 +113,9 @@ impl Deploying {
         {
             self.destroy_provisioners(change).await?;
         }
-        self.recorder
-            .intend(
-                change,
-                deposed,
-                OperationStep::Destroy,
-                &change.before.value,
-            )
-            .await
-            .map_err(|e| self.store_trouble(e))?;
+        let (step, object) = (OperationStep::Destroy, &change.before.value);
+        self.intend(change, deposed, step, object, turn.as_ref())
+            .await?;
         let request = destruction(change, schema);
         let applied = instance::apply(provider, request, &ctx).await;
         // The second half of a replacement goes on with the turn of the first.

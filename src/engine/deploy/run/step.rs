@@ -2,14 +2,18 @@
 //! replacement.
 
 use super::deploying::Deploying;
+use super::trouble::Trouble;
 use super::turns::Turn;
 use crate::engine::deploy::waits::REMEMBERED;
 use crate::engine::graph::Step;
 use crate::engine::mutex::lock;
 use crate::engine::stage::cell::Cell;
+use crate::engine::stage::change::Change;
 use crate::engine::stage::ephemeral::When;
 use crate::engine::stage::nodes::Node;
 use crate::engine::stage::steps::{Steps, Task};
+use crate::engine::words::{Action, OperationStep};
+use cty::Value;
 use lang::addr::Mode;
 use std::collections::BTreeSet;
 
@@ -72,6 +76,13 @@ impl Deploying {
                     return false;
                 }
                 let mut turn = Some(turn);
+                // What plans for itself may begin with it; all else has its plan, or none.
+                let action = self.stage.changes[*i].action();
+                let is_planned = matches!(task, Task::Destroy(_))
+                    || matches!(action, Action::Read | Action::NoOp);
+                if is_planned {
+                    Turn::whole(&mut turn).await;
+                }
                 let ok = match task {
                     Task::Apply(_) => self.apply(*i, step, &mut turn).await,
                     _ => self.destroy(*i, &mut turn).await,
@@ -86,6 +97,23 @@ impl Deploying {
             lock(&self.done).insert(step);
         }
         ok
+    }
+
+    /// Commits what is about to be done.
+    pub(super) async fn intend(
+        &self,
+        change: &Change,
+        deposed: &str,
+        step: OperationStep,
+        object: &Value,
+        turn: Option<&Turn>,
+    ) -> Result<(), Box<Trouble>> {
+        let written = self.recorder.intend(change, deposed, step, object);
+        let written = match turn {
+            Some(turn) => turn.writing(written).await,
+            None => written.await,
+        };
+        written.map_err(|e| self.store_trouble(e))
     }
 
     /// A replacement has to be ended before others begin: what it has destroyed is missing. Its
