@@ -303,35 +303,36 @@ async fn what_must_outlive_a_loss_of_power_waits_for_the_disk() {
     assert_eq!((later.unwrap(), now.unwrap()), (FULL, FULL));
 }
 
+/// Begins and ends operations, those of a part one after the other and the parts at a time; answers
+/// in how many commits.
+async fn commits_of(store: &Sqlite, parts: impl Iterator<Item = std::ops::Range<u32>>) -> u64 {
+    let id = store.begin_deploy(new_deploy(vec![])).await.unwrap();
+    let tasks = tokio_util::task::TaskTracker::new();
+    let before = store.commits();
+    for part in parts {
+        let store = store.clone();
+        tasks.spawn(async move {
+            for n in part {
+                let address = format!("a.b{n}");
+                store.intend(intent(id, n, &address)).await.unwrap();
+                let edits = vec![StateEdit::Put(Box::new(object(&address, "{}")))];
+                store.settle(outcome(id, n, true, edits)).await.unwrap();
+            }
+        });
+    }
+    tasks.close();
+    tasks.wait().await;
+    store.commits() - before
+}
+
 /// Each commit is an fsync: ten thousand operations at once must not cost one for each record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn operations_that_run_in_parallel_share_their_commits() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let id = store.begin_deploy(new_deploy(vec![])).await.unwrap();
-    let tasks = tokio_util::task::TaskTracker::new();
-    let before = store.commits();
-    for n in 0..10_000 {
-        let store = store.clone();
-        tasks.spawn(async move {
-            let address = format!("a.b{n}");
-            store.intend(intent(id, n, &address)).await.unwrap();
-            store
-                .settle(outcome(
-                    id,
-                    n,
-                    true,
-                    vec![StateEdit::Put(Box::new(object(&address, "{}")))],
-                ))
-                .await
-                .unwrap();
-        });
-    }
-    tasks.close();
-    tasks.wait().await;
+    let commits = commits_of(&store, (0..10_000).map(|n| n..n + 1)).await;
     let state = store.state().await.unwrap();
     assert_eq!((state.objects.len(), state.serial), (10_000, 10_000));
-    let commits = store.commits() - before;
     assert!(commits < 1_000, "{commits} commits for 20,000 records");
     assert!(store.unknown_outcomes().await.unwrap().is_empty());
 }
@@ -341,22 +342,7 @@ async fn operations_that_run_in_parallel_share_their_commits() {
 async fn few_operations_at_a_time_share_their_commits_too() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let id = store.begin_deploy(new_deploy(vec![])).await.unwrap();
-    let tasks = tokio_util::task::TaskTracker::new();
-    let before = store.commits();
-    for part in 0..10 {
-        let store = store.clone();
-        tasks.spawn(async move {
-            for n in part * 100..(part + 1) * 100 {
-                let address = format!("a.b{n}");
-                store.intend(intent(id, n, &address)).await.unwrap();
-                store.settle(outcome(id, n, true, vec![])).await.unwrap();
-            }
-        });
-    }
-    tasks.close();
-    tasks.wait().await;
-    let commits = store.commits() - before;
+    let commits = commits_of(&store, (0..10).map(|p| p * 100..(p + 1) * 100)).await;
     assert!(commits < 500, "{commits} commits for 2,000 records");
     assert!(store.unknown_outcomes().await.unwrap().is_empty());
 }
