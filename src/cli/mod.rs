@@ -60,14 +60,13 @@ pub fn main() -> ExitCode {
         Ok(form) => out.form = form.flatten(),
         Err(error) => return ExitCode::from(exit::report(Err(error), "flightdeck", &mut out)),
     }
-    match &args.command {
-        // The terminal is the console's own: its log is a screen.
-        None | Some(args::Command::Demo) => {
-            crate::ui::term::start_log(args.log_level.map_or("info", |l| l.word()))
-        }
-        Some(_) => start_log(args.log_level.unwrap_or(values::Level::Warn), out.err_color),
-    }
     let has_console = matches!(args.command, None | Some(args::Command::Demo));
+    if has_console {
+        // The terminal is the console's own: its log is a screen.
+        crate::ui::term::start_log(args.log_level.map_or("info", |l| l.word()));
+    } else {
+        start_log(args.log_level.unwrap_or(values::Level::Warn), out.err_color);
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers(has_console))
         .enable_all()
