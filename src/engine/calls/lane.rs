@@ -15,6 +15,8 @@ use crate::engine::settings::RetrySettings;
 use crate::engine::words::*;
 pub use line::Drained;
 use line::Line;
+#[cfg(test)]
+pub(super) use line::UNTOLD;
 pub(super) use line::Whose;
 pub use running::{current, seat};
 pub use standing::Standing;

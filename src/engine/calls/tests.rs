@@ -5,6 +5,7 @@ mod banks;
 mod ends;
 mod measures;
 
+use super::lane::UNTOLD;
 use super::*;
 use crate::engine::bus::{Bus, EventSink};
 use crate::engine::mutex::lock;
@@ -92,8 +93,15 @@ impl Bench {
     }
 }
 
-/// Lets every task do what it can.
+/// Lets every task do what it can; who waits in line has done so for long enough to be told.
 async fn settle() {
+    at_once().await;
+    tokio::time::sleep(UNTOLD * 2).await;
+    at_once().await;
+}
+
+/// As [`settle`], in no time.
+async fn at_once() {
     for _ in 0..20 {
         tokio::task::yield_now().await;
     }
@@ -103,7 +111,7 @@ fn fine() -> Answered {
     Ok(Checked::default())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn first_come_first_served_and_each_waiter_names_its_blocker() {
     let bench = Bench::new(2);
     let (end1, _) = bench.begin(Method::Apply, "aws_db_instance.main").await;
@@ -136,7 +144,26 @@ async fn first_come_first_served_and_each_waiter_names_its_blocker() {
     assert_eq!(bench.heard(), ["3 Ok", "5 in slot 2 of 2", "4 Ok", "5 Ok"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_a_moment_only_is_not_told() {
+    let bench = Bench::new(1);
+    let (end1, _) = bench.begin(Method::Apply, "a").await;
+    let (lane, ctx) = (bench.lane.clone(), bench.ctx("b"));
+    let second = bench
+        .tasks
+        .spawn(async move { lane.run(Method::Read, &ctx, async { fine() }).await });
+    at_once().await;
+    assert!(bench.lane.is_waited_for());
+    end1.send(fine()).expect("waits");
+    second.await.expect("ran").expect("answered");
+    settle().await;
+    assert_eq!(
+        bench.heard(),
+        ["1 in slot 1 of 1", "1 Ok", "2 in slot 1 of 1", "2 Ok"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_board_shows_who_waits_for_whom_in_words() {
     let bus = Bus::default();
     let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
@@ -161,7 +188,7 @@ async fn the_board_shows_who_waits_for_whom_in_words() {
     assert_eq!(view.slots(), (1, 1));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_waiter_that_gives_up_leaves_the_line_and_the_others_move_up() {
     let bench = Bench::new(1);
     let (end1, _) = bench.begin(Method::Read, "a").await;
@@ -187,7 +214,7 @@ async fn a_waiter_that_gives_up_leaves_the_line_and_the_others_move_up() {
     assert_eq!(bench.heard(), ["1 Ok", "3 in slot 1 of 1", "3 Ok"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn draining_waits_for_all_and_is_no_call() {
     let bench = Bench::new(2);
     let (end, task) = bench.begin(Method::Read, "a").await;
@@ -213,7 +240,7 @@ async fn draining_waits_for_all_and_is_no_call() {
     task2.await.expect("ran").expect("answered");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_a_sink_must_not_hear_is_in_no_answer_that_goes_through_here() {
     let bench = Bench::new(1);
     bench.ear.secrets.learn_text("correct horse battery staple");

@@ -3,7 +3,7 @@
 use super::{Action, CallId, MethodName, PluginId, UnixMs, now_ms};
 use serde::{Deserialize, Serialize};
 
-/// A call waits for a slot. Said again when what it waits for changes.
+/// A call has waited for a slot for 10 ms. Said again when what it waits for changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallQueued {
     pub call: CallId,

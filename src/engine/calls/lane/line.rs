@@ -9,6 +9,7 @@ use crate::engine::calls::{CallContext, Method, ProviderError};
 use crate::engine::mutex::lock;
 use crate::engine::words::*;
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
@@ -17,6 +18,8 @@ use tokio::time::{Instant, sleep_until};
 /// How many waiters are told again what they wait for when the one they waited for is done: those
 /// at the head of the line.
 const TOLD_AGAIN: usize = 64;
+/// Who has waited for less is not told what for: nobody could read it.
+pub(in crate::engine::calls) const UNTOLD: Duration = Duration::from_millis(10);
 
 #[derive(Default)]
 pub(super) struct Line {
@@ -80,7 +83,7 @@ struct Waiter {
     pub(super) call: CallId,
     pub(super) method: Method,
     pub(super) resource: Option<String>,
-    /// The call that it was last told it waits for; `None` for one who is not told.
+    /// The call that it was last told it waits for; `None` for one who is not told, or not yet.
     told: Option<CallId>,
     /// Whose slot it must be, where it may not be any.
     only: Option<Weak<Lane>>,
@@ -214,7 +217,7 @@ impl Lane {
             return Err(cancelled());
         }
         let only = (whose == Whose::This).then(|| Arc::downgrade(self));
-        let receiver = match self.slot_or_place(call, method, ctx, (told, only.clone())) {
+        let receiver = match self.slot_or_place(call, method, ctx, only.clone()) {
             Ok(slot) => return Ok(slot),
             Err(place) => place,
         };
@@ -232,6 +235,13 @@ impl Lane {
         let Some(receiver) = ticket.receiver.as_mut() else {
             return Err(cancelled());
         };
+        let tell = async {
+            if told {
+                sleep_until(queued + UNTOLD).await;
+                self.begin_to_tell(call);
+            }
+            std::future::pending::<Infallible>().await
+        };
         tokio::select! {
             biased;
             granted = receiver => match granted {
@@ -242,12 +252,24 @@ impl Lane {
                 Err(_) => Err(cancelled()),
             },
             () = ctx.cancel.cancelled() => Err(cancelled()),
+            never = tell => match never {},
             after = self.stands(queued, only.as_ref()) => {
                 let by = self.longest_in_words();
                 let error = ProviderError::NoTurn { plugin: self.plugin.clone(), method, after, by };
                 ticket.stood = Some(error.to_string());
                 Err(error)
             }
+        }
+    }
+
+    /// Tells one who waits for whom, now and whenever that changes.
+    fn begin_to_tell(&self, call: CallId) {
+        let mut line = lock(&self.line);
+        let longest = line.longest().cloned();
+        if let Some(waiter) = line.waiting.iter_mut().find(|w| w.call == call) {
+            waiter.told = Some(longest.as_ref().map_or(0, |h| h.call));
+            // Under the lane's lock, so that no reader sees "waits" after "started".
+            self.tell(waiter, longest.as_ref());
         }
     }
 
@@ -281,7 +303,7 @@ impl Lane {
         call: CallId,
         method: Method,
         ctx: &CallContext,
-        (told, only): (bool, Option<Weak<Lane>>),
+        only: Option<Weak<Lane>>,
     ) -> Result<SlotGuard, oneshot::Receiver<Granted>> {
         let mut line = lock(&self.line);
         // What is free is for none of those who wait: a slot that is given back goes to the head of
@@ -297,19 +319,14 @@ impl Lane {
             return Ok(SlotGuard { lane, place });
         }
         let (grant, receiver) = oneshot::channel();
-        let blocker = told.then(|| line.longest().map_or(0, |h| h.call));
         line.waiting.push_back(Waiter {
             call,
             method,
             resource: ctx.resource.clone(),
-            told: blocker,
+            told: None,
             only,
             grant,
         });
-        if let Some(waiter) = line.waiting.back().filter(|_| told) {
-            // Under the lane's lock, so that no reader sees "waits" after "started".
-            self.tell(waiter, line.longest());
-        }
         line.presses.notify_one();
         Err(receiver)
     }

@@ -39,7 +39,7 @@ fn patient(pause: Duration) -> (Bench, CallContext, Arc<Mutex<Vec<Option<(u32, u
     (bench, ctx, heard)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_is_made_again_until_it_is_answered_or_there_were_enough_attempts() {
     let (bench, ctx, told) = patient(Duration::ZERO);
     let mut attempts = Attempts::at(&bench.lane, Method::Read, &ctx);
@@ -85,7 +85,7 @@ async fn a_call_is_made_again_until_it_is_answered_or_there_were_enough_attempts
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_does_not_want_it_any_more_does_not_wait_for_another_attempt() {
     let (bench, ctx, told) = patient(Duration::from_secs(3_600));
     let mut attempts = Attempts::at(&bench.lane, Method::Read, &ctx);

@@ -16,7 +16,7 @@ fn plugin() -> Answered {
     Ok(checked)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_held_a_slot_when_another_process_took_over_is_in_nobodys_way() {
     let bench = Bench::new(1);
     let (end1, first) = bench.begin(Method::Apply, "a").await;
@@ -44,7 +44,7 @@ async fn who_held_a_slot_when_another_process_took_over_is_in_nobodys_way() {
     assert!(!bench.lane.is_used());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn processes_that_serve_the_same_have_one_line_and_the_least_busy_is_taken() {
     let bench = Bench::new(2);
     let mate = second(&bench);
@@ -84,7 +84,7 @@ async fn processes_that_serve_the_same_have_one_line_and_the_least_busy_is_taken
     assert_eq!(bench.heard(), ["5 Ok"], "and 7 waits on");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_that_belongs_to_one_process_waits_for_that_and_holds_up_nobody() {
     let bench = Bench::new(1);
     let mate = second(&bench);
@@ -109,7 +109,7 @@ async fn a_call_that_belongs_to_one_process_waits_for_that_and_holds_up_nobody()
     assert_eq!(here.diagnostics[0].summary, "hashicorp/aws");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn whoever_gives_up_gives_a_slot_back_that_was_meant_for_it() {
     let bench = Bench::new(1);
     let mate = second(&bench);

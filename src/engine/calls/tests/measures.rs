@@ -2,7 +2,7 @@
 
 use super::*;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_shown_of_calls_is_of_the_last_thousand_errors_and_durations_alike() {
     let bus = Bus::default();
     let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
@@ -48,7 +48,7 @@ async fn what_is_shown_of_calls_is_of_the_last_thousand_errors_and_durations_ali
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_type_and_action() {
     let ear = Arc::new(Ear::default());
     let plugin = PluginId("p".to_owned());
