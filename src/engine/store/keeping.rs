@@ -3,12 +3,13 @@
 
 use super::StoreError;
 use super::model::{
-    Acquired, CallSample, HomeRecord, Intent, NewDeploy, Outcome, StageRecord, State, StateEdit,
-    StateObject, UnknownOutcome,
+    Acquired, Begun, CallSample, HomeRecord, Intent, NewDeploy, Outcome, StageRecord, State,
+    StateEdit, StateObject, UnknownOutcome,
 };
 use crate::engine::words::*;
 use async_trait::async_trait;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The state, and how it was changed.
 #[async_trait]
@@ -88,9 +89,8 @@ pub trait Stages: Send + Sync {
 /// Deploys: what was meant, what came of it, what is not known.
 #[async_trait]
 pub trait Deploys: Send + Sync {
-    /// Records a deploy of this process as running; the answer is its number. It is durable with
-    /// its first intent.
-    async fn begin_deploy(&self, new: NewDeploy) -> Result<DeployId, StoreError>;
+    /// Records a deploy of this process as running. It is durable with its first intent.
+    async fn begin_deploy(&self, new: NewDeploy) -> Result<Begun, StoreError>;
 
     /// Records what is about to be done. It is durable when this returns: only then may the call be
     /// made.
@@ -131,7 +131,11 @@ pub trait Deploys: Send + Sync {
 
     /// Keeps events of a deploy for its replay, at most
     /// [`KEPT_EVENTS`](super::model::KEPT_EVENTS); the answer is how many were not kept.
-    async fn append_events(&self, deploy: DeployId, events: Vec<Event>) -> Result<u32, StoreError>;
+    async fn append_events(
+        &self,
+        deploy: DeployId,
+        events: Vec<Arc<Event>>,
+    ) -> Result<u32, StoreError>;
 }
 
 /// Failures of operations, by what is alike.

@@ -3,6 +3,7 @@
 
 use crate::engine::words::*;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Events kept of one deploy; what comes after is counted, not kept.
 pub const KEPT_EVENTS: u32 = 100_000;
@@ -213,6 +214,14 @@ impl UnknownOutcome {
         let detail: serde_json::Value = serde_json::from_str(&self.detail).ok()?;
         detail.get("id")?.as_str().map(str::to_owned)
     }
+}
+
+/// A deploy that is on record as running.
+#[derive(Debug, Clone)]
+pub struct Begun {
+    pub deploy: DeployId,
+    /// The state that it found.
+    pub state: Arc<State>,
 }
 
 /// A deploy that begins.

@@ -13,6 +13,7 @@ use crate::engine::words::{
 };
 use futures_util::FutureExt;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
@@ -37,7 +38,7 @@ struct Batch {
     attempts: BTreeMap<(PluginId, UnixMs, u32), LaunchAttempt>,
     logs: Vec<LogLine>,
     calls: Vec<CallSample>,
-    events: BTreeMap<DeployId, Vec<Event>>,
+    events: BTreeMap<DeployId, Vec<Arc<Event>>>,
     size: usize,
 }
 
@@ -60,9 +61,11 @@ impl Recorder {
 }
 
 /// As it is kept: how calls went at the time is told by the calls themselves.
-fn kept(event: &Event) -> Event {
+fn kept(event: &Arc<Event>) -> Arc<Event> {
     let mut event = event.clone();
-    if let EventKind::CallFinished(call) = &mut event.kind {
+    if matches!(&event.kind, EventKind::CallFinished(call) if call.measured.is_some())
+        && let EventKind::CallFinished(call) = &mut Arc::make_mut(&mut event).kind
+    {
         call.measured = None;
     }
     event
@@ -151,7 +154,7 @@ impl Batch {
         }
     }
 
-    fn event(&mut self, event: &Event, deploy: &mut Option<DeployId>) {
+    fn event(&mut self, event: &Arc<Event>, deploy: &mut Option<DeployId>) {
         if let EventKind::DeployStarted(started) = &event.kind {
             *deploy = Some(started.deploy);
         }

@@ -16,7 +16,7 @@ use crate::engine::stage::scope::Phase;
 use crate::engine::stage::sights::Sights;
 use crate::engine::stage::walk::Walk;
 use crate::engine::stage::{select, steps};
-use crate::engine::store::model::{NewDeploy, State};
+use crate::engine::store::model::{Begun, NewDeploy, State};
 use crate::engine::told::tell_all;
 use crate::engine::words::*;
 use std::collections::BTreeSet;
@@ -99,7 +99,7 @@ impl Work {
             config_digest: stage.digests.config.clone(),
             operations: operations.clone(),
         };
-        let deploy = store.begin_deploy(new).await?;
+        let Begun { deploy, mut state } = store.begin_deploy(new).await?;
         let operations: Vec<Operation> = operations
             .into_iter()
             .map(|o| Operation { deploy, ..o })
@@ -114,9 +114,9 @@ impl Work {
         }));
         if !stage.edits.is_empty() {
             store.edit_state(stage.edits.clone()).await?;
+            state = Arc::new(store.state().await?);
         }
         // From here on the store's copy is ahead of the state's home, until it is brought there.
-        let state = store.state().await?;
         self.settle_by_reading(stage, &state).await?;
         let unknown = store.unknown_outcomes().await?;
         let recorder = Arc::new(DeployRecord::new(
@@ -140,7 +140,7 @@ impl Work {
             recorder.clone(),
             request.parallelism,
             stops,
-            state.objects,
+            &state.objects,
         );
         let done = CancellationToken::new();
         let (went, kept_home) = tokio::join!(

@@ -82,12 +82,12 @@ impl Deploying {
         recorder: Arc<DeployRecord>,
         parallelism: usize,
         stops: Stops,
-        state: Vec<StateObject>,
+        state: &[StateObject],
     ) -> Self {
         let state = state
-            .into_iter()
+            .iter()
             .filter(|o| o.deposed.is_empty())
-            .filter_map(|o| Some((o.address.parse().ok()?, o)))
+            .filter_map(|o| Some((o.address.parse().ok()?, o.clone())))
             .collect();
         let urgency = Arc::<Urgency>::default();
         Self {

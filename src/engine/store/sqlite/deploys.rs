@@ -14,7 +14,7 @@ use crate::engine::holder::{Judge, this_process};
 use crate::engine::mutex::lock;
 use crate::engine::store::error::StoreError;
 use crate::engine::store::model::{
-    Intent, KEPT_EVENTS, NewDeploy, Outcome, StateEdit, UnknownOutcome,
+    Begun, Intent, KEPT_EVENTS, NewDeploy, Outcome, StateEdit, UnknownOutcome,
 };
 use crate::engine::store::{Deploys, Keeping};
 use crate::engine::words::*;
@@ -24,20 +24,22 @@ pub(super) use intents::{put_intent, settle_intents};
 pub(super) use rows::row;
 use rows::{runner, summary, whole};
 use rusqlite::{Connection, OptionalExtension};
+use std::sync::Arc;
 
 /// Deploys whose events are kept.
 const REPLAYABLE: i64 = 50;
 
 #[async_trait]
 impl Deploys for Sqlite {
-    async fn begin_deploy(&self, new: NewDeploy) -> Result<DeployId, StoreError> {
+    async fn begin_deploy(&self, new: NewDeploy) -> Result<Begun, StoreError> {
         let leased = lock(self.lease()).is_some();
         let shadow = self.shadow();
         self.keep("a deploy", move |conn| {
             let id = begin(conn, None, new.clone(), leased)?;
-            let (state, home) = (super::state::whole(conn)?, super::state::home(conn)?);
-            *lock(&shadow) = Some(Shadow::new(id, new, state, home));
-            Ok(id)
+            let state = Arc::new(super::state::whole(conn)?);
+            let home = super::state::home(conn)?;
+            *lock(&shadow) = Some(Shadow::new(id, new, state.clone(), home));
+            Ok(Begun { deploy: id, state })
         })
         .await
     }
@@ -203,7 +205,11 @@ impl Deploys for Sqlite {
         .await
     }
 
-    async fn append_events(&self, deploy: DeployId, events: Vec<Event>) -> Result<u32, StoreError> {
+    async fn append_events(
+        &self,
+        deploy: DeployId,
+        events: Vec<Arc<Event>>,
+    ) -> Result<u32, StoreError> {
         let kept = self.events_kept();
         self.keep("events", move |conn| {
             append(conn, deploy, &events, &mut lock(&kept))
@@ -268,7 +274,7 @@ pub(super) fn put_operation(conn: &Connection, operation: &Operation) -> Job<()>
 fn append(
     conn: &Connection,
     deploy: DeployId,
-    events: &[Event],
+    events: &[Arc<Event>],
     known: &mut Option<(DeployId, u32)>,
 ) -> Job<u32> {
     let kept: u32 = match known.take() {
@@ -286,7 +292,7 @@ fn append(
         insert.execute((
             deploy,
             i64::try_from(event.seq).unwrap_or(i64::MAX),
-            json("event", event)?,
+            json("event", &**event)?,
         ))?;
     }
     let dropped = u32::try_from(events.len() - room).unwrap_or(u32::MAX);

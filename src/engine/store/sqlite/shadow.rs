@@ -14,6 +14,7 @@ use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The state as the deploy found it and all that has changed since, with what was begun and has not
 /// ended.
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Shadow {
     deploy: DeployId,
     new: NewDeploy,
-    state: State,
+    state: Arc<State>,
     home: HomeRecord,
     edits: Vec<StateEdit>,
     open: BTreeMap<(u32, OperationStep), Intent>,
@@ -30,7 +31,12 @@ pub(super) struct Shadow {
 }
 
 impl Shadow {
-    pub(super) fn new(deploy: DeployId, new: NewDeploy, state: State, home: HomeRecord) -> Self {
+    pub(super) fn new(
+        deploy: DeployId,
+        new: NewDeploy,
+        state: Arc<State>,
+        home: HomeRecord,
+    ) -> Self {
         Self {
             deploy,
             new,

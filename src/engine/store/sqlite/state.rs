@@ -87,9 +87,13 @@ pub(super) fn put_home(conn: &Connection, home: &HomeRecord) -> Job<()> {
 const CHECK_RESULTS: &str = "check_results";
 const REST: &str = "state_rest";
 
+/// By their places: looked up by their names they are a third of what it takes to read a state.
+const OBJECTS: &str = "SELECT address, deposed, provider, schema_version, attributes, sensitive,
+    private, tainted, create_before_destroy, skip_destroy, identity, identity_version, rest,
+    dependencies, needs FROM state_resource";
+
 pub(super) fn whole(conn: &Connection) -> Job<State> {
-    let mut objects =
-        conn.prepare_cached("SELECT * FROM state_resource ORDER BY address, deposed")?;
+    let mut objects = conn.prepare_cached(&format!("{OBJECTS} ORDER BY address, deposed"))?;
     let objects = objects
         .query_map([], object)?
         .collect::<Result<Vec<_>, _>>()?;
@@ -123,7 +127,7 @@ pub(super) fn whole(conn: &Connection) -> Job<State> {
 
 fn current(conn: &Connection, address: &str) -> Job<Option<StateObject>> {
     let found = conn
-        .prepare_cached("SELECT * FROM state_resource WHERE address = ?1 AND deposed = ''")?
+        .prepare_cached(&format!("{OBJECTS} WHERE address = ?1 AND deposed = ''"))?
         .query_row([address], object)
         .optional()?;
     found.map(with_dependencies).transpose()
@@ -182,23 +186,23 @@ fn serial(conn: &Connection) -> Job<i64> {
 /// errors fit in here.
 fn object(r: &Row<'_>) -> Result<(StateObject, [String; 2]), rusqlite::Error> {
     let object = StateObject {
-        address: r.get("address")?,
-        deposed: r.get("deposed")?,
-        provider: r.get("provider")?,
-        schema_version: r.get("schema_version")?,
-        attributes: r.get("attributes")?,
-        sensitive: r.get("sensitive")?,
-        private: r.get("private")?,
-        tainted: r.get("tainted")?,
-        create_before_destroy: r.get("create_before_destroy")?,
-        skip_destroy: r.get("skip_destroy")?,
+        address: r.get(0)?,
+        deposed: r.get(1)?,
+        provider: r.get(2)?,
+        schema_version: r.get(3)?,
+        attributes: r.get(4)?,
+        sensitive: r.get(5)?,
+        private: r.get(6)?,
+        tainted: r.get(7)?,
+        create_before_destroy: r.get(8)?,
+        skip_destroy: r.get(9)?,
         dependencies: Vec::new(),
         needs: Vec::new(),
-        identity: r.get("identity")?,
-        identity_version: r.get("identity_version")?,
-        rest: r.get("rest")?,
+        identity: r.get(10)?,
+        identity_version: r.get(11)?,
+        rest: r.get(12)?,
     };
-    Ok((object, [r.get("dependencies")?, r.get("needs")?]))
+    Ok((object, [r.get(13)?, r.get(14)?]))
 }
 
 fn with_dependencies(

@@ -7,8 +7,10 @@ use super::anchor::Anchor;
 use super::fault::{Fault, Job};
 use crate::engine::store::error::StoreError;
 use rusqlite::Connection;
+use rusqlite::hooks::Wal;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
@@ -16,6 +18,9 @@ use tokio::sync::{mpsc, oneshot};
 pub(super) const QUEUE: usize = 4_096;
 /// Jobs in one transaction, so that a flood does not make the first of them wait for the last.
 const BATCH: usize = 1_024;
+
+/// Pages of a log that is taken into the database: as many as SQLite waits for by itself.
+const LOG: i32 = 1_000;
 
 /// How long jobs are gathered for one commit: about as long as a fast disk is waited for.
 const GATHER: Duration = Duration::from_micros(200);
@@ -137,6 +142,7 @@ pub(super) fn run(
     commits: &AtomicU64,
     last: impl FnOnce(&Connection),
 ) {
+    let logged = count_log(&mut conn);
     let mut batch = Vec::new();
     let mut anchor = Anchor::of(&path);
     // As the connection was opened.
@@ -175,11 +181,37 @@ pub(super) fn run(
             task.answer();
         }
         commits.fetch_add(1, Ordering::Relaxed);
+        if logged.load(Ordering::Relaxed) >= LOG {
+            empty_log(&conn);
+        }
     }
     if let Err(e) = make_commits(&conn, Durable::Now) {
         tracing::error!(error = ?e, "the store could not wait for the disk at its end");
     }
     last(&conn);
+}
+
+/// Counts the pages of the write-ahead log with every commit. SQLite itself would take a long log
+/// into the database within a commit, for which somebody waits.
+fn count_log(conn: &mut Connection) -> Arc<AtomicI32> {
+    let logged = Arc::<AtomicI32>::default();
+    let counts = logged.clone();
+    let count = move |_: &mut Wal, pages| {
+        counts.store(pages, Ordering::Relaxed);
+        Ok(())
+    };
+    if let Err(e) = conn.wal_hook(Some(count)) {
+        tracing::error!(error = %e, "the store's log cannot be counted, and grows until it is closed");
+    }
+    logged
+}
+
+/// As far as nobody reads it, the log goes into the database, and begins anew with the next commit.
+fn empty_log(conn: &Connection) {
+    let emptied = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+    if let Err(e) = emptied {
+        tracing::warn!(error = %e, "the store's log could not be taken into the database yet");
+    }
 }
 
 /// How many of these jobs are answered once they are on the disk.
@@ -225,7 +257,7 @@ fn commit(
     let mut waiting = batch.into_iter();
     while let Some(mut task) = waiting.next() {
         if conn.is_autocommit()
-            && let Err(e) = conn.execute_batch("BEGIN IMMEDIATE")
+            && let Err(e) = execute(conn, "BEGIN IMMEDIATE")
         {
             refuse(
                 std::iter::once(task).chain(waiting),
@@ -248,7 +280,7 @@ fn commit(
         }
     }
     if !conn.is_autocommit()
-        && let Err(e) = conn.execute_batch("COMMIT")
+        && let Err(e) = execute(conn, "COMMIT")
     {
         let error = Fault::from(e).at(path);
         if !conn.is_autocommit()
@@ -269,14 +301,18 @@ fn commit(
     }
 }
 
+fn execute(conn: &Connection, sql: &str) -> rusqlite::Result<()> {
+    conn.prepare_cached(sql)?.execute([]).map(drop)
+}
+
 fn one(conn: &Connection, task: &mut dyn Queued) -> Result<(), Fault> {
-    conn.prepare_cached("SAVEPOINT job")?.execute([])?;
+    execute(conn, "SAVEPOINT job")?;
     let result = task.run(conn);
     if result.is_err() && !conn.is_autocommit() {
-        conn.prepare_cached("ROLLBACK TO job")?.execute([])?;
+        execute(conn, "ROLLBACK TO job")?;
     }
     if !conn.is_autocommit() {
-        conn.prepare_cached("RELEASE job")?.execute([])?;
+        execute(conn, "RELEASE job")?;
     }
     result
 }

@@ -23,7 +23,7 @@ fn the_process_that_is_killed() {
         let ops = (0..3_000)
             .map(|n| operation(n, &format!("a.b{n}"), OperationState::Waiting))
             .collect();
-        let id = store.begin_deploy(new_deploy(ops)).await.unwrap();
+        let id = store.begin_deploy(new_deploy(ops)).await.unwrap().deploy;
         for n in 0..3_000 {
             let address = format!("a.b{n}");
             store.intend(intent(id, n, &address)).await.unwrap();
@@ -131,7 +131,7 @@ async fn a_deploy_whose_process_is_gone_becomes_interrupted() {
         .zip(0..)
         .map(|(address, n)| operation(n, address, OperationState::Waiting))
         .collect();
-    let id = store.begin_deploy(new_deploy(ops)).await.unwrap();
+    let id = store.begin_deploy(new_deploy(ops)).await.unwrap().deploy;
     store
         .operation_changed(
             Operation {
@@ -209,7 +209,7 @@ async fn a_replacement_that_was_killed_between_its_halves_is_done_by_half() {
         replace(1, "a.new", Action::ReplaceCreateFirst),
         replace(2, "a.both", Action::Replace),
     ];
-    let id = store.begin_deploy(new_deploy(ops)).await.unwrap();
+    let id = store.begin_deploy(new_deploy(ops)).await.unwrap().deploy;
     use OperationStep::{Create, Destroy};
     for (index, address, step) in [
         (0, "a.old", Destroy),
@@ -306,7 +306,7 @@ async fn what_must_outlive_a_loss_of_power_waits_for_the_disk() {
 /// Begins and ends operations, those of a part one after the other and the parts at a time; answers
 /// in how many commits.
 async fn commits_of(store: &Sqlite, parts: impl Iterator<Item = std::ops::Range<u32>>) -> u64 {
-    let id = store.begin_deploy(new_deploy(vec![])).await.unwrap();
+    let id = store.begin_deploy(new_deploy(vec![])).await.unwrap().deploy;
     let tasks = tokio_util::task::TaskTracker::new();
     let before = store.commits();
     for part in parts {

@@ -1,6 +1,7 @@
 //! What is kept of deploys: operations, their order, what is unknown, why something failed.
 
 use super::*;
+use std::sync::Arc;
 
 #[tokio::test]
 async fn a_deploy_is_remembered_with_its_operations_events_and_order() {
@@ -10,7 +11,7 @@ async fn a_deploy_is_remembered_with_its_operations_events_and_order() {
         operation(0, "a.b", OperationState::Waiting),
         operation(1, "a.c", OperationState::Waiting),
     ];
-    let id = store.begin_deploy(new_deploy(ops)).await.unwrap();
+    let id = store.begin_deploy(new_deploy(ops)).await.unwrap().deploy;
     assert_eq!(
         store.history(0).await.unwrap()[0].outcome,
         DeployOutcome::Running
@@ -48,12 +49,13 @@ async fn a_deploy_is_remembered_with_its_operations_events_and_order() {
             },
         })
         .collect();
-    assert_eq!(store.append_events(id, events.clone()).await.unwrap(), 0);
+    let shared = events.iter().cloned().map(Arc::new).collect();
+    assert_eq!(store.append_events(id, shared).await.unwrap(), 0);
     store
         .finish_deploy(finished(id, DeployOutcome::Succeeded))
         .await
         .unwrap();
-    let second = store.begin_deploy(new_deploy(vec![])).await.unwrap();
+    let second = store.begin_deploy(new_deploy(vec![])).await.unwrap().deploy;
     let record = store.deploy_record(id).await.unwrap().unwrap();
     assert_eq!(record.summary.outcome, DeployOutcome::Succeeded);
     assert_eq!(record.summary.ended, Some(9_000));
@@ -76,7 +78,8 @@ async fn an_operation_without_outcome_is_unknown_until_it_is_settled() {
             OperationState::Running,
         )]))
         .await
-        .unwrap();
+        .unwrap()
+        .deploy;
     store.intend(intent(id, 0, "a.b")).await.unwrap();
     store
         .finish_deploy(finished(id, DeployOutcome::Cancelled))
@@ -133,7 +136,8 @@ async fn failures_are_grouped_and_tell_what_followed() {
             OperationState::Failed,
         )]))
         .await
-        .unwrap();
+        .unwrap()
+        .deploy;
     store
         .put_failure(one, failure("f", "a.b", 150))
         .await
@@ -165,7 +169,8 @@ async fn failures_are_grouped_and_tell_what_followed() {
             OperationState::Failed,
         )]))
         .await
-        .unwrap();
+        .unwrap()
+        .deploy;
     store
         .put_failure(two, failure("f", "a.b", 150))
         .await
@@ -181,7 +186,8 @@ async fn failures_are_grouped_and_tell_what_followed() {
     let four = store
         .begin_deploy(new_deploy(vec![operation(0, "a.b", OperationState::Done)]))
         .await
-        .unwrap();
+        .unwrap()
+        .deploy;
     let groups = store.failures(None).await.unwrap();
     assert_eq!((groups[0].count, &groups[0].deploys), (3, &vec![two, one]));
     assert_eq!(

@@ -178,7 +178,7 @@ async fn what_the_engine_says_is_on_record_after_a_flush() {
         tokio_util::task::TaskTracker::new(),
     );
     let recorder = Recorder::start(Store(Arc::new(store.clone())), bus.subscribe().1, &tasks);
-    let deploy = store.begin_deploy(new_deploy(vec![])).await.unwrap();
+    let deploy = store.begin_deploy(new_deploy(vec![])).await.unwrap().deploy;
     let plugin = PluginId("bundled/lab".into());
     let line = |n: u32| LogLine {
         plugin: plugin.clone(),

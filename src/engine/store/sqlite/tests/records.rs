@@ -230,7 +230,8 @@ async fn old_stages_go_but_not_those_with_a_name_or_a_deploy() {
             ..new_deploy(vec![])
         })
         .await
-        .unwrap();
+        .unwrap()
+        .deploy;
     for id in 4..=60 {
         store.put_stage(stage(id, "rest")).await.unwrap();
     }
