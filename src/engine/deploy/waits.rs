@@ -1,7 +1,7 @@
 //! What operations wait for, as far as it is told: some names of many, and others once those are
-//! done. Owned by the record of a deploy.
+//! done. Operations that wait for the same have one line. Owned by the record of a deploy.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// How many of what an operation waits for are remembered, and how many of them are told at a time.
 pub const REMEMBERED: usize = 64;
@@ -10,57 +10,78 @@ const NAMED: usize = 8;
 /// Operations by their place in the deploy.
 #[derive(Default)]
 pub struct Waits {
-    of: HashMap<usize, Line>,
-    dependents: HashMap<usize, Vec<usize>>,
+    lines: Vec<Line>,
+    /// The lines in which an operation is waited for.
+    within: HashMap<usize, Vec<usize>>,
 }
 
-#[derive(Default)]
-struct Line {
+/// What is waited for, and by whom.
+pub struct Line {
+    pub waiting: Vec<usize>,
     /// Told, and not done.
-    named: BTreeSet<usize>,
-    /// Not told, and not done.
-    rest: BTreeSet<usize>,
+    pub named: Vec<usize>,
+    /// Not told, and not done; the last to begin is last.
+    rest: Vec<usize>,
 }
 
 impl Line {
+    /// Those that begin last are named first: what is done early would soon have to be told anew to
+    /// everybody who waits.
     fn name_more(&mut self) {
-        while self.named.len() < NAMED
-            && let Some(next) = self.rest.pop_first()
-        {
-            self.named.insert(next);
-        }
+        let more = self.rest.len().min(NAMED - self.named.len());
+        self.named.extend(self.rest.drain(self.rest.len() - more..));
+        self.named.sort_unstable();
     }
 }
 
 impl Waits {
-    /// An operation waits for these too; answers those that are to be named.
-    pub fn add(&mut self, operation: usize, needs: impl IntoIterator<Item = usize>) -> Vec<usize> {
-        let line = self.of.entry(operation).or_default();
-        for need in needs {
-            if !line.named.contains(&need) && line.rest.insert(need) {
-                self.dependents.entry(need).or_default().push(operation);
-            }
+    /// What each operation waits for, in the order in which that begins.
+    pub fn of(all: impl IntoIterator<Item = (usize, Vec<usize>)>) -> Self {
+        let mut waiting: HashMap<Vec<usize>, Vec<usize>> = HashMap::new();
+        for (operation, needs) in all {
+            waiting.entry(needs).or_default().push(operation);
         }
-        line.name_more();
-        line.named.iter().copied().collect()
+        let mut waits = Self::default();
+        for (rest, waiting) in waiting {
+            for need in &rest {
+                waits
+                    .within
+                    .entry(*need)
+                    .or_default()
+                    .push(waits.lines.len());
+            }
+            let named = Vec::new();
+            let mut line = Line {
+                waiting,
+                named,
+                rest,
+            };
+            line.name_more();
+            waits.lines.push(line);
+        }
+        waits
     }
 
-    /// An operation is done; answers which others have nothing left of what was named, and what
-    /// they wait for now.
-    pub fn done(&mut self, operation: usize) -> Vec<(usize, Vec<usize>)> {
-        let mut out = Vec::new();
-        for dependent in self.dependents.remove(&operation).unwrap_or_default() {
-            let Some(line) = self.of.get_mut(&dependent) else {
-                continue;
-            };
-            let was_named = line.named.remove(&operation);
-            line.rest.remove(&operation);
-            if was_named && line.named.is_empty() && !line.rest.is_empty() {
+    /// All lines.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// An operation is done; answers the lines of which nothing is left of what was named, and
+    /// others are named now.
+    pub fn done(&mut self, operation: usize) -> Vec<&Line> {
+        let mut told = Vec::new();
+        for at in self.within.remove(&operation).unwrap_or_default() {
+            let line = &mut self.lines[at];
+            let before = line.named.len();
+            line.named.retain(|named| *named != operation);
+            line.rest.retain(|other| *other != operation);
+            if line.named.len() < before && line.named.is_empty() && !line.rest.is_empty() {
                 line.name_more();
-                out.push((dependent, line.named.iter().copied().collect()));
+                told.push(at);
             }
         }
-        out
+        told.into_iter().map(|at| &self.lines[at]).collect()
     }
 }
 
@@ -68,21 +89,36 @@ impl Waits {
 mod tests {
     use super::*;
 
+    fn told(waits: &mut Waits, done: usize) -> Vec<(Vec<usize>, Vec<usize>)> {
+        let lines = waits.done(done).into_iter();
+        lines
+            .map(|line| (line.waiting.clone(), line.named.clone()))
+            .collect()
+    }
+
     #[test]
     fn others_are_named_once_those_that_were_are_done() {
-        let mut waits = Waits::default();
-        assert_eq!(waits.add(99, 0..20), (0..8).collect::<Vec<_>>());
+        let mut waits = Waits::of([(99, (0..20).collect()), (98, (0..20).collect())]);
+        assert_eq!(waits.lines.len(), 1, "they wait for the same");
+        assert_eq!(waits.lines[0].named, (12..20).collect::<Vec<_>>());
         // One that was not named, and most of those that were.
-        for n in [12, 0, 1, 2, 3, 4, 5, 6] {
-            assert_eq!(waits.done(n), []);
+        for n in [7, 12, 13, 14, 15, 16, 17, 18] {
+            assert_eq!(told(&mut waits, n), []);
         }
-        assert_eq!(waits.done(7), [(99, vec![8, 9, 10, 11, 13, 14, 15, 16])]);
-        for n in (8..16).filter(|n| *n != 12) {
-            assert_eq!(waits.done(n), []);
+        let next = vec![3, 4, 5, 6, 8, 9, 10, 11];
+        assert_eq!(told(&mut waits, 19), [(vec![99, 98], next)]);
+        for n in [3, 4, 5, 6, 8, 9, 10] {
+            assert_eq!(told(&mut waits, n), []);
         }
-        assert_eq!(waits.done(16), [(99, vec![17, 18, 19])]);
-        for n in 17..20 {
-            assert_eq!(waits.done(n), []);
+        assert_eq!(told(&mut waits, 11), [(vec![99, 98], vec![0, 1, 2])]);
+        for n in [0, 1, 2] {
+            assert_eq!(told(&mut waits, n), []);
         }
+    }
+
+    #[test]
+    fn where_all_is_done_in_its_order_nothing_is_told_anew() {
+        let mut waits = Waits::of([(99, (0..64).collect())]);
+        assert!((0..64).all(|n| told(&mut waits, n).is_empty()));
     }
 }

@@ -2,7 +2,7 @@
 //! outcome.
 
 use super::DeployRecord;
-use crate::engine::deploy::waits::Waits;
+use crate::engine::deploy::waits::{Line, Waits};
 use crate::engine::mutex::lock;
 use crate::engine::store::StoreError;
 use crate::engine::words::*;
@@ -15,11 +15,20 @@ pub(super) struct Operations {
     pub(super) waits: Waits,
 }
 
-impl Operations {
-    fn name(&mut self, at: usize, names: &[usize]) -> Operation {
-        self.all[at].waits_for = names.iter().map(|n| self.all[*n].address.clone()).collect();
-        self.all[at].clone()
+/// Those in a line who still wait, with the names of what they wait for now.
+fn name(all: &mut [Operation], line: &Line) -> Vec<Operation> {
+    let names: Vec<String> = (line.named.iter())
+        .map(|n| all[*n].address.clone())
+        .collect();
+    let mut told = Vec::new();
+    for at in &line.waiting {
+        let operation = &mut all[*at];
+        if operation.state == OperationState::Waiting {
+            operation.waits_for.clone_from(&names);
+            told.push(operation.clone());
+        }
     }
+    told
 }
 
 impl DeployRecord {
@@ -84,39 +93,39 @@ impl DeployRecord {
             .is_some_and(|at| operations.all[*at].half_done)
     }
 
-    /// What an operation waits for, known before anything runs; some of it is told.
-    pub fn waits_for(&self, id: &str, needs: impl IntoIterator<Item = String>) {
-        let operation = {
+    /// The place of an operation in the deploy.
+    pub fn place(&self, id: &str) -> Option<usize> {
+        lock(&self.operations).by_id.get(id).copied()
+    }
+
+    /// What operations wait for, known before anything runs; some of it is told.
+    pub fn waits_for(&self, waits: Waits) {
+        let told: Vec<Operation> = {
             let mut operations = lock(&self.operations);
-            let Operations { by_id, waits, .. } = &mut *operations;
-            let Some(&at) = by_id.get(id) else { return };
-            let names = waits.add(
-                at,
-                needs
-                    .into_iter()
-                    .filter_map(|need| by_id.get(&need).copied()),
-            );
-            operations.name(at, &names)
+            operations.waits = waits;
+            let Operations { all, waits, .. } = &mut *operations;
+            let lines = waits.lines().iter();
+            lines.flat_map(|line| name(all, line)).collect()
         };
-        self.bus.emit(EventKind::Operation(operation));
+        self.tell_waiting(told);
     }
 
     /// Those who waited for one that is done, and of whose needs no more is told, wait for others.
     fn others_wait_for(&self, id: &str) {
         let told: Vec<Operation> = {
             let mut operations = lock(&self.operations);
-            let Some(&at) = operations.by_id.get(id) else {
-                return;
-            };
-            let mut named = operations.waits.done(at);
-            named.retain(|(at, _)| operations.all[*at].state == OperationState::Waiting);
-            named
-                .iter()
-                .map(|(at, names)| operations.name(*at, names))
-                .collect()
+            let Operations { all, by_id, waits } = &mut *operations;
+            let Some(&at) = by_id.get(id) else { return };
+            let lines = waits.done(at).into_iter();
+            lines.flat_map(|line| name(all, line)).collect()
         };
-        told.into_iter()
-            .for_each(|o| self.bus.emit(EventKind::Operation(o)));
+        self.tell_waiting(told);
+    }
+
+    fn tell_waiting(&self, told: Vec<Operation>) {
+        for operation in told {
+            self.bus.emit(EventKind::Operation(operation));
+        }
     }
 
     /// A step of an operation begins.

@@ -4,7 +4,7 @@
 use super::deploying::Deploying;
 use super::trouble::Trouble;
 use super::turns::Turn;
-use crate::engine::deploy::waits::REMEMBERED;
+use crate::engine::deploy::waits::{REMEMBERED, Waits};
 use crate::engine::graph::Step;
 use crate::engine::mutex::lock;
 use crate::engine::stage::cell::Cell;
@@ -15,41 +15,47 @@ use crate::engine::stage::steps::{Steps, Task};
 use crate::engine::words::{Action, OperationStep};
 use cty::Value;
 use lang::addr::Mode;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 impl Deploying {
     /// Tells each operation which other operations it waits for, as far as the next ones.
     pub(super) fn waiting(&self, steps: &Steps) {
-        let operation = |s: Step| match &steps.tasks[s] {
-            Task::Apply(i) | Task::Destroy(i) => Some(*i),
-            _ => None,
-        };
+        let of_changes: HashMap<usize, usize> = (self.taken.iter())
+            .filter_map(|i| Some((*i, self.recorder.place(&self.stage.changes[*i].id())?)))
+            .collect();
+        let places: Vec<Option<usize>> = (steps.tasks.iter())
+            .map(|task| match task {
+                Task::Apply(i) | Task::Destroy(i) => of_changes.get(i).copied(),
+                _ => None,
+            })
+            .collect();
         // What stands before each step, worked out once: through steps that are no operations
-        // themselves.
-        let mut before: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); steps.tasks.len()];
+        // themselves. Steps begin in the order of their numbers.
+        let mut before: Vec<BTreeSet<Step>> = vec![BTreeSet::new(); steps.tasks.len()];
+        let mut all: BTreeMap<usize, BTreeSet<Step>> = BTreeMap::new();
         for step in steps.graph.order() {
-            let mut all = BTreeSet::new();
+            let mut needs = BTreeSet::new();
             for need in steps.graph.needs(step) {
-                match operation(need) {
-                    Some(i) if Some(i) != operation(step) => {
-                        all.insert(i);
-                    }
-                    _ => all.extend(before[need].iter().copied()),
-                }
-                if all.len() >= REMEMBERED {
-                    break;
+                match places[need] {
+                    Some(place) if places[step] != Some(place) => remember(&mut needs, need),
+                    _ => (before[need].iter()).for_each(|other| remember(&mut needs, *other)),
                 }
             }
-            if let Some(i) = operation(step) {
-                self.recorder.waits_for(
-                    &self.stage.changes[i].id(),
-                    all.iter()
-                        .take(REMEMBERED)
-                        .map(|j| self.stage.changes[*j].id()),
-                );
+            if let Some(place) = places[step] {
+                let of_both_halves = all.entry(place).or_default();
+                (needs.iter()).for_each(|need| remember(of_both_halves, *need));
             }
-            before[step] = all;
+            before[step] = needs;
         }
+        let named = |needs: BTreeSet<Step>| {
+            // Once, where both halves of a replacement are needed.
+            let mut once = BTreeSet::new();
+            let places = needs.into_iter().filter_map(|step| places[step]);
+            places.filter(|place| once.insert(*place)).collect()
+        };
+        let all = all.into_iter().filter(|(_, needs)| !needs.is_empty());
+        let waits = Waits::of(all.map(|(place, needs)| (place, named(needs))));
+        self.recorder.waits_for(waits);
     }
 
     pub(super) async fn step(&self, steps: &Steps, step: Step) -> bool {
@@ -150,5 +156,16 @@ impl Deploying {
             }
             _ => Cell::default(),
         }
+    }
+}
+
+/// Of many the last ones.
+fn remember(needs: &mut BTreeSet<Step>, need: Step) {
+    if needs.len() == REMEMBERED && needs.first().is_some_and(|first| need < *first) {
+        return;
+    }
+    needs.insert(need);
+    if needs.len() > REMEMBERED {
+        needs.pop_first();
     }
 }
