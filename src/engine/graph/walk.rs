@@ -68,7 +68,8 @@ impl Graph {
                 running.len() < limit,
                 running.len() < limit.saturating_mul(2),
             ) {
-                let future = run(step);
+                // In its own place from the start: it is too large to be handed about.
+                let future = Box::pin(run(step));
                 running.spawn(async move { (step, future.await) });
             }
             let Some(ended_now) = running.join_next().await else {
@@ -114,6 +115,7 @@ where
         while running.len() < limit.max(1)
             && let Some((at, future)) = waiting.next()
         {
+            let future = Box::pin(future);
             running.spawn(async move { (at, future.await) });
         }
         let Some(ended) = running.join_next().await else {
