@@ -35,20 +35,13 @@ impl Line {
 }
 
 impl Waits {
-    /// What each operation waits for, in the order in which that begins.
-    pub fn of(all: impl IntoIterator<Item = (usize, Vec<usize>)>) -> Self {
-        let mut waiting: HashMap<Vec<usize>, Vec<usize>> = HashMap::new();
-        for (operation, needs) in all {
-            waiting.entry(needs).or_default().push(operation);
-        }
+    /// Lines of those who wait for the same, and what for, in the order in which that begins.
+    pub fn of(all: impl IntoIterator<Item = (Vec<usize>, Vec<usize>)>) -> Self {
         let mut waits = Self::default();
-        for (rest, waiting) in waiting {
+        for (waiting, rest) in all {
+            let number = waits.lines.len();
             for need in &rest {
-                waits
-                    .within
-                    .entry(*need)
-                    .or_default()
-                    .push(waits.lines.len());
+                waits.within.entry(*need).or_default().push(number);
             }
             let named = Vec::new();
             let mut line = Line {
@@ -98,8 +91,7 @@ mod tests {
 
     #[test]
     fn others_are_named_once_those_that_were_are_done() {
-        let mut waits = Waits::of([(99, (0..20).collect()), (98, (0..20).collect())]);
-        assert_eq!(waits.lines.len(), 1, "they wait for the same");
+        let mut waits = Waits::of([(vec![99, 98], (0..20).collect())]);
         assert_eq!(waits.lines[0].named, (12..20).collect::<Vec<_>>());
         // One that was not named, and most of those that were.
         for n in [7, 12, 13, 14, 15, 16, 17, 18] {
@@ -118,7 +110,7 @@ mod tests {
 
     #[test]
     fn where_all_is_done_in_its_order_nothing_is_told_anew() {
-        let mut waits = Waits::of([(99, (0..64).collect())]);
+        let mut waits = Waits::of([(vec![99], (0..64).collect())]);
         assert!((0..64).all(|n| told(&mut waits, n).is_empty()));
     }
 }

@@ -30,31 +30,33 @@ impl Deploying {
             })
             .collect();
         // What stands before each step, worked out once: through steps that are no operations
-        // themselves. Steps begin in the order of their numbers.
-        let mut before: Vec<BTreeSet<Step>> = vec![BTreeSet::new(); steps.tasks.len()];
-        let mut all: BTreeMap<usize, BTreeSet<Step>> = BTreeMap::new();
+        // themselves.
+        let mut before: Vec<Vec<Step>> = vec![Vec::new(); steps.tasks.len()];
+        let mut of_both_halves: BTreeMap<usize, Vec<Step>> = BTreeMap::new();
         for step in steps.graph.order() {
-            let mut needs = BTreeSet::new();
+            let mut needs = Vec::new();
             for need in steps.graph.needs(step) {
                 match places[need] {
-                    Some(place) if places[step] != Some(place) => remember(&mut needs, need),
-                    _ => (before[need].iter()).for_each(|other| remember(&mut needs, *other)),
+                    Some(place) if places[step] != Some(place) => needs.push(need),
+                    _ => needs.extend_from_slice(&before[need]),
                 }
             }
+            before[step] = last_of(needs);
             if let Some(place) = places[step] {
-                let of_both_halves = all.entry(place).or_default();
-                (needs.iter()).for_each(|need| remember(of_both_halves, *need));
+                let of_both = of_both_halves.entry(place).or_default();
+                of_both.extend_from_slice(&before[step]);
             }
-            before[step] = needs;
         }
-        let named = |needs: BTreeSet<Step>| {
-            // Once, where both halves of a replacement are needed.
+        let mut lines: BTreeMap<Vec<Step>, Vec<usize>> = BTreeMap::new();
+        for (place, needs) in of_both_halves {
+            lines.entry(last_of(needs)).or_default().push(place);
+        }
+        lines.remove(&Vec::new());
+        let waits = Waits::of(lines.into_iter().map(|(needs, waiting)| {
             let mut once = BTreeSet::new();
-            let places = needs.into_iter().filter_map(|step| places[step]);
-            places.filter(|place| once.insert(*place)).collect()
-        };
-        let all = all.into_iter().filter(|(_, needs)| !needs.is_empty());
-        let waits = Waits::of(all.map(|(place, needs)| (place, named(needs))));
+            let needs = needs.into_iter().filter_map(|need| places[need]);
+            (waiting, needs.filter(|place| once.insert(*place)).collect())
+        }));
         self.recorder.waits_for(waits);
     }
 
@@ -159,13 +161,9 @@ impl Deploying {
     }
 }
 
-/// Of many the last ones.
-fn remember(needs: &mut BTreeSet<Step>, need: Step) {
-    if needs.len() == REMEMBERED && needs.first().is_some_and(|first| need < *first) {
-        return;
-    }
-    needs.insert(need);
-    if needs.len() > REMEMBERED {
-        needs.pop_first();
-    }
+/// In their order; of many those that begin last: steps begin in the order of their numbers.
+fn last_of(mut steps: Vec<Step>) -> Vec<Step> {
+    steps.sort_unstable();
+    steps.dedup();
+    steps.split_off(steps.len().saturating_sub(REMEMBERED))
 }
