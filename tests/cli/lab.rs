@@ -62,11 +62,12 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(lab: &Lab) -> Self {
-        let mut child = lab
-            .workspace
-            .command(&["deploy", "--auto-approve", "--json"])
-            .spawn()
-            .unwrap();
+        Self::start_with(lab, &[])
+    }
+
+    pub(crate) fn start_with(lab: &Lab, more: &[&str]) -> Self {
+        let words = [&["deploy", "--auto-approve", "--json"], more].concat();
+        let mut child = lab.workspace.command(&words).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Self {
             child,

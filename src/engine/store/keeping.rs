@@ -96,6 +96,14 @@ pub trait Deploys: Send + Sync {
     /// made.
     async fn intend(&self, intent: Intent) -> Result<(), StoreError>;
 
+    /// Takes an intent back whose call was not made and will not be.
+    async fn take_back(
+        &self,
+        deploy: DeployId,
+        index: u32,
+        step: OperationStep,
+    ) -> Result<(), StoreError>;
+
     /// Records a step that needed no call, together with the state that it left, in one
     /// transaction. The answer is the state's serial.
     async fn record_done(&self, step: Intent, edits: Vec<StateEdit>) -> Result<i64, StoreError>;

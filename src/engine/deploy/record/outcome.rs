@@ -23,6 +23,12 @@ impl DeployRecord {
             .await
     }
 
+    /// What was about to be done is not: nothing of it stays on record.
+    pub async fn take_back(&self, change: &Change, step: &OperationStep) -> Result<(), StoreError> {
+        let index = self.index(&change.id());
+        self.store.take_back(self.deploy, index, step.clone()).await
+    }
+
     /// Commits a step that changes the state and for which nobody is asked, together with the state
     /// that it leaves.
     pub async fn done(

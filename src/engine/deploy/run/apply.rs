@@ -3,6 +3,7 @@
 use super::deploying::Deploying;
 use super::instances::Subject;
 use super::outcome::Kept;
+use super::step::Beginning;
 use super::trouble::Trouble;
 use super::turns::Turn;
 use crate::engine::calls::CallContext;
@@ -29,11 +30,8 @@ impl Deploying {
             Action::NoOp => Doing::Importing,
             _ => Doing::Creating,
         };
-        let is_ahead = |turn: &Option<Turn>| turn.as_ref().is_some_and(Turn::is_ahead);
-        // One that is planned ahead waits still.
-        if !is_ahead(turn) {
-            self.recorder.began(&id, doing).await;
-        }
+        let begins = Beginning { step, doing };
+        self.begun(change, turn.as_ref(), begins).await;
         // What is destroyed first was adopted by that half.
         let adopted = if change.action() == Action::Replace {
             Ok(())
@@ -44,7 +42,7 @@ impl Deploying {
             (Err(trouble), _) => Err(trouble),
             (Ok(()), Action::NoOp) => Ok(()),
             (Ok(()), Action::Read) => self.read(change).await,
-            (Ok(()), _) => self.apply_managed(i, change, step, turn, doing).await,
+            (Ok(()), _) => self.apply_managed(i, change, turn, begins).await,
         };
         match done {
             Ok(()) => {
@@ -62,7 +60,7 @@ impl Deploying {
                 true
             }
             Err(failure) => {
-                if is_ahead(turn) {
+                if turn.as_ref().is_some_and(Turn::is_ahead) {
                     self.recorder.began(&id, doing).await;
                 }
                 self.fail(change, *failure).await;
@@ -77,9 +75,8 @@ impl Deploying {
         &self,
         i: usize,
         change: &Change,
-        step: Step,
         turn: &mut Option<Turn>,
-        begins: Doing,
+        begins: Beginning,
     ) -> Result<(), Box<Trouble>> {
         let subject = self.subject(change, "resource type")?;
         let (config, diags) = self.worked_out(&subject)?;
@@ -98,21 +95,18 @@ impl Deploying {
             .plan_again(&subject, config, prior.as_ref(), &ctx)
             .await?;
         self.as_approved(&subject, &plain, &planned)?;
-        if Turn::whole(turn).await {
-            self.recorder.began(&change.id(), begins).await;
-        }
-        // The end may have been asked for while this was planned; what was not sent by then is not
-        // sent at all.
-        if !self.may_start(step) {
-            return Err(Box::new(Trouble::NotBegun));
-        }
         let after = planned.after.clone().unmark_deep().0;
-        if planned.action == Action::NoOp
-            || after.raw_equals(&planned.before.clone().unmark_deep().0)
-        {
+        let is_left = planned.action != Action::NoOp
+            && !after.raw_equals(&planned.before.clone().unmark_deep().0);
+        let create_first = change.action() == Action::ReplaceCreateFirst;
+        // More than an intent is written down where nothing is left to do, or to set aside.
+        if !is_left || create_first || !turn.as_ref().is_none_or(Turn::may_write) {
+            self.whole(change, turn, begins).await?;
+        }
+        if !is_left {
             return self.nothing_left(&subject, &planned).await;
         }
-        if change.action() == Action::ReplaceCreateFirst && object.is_some() {
+        if create_first && object.is_some() {
             self.depose(i, change).await?;
         }
         let doing = match change.action() {
@@ -120,7 +114,7 @@ impl Deploying {
             _ => OperationStep::Create,
         };
         let known = prior.as_ref().map_or(&planned.after, |p| &p.value);
-        self.intend(change, "", doing.clone(), known, turn.as_ref())
+        self.intend(change, "", doing.clone(), known, turn, begins)
             .await?;
         let before = prior.as_ref().map(|prior| &prior.value);
         self.walk
@@ -129,8 +123,7 @@ impl Deploying {
         let applied = instance::apply(subject.provider.as_ref(), request, &ctx).await;
         // What provisioners do belongs to the operation, and so does the other half of a
         // replacement.
-        if subject.resource.provisioners.is_empty() && change.action() != Action::ReplaceCreateFirst
-        {
+        if subject.resource.provisioners.is_empty() && !create_first {
             drop(turn.take());
         }
         self.applied(i, &subject, doing, applied, &marks).await

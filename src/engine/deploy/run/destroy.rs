@@ -1,10 +1,12 @@
 //! Destroying and forgetting one object.
 
 use super::deploying::Deploying;
+use super::step::Beginning;
 use super::trouble::Trouble;
 use super::turns::Turn;
 use crate::engine::deploy::instance::{self, Applied, Applying};
 use crate::engine::deploy::provision;
+use crate::engine::graph::Step;
 use crate::engine::mutex::lock;
 use crate::engine::provider::Provider;
 use crate::engine::stage::change::Change;
@@ -18,11 +20,12 @@ use crate::engine::words::*;
 use cty::Value;
 use cty::schema::Schema;
 use lang::addr::ModuleInstance;
+use lang::config::{Module, Provisioner};
 use proto::Bytes;
 
 impl Deploying {
     /// Destroys or forgets one object.
-    pub(super) async fn destroy(&self, i: usize, turn: &mut Option<Turn>) -> bool {
+    pub(super) async fn destroy(&self, i: usize, step: Step, turn: &mut Option<Turn>) -> bool {
         let change = &self.stage.changes[i];
         let id = change.id();
         let second = change.action() == Action::ReplaceCreateFirst;
@@ -32,8 +35,9 @@ impl Deploying {
             (Action::Destroy, _) => Doing::Destroying,
             _ => Doing::DestroyingOld,
         };
-        self.recorder.began(&id, doing).await;
-        match self.destroy_object(i, change, turn).await {
+        let begins = Beginning { step, doing };
+        self.begun(change, turn.as_ref(), begins).await;
+        match self.destroy_object(i, change, turn, begins).await {
             Ok(()) => {
                 let done = second || matches!(change.action(), Action::Destroy | Action::Forget);
                 self.recorder
@@ -42,6 +46,9 @@ impl Deploying {
                 true
             }
             Err(failure) => {
+                if turn.as_ref().is_some_and(Turn::is_ahead) {
+                    self.recorder.began(&id, doing).await;
+                }
                 self.fail(change, *failure).await;
                 false
             }
@@ -53,6 +60,7 @@ impl Deploying {
         i: usize,
         change: &Change,
         turn: &mut Option<Turn>,
+        begins: Beginning,
     ) -> Result<(), Box<Trouble>> {
         let deposed = match change.action() {
             // The object that creating first has set aside; none where there was nothing to set
@@ -80,20 +88,74 @@ impl Deploying {
                 "its provider does not know the resource type any more",
             ));
         };
+        let provider = provider.as_ref();
+        self.destroy_in_turn(provider, change, &deposed, schema, turn, begins)
+            .await
+    }
+
+    /// Writes down that the object will be destroyed, waits for the turn, destroys it.
+    async fn destroy_in_turn(
+        &self,
+        provider: &dyn Provider,
+        change: &Change,
+        deposed: &str,
+        schema: &Schema,
+        turn: &mut Option<Turn>,
+        begins: Beginning,
+    ) -> Result<(), Box<Trouble>> {
+        // An object that was not finished, or is only what a replacement has left, was never in
+        // use: as the reference engine has it.
+        let was_in_use = !change.recorded.tainted
+            && change.deposed.is_none()
+            && change.action() != Action::ReplaceCreateFirst;
+        let ends = was_in_use && self.ends(change).is_some();
+        let intended = !ends && turn.as_ref().is_some_and(|t| t.is_ahead() && t.may_write());
+        if intended {
+            self.intend_to_destroy(change, deposed, turn, begins)
+                .await?;
+        } else {
+            self.whole(change, turn, begins).await?;
+        }
         let follow = |phase, value| {
             let work = ObjectWork::Apply(Action::Destroy);
             self.walk.follow(&change.address, work, phase, value);
         };
         follow(ObjectPhase::Begun, Some(&change.before.value));
-        let destroyed = self
-            .destroy_by(provider.as_ref(), change, &deposed, schema, turn)
-            .await;
+        let ready = async {
+            if ends {
+                self.destroy_provisioners(change).await?;
+            }
+            if !intended {
+                self.intend_to_destroy(change, deposed, turn, begins)
+                    .await?;
+            }
+            Ok(())
+        };
+        let destroyed = match ready.await {
+            Ok(()) => {
+                self.destroy_by(provider, change, deposed, schema, turn)
+                    .await
+            }
+            Err(trouble) => Err(trouble),
+        };
         let phase = match &destroyed {
             Ok(()) => ObjectPhase::Ended,
             Err(_) => ObjectPhase::Failed,
         };
         follow(phase, None);
         destroyed
+    }
+
+    async fn intend_to_destroy(
+        &self,
+        change: &Change,
+        deposed: &str,
+        turn: &mut Option<Turn>,
+        begins: Beginning,
+    ) -> Result<(), Box<Trouble>> {
+        let (step, object) = (OperationStep::Destroy, &change.before.value);
+        self.intend(change, deposed, step, object, turn, begins)
+            .await
     }
 
     async fn destroy_by(
@@ -105,17 +167,6 @@ impl Deploying {
         turn: &mut Option<Turn>,
     ) -> Result<(), Box<Trouble>> {
         let ctx = self.context(change, true);
-        // An object that was not finished, or is only what a replacement has left, was never in
-        // use: as the reference engine has it.
-        if !change.recorded.tainted
-            && change.deposed.is_none()
-            && change.action() != Action::ReplaceCreateFirst
-        {
-            self.destroy_provisioners(change).await?;
-        }
-        let (step, object) = (OperationStep::Destroy, &change.before.value);
-        self.intend(change, deposed, step, object, turn.as_ref())
-            .await?;
         let request = destruction(change, schema);
         let applied = instance::apply(provider, request, &ctx).await;
         // The second half of a replacement goes on with the turn of the first.
@@ -211,7 +262,7 @@ impl Deploying {
     pub(super) async fn provision(
         &self,
         scope: &ModuleScope<'_>,
-        provisioner: &lang::config::Provisioner,
+        provisioner: &Provisioner,
         place: usize,
         change: &Change,
     ) -> Result<(), Box<Trouble>> {
@@ -231,17 +282,26 @@ impl Deploying {
         })
     }
 
-    pub(super) async fn destroy_provisioners(&self, change: &Change) -> Result<(), Box<Trouble>> {
-        let root = &self.walk.around.root;
+    /// The provisioners that an object's end has, each with its place among all of its resource,
+    /// and the module that declares them.
+    fn ends(&self, change: &Change) -> Option<(&Module, Vec<(usize, &Provisioner)>)> {
         let (module, provisioners) = match self.declared(&change.address.config()) {
             Some((module, resource)) => (module, &resource.provisioners),
-            None => match plan::removed(root, &change.address) {
-                Some((module, removed)) => (module, &removed.provisioners),
-                None => return Ok(()),
-            },
+            None => {
+                let (module, removed) = plan::removed(&self.walk.around.root, &change.address)?;
+                (module, &removed.provisioners)
+            }
+        };
+        let all = (1..).zip(provisioners).filter(|(_, p)| p.on_destroy);
+        Some((module, all.collect::<Vec<_>>())).filter(|(_, all)| !all.is_empty())
+    }
+
+    async fn destroy_provisioners(&self, change: &Change) -> Result<(), Box<Trouble>> {
+        let Some((module, provisioners)) = self.ends(change) else {
+            return Ok(());
         };
         let within = ModuleInstance(change.address.module.0[..module.path.0.len()].to_vec());
-        for (place, provisioner) in (1..).zip(provisioners).filter(|(_, p)| p.on_destroy) {
+        for (place, provisioner) in provisioners {
             let scope = ModuleScope {
                 self_value: Some(change.before.value.clone()),
                 ..ModuleScope::new(&self.walk.around, module, &within)

@@ -12,10 +12,17 @@ use crate::engine::stage::change::Change;
 use crate::engine::stage::ephemeral::When;
 use crate::engine::stage::nodes::Node;
 use crate::engine::stage::steps::{Steps, Task};
-use crate::engine::words::{Action, OperationStep};
+use crate::engine::words::{Action, Doing, OperationStep};
 use cty::Value;
 use lang::addr::Mode;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The beginning of an operation.
+#[derive(Clone, Copy)]
+pub(super) struct Beginning {
+    pub(super) step: Step,
+    pub(super) doing: Doing,
+}
 
 impl Deploying {
     /// Tells each operation which other operations it waits for, as far as the next ones.
@@ -84,16 +91,12 @@ impl Deploying {
                     return false;
                 }
                 let mut turn = Some(turn);
-                // What plans for itself may begin with it; all else has its plan, or none.
-                let action = self.stage.changes[*i].action();
-                let is_planned = matches!(task, Task::Destroy(_))
-                    || matches!(action, Action::Read | Action::NoOp);
-                if is_planned {
+                if !may_go_ahead(task, &self.stage.changes[*i]) {
                     Turn::whole(&mut turn).await;
                 }
                 let ok = match task {
                     Task::Apply(_) => self.apply(*i, step, &mut turn).await,
-                    _ => self.destroy(*i, &mut turn).await,
+                    _ => self.destroy(*i, step, &mut turn).await,
                 };
                 if ok && let Some(second) = steps.second_halves.get(&step) {
                     self.half_done(steps, step, *second, turn);
@@ -107,21 +110,60 @@ impl Deploying {
         ok
     }
 
-    /// Commits what is about to be done.
+    /// Tells that an operation begins, where it has its turn: one that goes ahead waits still.
+    pub(super) async fn begun(&self, change: &Change, turn: Option<&Turn>, begins: Beginning) {
+        if !turn.is_some_and(Turn::is_ahead) {
+            self.recorder.began(&change.id(), begins.doing).await;
+        }
+    }
+
+    /// Waits for the turn of an operation that goes ahead, which begins with it.
+    pub(super) async fn whole(
+        &self,
+        change: &Change,
+        turn: &mut Option<Turn>,
+        begins: Beginning,
+    ) -> Result<(), Box<Trouble>> {
+        if Turn::whole(turn).await {
+            self.recorder.began(&change.id(), begins.doing).await;
+        }
+        // The end may have been asked for meanwhile; what was not sent by then is not sent at all.
+        match self.may_start(begins.step) {
+            true => Ok(()),
+            false => Err(Box::new(Trouble::NotBegun)),
+        }
+    }
+
+    /// Commits what is about to be done. That may be done when this returns: the operation has its
+    /// turn. Where it must not begin by then, nothing stays on record.
     pub(super) async fn intend(
         &self,
         change: &Change,
         deposed: &str,
         step: OperationStep,
         object: &Value,
-        turn: Option<&Turn>,
+        turn: &mut Option<Turn>,
+        begins: Beginning,
     ) -> Result<(), Box<Trouble>> {
-        let written = self.recorder.intend(change, deposed, step, object);
+        let written = self.recorder.intend(change, deposed, step.clone(), object);
         let written = match turn {
-            Some(turn) => turn.writing(written).await,
-            None => written.await,
+            Some(turn) if !turn.is_ahead() => turn.writing(written).await,
+            _ => written.await,
         };
-        written.map_err(|e| self.store_trouble(e))
+        written.map_err(|e| self.store_trouble(e))?;
+        if turn.as_ref().is_some_and(Turn::is_ahead)
+            && let Err(trouble) = self.whole(change, turn, begins).await
+        {
+            let taken_back = self.recorder.take_back(change, &step).await;
+            return Err(match taken_back {
+                Ok(()) => trouble,
+                Err(e) => self.store_trouble(e),
+            });
+        }
+        if let Some(turn) = turn {
+            turn.calls();
+        }
+        Ok(())
     }
 
     /// A replacement has to be ended before others begin: what it has destroyed is missing. Its
@@ -158,6 +200,15 @@ impl Deploying {
             }
             _ => Cell::default(),
         }
+    }
+}
+
+/// Whether there is something to do for an operation before it has its turn, that changes nothing:
+/// to plan, or to write down what it is about to do.
+fn may_go_ahead(task: &Task, change: &Change) -> bool {
+    match task {
+        Task::Destroy(_) => change.action() == Action::Destroy && !change.forgets(),
+        _ => !matches!(change.action(), Action::Read | Action::NoOp),
     }
 }
 

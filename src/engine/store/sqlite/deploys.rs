@@ -19,6 +19,7 @@ use crate::engine::store::model::{
 use crate::engine::store::{Deploys, Keeping};
 use crate::engine::words::*;
 use async_trait::async_trait;
+use intents::remove_intent;
 use intents::settle;
 pub(super) use intents::{put_intent, settle_intents};
 pub(super) use rows::row;
@@ -60,6 +61,21 @@ impl Deploys for Sqlite {
             shadow.not_begun(index, step);
         }
         begun
+    }
+
+    async fn take_back(
+        &self,
+        deploy: DeployId,
+        index: u32,
+        step: OperationStep,
+    ) -> Result<(), StoreError> {
+        if let Some(shadow) = &mut *lock(&self.shadow()) {
+            shadow.not_begun(index, step.clone());
+        }
+        self.write("an intent", move |conn| {
+            remove_intent(conn, deploy, index, &step)
+        })
+        .await
     }
 
     async fn record_done(&self, step: Intent, edits: Vec<StateEdit>) -> Result<i64, StoreError> {

@@ -37,6 +37,20 @@ pub(in crate::engine::store::sqlite) fn put_intent(
     Ok(())
 }
 
+/// Removes an intent that has no outcome.
+pub(super) fn remove_intent(
+    conn: &Connection,
+    deploy: DeployId,
+    index: u32,
+    step: &OperationStep,
+) -> Job<()> {
+    conn.prepare_cached(
+        "DELETE FROM intent WHERE deploy = ?1 AND idx = ?2 AND step = ?3 AND ok IS NULL",
+    )?
+    .execute((deploy, index, step))?;
+    Ok(())
+}
+
 /// Settles within the caller's transaction; the operations say how from then on.
 pub(in crate::engine::store::sqlite) fn settle_intents(
     conn: &Connection,

@@ -201,3 +201,28 @@ async fn failures_are_grouped_and_tell_what_followed() {
     );
     assert!(store.failures(Some(i64::MAX)).await.unwrap().is_empty());
 }
+
+#[tokio::test]
+async fn an_intent_that_is_taken_back_was_never_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let ops = vec![operation(0, "a.b", OperationState::Waiting)];
+    let id = store.begin_deploy(new_deploy(ops)).await.unwrap().deploy;
+    for n in [0, 1] {
+        store.intend(intent(id, n, "a.b")).await.unwrap();
+    }
+    let step = intent(id, 1, "a.b").step;
+    store.take_back(id, 1, step.clone()).await.unwrap();
+    // What has an outcome stays.
+    store.settle(outcome(id, 0, true, vec![])).await.unwrap();
+    store.take_back(id, 0, step).await.unwrap();
+    let rows: Vec<(u32, Option<bool>)> = store
+        .read(|conn| {
+            let mut query = conn.prepare("SELECT idx, ok FROM intent ORDER BY id")?;
+            let rows = query.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+        .unwrap();
+    assert_eq!(rows, [(0, Some(true))]);
+}

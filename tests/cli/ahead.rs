@@ -1,0 +1,59 @@
+//! What goes ahead of its turn: where calls are quick, what operations are about to do is on record
+//! before they begin.
+
+use crate::lab::{Lab, Running};
+use providers::lab::control::{Fault, Kind, On};
+use rusqlite::{Connection, OpenFlags};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+const MANY: i64 = 400;
+
+/// All intents, and those that have ended.
+fn intents(lab: &Lab) -> (i64, i64) {
+    let store = lab.workspace.path().join(".flightdeck/flightdeck.db");
+    let store = Connection::open_with_flags(store, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    store.busy_timeout(Duration::from_secs(5)).unwrap();
+    let all = "SELECT count(*), count(ok) FROM intent";
+    store
+        .query_row(all, [], |r| Ok((r.get(0)?, r.get(1)?)))
+        .unwrap()
+}
+
+#[test]
+fn what_was_written_down_ahead_and_not_begun_is_not_attempted_and_leaves_no_trace() {
+    let lab = Lab::new(&format!(
+        "resource \"lab_thing\" \"many\" {{\n  count = {MANY}\n  name = \"t${{count.index}}\"\n}}\n"
+    ));
+    let mut running = Running::start_with(&lab, &["--parallelism", "2"]);
+    for _ in 0..40 {
+        running.until(|e| e["type"] == "operation" && e["state"] == "done");
+    }
+    // From now on a call takes its time: two run, and twice as many have gone ahead.
+    lab.breaks(Fault {
+        on: On::Create,
+        ms: Some(3_000),
+        ..Fault::new(Kind::Latency)
+    });
+    let patience = Instant::now() + Duration::from_secs(60);
+    loop {
+        let (all, ended) = intents(&lab);
+        if all - ended == 6 {
+            break;
+        }
+        assert!(Instant::now() < patience, "{all} on record, {ended} ended");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    running.signal(rustix::process::Signal::INT);
+    let (code, result) = running.end();
+    assert_eq!((code, &result["outcome"]), (Some(130), &json!("cancelled")));
+    let count = |state: &str| result["operations"][state].as_i64().unwrap();
+    let done = count("done");
+    // The plugin was asked to end what it was doing.
+    let begun = done + count("failed");
+    assert_eq!(begun + count("not_attempted"), MANY, "{result}");
+    assert!(done >= 40 && begun <= done + 2, "{result}");
+    assert_eq!(intents(&lab), (begun, begun), "on record, and ended");
+    let there = lab.run(&["state", "list"]).expect(0).stdout;
+    assert_eq!(there.lines().count() as i64, done);
+}
