@@ -8,8 +8,8 @@ use super::model::CallSample;
 use crate::engine::bus::{Subscription, Update};
 use crate::engine::view::View;
 use crate::engine::words::{
-    CallOutcome, DeployId, Event, EventKind, LaunchAttempt, LogLevel, LogLine, LogStream,
-    PluginEvent, PluginFound, PluginId, UnixMs, now_ms,
+    CallFinished, CallOutcome, DeployId, Event, EventKind, LaunchAttempt, LogLevel, LogLine,
+    LogStream, PluginEvent, PluginFound, PluginId, UnixMs, now_ms,
 };
 use futures_util::FutureExt;
 use std::collections::BTreeMap;
@@ -62,13 +62,17 @@ impl Recorder {
 
 /// As it is kept: how calls went at the time is told by the calls themselves.
 fn kept(event: &Arc<Event>) -> Arc<Event> {
-    let mut event = event.clone();
-    if matches!(&event.kind, EventKind::CallFinished(call) if call.measured.is_some())
-        && let EventKind::CallFinished(call) = &mut Arc::make_mut(&mut event).kind
-    {
-        call.measured = None;
+    match &event.kind {
+        EventKind::CallFinished(call) if call.measured.is_some() => {
+            let call = CallFinished {
+                measured: None,
+                ..call.clone()
+            };
+            let kind = EventKind::CallFinished(call);
+            Arc::new(Event { kind, ..**event })
+        }
+        _ => event.clone(),
     }
-    event
 }
 
 async fn run(store: Store, events: Subscription, mut asked: mpsc::Receiver<oneshot::Sender<()>>) {

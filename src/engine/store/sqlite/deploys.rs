@@ -19,9 +19,8 @@ use crate::engine::store::model::{
 use crate::engine::store::{Deploys, Keeping};
 use crate::engine::words::*;
 use async_trait::async_trait;
-use intents::remove_intent;
-use intents::settle;
 pub(super) use intents::{put_intent, settle_intents};
+use intents::{remove_intent, settle};
 pub(super) use rows::row;
 use rows::{runner, summary, whole};
 use rusqlite::{Connection, OptionalExtension};
