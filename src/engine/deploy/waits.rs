@@ -43,10 +43,9 @@ impl Waits {
             for need in &rest {
                 waits.within.entry(*need).or_default().push(number);
             }
-            let named = Vec::new();
             let mut line = Line {
                 waiting,
-                named,
+                named: Vec::new(),
                 rest,
             };
             line.name_more();

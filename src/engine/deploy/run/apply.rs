@@ -59,13 +59,7 @@ impl Deploying {
                     .await;
                 true
             }
-            Err(failure) => {
-                if turn.as_ref().is_some_and(Turn::is_ahead) {
-                    self.recorder.began(&id, doing).await;
-                }
-                self.fail(change, *failure).await;
-                false
-            }
+            Err(failure) => self.failed(change, turn.as_ref(), begins, *failure).await,
         }
     }
 

@@ -23,6 +23,16 @@ use lang::addr::ModuleInstance;
 use lang::config::{Module, Provisioner};
 use proto::Bytes;
 
+/// An object that is to be destroyed.
+#[derive(Clone, Copy)]
+struct Ending<'a> {
+    provider: &'a dyn Provider,
+    change: &'a Change,
+    /// Its key, where it is a deposed one.
+    deposed: &'a str,
+    schema: &'a Schema,
+}
+
 impl Deploying {
     /// Destroys or forgets one object.
     pub(super) async fn destroy(&self, i: usize, step: Step, turn: &mut Option<Turn>) -> bool {
@@ -45,13 +55,7 @@ impl Deploying {
                     .await;
                 true
             }
-            Err(failure) => {
-                if turn.as_ref().is_some_and(Turn::is_ahead) {
-                    self.recorder.began(&id, doing).await;
-                }
-                self.fail(change, *failure).await;
-                false
-            }
+            Err(failure) => self.failed(change, turn.as_ref(), begins, *failure).await,
         }
     }
 
@@ -88,31 +92,36 @@ impl Deploying {
                 "its provider does not know the resource type any more",
             ));
         };
-        let provider = provider.as_ref();
-        self.destroy_in_turn(provider, change, &deposed, schema, turn, begins)
-            .await
+        let ending = Ending {
+            provider: provider.as_ref(),
+            change,
+            deposed: &deposed,
+            schema,
+        };
+        self.destroy_in_turn(ending, turn, begins).await
     }
 
     /// Writes down that the object will be destroyed, waits for the turn, destroys it.
     async fn destroy_in_turn(
         &self,
-        provider: &dyn Provider,
-        change: &Change,
-        deposed: &str,
-        schema: &Schema,
+        ending: Ending<'_>,
         turn: &mut Option<Turn>,
         begins: Beginning,
     ) -> Result<(), Box<Trouble>> {
+        let change = ending.change;
         // An object that was not finished, or is only what a replacement has left, was never in
         // use: as the reference engine has it.
         let was_in_use = !change.recorded.tainted
             && change.deposed.is_none()
             && change.action() != Action::ReplaceCreateFirst;
-        let ends = was_in_use && self.ends(change).is_some();
-        let intended = !ends && turn.as_ref().is_some_and(|t| t.is_ahead() && t.may_write());
+        let last = match was_in_use {
+            true => self.last_provisioners(change),
+            false => None,
+        };
+        let goes_ahead = |turn: &Turn| turn.is_ahead() && turn.may_write();
+        let intended = last.is_none() && turn.as_ref().is_some_and(goes_ahead);
         if intended {
-            self.intend_to_destroy(change, deposed, turn, begins)
-                .await?;
+            self.intend_to_destroy(ending, turn, begins).await?;
         } else {
             self.whole(change, turn, begins).await?;
         }
@@ -121,23 +130,16 @@ impl Deploying {
             self.walk.follow(&change.address, work, phase, value);
         };
         follow(ObjectPhase::Begun, Some(&change.before.value));
-        let ready = async {
-            if ends {
-                self.destroy_provisioners(change).await?;
+        let destroyed = async {
+            if let Some((module, provisioners)) = last {
+                self.provision_the_end(change, module, provisioners).await?;
             }
             if !intended {
-                self.intend_to_destroy(change, deposed, turn, begins)
-                    .await?;
+                self.intend_to_destroy(ending, turn, begins).await?;
             }
-            Ok(())
+            self.destroy_by_plugin(ending, turn).await
         };
-        let destroyed = match ready.await {
-            Ok(()) => {
-                self.destroy_by(provider, change, deposed, schema, turn)
-                    .await
-            }
-            Err(trouble) => Err(trouble),
-        };
+        let destroyed = destroyed.await;
         let phase = match &destroyed {
             Ok(()) => ObjectPhase::Ended,
             Err(_) => ObjectPhase::Failed,
@@ -148,32 +150,29 @@ impl Deploying {
 
     async fn intend_to_destroy(
         &self,
-        change: &Change,
-        deposed: &str,
+        ending: Ending<'_>,
         turn: &mut Option<Turn>,
         begins: Beginning,
     ) -> Result<(), Box<Trouble>> {
-        let (step, object) = (OperationStep::Destroy, &change.before.value);
-        self.intend(change, deposed, step, object, turn, begins)
+        let (step, object) = (OperationStep::Destroy, &ending.change.before.value);
+        self.intend(ending.change, ending.deposed, step, object, turn, begins)
             .await
     }
 
-    async fn destroy_by(
+    async fn destroy_by_plugin(
         &self,
-        provider: &dyn Provider,
-        change: &Change,
-        deposed: &str,
-        schema: &Schema,
+        ending: Ending<'_>,
         turn: &mut Option<Turn>,
     ) -> Result<(), Box<Trouble>> {
+        let change = ending.change;
         let ctx = self.context(change, true);
-        let request = destruction(change, schema);
-        let applied = instance::apply(provider, request, &ctx).await;
+        let request = destruction(change, ending.schema);
+        let applied = instance::apply(ending.provider, request, &ctx).await;
         // The second half of a replacement goes on with the turn of the first.
         if change.action() != Action::Replace {
             drop(turn.take());
         }
-        self.destroyed(change, deposed, schema, applied).await
+        self.destroyed(ending, applied).await
     }
 
     /// Takes an object out of the state and leaves it where it is.
@@ -189,13 +188,10 @@ impl Deploying {
     }
 
     /// Writes down what a destroy led to.
-    async fn destroyed(
-        &self,
-        change: &Change,
-        deposed: &str,
-        schema: &Schema,
-        applied: Applied,
-    ) -> Result<(), Box<Trouble>> {
+    async fn destroyed(&self, ending: Ending<'_>, applied: Applied) -> Result<(), Box<Trouble>> {
+        let Ending {
+            change, deposed, ..
+        } = ending;
         let failed = match applied.failure.clone() {
             // The intent stays open: that is what an unknown outcome is.
             Some(failed) if failed.unknown => return Err(Trouble::applied(failed)),
@@ -208,7 +204,7 @@ impl Deploying {
                 }
                 removal(change, deposed)
             }
-            Some(value) => self.left_standing(change, deposed, schema, value, &applied)?,
+            Some(value) => self.left_standing(ending, value, &applied)?,
         };
         self.recorder
             .settle(
@@ -232,18 +228,17 @@ impl Deploying {
     /// An object that is there after its destroy, as the provider has left it.
     fn left_standing(
         &self,
-        change: &Change,
-        deposed: &str,
-        schema: &Schema,
+        ending: Ending<'_>,
         value: &Value,
         applied: &Applied,
     ) -> Result<StateEdit, Box<Trouble>> {
+        let change = ending.change;
         let (_, marks) = change.before.value.clone().unmark_deep_with_paths();
         let needs = change.recorded.needs.clone().unwrap_or_default();
         let known_by = applied.identity.as_ref();
         let around = Around {
             address: &change.address,
-            deposed,
+            deposed: ending.deposed,
             provider: &change.provider,
             tainted: change.recorded.tainted,
             create_before_destroy: change.create_first(),
@@ -252,8 +247,8 @@ impl Deploying {
             needs: &needs,
             identity: self.kept_identity(change, known_by.or(change.before.identity.as_ref())),
         };
-        let value = managed::mark(schema, value.clone(), &marks);
-        let object = objects::record(&around, schema, &value, &applied.private);
+        let value = managed::mark(ending.schema, value.clone(), &marks);
+        let object = objects::record(&around, ending.schema, &value, &applied.private);
         let object = object.map_err(|e| Trouble::unkept(&e, true))?;
         Ok(StateEdit::Put(Box::new(object)))
     }
@@ -284,7 +279,7 @@ impl Deploying {
 
     /// The provisioners that an object's end has, each with its place among all of its resource,
     /// and the module that declares them.
-    fn ends(&self, change: &Change) -> Option<(&Module, Vec<(usize, &Provisioner)>)> {
+    fn last_provisioners(&self, change: &Change) -> Option<(&Module, Vec<(usize, &Provisioner)>)> {
         let (module, provisioners) = match self.declared(&change.address.config()) {
             Some((module, resource)) => (module, &resource.provisioners),
             None => {
@@ -296,10 +291,12 @@ impl Deploying {
         Some((module, all.collect::<Vec<_>>())).filter(|(_, all)| !all.is_empty())
     }
 
-    async fn destroy_provisioners(&self, change: &Change) -> Result<(), Box<Trouble>> {
-        let Some((module, provisioners)) = self.ends(change) else {
-            return Ok(());
-        };
+    async fn provision_the_end(
+        &self,
+        change: &Change,
+        module: &Module,
+        provisioners: Vec<(usize, &Provisioner)>,
+    ) -> Result<(), Box<Trouble>> {
         let within = ModuleInstance(change.address.module.0[..module.path.0.len()].to_vec());
         for (place, provisioner) in provisioners {
             let scope = ModuleScope {

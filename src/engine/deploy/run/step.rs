@@ -15,7 +15,7 @@ use crate::engine::stage::steps::{Steps, Task};
 use crate::engine::words::{Action, Doing, OperationStep};
 use cty::Value;
 use lang::addr::Mode;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The beginning of an operation.
 #[derive(Clone, Copy)]
@@ -27,15 +27,11 @@ pub(super) struct Beginning {
 impl Deploying {
     /// Tells each operation which other operations it waits for, as far as the next ones.
     pub(super) fn waiting(&self, steps: &Steps) {
-        let of_changes: HashMap<usize, usize> = (self.taken.iter())
-            .filter_map(|i| Some((*i, self.recorder.place(&self.stage.changes[*i].id())?)))
-            .collect();
-        let places: Vec<Option<usize>> = (steps.tasks.iter())
-            .map(|task| match task {
-                Task::Apply(i) | Task::Destroy(i) => of_changes.get(i).copied(),
-                _ => None,
-            })
-            .collect();
+        let place = |task: &Task| match task {
+            Task::Apply(i) | Task::Destroy(i) => self.recorder.place(&self.stage.changes[*i].id()),
+            _ => None,
+        };
+        let places: Vec<Option<usize>> = steps.tasks.iter().map(place).collect();
         // What stands before each step, worked out once: through steps that are no operations
         // themselves.
         let mut before: Vec<Vec<Step>> = vec![Vec::new(); steps.tasks.len()];
@@ -115,6 +111,22 @@ impl Deploying {
         if !turn.is_some_and(Turn::is_ahead) {
             self.recorder.began(&change.id(), begins.doing).await;
         }
+    }
+
+    /// Records a failed operation, which has begun by then also where it was ahead; it has not
+    /// succeeded.
+    pub(super) async fn failed(
+        &self,
+        change: &Change,
+        turn: Option<&Turn>,
+        begins: Beginning,
+        trouble: Trouble,
+    ) -> bool {
+        if turn.is_some_and(Turn::is_ahead) {
+            self.recorder.began(&change.id(), begins.doing).await;
+        }
+        self.fail(change, trouble).await;
+        false
     }
 
     /// Waits for the turn of an operation that goes ahead, which begins with it.

@@ -18,7 +18,7 @@ const AHEAD: usize = 2;
 
 /// The turns of a deploy and who waits for one.
 pub struct Turns {
-    /// Where it is one at a time, nothing is planned ahead.
+    /// Where it is one, nothing goes ahead.
     at_a_time: usize,
     line: Mutex<Line>,
     urgency: Arc<Urgency>,
@@ -126,11 +126,12 @@ impl Turns {
 
     /// Lets the next in line go ahead, where there is room for one more.
     fn let_ahead(self: &Arc<Self>, mut line: MutexGuard<'_, Line>) {
-        let most = match line.is_quick() {
-            true => self.at_a_time * AHEAD,
-            false => line.writing,
+        let most = match self.at_a_time {
+            1 => 0,
+            turns if line.is_quick() => turns * AHEAD,
+            _ => line.writing,
         };
-        if self.at_a_time == 1 || line.ahead >= most {
+        if line.ahead >= most {
             return;
         }
         let Some((step, grant)) = self.next_ahead(&mut line) else {
