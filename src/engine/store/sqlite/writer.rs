@@ -22,8 +22,9 @@ const BATCH: usize = 1_024;
 /// Pages of a log that is taken into the database: as many as SQLite waits for by itself.
 const LOG: i32 = 1_000;
 
-/// How long jobs are gathered for one commit: as long as a fast disk is waited for a few times.
-const GATHER: Duration = Duration::from_micros(500);
+/// How long jobs are gathered for one commit where several wait for the disk: little beside the
+/// calls that they are about, and every wait that two commits share is one less.
+const GATHER: Duration = Duration::from_micros(1_500);
 
 /// When what a job writes outlives a loss of power. Once it is answered it outlives any end of this
 /// process.
