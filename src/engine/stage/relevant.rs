@@ -112,7 +112,10 @@ impl Following<'_> {
         outputs: impl IntoIterator<Item = (ModuleInstance, Arc<str>)>,
     ) -> Vec<Relevant> {
         let mut next: Vec<Found> = Vec::new();
-        for address in changed {
+        // All instances of a resource refer to the same.
+        let mut begun = HashSet::new();
+        let changed = changed.into_iter();
+        for address in changed.filter(|a| begun.insert((&a.module, &a.resource))) {
             next.extend(self.of_resource(&address.module, &address.resource, &[]));
         }
         for (module, name) in outputs {
