@@ -7,7 +7,7 @@ use super::Violation;
 use crate::schema::{Attribute, Block, NestedBlock, Nesting};
 use crate::set_order::hash_text;
 use crate::transform::step_to;
-use crate::{Path, Type, Value, convert};
+use crate::{Members, Path, Type, Value, convert};
 
 /// Everything in which `actual` departs from `planned`. Of sensitive attributes the words do not
 /// show the values.
@@ -42,6 +42,11 @@ fn is_kept(planned: &Value, actual: &Value) -> bool {
     planned.is_wholly_known() && !planned.deep.marked && planned.raw_equals(actual)
 }
 
+/// What is in an object, as far as it has no marks that its members would share.
+fn members(object: &Value) -> Option<&Members> {
+    object.as_map().filter(|_| object.marks.is_empty())
+}
+
 impl Check {
     fn fail(&mut self, path: &Path, message: impl Into<String>) {
         self.found.push((path.clone(), message.into()));
@@ -55,7 +60,13 @@ impl Check {
             (false, true) => return self.fail(path, format!("{root}was present, but now absent")),
             (false, false) => {}
         }
+        let (before, after) = (members(planned), members(actual));
         for (name, attribute) in &schema.attributes {
+            let both = before.zip(after);
+            let both = both.and_then(|(before, after)| before.get(name).zip(after.get(name)));
+            if both.is_some_and(|(planned, actual)| is_kept(planned, actual)) {
+                continue;
+            }
             let nothing = || Value::null(attribute.implied_type());
             let planned = planned.get_attr(name).unwrap_or_else(nothing);
             let actual = actual.get_attr(name).unwrap_or_else(nothing);
