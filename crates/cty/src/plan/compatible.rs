@@ -1,13 +1,14 @@
 //! Whether what came of a plan is what was planned: known values unchanged, unknown ones filled in
 //! within what was said of them. Used after an apply, and between a first and a second plan.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::Violation;
 use crate::schema::{Attribute, Block, NestedBlock, Nesting};
 use crate::set_order::hash_text;
 use crate::transform::step_to;
-use crate::{Members, Path, Type, Value, convert};
+use crate::{Path, Type, Value, convert};
 
 /// Everything in which `actual` departs from `planned`. Of sensitive attributes the words do not
 /// show the values.
@@ -42,9 +43,13 @@ fn is_kept(planned: &Value, actual: &Value) -> bool {
     planned.is_wholly_known() && !planned.deep.marked && planned.raw_equals(actual)
 }
 
-/// What is in an object, as far as it has no marks that its members would share.
-fn members(object: &Value) -> Option<&Members> {
-    object.as_map().filter(|_| object.marks.is_empty())
+/// An attribute of an object: a copy only where it shares marks of the object, or is unknown with
+/// it.
+fn part<'v>(object: &'v Value, name: &str) -> Option<Cow<'v, Value>> {
+    match object.as_map() {
+        Some(members) if object.marks.is_empty() => members.get(name).map(Cow::Borrowed),
+        _ => object.get_attr(name).map(Cow::Owned),
+    }
 }
 
 impl Check {
@@ -60,19 +65,14 @@ impl Check {
             (false, true) => return self.fail(path, format!("{root}was present, but now absent")),
             (false, false) => {}
         }
-        let (before, after) = (members(planned), members(actual));
         for (name, attribute) in &schema.attributes {
-            let both = before.zip(after);
-            let both = both.and_then(|(before, after)| before.get(name).zip(after.get(name)));
-            if both.is_some_and(|(planned, actual)| is_kept(planned, actual)) {
-                continue;
-            }
-            let nothing = || Value::null(attribute.implied_type());
-            let planned = planned.get_attr(name).unwrap_or_else(nothing);
-            let actual = actual.get_attr(name).unwrap_or_else(nothing);
+            let nothing = || Cow::Owned(Value::null(attribute.implied_type()));
+            let planned = part(planned, name).unwrap_or_else(nothing);
+            let actual = part(actual, name).unwrap_or_else(nothing);
             if is_kept(&planned, &actual) {
                 continue;
             }
+            let (planned, actual) = (planned.into_owned(), actual.into_owned());
             self.attribute(attribute, planned, actual, &path.attr(name.clone()));
         }
         for (name, nested) in &schema.blocks {
