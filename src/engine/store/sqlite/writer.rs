@@ -22,8 +22,8 @@ const BATCH: usize = 1_024;
 /// Pages of a log that is taken into the database: as many as SQLite waits for by itself.
 const LOG: i32 = 1_000;
 
-/// How long jobs are gathered for one commit where several wait for the disk: little beside the
-/// calls that they are about, and every wait that two commits share is one less.
+/// How long jobs are gathered for one commit where several wait for the disk: each of them waits so
+/// much longer, and all of them together get on sooner for every commit that is saved.
 const GATHER: Duration = Duration::from_micros(1_500);
 
 /// When what a job writes outlives a loss of power. Once it is answered it outlives any end of this
