@@ -8,7 +8,7 @@ use crate::engine::calls::{Held, LinkEnd, Linked};
 use crate::engine::provider::{LinkPair, LinkTypes};
 use crate::engine::words::{ConfigKey, short_provider};
 use crate::engine::workspace::{links, provider_addr};
-use cty::schema::Block;
+use cty::schema::Schema;
 use cty::{Type, Value};
 use lang::addr::{AbsInstance, ConfigResource};
 use lang::config::{LINK_ENDS, Module, Resource, end_of_link};
@@ -18,24 +18,24 @@ use std::sync::Arc;
 
 const SUMMARY: &str = "Invalid end of a link";
 
-/// The arguments of a resource, as [`Walk::decode`] has them; of a link its ends are addresses.
+/// The arguments of a resource, as [`Walk::decode_resource`] has them; of a link its ends are addresses.
 pub fn decoded(
     walk: &Walk,
     resource: &Resource,
-    block: &Block,
+    schema: &Schema,
     scope: &ModuleScope<'_>,
 ) -> (Value, Diagnostics) {
     let Some(ends) = &resource.link else {
-        return walk.decode(&resource.body, block, scope);
+        return walk.decode_resource(resource, schema, scope);
     };
-    let mut open = block.clone();
+    let mut open = schema.block.clone();
     for name in LINK_ENDS {
         if let Some(attribute) = open.attributes.get_mut(name) {
             attribute.ty = Type::Dynamic;
         }
     }
     let (value, mut diags) = walk.decode(&resource.body, &open, scope);
-    let nothing = || Value::unknown(block.implied_type());
+    let nothing = || Value::unknown(schema.implied_type().clone());
     let Some(members) = value.as_map().filter(|_| !diags.has_errors()) else {
         return (nothing(), diags);
     };

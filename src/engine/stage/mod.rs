@@ -31,6 +31,7 @@ pub mod narrow;
 pub mod needs;
 pub mod nodes;
 pub mod objects;
+pub mod outlines;
 mod output_changes;
 pub mod plan;
 pub mod plan_json;

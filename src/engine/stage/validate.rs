@@ -87,7 +87,7 @@ async fn resource(walk: &Walk, address: &ConfigResource, cell: &mut Cell) -> boo
         .and_then(|mut all| (!all.is_empty()).then(|| all.remove(0).1))
         .unwrap_or_default();
     let scope = own.repeated(repetition.clone());
-    let (config, diags) = super::links::decoded(walk, resource, &schema.block, &scope);
+    let (config, diags) = super::links::decoded(walk, resource, schema, &scope);
     let decoded = cell.report(super::plan::about(diags, &address_of(address, instance)));
     good &= decoded;
     good &= cell.report(ignored_faults(resource, &schema.block));

@@ -13,6 +13,7 @@ use super::conditions::{self, Kind, Status};
 use super::ephemeral::Leases;
 use super::expand::{self, Meta};
 use super::nodes::{Node, Nodes};
+use super::outlines::Outlines;
 use super::scope::{ModuleScope, Phase, Surroundings};
 use super::values::Worked;
 use crate::engine::bus::EventSink;
@@ -24,9 +25,12 @@ use crate::engine::secrets::Secrets;
 use crate::engine::words::{ConfigKey, short_provider};
 use crate::engine::workspace::provider_addr::{self};
 use async_trait::async_trait;
-use cty::{Mark, Value};
+use cty::schema::{Block, Schema};
+use cty::{Mark, Type, Value};
 use lang::addr::{AbsInstance, AbsResource, ModulePath};
-use lang::config::Module;
+use lang::body::Body;
+use lang::config::{Module, Resource};
+use lang::decode::Outline;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
 pub use said::{call_failed, placed, unkept};
@@ -72,6 +76,8 @@ pub struct Walk {
     /// Values given for root variables, converted; those without a value are not in it.
     pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
     pub cells: Cells,
+    /// Bodies of its resources, as they were looked at.
+    pub outlines: Outlines,
     /// What is open of ephemeral resources.
     pub leases: Leases,
     /// Whether root outputs and what only they need is evaluated at all.
@@ -98,6 +104,7 @@ impl Walk {
             cancel,
             given,
             cells: Cells::default(),
+            outlines: Outlines::default(),
             destroying: false,
             settled: HashMap::new(),
         }
@@ -360,17 +367,41 @@ impl Walk {
     /// A body as an object of its schema, after its references were checked.
     pub fn decode(
         &self,
-        body: &lang::body::Body,
-        block: &cty::schema::Block,
+        body: &Body,
+        block: &Block,
         scope: &ModuleScope<'_>,
     ) -> (Value, Diagnostics) {
-        let references = lang::decode::live_references(body, block, scope);
+        let ty = block.implied_type();
+        self.decoded(&Outline::of(body, block, &ty), body, block, &ty, scope)
+    }
+
+    /// The body of a resource of the configuration that is walked, by the schema of its type.
+    pub fn decode_resource(
+        &self,
+        resource: &Resource,
+        schema: &Schema,
+        scope: &ModuleScope<'_>,
+    ) -> (Value, Diagnostics) {
+        let outline = self.outlines.of(resource, schema);
+        let (body, ty) = (&resource.body, schema.implied_type());
+        self.decoded(&outline, body, &schema.block, ty, scope)
+    }
+
+    fn decoded(
+        &self,
+        outline: &Outline,
+        body: &Body,
+        block: &Block,
+        ty: &Type,
+        scope: &ModuleScope<'_>,
+    ) -> (Value, Diagnostics) {
+        let references = outline.references(block, scope);
         let mut faults = scope.check(&references.iter().collect::<Vec<_>>());
         faults.append(scope.missing(|| lang::decode::function_calls(body, block)));
         if faults.has_errors() {
-            return (Value::unknown(block.implied_type()), faults);
+            return (Value::unknown(ty.clone()), faults);
         }
-        let (value, mut diags) = lang::decode::decode_block(body, block, scope);
+        let (value, mut diags) = outline.decode(block, scope);
         scope.unchanged(&mut diags, None);
         self.providers.secrets().learn(&value);
         if block.contains_sensitive() || !block.write_only_paths(&value).is_empty() {

@@ -1,7 +1,7 @@
 //! Blocks as written and blocks made by `dynamic`: for each element of `for_each` one, with the
 //! iterator's name bound inside.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cty::{Type, Value};
@@ -66,27 +66,6 @@ impl Decoder<'_> {
                 visit(found, diags);
             } else if is_dynamic(block, name) && !self.schema.blocks.contains_key("dynamic") {
                 self.expand(block, name, labels, diags, visit);
-            }
-        }
-    }
-
-    /// Reports `dynamic` blocks for types that the schema does not have.
-    pub(super) fn unknown_dynamics(&self, as_blocks: &BTreeSet<&str>, diags: &mut Diagnostics) {
-        if self.schema.blocks.contains_key("dynamic") {
-            return;
-        }
-        for block in self
-            .content
-            .blocks
-            .iter()
-            .filter(|b| &*b.type_name == "dynamic")
-        {
-            let Some(label) = block.labels.first() else {
-                continue;
-            };
-            if !self.schema.blocks.contains_key(&*label.text) && !as_blocks.contains(&*label.text) {
-                let detail = format!("Blocks of type {:?} are not expected here.", &*label.text);
-                diags.push(Diagnostic::error("Unsupported block type", detail).at(label.span));
             }
         }
     }

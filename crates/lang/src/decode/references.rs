@@ -28,6 +28,16 @@ pub fn live_references(body: &Body, schema: &Block, scope: &dyn Scope) -> Vec<Tr
     found
 }
 
+/// Whether any `dynamic` block is in it, at any depth, that could make blocks.
+pub(super) fn has_dynamic(body: &Body, schema: &Block) -> bool {
+    let mut any = false;
+    let lenient = shape::may_be_blocks(schema);
+    each_expression(body, schema, lenient, Made::None, &[], &mut |_, _| {
+        any = true;
+    });
+    any
+}
+
 fn free(body: &Body, schema: &Block, made: Made<'_>) -> Vec<Traversal> {
     let mut found = Vec::new();
     each_expression(

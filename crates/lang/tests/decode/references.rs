@@ -3,12 +3,19 @@
 use std::sync::Arc;
 
 use cty::schema::{Block, Nesting};
-use cty::{Path, Value};
-use lang::decode::{live_references, place_of, references};
+use cty::{Path, Type, Value};
+use lang::decode::{Outline, decode_block, live_references, place_of, references};
 use lang::eval::Bindings;
 use lang::source::SourceMap;
+use lang::syntax::Traversal;
 
 use super::{body, nested, port_schema, schema};
+
+fn said(found: &[Traversal]) -> String {
+    let mut found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    found.sort();
+    found.join(" ")
+}
 
 #[test]
 fn what_no_block_is_made_of_refers_to_nothing() {
@@ -38,15 +45,52 @@ fn what_no_block_is_made_of_refers_to_nothing() {
             .collect(),
     );
     let refers = |each: &str| {
-        let found = live_references(&body(&text(each), &sources), &schema, &scope);
-        let mut found: Vec<String> = found.iter().map(ToString::to_string).collect();
-        found.sort();
-        found.join(" ")
+        let body = body(&text(each), &sources);
+        let found = live_references(&body, &schema, &scope);
+        let outline = Outline::of(&body, &schema, &schema.implied_type());
+        assert_eq!(said(&outline.references(&schema, &scope)), said(&found));
+        said(&found)
     };
     assert_eq!(refers("[[], [1]]"), "far.x wrong.value");
     assert_eq!(refers("[[]]"), "far.x");
     assert_eq!(refers("[]"), "far.x");
     assert_eq!(refers("maybe"), "far.x maybe");
+}
+
+/// One scope after the other, as for the instances of a resource: what is made in one is not what
+/// is made in the next.
+#[test]
+fn what_was_looked_at_once_is_decoded_as_if_it_was_looked_at_anew() {
+    let schema = schema();
+    let texts = [
+        "size = each\ntags = { a = each }\nport { number = each }\none { number = 1 }\n",
+        "size = 1\ndynamic \"port\" {\n  for_each = range(each)\n  content {\n    number = port.value + far\n  }\n}\n",
+        "dynamic \"port\" {\n  for_each = [each]\n  content {\n    number = port.value\n  }\n}\ntags = each\nodd = 1\n",
+        "size = 1\ndynamic \"nothing\" {\n  for_each = [each]\n  content {}\n}\n",
+    ];
+    for text in texts {
+        let sources = SourceMap::new();
+        let body = body(text, &sources);
+        let ty = schema.implied_type();
+        let outline = Outline::of(&body, &schema, &ty);
+        for n in [2, 0, 1] {
+            let names = [("each", Value::int(n)), ("far", Value::int(7))];
+            let names = names.map(|(name, value)| (Arc::from(name), value));
+            let scope = Bindings::new(names.into());
+            let (value, faults) = outline.decode(&schema, &scope);
+            let (anew, faults_anew) = decode_block(&body, &schema, &scope);
+            assert!(value.raw_equals(&anew), "{text}: {value:?} {anew:?}");
+            assert_eq!(format!("{faults:?}"), format!("{faults_anew:?}"));
+            let live = live_references(&body, &schema, &scope);
+            let always = outline.references(&schema, &scope);
+            assert_eq!(said(&always), said(&live), "{text}");
+            let shared = |value: &Value| match (value.ty(), &ty) {
+                (Type::Object(of), Type::Object(implied)) => Arc::ptr_eq(of, implied),
+                _ => false,
+            };
+            assert!(faults.has_errors() || shared(&value), "{text}");
+        }
+    }
 }
 
 #[test]

@@ -85,8 +85,7 @@ impl Deploying {
             &resource.lifecycle.preconditions,
             Kind::Precondition,
         )?;
-        let block = &subject.schema.block;
-        let (config, diags) = links::decoded(&self.walk, resource, block, &scope);
+        let (config, diags) = links::decoded(&self.walk, resource, subject.schema, &scope);
         if diags.has_errors() {
             return Err(diags.into());
         }

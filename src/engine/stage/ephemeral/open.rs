@@ -192,7 +192,7 @@ impl Walk {
         let scope = scope.repeated(repetition);
         let preconditions = &resource.lifecycle.preconditions;
         self.fulfilled(declared, &scope, preconditions, Kind::Precondition, cell)?;
-        let (config, diags) = self.decode(&resource.body, &schema.block, &scope);
+        let (config, diags) = self.decode_resource(resource, schema, &scope);
         ok(cell.report(about(diags, address)))?;
         let (plain, marks) = config.unmark_deep_with_paths();
         let ctx = CallContext {

@@ -30,8 +30,7 @@ impl PlanWalk {
         let resource = declared.resource;
         let preconditions = &resource.lifecycle.preconditions;
         self.conditions(declared, scope, preconditions, Kind::Precondition, cell)?;
-        let block = &declared.schema.block;
-        let (config, diags) = links::decoded(&self.walk, resource, block, scope);
+        let (config, diags) = links::decoded(&self.walk, resource, declared.schema, scope);
         if !cell.report(about(diags, address)) {
             return Err(());
         }
