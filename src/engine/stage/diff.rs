@@ -188,18 +188,19 @@ impl Rows<'_> {
             before.and_then(Value::as_map),
             after.and_then(Value::as_map),
         );
-        let names: std::collections::BTreeSet<_> =
-            b.into_iter().chain(a).flat_map(|m| m.keys()).collect();
+        let mut names: Vec<_> = b.into_iter().chain(a).flat_map(|m| m.keys()).collect();
+        // Each side is in order.
+        names.sort();
+        names.dedup();
+        let object = after.or(before).is_some_and(|v| v.ty().is_object());
         for name in names {
-            let value = |m: Option<&cty::Members>| m.and_then(|m| m.get(name)).cloned();
-            let (b, a) = (value(b), value(a));
-            let object = after.or(before).is_some_and(|v| v.ty().is_object());
+            let (b, a) = (b.and_then(|m| m.get(name)), a.and_then(|m| m.get(name)));
             at.push(if object {
                 PathStep::Attr(name.clone())
             } else {
                 PathStep::Index(Value::string(name))
             });
-            self.pair(at, b.as_ref(), a.as_ref());
+            self.pair(at, b, a);
             at.pop();
         }
     }

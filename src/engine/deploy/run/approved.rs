@@ -70,6 +70,9 @@ fn differences(change: &Change, schema: &Schema, now: &managed::Planned) -> Vec<
     }
     let approved = change.after.value.clone().unmark_deep().0;
     let planned = now.after.clone().unmark_deep().0;
+    if planned.raw_equals(&approved) {
+        return Vec::new();
+    }
     let one = |(path, text): (Path, String)| {
         let marked = change
             .after
