@@ -35,6 +35,11 @@ pub fn each<T: Send, R: Send>(mut items: Vec<T>, work: impl Fn(T) -> R + Sync) -
     })
 }
 
+/// Frees what is large, on another core: nobody has to wait for that. Within a runtime.
+pub fn free(large: impl Send + 'static) {
+    drop(tokio::task::spawn_blocking(move || drop(large)));
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

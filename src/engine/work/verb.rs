@@ -1,6 +1,7 @@
 //! What all verbs have in common: one at a time, told of, and ended.
 
 use crate::engine::bus::Bus;
+use crate::engine::cores;
 use crate::engine::error::EngineError;
 use crate::engine::memory::Memory;
 use crate::engine::mutex::lock;
@@ -154,9 +155,7 @@ impl Work {
         self.ending.cancel();
         // What runs ends by itself: an apply is never dropped.
         let _turn = self.turn.lock().await;
-        // A large stage takes a while to free, and nobody has to wait for it.
-        let stage = lock(&self.newest).take();
-        drop(tokio::task::spawn_blocking(move || drop(stage)));
+        cores::free(lock(&self.newest).take());
         self.pool.shutdown().await;
         let held = *self.locks.lock().await;
         for _ in 0..held {

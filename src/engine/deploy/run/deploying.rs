@@ -1,6 +1,7 @@
 //! The deploy as a whole: what it knows, its walk, and what may start.
 
 use super::turns::{Turn, Turns};
+use crate::engine::cores;
 use crate::engine::deploy::record::{DeployRecord, Objects};
 use crate::engine::graph::{Starts, Step, Urgency};
 use crate::engine::stage::change::{Change, Stage};
@@ -155,10 +156,12 @@ impl Deploying {
         let gathered = self.walk.cells.gather(self.walk.nodes.graph.order());
         let mut diagnostics = gathered.diags;
         diagnostics.extend(self.keep_checks(gathered.checked).await);
+        let store_failed = self.store_failed.load(Ordering::Relaxed);
+        cores::free(self);
         Went {
             diagnostics,
             cancelled,
-            store_failed: self.store_failed.load(Ordering::Relaxed),
+            store_failed,
         }
     }
 

@@ -9,6 +9,7 @@ use super::fault::Job;
 use super::file::Sqlite;
 use super::shadow::Shadow;
 use super::stages::{json, parse, word};
+use crate::engine::cores;
 use crate::engine::holder::lease::ByLease;
 use crate::engine::holder::{Judge, this_process};
 use crate::engine::mutex::lock;
@@ -117,7 +118,7 @@ impl Deploys for Sqlite {
     }
 
     async fn finish_deploy(&self, summary: DeploySummary) -> Result<(), StoreError> {
-        drop(lock(&self.shadow()).take());
+        cores::free(lock(&self.shadow()).take());
         self.write("a deploy", move |conn| {
             let changed = conn
                 .prepare_cached("UPDATE deploy SET ended = ?2, outcome = ?3, operations = ?4, counts = ?5 WHERE id = ?1")?
