@@ -12,6 +12,8 @@ use tokio_util::sync::CancellationToken;
 pub struct CallContext {
     /// Address of the resource instance, for the board of calls.
     pub resource: Option<String>,
+    /// Its type, where the caller knows it without a look into the address.
+    pub resource_type: Option<Arc<str>>,
     /// What an apply does: `create`, `update`, `destroy`.
     pub action: Option<Action>,
     /// What the module that has the resource tells the provider beside the resource: its

@@ -26,12 +26,10 @@ impl Kind {
 
     /// A call as its caller describes it.
     pub(super) fn of(method: Method, ctx: &CallContext) -> Self {
-        let address = ctx.resource.as_deref().unwrap_or_default();
-        let address = address.split(" (deposed ").next().unwrap_or_default();
-        let parsed = address.parse::<lang::addr::AbsInstance>();
-        let resource_type = parsed
-            .map(|a| a.resource.kind.to_string())
-            .unwrap_or_default();
+        let resource_type = match &ctx.resource_type {
+            Some(resource_type) => resource_type.to_string(),
+            None => of_address(ctx.resource.as_deref().unwrap_or_default()),
+        };
         Self {
             method,
             resource_type,
@@ -46,4 +44,11 @@ impl Kind {
             action: stat.action,
         })
     }
+}
+
+/// The type of what has this address, perhaps with a deposed key; empty where it has none.
+fn of_address(address: &str) -> String {
+    let address = address.split(" (deposed ").next().unwrap_or_default();
+    let parsed = address.parse::<lang::addr::AbsInstance>();
+    parsed.map_or_else(|_| String::new(), |a| a.resource.kind.to_string())
 }

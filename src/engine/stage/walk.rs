@@ -150,14 +150,30 @@ impl Walk {
         CallContext::of(resource, &self.cancel)
     }
 
-    /// The same with what the instance's module tells the provider; `None` with errors.
+    /// What happens on a call for one resource instance, with what its module tells the provider;
+    /// `None` with errors.
     pub fn context_of(
         &self,
         provider: &str,
         address: &AbsInstance,
         cell: &mut Cell,
     ) -> Option<CallContext> {
-        let ctx = self.context(address.to_string());
+        let meta = self.meta(provider, address, cell)?;
+        Some(CallContext {
+            resource_type: Some(address.resource.kind.clone()),
+            meta,
+            ..self.context(address.to_string())
+        })
+    }
+
+    /// What the module of an instance tells the provider beside the resource, where it does; the
+    /// outer `None` with errors.
+    pub fn meta(
+        &self,
+        provider: &str,
+        address: &AbsInstance,
+        cell: &mut Cell,
+    ) -> Option<Option<Value>> {
         let module = self.module(&address.module.path());
         let told = module.and_then(|m| {
             Some((
@@ -168,7 +184,7 @@ impl Walk {
             ))
         });
         let Some((module, told)) = told else {
-            return Some(ctx);
+            return Some(None);
         };
         let Some(schema) = self
             .around
@@ -186,15 +202,9 @@ impl Walk {
             cell.report(Diagnostic::error(summary, detail).at(told.span));
             return None;
         };
-        let (value, diags) = self.decode(
-            &told.body,
-            &schema.block,
-            &ModuleScope::new(&self.around, module, &address.module),
-        );
-        cell.report(diags).then(|| CallContext {
-            meta: Some(value.unmark_deep().0),
-            ..ctx
-        })
+        let scope = ModuleScope::new(&self.around, module, &address.module);
+        let (value, diags) = self.decode(&told.body, &schema.block, &scope);
+        cell.report(diags).then(|| Some(value.unmark_deep().0))
     }
 
     /// Works out a node that needs no resource's provider; `None` for the others.

@@ -241,14 +241,8 @@ impl Deploying {
 
     pub(super) fn context(&self, change: &Change, destroys: bool) -> CallContext {
         // Staging has said what is wrong with it.
-        let meta = self
-            .walk
-            .context_of(
-                &change.provider.address,
-                &change.address,
-                &mut Cell::default(),
-            )
-            .and_then(|ctx| ctx.meta);
+        let (provider, address) = (&change.provider.address, &change.address);
+        let meta = self.walk.meta(provider, address, &mut Cell::default());
         let id = change.id();
         // What ends a replacement that has begun goes on when nothing more is to start.
         let until = if self.recorder.is_half_done(&id) {
@@ -261,7 +255,8 @@ impl Deploying {
             until: until.clone(),
         };
         CallContext {
-            meta,
+            meta: meta.flatten(),
+            resource_type: Some(address.resource.kind.clone()),
             linked: self.linked(change, destroys),
             retrying,
             ledger: Some(Account::of(&self.recorder, change, &self.state)),
