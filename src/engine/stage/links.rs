@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 const SUMMARY: &str = "Invalid end of a link";
 
-/// The arguments of a resource, as [`Walk::decode_resource`] has them; of a link its ends are addresses.
+/// The arguments of a resource, as [`Walk::decode_resource`] has them; of a link its ends are
+/// addresses.
 pub fn decoded(
     walk: &Walk,
     resource: &Resource,

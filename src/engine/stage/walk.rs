@@ -3,6 +3,7 @@
 //! and cells of one walk; a node is worked out to a [`Cell`], and reads what it needs of others
 //! from those that are there.
 
+mod decode;
 mod follow;
 mod said;
 mod variables;
@@ -25,12 +26,9 @@ use crate::engine::secrets::Secrets;
 use crate::engine::words::{ConfigKey, short_provider};
 use crate::engine::workspace::provider_addr::{self};
 use async_trait::async_trait;
-use cty::schema::{Block, Schema};
-use cty::{Mark, Type, Value};
+use cty::{Mark, Value};
 use lang::addr::{AbsInstance, AbsResource, ModulePath};
-use lang::body::Body;
-use lang::config::{Module, Resource};
-use lang::decode::Outline;
+use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
 pub use said::{call_failed, placed, unkept};
@@ -372,52 +370,6 @@ impl Walk {
             }
         }
         good
-    }
-
-    /// A body as an object of its schema, after its references were checked.
-    pub fn decode(
-        &self,
-        body: &Body,
-        block: &Block,
-        scope: &ModuleScope<'_>,
-    ) -> (Value, Diagnostics) {
-        let ty = block.implied_type();
-        self.decoded(&Outline::of(body, block, &ty), body, block, &ty, scope)
-    }
-
-    /// The body of a resource of the configuration that is walked, by the schema of its type.
-    pub fn decode_resource(
-        &self,
-        resource: &Resource,
-        schema: &Schema,
-        scope: &ModuleScope<'_>,
-    ) -> (Value, Diagnostics) {
-        let outline = self.outlines.of(resource, schema);
-        let (body, ty) = (&resource.body, schema.implied_type());
-        self.decoded(&outline, body, &schema.block, ty, scope)
-    }
-
-    fn decoded(
-        &self,
-        outline: &Outline,
-        body: &Body,
-        block: &Block,
-        ty: &Type,
-        scope: &ModuleScope<'_>,
-    ) -> (Value, Diagnostics) {
-        let references = outline.references(block, scope);
-        let mut faults = scope.check(&references.iter().collect::<Vec<_>>());
-        faults.append(scope.missing(|| lang::decode::function_calls(body, block)));
-        if faults.has_errors() {
-            return (Value::unknown(ty.clone()), faults);
-        }
-        let (value, mut diags) = outline.decode(block, scope);
-        scope.unchanged(&mut diags, None);
-        self.providers.secrets().learn(&value);
-        if block.contains_sensitive() || !block.write_only_paths(&value).is_empty() {
-            self.providers.secrets().learn_by(block, &value);
-        }
-        (value, diags)
     }
 
     /// The process of a provider configuration that this walk has made ready.
