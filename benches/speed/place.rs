@@ -1,12 +1,14 @@
 //! A workspace for the benchmark, and runs of a program in it with their time and their memory.
 
 use crate::shape::Kind;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// How often a running process is looked at for its memory.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Longest run of anything.
 const LONGEST: Duration = Duration::from_secs(3_600);
 
@@ -146,26 +148,14 @@ impl Place {
         let mut child = command
             .spawn()
             .map_err(|e| format!("{}: {e}", program.display()))?;
-        let mut run = Run {
-            took: Duration::ZERO,
-            peak: 0,
-            cpu: Duration::ZERO,
-        };
-        let status = loop {
-            if let Some(status) = child.try_wait().map_err(|e| e.to_string())? {
-                break status;
-            }
-            run.look(child.id());
-            if began.elapsed() > LONGEST {
-                child.kill().map_err(|e| e.to_string())?;
-                return Err(format!(
-                    "{args:?} did not end within {} s",
-                    LONGEST.as_secs()
-                ));
-            }
-            std::thread::sleep(LOOK_EVERY);
-        };
-        run.took = began.elapsed();
+        let (run, late) = Run::watched(child.id(), began)?;
+        let status = child.wait().map_err(|e| e.to_string())?;
+        if late {
+            return Err(format!(
+                "{args:?} did not end within {} s",
+                LONGEST.as_secs()
+            ));
+        }
         if status.success() {
             return Ok(run);
         }
@@ -180,34 +170,69 @@ impl Place {
 }
 
 impl Run {
-    /// Takes the kernel's figures of a running process: its high-water mark and its processor time.
-    fn look(&mut self, pid: u32) {
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let kib = status.lines().find_map(|l| {
-            l.strip_prefix("VmHWM:")?
-                .trim()
-                .strip_suffix(" kB")?
-                .parse::<u64>()
-                .ok()
-        });
-        self.peak = self.peak.max(kib.unwrap_or(0) * 1024);
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // After the name in parentheses: user and system time are the 12th and the 13th, in
-        // hundredths of a second.
-        let fields: Vec<&str> = stat
-            .rsplit(')')
-            .next()
-            .unwrap_or_default()
-            .split_whitespace()
-            .collect();
-        let ticks = |i: usize| {
-            fields
-                .get(i)
-                .and_then(|f| f.parse::<u64>().ok())
-                .unwrap_or(0)
-        };
-        self.cpu = self
-            .cpu
-            .max(Duration::from_millis((ticks(11) + ticks(12)) * 10));
+    /// Waits for the end of a process, which stays to be waited for: what it took of time and of
+    /// memory, and whether it had to be killed. The wait itself costs nothing: what is measured
+    /// has no core of its own.
+    fn watched(id: u32, began: Instant) -> Result<(Self, bool), String> {
+        let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or("the process has no number")?;
+        let (over, end) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            let looks = scope.spawn(move || {
+                let (mut peak, mut late) = (0, false);
+                while !late {
+                    peak = peak.max(peak_of(id));
+                    if end.recv_timeout(LOOK_EVERY) != Err(RecvTimeoutError::Timeout) {
+                        break;
+                    }
+                    late = began.elapsed() > LONGEST;
+                }
+                if late {
+                    rustix::process::kill_process(pid, Signal::KILL).ok();
+                }
+                (peak, late)
+            });
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            let waited = rustix::process::waitid(WaitId::Pid(pid), options);
+            let took = began.elapsed();
+            drop(over);
+            let (peak, late) = looks.join().map_err(|_| "nobody has looked")?;
+            waited.map_err(|e| e.to_string())?;
+            let cpu = cpu_of(id);
+            Ok((Self { took, peak, cpu }, late))
+        })
     }
+}
+
+/// The most memory that a process had in use so far, in bytes; none of one that has ended.
+fn peak_of(id: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let kib = status.lines().find_map(|l| {
+        l.strip_prefix("VmHWM:")?
+            .trim()
+            .strip_suffix(" kB")?
+            .parse::<u64>()
+            .ok()
+    });
+    kib.unwrap_or(0) * 1024
+}
+
+/// The processor time of a process, also of one that has ended and was not waited for.
+fn cpu_of(id: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    // After the name in parentheses: user and system time are the 12th and the 13th, in
+    // hundredths of a second.
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
+    let ticks = |i: usize| {
+        fields
+            .get(i)
+            .and_then(|f| f.parse::<u64>().ok())
+            .unwrap_or(0)
+    };
+    Duration::from_millis((ticks(11) + ticks(12)) * 10)
 }
