@@ -251,8 +251,13 @@ impl Lane {
         match self.acquire(number, method, ctx, (true, whose)).await {
             Ok(slot) => {
                 let lane = slot.lane.clone();
-                lane.running(number, method, ctx, (Some(slot), queued), judge, call)
-                    .await
+                let ended = lane
+                    .running(number, method, ctx, (Some(slot), queued), judge, call)
+                    .await;
+                // Whoever has the slot now asks first: the plugin need not wait until what it has
+                // answered here is dealt with.
+                tokio::task::yield_now().await;
+                ended
             }
             Err(error) => (Err(error), None),
         }

@@ -143,3 +143,30 @@ async fn who_waits_in_a_line_that_stands_gives_up_and_in_one_that_moves_does_not
     assert_eq!(bench.heard(), ["4 Deadline"]);
     assert!(!task3.is_finished(), "it keeps its slot");
 }
+
+#[tokio::test]
+async fn who_waited_for_the_slot_asks_before_the_answer_is_dealt_with() {
+    let bench = Bench::new(1);
+    let asked = Arc::new(AtomicUsize::new(0));
+    let (end, ended) = oneshot::channel::<Answered>();
+    let (lane, ctx, seen) = (bench.lane.clone(), bench.ctx("a"), asked.clone());
+    let first = bench.tasks.spawn(async move {
+        let answer = lane.run(Method::Plan, &ctx, async { ended.await.expect("told") });
+        assert!(answer.await.is_ok());
+        seen.load(Ordering::SeqCst)
+    });
+    at_once().await;
+    let (lane, ctx, asks) = (bench.lane.clone(), bench.ctx("b"), asked.clone());
+    let second = bench.tasks.spawn(async move {
+        let call = async {
+            asks.fetch_add(1, Ordering::SeqCst);
+            fine()
+        };
+        lane.run(Method::Plan, &ctx, call).await
+    });
+    at_once().await;
+    assert_eq!(asked.load(Ordering::SeqCst), 0, "the slot is held");
+    end.send(fine()).expect("waited for");
+    assert_eq!(first.await.expect("ended"), 1);
+    assert!(second.await.expect("ended").is_ok());
+}
