@@ -10,11 +10,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// Calls that take less than this are quick. Where they are, waiting for the disk is what a deploy
-/// does most, and intents that are written ahead share what is waited for. They stand on record for
-/// about as long before their own call is made, with an unknown outcome should this process die.
+/// does most, and intents that are written ahead share what is waited for.
 const QUICK: Duration = Duration::from_millis(10);
-/// How many go ahead for each turn, where calls are quick.
-const AHEAD: usize = 2;
+/// About how long what is written ahead stands on record before its own call is made, with an
+/// unknown outcome should this process die: longer than a wait for the disk takes, or turns are
+/// left without anything to do.
+const ON_RECORD: Duration = Duration::from_millis(8);
+/// The most that go ahead for each turn, however quick calls are.
+const AHEAD: usize = 4;
 
 /// The turns of a deploy and who waits for one.
 pub struct Turns {
@@ -53,7 +56,15 @@ pub struct Turn {
 
 impl Line {
     fn is_quick(&self) -> bool {
-        self.takes.is_some_and(|takes| takes < QUICK)
+        self.ahead_of_each().is_some()
+    }
+
+    /// How many go ahead for each turn where calls are quick: as many as it serves while they
+    /// stand on record.
+    fn ahead_of_each(&self) -> Option<usize> {
+        let takes = self.takes.filter(|takes| *takes < QUICK)?;
+        let served = ON_RECORD.as_micros().div_ceil(takes.as_micros().max(1));
+        Some(usize::try_from(served).map_or(AHEAD, |served| served.clamp(1, AHEAD)))
     }
 
     /// A call has taken so long.
@@ -126,10 +137,10 @@ impl Turns {
 
     /// Lets the next in line go ahead, where there is room for one more.
     fn let_ahead(self: &Arc<Self>, mut line: MutexGuard<'_, Line>) {
-        let most = match self.at_a_time {
-            1 => 0,
-            turns if line.is_quick() => turns * AHEAD,
-            _ => line.writing,
+        let most = match (self.at_a_time, line.ahead_of_each()) {
+            (1, _) => 0,
+            (turns, Some(each)) => turns * each,
+            (_, None) => line.writing,
         };
         if line.ahead >= most {
             return;
@@ -233,143 +244,4 @@ impl Drop for Turn {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::graph::Graph;
-    use futures_util::FutureExt;
-
-    #[tokio::test]
-    async fn the_urgent_one_is_next_and_one_that_left_costs_no_turn() {
-        let mut graph = Graph::default();
-        for _ in 0..4 {
-            graph.add();
-        }
-        let urgency = Arc::new(Urgency::default());
-        let turns = Turns::new(1, urgency.clone());
-        let first = turns.take(0).await.unwrap();
-        let mut ordinary = Box::pin(turns.take(1));
-        let mut gone = Box::pin(turns.take(2));
-        let mut urgent = Box::pin(turns.take(3));
-        assert!(
-            ordinary.as_mut().now_or_never().is_none() && gone.as_mut().now_or_never().is_none()
-        );
-        assert!(urgent.as_mut().now_or_never().is_none());
-        urgency.hurry(&graph, 3);
-        urgency.hurry(&graph, 2);
-        drop(gone);
-        drop(first);
-        let second = urgent.as_mut().now_or_never().flatten().unwrap();
-        assert!(ordinary.as_mut().now_or_never().is_none());
-        drop(second);
-        let third = ordinary.as_mut().now_or_never().flatten();
-        assert!(third.is_some());
-        drop(third);
-        assert!(turns.take(0).now_or_never().flatten().is_some());
-    }
-
-    #[tokio::test]
-    async fn while_one_writes_another_is_planned_and_no_more_until_it_has_a_turn() {
-        let turns = Turns::new(2, Arc::default());
-        let first = turns.take(0).await.unwrap();
-        let second = turns.take(1).await.unwrap();
-        let mut third = Box::pin(turns.take(2));
-        let mut fourth = Box::pin(turns.take(3));
-        assert!(third.as_mut().now_or_never().is_none());
-        let (done, work) = oneshot::channel::<()>();
-        let mut writing = Box::pin(first.writing(work));
-        assert!(writing.as_mut().now_or_never().is_none());
-        let mut third = third.as_mut().now_or_never().flatten();
-        assert!(third.as_ref().is_some_and(|turn| turn.ahead));
-        assert!(fourth.as_mut().now_or_never().is_none(), "one for one");
-        let mut whole = Box::pin(Turn::whole(&mut third));
-        assert!(whole.as_mut().now_or_never().is_none(), "both are had");
-        assert!(fourth.as_mut().now_or_never().is_none(), "one for one");
-        done.send(()).unwrap();
-        assert!(writing.as_mut().now_or_never().is_some());
-        drop(writing);
-        drop(second);
-        assert!(whole.as_mut().now_or_never().is_some());
-        drop(whole);
-        assert!(third.as_ref().is_some_and(|turn| !turn.ahead));
-        assert!(fourth.as_mut().now_or_never().is_none(), "nobody writes");
-        drop(first);
-        let fourth = fourth.now_or_never().flatten();
-        assert!(fourth.is_some_and(|turn| !turn.ahead));
-        drop(third);
-        let line = lock(&turns.line);
-        assert_eq!((line.free, line.ahead, line.writing), (2, 0, 0));
-    }
-
-    #[tokio::test]
-    async fn where_calls_are_quick_others_write_ahead_and_only_twice_as_many() {
-        let turns = Turns::new(2, Arc::default());
-        let mut first = turns.take(0).await.unwrap();
-        let _second = turns.take(1).await.unwrap();
-        let mut third = Box::pin(turns.take(2));
-        assert!(third.as_mut().now_or_never().is_none(), "nobody writes");
-        first.calls();
-        drop(first);
-        let mut third = third.now_or_never().flatten().unwrap();
-        let mut waiting: Vec<_> = (3..8).map(|n| Box::pin(turns.take(n))).collect();
-        let ahead: Vec<Turn> = waiting
-            .iter_mut()
-            .filter_map(|turn| turn.as_mut().now_or_never().flatten())
-            .collect();
-        assert_eq!(ahead.len(), 2 * AHEAD);
-        assert!(ahead.iter().all(|turn| turn.ahead && turn.may_write()));
-        // One that takes its time, and it is as if none had been quick.
-        lock(&turns.line).took(QUICK * 20);
-        assert!(ahead.iter().all(|turn| !turn.may_write()));
-        third.calls();
-        drop(ahead);
-        let mut last = waiting.pop().unwrap();
-        assert!(last.as_mut().now_or_never().is_none(), "nobody writes");
-        drop(third);
-        let last = last.now_or_never().flatten();
-        assert!(last.is_some_and(|turn| !turn.ahead && turn.may_write()));
-    }
-
-    #[tokio::test]
-    async fn the_urgent_one_is_next_also_where_others_have_gone_ahead() {
-        let mut graph = Graph::default();
-        for _ in 0..5 {
-            graph.add();
-        }
-        let urgency = Arc::new(Urgency::default());
-        let turns = Turns::new(2, urgency.clone());
-        let mut first = turns.take(0).await.unwrap();
-        let second = turns.take(1).await.unwrap();
-        first.calls();
-        drop(first);
-        let first = turns.take(2).await.unwrap();
-        let mut ahead = turns.take(3).now_or_never().flatten();
-        assert!(ahead.as_ref().is_some_and(|turn| turn.ahead));
-        let mut whole = Box::pin(Turn::whole(&mut ahead));
-        assert!(whole.as_mut().now_or_never().is_none(), "both are had");
-        lock(&turns.line).took(QUICK * 20);
-        let mut urgent = Box::pin(turns.take(4));
-        assert!(urgent.as_mut().now_or_never().is_none());
-        urgency.hurry(&graph, 4);
-        drop(second);
-        assert!(whole.as_mut().now_or_never().is_none());
-        assert!(urgent.now_or_never().flatten().is_some_and(|t| !t.ahead));
-        assert!(whole.as_mut().now_or_never().is_some());
-        drop(first);
-    }
-
-    #[tokio::test]
-    async fn where_one_is_at_work_at_a_time_nothing_is_planned_ahead() {
-        let turns = Turns::new(1, Arc::default());
-        let only = turns.take(0).await.unwrap();
-        let mut next = Box::pin(turns.take(1));
-        assert!(next.as_mut().now_or_never().is_none());
-        only.writing(async { assert!(next.as_mut().now_or_never().is_none()) })
-            .await;
-        drop(only);
-        assert!(
-            next.now_or_never()
-                .flatten()
-                .is_some_and(|turn| !turn.ahead)
-        );
-    }
-}
+mod tests;
