@@ -10,7 +10,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, BufWriter, ReadBuf};
 use tokio_util::sync::CancellationToken;
 use tonic::client::Grpc;
 use tonic::codegen::http::uri::PathAndQuery;
@@ -21,15 +21,19 @@ use tonic_prost::ProstCodec;
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
+/// What is written together at most, in bytes: as much as one record of TLS holds.
+const TOGETHER: usize = 16 << 10;
+
 /// A socket that tells of its end.
 pub(super) struct Watched {
-    socket: Box<dyn Stream>,
+    socket: BufWriter<Box<dyn Stream>>,
     lost: CancellationToken,
 }
 
 impl Watched {
     /// `lost` is cancelled when the connection is over, whoever closed it.
     pub(super) fn new(socket: Box<dyn Stream>, lost: CancellationToken) -> Self {
+        let socket = BufWriter::with_capacity(TOGETHER, socket);
         Self { socket, lost }
     }
 }
@@ -60,8 +64,9 @@ impl AsyncRead for Watched {
     }
 }
 
-// Not vectored: then HTTP/2 puts frames of up to a kilobyte into one buffer, and the requests of
-// several calls into one write, which wakes the plugin once.
+// Not vectored: then HTTP/2 puts frames of up to a kilobyte into its own buffer, and the requests
+// of several calls into one write, which wakes the plugin once. Of larger ones it writes head and
+// rest apart, and flushes then: they are put together here.
 impl AsyncWrite for Watched {
     fn poll_write(
         mut self: Pin<&mut Self>,
