@@ -98,10 +98,19 @@ pub async fn serve(name: &str) -> Result<(), Error> {
     }
 }
 
+/// How many threads calls are served on: one for each core but one, which is left to whoever calls.
+/// Nothing blocks them: work on files is done beside them. On two cores, two that wake each other
+/// for each call, on whatever core the caller is at work, take up to a third longer than one.
+fn workers() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (cores - 1).max(1)
+}
+
 /// [`serve`] as the whole of a `main`: with a runtime of its own, the error printed, the code to
 /// exit with.
 pub fn main(name: &str) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(workers())
         .enable_all()
         .build()
     {
