@@ -41,6 +41,7 @@ fn what_was_written_down_ahead_and_not_begun_is_not_attempted_and_leaves_no_trac
     loop {
         let now @ (all, ended) = intents(&lab);
         if now == before && all - ended > 2 {
+            assert!(all - ended <= 2 + 4 * 2, "four ahead of each at most");
             break;
         }
         assert!(Instant::now() < patience, "{all} on record, {ended} ended");
