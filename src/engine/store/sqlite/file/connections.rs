@@ -4,9 +4,12 @@ use super::schema::{bring_forward, check, is_current, make_private};
 use crate::engine::store::error::{BUSY_SECONDS, StoreError};
 use crate::engine::store::sqlite::fault::Job;
 use crate::engine::store::sqlite::guard;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long to wait before a change of mode is tried again.
+const AGAIN: Duration = Duration::from_millis(10);
 
 pub(super) fn pragma(conn: &Connection, name: &str) -> Result<i64, rusqlite::Error> {
     conn.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
@@ -77,11 +80,29 @@ pub(in crate::engine::store::sqlite) fn connect(path: &Path) -> Job<Connection> 
 /// What it takes to undo a savepoint, which each job of the writer has, stays in memory: in a
 /// temporary file, SQLite's usual place for it, it was two of three writes of a large deploy.
 fn set(conn: &Connection) -> Job<()> {
-    conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    into_log(conn)?;
     conn.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;",
     )?;
     Ok(())
+}
+
+/// Has the file written by way of a log, which is so from its first writer on. Of several that
+/// begin at once SQLite refuses all but one here without waiting: the change is made under a lock
+/// for reading, and a lock for writing is not waited for by whoever holds one.
+fn into_log(conn: &Connection) -> Job<()> {
+    let until = Instant::now() + Duration::from_secs(BUSY_SECONDS);
+    loop {
+        match conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())) {
+            Err(e)
+                if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && Instant::now() < until =>
+            {
+                std::thread::sleep(AGAIN);
+            }
+            tried => return Ok(tried?),
+        }
+    }
 }
 
 /// Gives the file its name unless there is one of that name: [`std::fs::rename`] would take its

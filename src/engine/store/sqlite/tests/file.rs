@@ -172,6 +172,26 @@ async fn a_writer_of_another_program_that_does_not_end_is_an_error_in_words() {
     assert_eq!(store.next_stage_id().await.unwrap(), 1);
 }
 
+#[test]
+fn who_is_first_to_write_waits_for_another_that_begins_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(open(dir.path()));
+    let other = rusqlite::Connection::open(dir.path().join(".flightdeck/flightdeck.db")).unwrap();
+    // As a file is before its first writer.
+    other
+        .query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
+        .unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let (tell, opened) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| tell.send(Sqlite::open(dir.path(), Access::ReadWrite).map(drop)));
+        let meanwhile = opened.recv_timeout(std::time::Duration::from_millis(500));
+        other.execute_batch("ROLLBACK").unwrap();
+        assert!(meanwhile.is_err(), "it waits: {meanwhile:?}");
+        opened.recv().unwrap().unwrap();
+    });
+}
+
 #[tokio::test]
 async fn a_full_disk_keeps_nothing_of_the_step_and_the_store_goes_on() {
     let dir = tempfile::tempdir().unwrap();
