@@ -87,8 +87,14 @@ pub fn main() -> ExitCode {
         (ended, out)
     }));
     let (ended, mut out) = worked.unwrap_or_else(|e| std::panic::resume_unwind(e.into_panic()));
-    // A thread that still waits for a line from the keyboard must not keep the process.
-    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    if runtime.metrics().num_alive_tasks() == 0 {
+        // Nothing is left to be ended; what threads would give back piece by piece goes with the
+        // process.
+        runtime.shutdown_background();
+    } else {
+        // A thread that still waits for a line from the keyboard must not keep the process.
+        runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    }
     ExitCode::from(exit::report(ended, name, &mut out))
 }
 
