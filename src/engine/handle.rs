@@ -208,6 +208,12 @@ impl Engine {
         self.shared.work.give_trust(plugins).await
     }
 
+    /// The next stage or deploy is the last that is asked for: plugins stop as soon as it needs
+    /// them no more, beside what it has to keep. Nothing can be launched afterwards.
+    pub fn nothing_follows(&self) {
+        self.shared.work.nothing_follows();
+    }
+
     /// Works out the changes.
     ///
     /// # Errors

@@ -1,7 +1,9 @@
 //! A state in a backend, from the command line: on a server of the tests.
 
+use crate::lab::{Lab, Running};
 use crate::server::{Server, Trouble};
 use crate::support::Workspace;
+use std::path::Path;
 
 fn configuration(server: &Server, input: &str) -> String {
     format!(
@@ -138,4 +140,26 @@ fn after_a_kill_the_next_command_takes_the_lock_over_and_brings_home_what_was_kn
     assert!(run.stderr.contains("that process is gone"), "{run:?}");
     assert!(text(&server).contains("\"name\":\"a\""), "{run:?}");
     assert_eq!(server.lock(), None);
+}
+
+/// As many seconds as anything takes here at most.
+const LONGEST: std::time::Duration = std::time::Duration::from_secs(60);
+
+#[test]
+fn a_plugin_that_is_asked_nothing_more_ends_while_the_state_is_brought_home() {
+    let server = Server::start();
+    let lab = Lab::new("resource \"lab_bucket\" \"a\" {\n  name = \"a\"\n}\n");
+    let backend = configuration(&server, "one");
+    lab.workspace.write("backend.tf", &backend);
+    server.trouble("POST", &[Trouble::DoAndHang; 8]);
+    let mut running = Running::start(&lab);
+    let plugin = running.until_applying();
+    let begun = std::time::Instant::now();
+    while Path::new(&format!("/proc/{plugin}")).exists() {
+        assert!(begun.elapsed() < LONGEST, "the plugin is there still");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(server.lock().is_some(), "the deploy has not ended");
+    running.signal(rustix::process::Signal::KILL);
+    running.end();
 }

@@ -198,6 +198,7 @@ async fn apply(
         yes(session, task, &summary, out).await?;
     }
     let parallelism = engine.settings().parallelism;
+    engine.nothing_follows();
     session
         .wait(
             out,

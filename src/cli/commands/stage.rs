@@ -196,6 +196,7 @@ async fn staged(
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let request = request(&wanted.choice, wanted.name.clone())?;
+    engine.nothing_follows();
     let staged = session
         .wait(out, &mut progress, engine.stage(request))
         .await;

@@ -200,10 +200,16 @@ impl Plugins {
         }
     }
 
+    /// Has all plugins stop, all at once, and does not wait for it. Nothing can be started
+    /// afterwards.
+    pub fn stop(&self) {
+        self.shared.cancel.cancel();
+    }
+
     /// Stops all plugins, all at once, and returns when every process is gone. Nothing can be
     /// started afterwards.
     pub async fn shutdown(&self) {
-        self.shared.cancel.cancel();
+        self.stop();
         self.shared.tracker.close();
         self.shared.tracker.wait().await;
         self.plugins().clear();

@@ -88,6 +88,11 @@ impl Pool {
         join_all(processes.iter().map(|p| p.kill())).await;
     }
 
+    /// Has every process stop, and does not wait for it; nothing can be started afterwards.
+    pub fn stop(&self) {
+        self.shared.plugins.stop();
+    }
+
     /// Stops every process; nothing can be started afterwards.
     pub async fn shutdown(&self) {
         self.shared.plugins.shutdown().await;

@@ -146,6 +146,7 @@ impl Work {
         let (went, kept_home) = tokio::join!(
             async {
                 let went = Arc::new(deploying).run().await;
+                self.calls_are_over();
                 done.cancel();
                 went
             },

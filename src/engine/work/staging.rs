@@ -103,6 +103,7 @@ impl Work {
             ..self.order(request, &loaded, found, switches)
         };
         let (stage, diags) = staged_anew(order).await;
+        self.calls_are_over();
         if switches.stop.is_cancelled() {
             // What fails then fails because of that; what is left open is worth knowing.
             let warnings = diags.iter().filter(|d| !d.is_error());

@@ -17,6 +17,7 @@ use crate::engine::store::sensitive;
 use crate::engine::words::*;
 use crate::engine::workspace::load::Loaded;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
@@ -64,6 +65,9 @@ pub struct Work {
     /// somebody follows.
     pub(super) errored: Mutex<Option<serde_json::Value>>,
     pub(super) switches: Mutex<Option<Switches>>,
+    /// Whether plugins stop as soon as the verb that runs, or is asked for next, needs them no
+    /// more.
+    pub(super) is_last: AtomicBool,
     /// Set at the end: what is still to begin is cancelled before it does.
     pub(super) ending: CancellationToken,
     /// Plugin processes without their flightdeck, as they were said last.
@@ -86,6 +90,7 @@ impl Work {
             newest: Mutex::default(),
             errored: Mutex::default(),
             switches: Mutex::default(),
+            is_last: AtomicBool::default(),
             ending: CancellationToken::new(),
             orphans: Mutex::default(),
             pinned: Mutex::default(),
@@ -148,6 +153,19 @@ impl Work {
     pub(super) fn end(&self) {
         *lock(&self.switches) = None;
         lock(&self.pinned).take();
+    }
+
+    /// No verb is asked for after the next one.
+    pub fn nothing_follows(&self) {
+        self.is_last.store(true, Ordering::Relaxed);
+    }
+
+    /// No plugin is called any more in this verb: where it is the last, plugins stop beside what is
+    /// left to be kept.
+    pub(super) fn calls_are_over(&self) {
+        if self.is_last.load(Ordering::Relaxed) {
+            self.pool.stop();
+        }
     }
 
     /// Stops everything.
