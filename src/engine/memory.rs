@@ -164,7 +164,7 @@ impl Memory {
         else {
             return Ok(HashMap::new());
         };
-        let found = serde_json::from_str(&stage.summary).unwrap_or(Found { drift: Vec::new() });
+        let found = stage.summary.read().unwrap_or(Found { drift: Vec::new() });
         Ok(found
             .drift
             .into_iter()

@@ -10,7 +10,7 @@ mod world;
 use providers::lab::control;
 use providers::lab::control::{Fault, Kind, On};
 
-use self::needles::{columns, console, files, held, needles};
+use self::needles::{columns, console, files, held, needles, stages};
 use self::world::{ERRORS, World, secret};
 use crate::support::mode;
 
@@ -231,6 +231,14 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
         held(&whole, &note).is_empty(),
         "an ephemeral value is in the database"
     );
+    let stages = stages(&db);
+    assert!(!stages.is_empty());
+    for text in &stages {
+        assert!(
+            held(text, &note).is_empty(),
+            "an ephemeral value is in a stage"
+        );
+    }
 }
 
 fn lab(world: &World) -> std::path::PathBuf {

@@ -3,6 +3,7 @@
 
 use crate::pty;
 use std::collections::BTreeSet;
+use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -161,6 +162,25 @@ pub(super) fn columns(db: &Path) -> Vec<(String, Vec<u8>)> {
         }
     }
     out
+}
+
+/// What is kept of stages, as it was before it was deflated.
+pub(super) fn stages(db: &Path) -> Vec<Vec<u8>> {
+    let conn =
+        rusqlite::Connection::open_with_flags(db, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)
+            .unwrap();
+    let kept = "SELECT packed_summary FROM stage UNION ALL SELECT packed_detail FROM stage WHERE packed_detail IS NOT NULL";
+    let mut kept = conn.prepare(kept).unwrap();
+    let kept = kept.query_map([], |r| r.get::<_, Vec<u8>>(0)).unwrap();
+    kept.map(|deflated| {
+        let mut text = Vec::new();
+        let deflated = deflated.unwrap();
+        flate2::read::ZlibDecoder::new(deflated.as_slice())
+            .read_to_end(&mut text)
+            .unwrap();
+        text
+    })
+    .collect()
 }
 
 /// What the console shows of it: every screen, details opened.

@@ -4,6 +4,7 @@
 mod error;
 mod keeping;
 pub mod model;
+mod packed;
 mod recorder;
 mod rows;
 pub mod sensitive;

@@ -1,6 +1,7 @@
 //! What the store keeps, as plain records. Values are kept as JSON text as state version 4 has it;
 //! the store does not interpret them.
 
+pub use super::packed::Packed;
 use crate::engine::words::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -138,9 +139,9 @@ pub struct StageRecord {
     pub state_serial: i64,
     pub counts: Counts,
     /// JSON of [`StageSummary`].
-    pub summary: String,
+    pub summary: Packed,
     /// JSON of the engine's own record of the stage, sensitive values included.
-    pub detail: String,
+    pub detail: Packed,
     /// JSON array of addresses left out.
     pub left: Vec<String>,
     /// Configuration files as they were: relative name and text. Kept once per digest.

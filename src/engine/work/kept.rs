@@ -45,7 +45,7 @@ impl Work {
             None => store.latest_stage().await?,
         };
         let record = record.ok_or_else(|| stage.map_or(NotThere::AnyStage, NotThere::Stage))?;
-        let read = serde_json::from_str(&record.summary);
+        let read = record.summary.read();
         let mut summary: StageSummary = read.map_err(EngineError::unreadable(record.id))?;
         summary.left = record.left;
         Ok(summary.into())

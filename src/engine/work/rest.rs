@@ -102,8 +102,10 @@ fn rest(
 /// Instances that the stage replaces for a reason which the next stage would not find by itself: it
 /// was asked for, or triggered by a change that may be done by now.
 fn replaced(then: &StageRequest, stage: &StageRecord) -> Result<BTreeSet<String>, EngineError> {
-    let summary: StageSummary =
-        serde_json::from_str(&stage.summary).map_err(EngineError::unreadable(stage.id))?;
+    let summary: StageSummary = stage
+        .summary
+        .read()
+        .map_err(EngineError::unreadable(stage.id))?;
     let triggered =
         |c: &ChangeView| c.action_reason.as_deref() == Some(Reason::ReplaceByTriggers.word());
     let triggered = summary
@@ -255,7 +257,8 @@ mod tests {
             vars: vec![("token".into(), "s".into())],
             ..asked()
         });
-        assert!(!secret.detail.contains("\"s\""), "{}", secret.detail);
+        let detail = secret.detail.text().unwrap();
+        assert!(!detail.contains("\"s\""), "{detail}");
         let error = rest(now(), 4, &secret, &failed).unwrap_err().to_string();
         assert!(
             error.contains("token") && error.contains("--rest-of 4"),

@@ -1,7 +1,7 @@
 //! A stage in a file of its own, to be looked at and applied later.
 
 use super::error::{BackError, KeepError};
-use crate::engine::store::model::StageRecord;
+use crate::engine::store::model::{Packed, StageRecord};
 use crate::engine::words::{StageId, StageSummary};
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ impl StageFile {
     /// # Errors
     /// It cannot be read.
     pub fn summary(&self) -> Result<StageSummary, KeepError> {
-        let read = serde_json::from_str(&self.stage.summary);
+        let read = self.stage.summary.read();
         let mut summary: StageSummary = read.map_err(|e: serde_json::Error| KeepError::Back {
             stage: self.stage.id,
             source: BackError::from(e),
@@ -87,7 +87,7 @@ impl StageFile {
         Ok(StageRecord {
             id,
             name: None,
-            summary: serde_json::to_string(&summary).map_err(|e| KeepError::text("summary", e))?,
+            summary: Packed::of(&summary).map_err(|e| KeepError::text("summary", e))?,
             ..self.stage
         })
     }

@@ -38,14 +38,15 @@ fn read(
     struct Version {
         layout: u32,
     }
-    let version: Version = serde_json::from_str(&record.detail)?;
+    let text = record.detail.text().map_err(serde_json::Error::io)?;
+    let version: Version = serde_json::from_str(&text)?;
     if version.layout != LAYOUT {
         return Err(BackError::Layout {
             found: version.layout,
             known: LAYOUT,
         });
     }
-    let detail: Detail = serde_json::from_str(&record.detail)?;
+    let detail: Detail = serde_json::from_str(&text)?;
     let types = detail
         .types
         .iter()
@@ -114,9 +115,9 @@ pub struct Asked {
 /// # Errors
 /// Where the record cannot be read.
 pub fn asked(record: &StageRecord) -> Result<Asked, KeepError> {
-    serde_json::from_str(&record.detail).map_err(|source| KeepError::Back {
+    record.detail.read().map_err(|source| KeepError::Back {
         stage: record.id,
-        source: source.into(),
+        source: BackError::from(source),
     })
 }
 

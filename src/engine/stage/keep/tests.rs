@@ -4,7 +4,7 @@ use super::super::change::{Act, Configured, Details, Drift, OutputChange, Stage}
 use super::super::samples::{change, represented, stage};
 use super::super::{conditions::Status, show};
 use super::*;
-use crate::engine::store::model::{StageRecord, StateObject, StateOutput};
+use crate::engine::store::model::{Packed, StageRecord, StateObject, StateOutput};
 use crate::engine::words::{ConfigKey, StageSummary};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -230,10 +230,7 @@ fn a_stage_comes_back_as_it_was() {
         let state = crate::engine::store::model::State::default();
         assert_eq!(represented(&after, &state), represented(&before, &state));
     }
-    assert_eq!(
-        serde_json::from_str::<StageSummary>(&kept.summary).unwrap(),
-        shown
-    );
+    assert_eq!(kept.summary.read::<StageSummary>().unwrap(), shown);
 }
 
 #[test]
@@ -290,7 +287,8 @@ fn ephemeral_values_are_not_kept() {
     assert!(!after.variables.contains_key("token"));
     let encoded =
         STANDARD.encode(cty::msgpack::encode(&Value::string("fleeting"), &Type::String).unwrap());
-    assert!(!kept.detail.contains("fleeting") && !kept.detail.contains(&encoded));
+    let detail = kept.detail.text().unwrap();
+    assert!(!detail.contains("fleeting") && !detail.contains(&encoded));
 }
 
 #[test]
@@ -309,7 +307,7 @@ fn types_are_kept_once() {
     let kept = record(&made, || show::summary(&made), Vec::new(), None)
         .unwrap()
         .0;
-    let detail: Detail = serde_json::from_str(&kept.detail).unwrap();
+    let detail: Detail = kept.detail.read().unwrap();
     assert_eq!(detail.types.len(), 1);
 }
 
@@ -320,8 +318,10 @@ fn what_cannot_be_read_is_refused_in_words() {
         .unwrap()
         .0;
     let broken = |from: &str, to: &str| {
-        let detail = good.detail.replacen(from, to, 1);
-        assert_ne!(detail, good.detail);
+        let good_text = good.detail.text().unwrap();
+        let text = good_text.replacen(from, to, 1);
+        assert_ne!(text, good_text);
+        let detail = Packed::try_from(text.as_str()).unwrap();
         restore(
             &StageRecord {
                 detail,
@@ -336,7 +336,7 @@ fn what_cannot_be_read_is_refused_in_words() {
     assert!(broken("thing_x.a[0]", "thing_x.a[").contains("stage again"));
     let text = restore(
         &StageRecord {
-            detail: "{".into(),
+            detail: Packed::try_from("{").unwrap(),
             ..good.clone()
         },
         |_, _| None,

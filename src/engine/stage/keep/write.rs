@@ -7,7 +7,7 @@ use crate::engine::stage::checked::Checked;
 use crate::engine::stage::conditions::Statuses;
 use crate::engine::stage::relevant::Relevant;
 use crate::engine::stage::sights::Sight;
-use crate::engine::store::model::{StageRecord, StateEdit};
+use crate::engine::store::model::{Packed, StageRecord, StateEdit};
 use crate::engine::words::{StageRequest, StageSummary};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -79,8 +79,8 @@ pub fn record(
     let (detail, (summary, shown)) = std::thread::scope(|scope| {
         let shown = scope.spawn(|| {
             let summary = show();
-            let text = text("summary", &summary);
-            (summary, text)
+            let packed = packed("summary", &summary);
+            (summary, packed)
         });
         (
             detail(stage),
@@ -107,11 +107,11 @@ pub fn record(
     Ok((record, summary))
 }
 
-fn text(what: &'static str, json: &impl Serialize) -> Result<String, KeepError> {
-    serde_json::to_string(json).map_err(|source| KeepError::text(what, source))
+fn packed(what: &'static str, json: &impl Serialize) -> Result<Packed, KeepError> {
+    Packed::of(json).map_err(|source| KeepError::text(what, source))
 }
 
-fn detail(stage: &Stage) -> Result<String, KeepError> {
+fn detail(stage: &Stage) -> Result<Packed, KeepError> {
     let mut keeper = Keeper::default();
     let outputs = stage
         .outputs
@@ -152,7 +152,7 @@ fn detail(stage: &Stage) -> Result<String, KeepError> {
         variables,
         types: Collected(&keeper),
     };
-    text("detail", &written)
+    packed("detail", &written)
 }
 
 /// What was asked for, without the values of ephemeral variables, and the names of those: who

@@ -5,7 +5,7 @@ use super::file::Sqlite;
 use super::state::{meta_number, set_meta};
 use crate::engine::store::Stages;
 use crate::engine::store::error::StoreError;
-use crate::engine::store::model::StageRecord;
+use crate::engine::store::model::{Packed, StageRecord};
 use crate::engine::words::{OperationStep, StageId};
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -15,6 +15,13 @@ use serde::de::DeserializeOwned;
 /// Stages kept whole; older ones go, but for those with a name and the summaries of those that were
 /// deployed.
 const KEPT_STAGES: i64 = 50;
+
+/// A stage that is kept whole, whether its texts are deflated or, as older ones are, plain.
+macro_rules! whole {
+    () => {
+        "(packed_detail IS NOT NULL OR detail <> '')"
+    };
+}
 
 #[async_trait]
 impl Stages for Sqlite {
@@ -39,7 +46,7 @@ impl Stages for Sqlite {
         self.read(move |conn| {
             one(
                 conn,
-                "SELECT * FROM stage WHERE id = ?1 AND detail <> ''",
+                concat!("SELECT * FROM stage WHERE id = ?1 AND ", whole!()),
                 [id],
             )
         })
@@ -49,7 +56,10 @@ impl Stages for Sqlite {
     async fn left(&self, id: StageId) -> Result<Vec<String>, StoreError> {
         self.read(move |conn| {
             let left: Option<String> = conn
-                .prepare_cached("SELECT left_out FROM stage WHERE id = ?1 AND detail <> ''")?
+                .prepare_cached(concat!(
+                    "SELECT left_out FROM stage WHERE id = ?1 AND ",
+                    whole!()
+                ))?
                 .query_row([id], |r| r.get(0))
                 .optional()?;
             left.map_or(Ok(Vec::new()), |left| parse("selection", &left))
@@ -62,7 +72,11 @@ impl Stages for Sqlite {
         self.read(move |conn| {
             one(
                 conn,
-                "SELECT * FROM stage WHERE name = ?1 AND detail <> '' ORDER BY id DESC LIMIT 1",
+                concat!(
+                    "SELECT * FROM stage WHERE name = ?1 AND ",
+                    whole!(),
+                    " ORDER BY id DESC LIMIT 1"
+                ),
                 [name],
             )
         })
@@ -73,7 +87,11 @@ impl Stages for Sqlite {
         self.read(|conn| {
             one(
                 conn,
-                "SELECT * FROM stage WHERE detail <> '' ORDER BY id DESC LIMIT 1",
+                concat!(
+                    "SELECT * FROM stage WHERE ",
+                    whole!(),
+                    " ORDER BY id DESC LIMIT 1"
+                ),
                 [],
             )
         })
@@ -127,7 +145,8 @@ fn put(conn: &Connection, stage: &StageRecord) -> Job<()> {
     conn.prepare_cached("INSERT OR IGNORE INTO config_snapshot (digest, files) VALUES (?1, ?2)")?
         .execute((&stage.config_digest, json("snapshot", &stage.snapshot)?))?;
     conn.prepare_cached(
-        "INSERT OR REPLACE INTO stage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        "INSERT OR REPLACE INTO stage (id, name, at, mode, config_digest, variables_digest, plugins_digest, state_serial, counts, summary, detail, left_out, packed_summary, packed_detail)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, '', '', ?10, ?11, ?12)",
     )?
     .execute(rusqlite::params![
         stage.id,
@@ -139,9 +158,9 @@ fn put(conn: &Connection, stage: &StageRecord) -> Job<()> {
         stage.plugins_digest,
         stage.state_serial,
         json("counts", &stage.counts)?,
-        stage.summary,
-        stage.detail,
-        json("selection", &stage.left)?
+        json("selection", &stage.left)?,
+        stage.summary.bytes(),
+        stage.detail.bytes(),
     ])?;
     if stage.id > meta_number(conn, "last_stage")? {
         set_meta(conn, "last_stage", &stage.id.to_string())?;
@@ -155,9 +174,10 @@ fn trim(conn: &Connection, newest: StageId) -> Job<()> {
         .prepare_cached("DELETE FROM stage WHERE id <= ?1 AND name IS NULL AND id NOT IN (SELECT stage FROM deploy)")?
         .execute([old])?;
     // The detail holds sensitive values: not kept longer than it can be of use.
-    conn.prepare_cached(
-        "UPDATE stage SET detail = '' WHERE id <= ?1 AND name IS NULL AND detail <> ''",
-    )?
+    conn.prepare_cached(concat!(
+        "UPDATE stage SET detail = '', packed_detail = NULL WHERE id <= ?1 AND name IS NULL AND ",
+        whole!()
+    ))?
     .execute([old])?;
     if gone > 0 {
         conn.prepare_cached(
@@ -195,14 +215,26 @@ fn raw(r: &Row<'_>) -> Result<Raw, rusqlite::Error> {
             plugins_digest: r.get("plugins_digest")?,
             state_serial: r.get("state_serial")?,
             counts: crate::engine::words::Counts::default(),
-            summary: r.get("summary")?,
-            detail: r.get("detail")?,
+            summary: packed(r, "packed_summary", "summary")?,
+            detail: packed(r, "packed_detail", "detail")?,
             left: Vec::new(),
             snapshot: Vec::new(),
         },
         mode: r.get("mode")?,
         counts: r.get("counts")?,
         left: r.get("left_out")?,
+    })
+}
+
+/// A text of a stage, or of an older one, which has it plain.
+fn packed(r: &Row<'_>, packed: &str, plain: &str) -> Result<Packed, rusqlite::Error> {
+    if let Some(packed) = r.get::<_, Option<Vec<u8>>>(packed)? {
+        return Ok(Packed::from_bytes(packed));
+    }
+    let text: String = r.get(plain)?;
+    Packed::try_from(text.as_str()).map_err(|e| {
+        let place = r.as_ref().column_index(plain).unwrap_or_default();
+        rusqlite::Error::FromSqlConversionFailure(place, rusqlite::types::Type::Text, Box::new(e))
     })
 }
 

@@ -56,15 +56,15 @@ fn the_record_of_a_change_reads_and_is_written_the_same_whatever_is_done() {
         for (name, value) in has.iter().flat_map(|more| more.as_object().unwrap()) {
             kept[name] = value.clone();
         }
-        let mut detail: Json = serde_json::from_str(&good.detail).unwrap();
+        let mut detail: Json = good.detail.read().unwrap();
         detail["changes"] = Json::Array(vec![kept.clone()]);
         let older = StageRecord {
-            detail: detail.to_string(),
+            detail: Packed::of(&detail).unwrap(),
             ..good.clone()
         };
         let read = restore(&older, |_, _| None).unwrap();
         let again = record(&read, || show::summary(&read), Vec::new(), None).unwrap();
-        let again: Json = serde_json::from_str(&again.0.detail).unwrap();
+        let again: Json = again.0.detail.read().unwrap();
         assert_eq!(again["changes"][0], kept, "{action}");
     }
 }

@@ -164,8 +164,8 @@ fn stage(id: StageId, digest: &str) -> StageRecord {
             create: 2,
             ..Counts::default()
         },
-        summary: "{}".into(),
-        detail: "{\"secret\":1}".into(),
+        summary: Packed::try_from("{}").unwrap(),
+        detail: Packed::try_from("{\"secret\":1}").unwrap(),
         left: vec!["a.b".into()],
         snapshot: vec![("main.tf".into(), digest.into())],
     }
@@ -208,6 +208,46 @@ async fn stages_are_numbered_kept_and_their_configuration_once_per_digest() {
         })
         .await;
     assert_eq!(snapshots.unwrap(), 1);
+}
+
+/// As the layouts before the eighth kept them.
+#[tokio::test]
+async fn a_stage_whose_texts_are_plain_is_read_found_and_trimmed_as_others_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.put_stage(stage(1, "d1")).await.unwrap();
+    store
+        .write("an older stage", |conn| {
+            conn.execute_batch(
+                "UPDATE stage SET summary = '{}', detail = '{\"secret\":1}', packed_summary = NULL, packed_detail = NULL",
+            )?;
+            Ok(())
+        })
+        .await
+        .unwrap();
+    assert_eq!(store.stage(1).await.unwrap(), Some(stage(1, "d1")));
+    assert_eq!(store.latest_stage().await.unwrap().unwrap().id, 1);
+    assert_eq!(store.left(1).await.unwrap(), ["a.b"]);
+    for id in 2..=60 {
+        store.put_stage(stage(id, "rest")).await.unwrap();
+    }
+    assert_eq!(store.stage(1).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_stage_whose_texts_are_damaged_is_read_as_it_is_and_refused_where_it_is_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.put_stage(stage(1, "d1")).await.unwrap();
+    store
+        .write("damage", |conn| {
+            conn.execute_batch("UPDATE stage SET packed_detail = x'789c00'")?;
+            Ok(())
+        })
+        .await
+        .unwrap();
+    let read = store.stage(1).await.unwrap().unwrap();
+    assert!(read.summary.text().is_ok() && read.detail.text().is_err());
 }
 
 #[tokio::test]

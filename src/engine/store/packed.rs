@@ -1,0 +1,132 @@
+//! JSON that is kept deflated (zlib, RFC 1950): what is said of many objects is much the same for
+//! each of them, and takes a hundredth of the room.
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::io::{BufWriter, Read as _, Write as _};
+
+/// Bytes that are deflated together: JSON is written in little pieces.
+const TOGETHER: usize = 64 << 10;
+
+/// A JSON text, deflated. Where it is written as JSON itself, it is the text again.
+#[derive(Debug, Clone)]
+pub struct Packed(Vec<u8>);
+
+impl Packed {
+    /// The text of a value; it is never whole in memory.
+    ///
+    /// # Errors
+    /// The value has no form as JSON.
+    pub fn of(value: &(impl Serialize + ?Sized)) -> Result<Self, serde_json::Error> {
+        let mut to = Self::begin();
+        serde_json::to_writer(&mut to, value)?;
+        Self::end(to).map_err(serde_json::Error::io)
+    }
+
+    /// As it was kept.
+    pub fn from_bytes(deflated: Vec<u8>) -> Self {
+        Self(deflated)
+    }
+
+    /// As it is kept.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The text.
+    ///
+    /// # Errors
+    /// What was kept is no deflated text.
+    pub fn text(&self) -> std::io::Result<String> {
+        let mut text = String::new();
+        ZlibDecoder::new(self.0.as_slice()).read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    /// The value whose text it is.
+    ///
+    /// # Errors
+    /// What was kept is no deflated text, or one of something else.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(&self.text().map_err(serde_json::Error::io)?)
+    }
+
+    fn begin() -> BufWriter<ZlibEncoder<Vec<u8>>> {
+        let deflating = ZlibEncoder::new(Vec::new(), Compression::fast());
+        BufWriter::with_capacity(TOGETHER, deflating)
+    }
+
+    fn end(to: BufWriter<ZlibEncoder<Vec<u8>>>) -> std::io::Result<Self> {
+        let deflating = to
+            .into_inner()
+            .map_err(std::io::IntoInnerError::into_error)?;
+        Ok(Self(deflating.finish()?))
+    }
+}
+
+impl TryFrom<&str> for Packed {
+    type Error = std::io::Error;
+
+    fn try_from(text: &str) -> Result<Self, Self::Error> {
+        let mut to = Self::begin();
+        to.write_all(text.as_bytes())?;
+        Self::end(to)
+    }
+}
+
+/// The same text; how it was deflated is nothing that anybody sees.
+impl PartialEq for Packed {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+            || matches!((self.text(), other.text()), (Ok(ours), Ok(theirs)) if ours == theirs)
+    }
+}
+
+impl Serialize for Packed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text().map_err(S::Error::custom)?)
+    }
+}
+
+impl<'de> Deserialize<'de> for Packed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::try_from(text.as_str()).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_comes_back_and_is_one_where_it_is_written_as_json() {
+        let value: Vec<_> = (0..10_000)
+            .map(|n| format!("object {n} \u{1f6e0}"))
+            .collect();
+        let packed = Packed::of(&value).unwrap();
+        assert!(packed.bytes().len() * 4 < packed.text().unwrap().len());
+        assert_eq!(packed.read::<Vec<String>>().unwrap(), value);
+        let text = packed.text().unwrap();
+        assert_eq!(text, serde_json::to_string(&value).unwrap());
+        assert_eq!(Packed::try_from(text.as_str()).unwrap(), packed);
+        let json = serde_json::to_string(&packed).unwrap();
+        assert_eq!(json, serde_json::to_string(&text).unwrap());
+        assert_eq!(serde_json::from_str::<Packed>(&json).unwrap(), packed);
+    }
+
+    #[test]
+    fn what_is_damaged_is_no_text() {
+        let good = Packed::of(&vec!["much the same"; 100]).unwrap();
+        let cut = Packed::from_bytes(good.bytes()[..good.bytes().len() / 2].to_vec());
+        let other = Packed::from_bytes(b"{\"layout\":3}".to_vec());
+        for bad in [cut, other, Packed::from_bytes(Vec::new())] {
+            assert!(bad.text().is_err() && bad.read::<serde_json::Value>().is_err());
+            assert_ne!(bad, good);
+        }
+    }
+}
