@@ -2,8 +2,8 @@
 //! where that is wanted.
 //!
 //! ```text
-//! cargo bench --bench speed                    100 (medians of 7 runs) and 1,000 of each type
-//! cargo bench --bench speed -- 10000           another number
+//! cargo bench --bench speed                    100 and 1,000 of each type, medians of 7 runs
+//! cargo bench --bench speed -- 10000           another number, medians of 3 runs beyond 1,000
 //! cargo bench --bench speed -- lab 100         only this: interop, lab, or big (a 5 MB schema)
 //! FLIGHTDECK_BENCH_AGAINST=tofu cargo bench …  the same runs of this program, and the ratios
 //! ```
@@ -80,8 +80,13 @@ fn big() -> Subject {
     }
 }
 
-/// How often short runs are repeated; their medians are shown, each figure's own.
+/// How often runs are repeated; their medians are shown, each figure's own: a run of a second says
+/// little alone.
 const ROUNDS: usize = 7;
+
+/// The same for more than a thousand of each type: a machine's speed varies by a tenth from one
+/// minute to the next.
+const ROUNDS_OF_MANY: usize = 3;
 
 /// The phases of one subject at one size.
 #[derive(Default)]
@@ -135,8 +140,7 @@ fn main() -> ExitCode {
                 "\n{} {} + {} {}, {} calls at a time",
                 n, subject.first.type_name, n, subject.second.type_name, 10
             );
-            // A run of a tenth of a second says little alone.
-            let rounds = if n <= 100 { ROUNDS } else { 1 };
+            let rounds = if n <= 1_000 { ROUNDS } else { ROUNDS_OF_MANY };
             let all: Result<Vec<Figures>, String> = (0..rounds)
                 .map(|_| measure(&runtime, &subject, &plugin, n))
                 .collect();
