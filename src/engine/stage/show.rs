@@ -4,6 +4,7 @@
 use super::change::{Change, Drift, Importing, OutputChange, Stage};
 use super::managed::Reason;
 use super::{diff, select};
+use crate::engine::cores;
 use crate::engine::secrets::Secrets;
 use crate::engine::words::*;
 use cty::{Path, PathStep, Value};
@@ -58,12 +59,9 @@ pub fn summary(stage: &Stage) -> StageSummary {
         at: stage.at,
         took_ms: stage.took_ms,
         counts,
-        changes: stage
-            .changes
-            .iter()
-            .zip(needs)
-            .map(|(c, needs)| view(c, stage.request.mode, needs))
-            .collect(),
+        changes: cores::each(stage.changes.iter().zip(needs).collect(), |(c, needs)| {
+            view(c, stage.request.mode, needs)
+        }),
         left: stage.left.clone(),
         outputs: stage.outputs.iter().map(output).collect(),
         drift: stage.drift.iter().map(drift).collect(),

@@ -178,6 +178,9 @@ fn kept_request(stage: &Stage) -> (StageRequest, Vec<String>) {
 struct Keeper {
     types: Vec<Json>,
     numbers: HashMap<Type, usize>,
+    /// The one before: values of one resource type follow each other, and to look at a type whole
+    /// takes longer than to write a value of it.
+    last: Option<(Type, usize)>,
 }
 
 impl Keeper {
@@ -188,23 +191,28 @@ impl Keeper {
                 of: of.to_owned(),
                 source,
             })?;
-        let number = match self.numbers.get(plain.ty()) {
-            Some(number) => *number,
-            None => {
-                self.types.push(plain.ty().to_json_value());
-                self.numbers
-                    .insert(plain.ty().clone(), self.types.len() - 1);
-                self.types.len() - 1
-            }
-        };
         Ok(Kept(
-            number,
+            self.number(plain.ty()),
             STANDARD.encode(bytes),
             marks
                 .iter()
                 .map(|(path, marks)| (path_json(path), kept_marks(marks)))
                 .collect(),
         ))
+    }
+
+    fn number(&mut self, ty: &Type) -> usize {
+        match &self.last {
+            Some((last, number)) if last == ty => return *number,
+            _ => {}
+        }
+        let next = self.types.len();
+        let number = *self.numbers.entry(ty.clone()).or_insert(next);
+        if number == next {
+            self.types.push(ty.to_json_value());
+        }
+        self.last = Some((ty.clone(), number));
+        number
     }
 
     fn change(&mut self, change: &Change) -> Result<KeptChange, KeepError> {
