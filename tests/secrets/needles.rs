@@ -151,9 +151,8 @@ pub(super) fn columns(db: &Path) -> Vec<(String, Vec<u8>)> {
         while let Some(row) = rows.next().unwrap() {
             for (n, name) in names.iter().enumerate() {
                 let bytes = match row.get_ref(n).unwrap() {
-                    rusqlite::types::ValueRef::Text(t) | rusqlite::types::ValueRef::Blob(t) => {
-                        t.to_vec()
-                    }
+                    rusqlite::types::ValueRef::Text(t) => t.to_vec(),
+                    rusqlite::types::ValueRef::Blob(t) => inflated(t).unwrap_or(t.to_vec()),
                     rusqlite::types::ValueRef::Integer(i) => i.to_string().into_bytes(),
                     _ => continue,
                 };
@@ -172,15 +171,15 @@ pub(super) fn stages(db: &Path) -> Vec<Vec<u8>> {
     let kept = "SELECT packed_summary FROM stage UNION ALL SELECT packed_detail FROM stage WHERE packed_detail IS NOT NULL";
     let mut kept = conn.prepare(kept).unwrap();
     let kept = kept.query_map([], |r| r.get::<_, Vec<u8>>(0)).unwrap();
-    kept.map(|deflated| {
-        let mut text = Vec::new();
-        let deflated = deflated.unwrap();
-        flate2::read::ZlibDecoder::new(deflated.as_slice())
-            .read_to_end(&mut text)
-            .unwrap();
-        text
-    })
-    .collect()
+    kept.map(|deflated| inflated(&deflated.unwrap()).unwrap())
+        .collect()
+}
+
+/// What was deflated.
+fn inflated(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut whole = Vec::new();
+    let read = flate2::read::ZlibDecoder::new(bytes).read_to_end(&mut whole);
+    read.ok().map(|_| whole)
 }
 
 /// What the console shows of it: every screen, details opened.

@@ -2,6 +2,7 @@
 //! What a flightdeck that died left behind is found by the process that each deploy names; see
 //! [`super::interrupted`].
 
+mod events;
 mod intents;
 mod rows;
 
@@ -14,12 +15,11 @@ use crate::engine::holder::lease::ByLease;
 use crate::engine::holder::{Judge, this_process};
 use crate::engine::mutex::lock;
 use crate::engine::store::error::StoreError;
-use crate::engine::store::model::{
-    Begun, Intent, KEPT_EVENTS, NewDeploy, Outcome, StateEdit, UnknownOutcome,
-};
+use crate::engine::store::model::{Begun, Intent, NewDeploy, Outcome, StateEdit, UnknownOutcome};
 use crate::engine::store::{Deploys, Keeping};
 use crate::engine::words::*;
 use async_trait::async_trait;
+pub(super) use events::Known;
 pub(super) use intents::{put_intent, settle_intents};
 use intents::{remove_intent, settle};
 pub(super) use rows::row;
@@ -132,8 +132,7 @@ impl Deploys for Sqlite {
             if changed == 0 {
                 return Err(StoreError::Missing { what: "deploy", id: summary.deploy.to_string() }.into());
             }
-            conn.prepare_cached("DELETE FROM event WHERE deploy <= ?1")?.execute([summary.deploy - REPLAYABLE])?;
-            Ok(())
+            events::forget(conn, summary.deploy - REPLAYABLE)
         })
         .await
     }
@@ -206,16 +205,10 @@ impl Deploys for Sqlite {
                 return Ok(None);
             };
             let (summary, operations) = whole(conn, found, &judge)?;
-            let mut query =
-                conn.prepare_cached("SELECT data FROM event WHERE deploy = ?1 ORDER BY seq")?;
-            let events = query
-                .query_map([id], |r| r.get::<_, String>(0))?
-                .map(|text| parse("event", &text?))
-                .collect::<Job<Vec<_>>>()?;
             Ok(Some(DeployRecord {
                 summary,
                 operations,
-                events,
+                events: events::all(conn, id)?,
             }))
         })
         .await
@@ -228,7 +221,7 @@ impl Deploys for Sqlite {
     ) -> Result<u32, StoreError> {
         let kept = self.events_kept();
         self.keep("events", move |conn| {
-            append(conn, deploy, &events, &mut lock(&kept))
+            events::append(conn, deploy, &events, &mut lock(&kept))
         })
         .await
     }
@@ -283,43 +276,6 @@ pub(super) fn put_operation(conn: &Connection, operation: &Operation) -> Job<()>
         json("operation", operation)?,
     ))?;
     Ok(())
-}
-
-/// `known` is how many events of a deploy are kept; counted once, for a count of all of them for
-/// each batch takes ever longer.
-fn append(
-    conn: &Connection,
-    deploy: DeployId,
-    events: &[Arc<Event>],
-    known: &mut Option<(DeployId, u32)>,
-) -> Job<u32> {
-    let kept: u32 = match known.take() {
-        Some((of, kept)) if of == deploy => kept,
-        _ => conn
-            .prepare_cached("SELECT count(*) FROM event WHERE deploy = ?1")?
-            .query_row([deploy], |r| r.get(0))?,
-    };
-    let room = usize::try_from(KEPT_EVENTS.saturating_sub(kept))
-        .unwrap_or(0)
-        .min(events.len());
-    let mut insert = conn
-        .prepare_cached("INSERT OR REPLACE INTO event (deploy, seq, data) VALUES (?1, ?2, ?3)")?;
-    for event in &events[..room] {
-        insert.execute((
-            deploy,
-            i64::try_from(event.seq).unwrap_or(i64::MAX),
-            json("event", &**event)?,
-        ))?;
-    }
-    let dropped = u32::try_from(events.len() - room).unwrap_or(u32::MAX);
-    *known = Some((deploy, kept + u32::try_from(room).unwrap_or(u32::MAX)));
-    if dropped > 0 {
-        conn.execute(
-            "UPDATE deploy SET events_dropped = events_dropped + ?2 WHERE id = ?1",
-            (deploy, dropped),
-        )?;
-    }
-    Ok(dropped)
 }
 
 pub(super) fn operations(conn: &Connection, deploy: DeployId) -> Job<Vec<Operation>> {

@@ -4,6 +4,7 @@
 mod connections;
 mod schema;
 
+use super::deploys::Known;
 use super::fault::{Fault, Job};
 use super::shadow::Shadow;
 use super::writer::Durable;
@@ -12,7 +13,6 @@ use crate::engine::holder::lease::{ByLease, Lease};
 use crate::engine::settings::Access;
 use crate::engine::store::Keeping;
 use crate::engine::store::error::StoreError;
-use crate::engine::words::DeployId;
 pub(super) use connections::connect;
 use connections::{open_reader, open_writer};
 use rusqlite::Connection;
@@ -59,7 +59,7 @@ struct Inner {
     shadow: Arc<Mutex<Option<Shadow>>>,
     /// How many events of the deploy that runs are kept, so that nobody has to count them for each
     /// batch.
-    events: Arc<Mutex<Option<(DeployId, u32)>>>,
+    events: Arc<Mutex<Known>>,
 }
 
 struct Writer {
@@ -137,7 +137,7 @@ impl Sqlite {
         })
     }
 
-    pub(super) fn events_kept(&self) -> Arc<Mutex<Option<(DeployId, u32)>>> {
+    pub(super) fn events_kept(&self) -> Arc<Mutex<Known>> {
         Arc::clone(&self.inner.events)
     }
 

@@ -40,17 +40,11 @@ async fn a_deploy_is_remembered_with_its_operations_events_and_order() {
         .operation_changed(done.clone(), Box::new(|e| panic!("{e}")))
         .await
         .unwrap();
-    let events: Vec<Event> = (1..4)
-        .map(|seq| Event {
-            seq,
-            at: 7,
-            kind: EventKind::Notice {
-                text: format!("event {seq}"),
-            },
-        })
-        .collect();
-    let shared = events.iter().cloned().map(Arc::new).collect();
-    assert_eq!(store.append_events(id, shared).await.unwrap(), 0);
+    let events: Vec<Event> = (1..4).map(notice).collect();
+    for together in events.chunks(2) {
+        let shared = together.iter().cloned().map(Arc::new).collect();
+        assert_eq!(store.append_events(id, shared).await.unwrap(), 0);
+    }
     store
         .finish_deploy(finished(id, DeployOutcome::Succeeded))
         .await
@@ -65,6 +59,78 @@ async fn a_deploy_is_remembered_with_its_operations_events_and_order() {
     assert_eq!(store.history(1).await.unwrap()[0].deploy, second);
     assert_eq!(store.history(0).await.unwrap().len(), 2);
     assert_eq!(store.deploy_record(99).await.unwrap(), None);
+}
+
+/// As the layouts before the eighth kept them: a row for each.
+#[tokio::test]
+async fn events_that_were_kept_one_by_one_are_read_before_those_that_are_kept_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let id = store.begin_deploy(new_deploy(vec![])).await.unwrap().deploy;
+    let first = notice(1);
+    let text = serde_json::to_string(&first).unwrap();
+    store
+        .write("an older event", move |conn| {
+            conn.execute("INSERT INTO event VALUES (?1, 1, ?2)", (id, text))?;
+            Ok(())
+        })
+        .await
+        .unwrap();
+    let more = vec![Arc::new(notice(2)), Arc::new(notice(3))];
+    store.append_events(id, more).await.unwrap();
+    let record = store.deploy_record(id).await.unwrap().unwrap();
+    assert_eq!(record.events, [first, notice(2), notice(3)]);
+    let later = id + 50;
+    store
+        .write("a later deploy", move |conn| {
+            super::super::deploys::begin(conn, Some(later), new_deploy(vec![]), false)?;
+            Ok(())
+        })
+        .await
+        .unwrap();
+    store
+        .finish_deploy(finished(later, DeployOutcome::Succeeded))
+        .await
+        .unwrap();
+    let record = store.deploy_record(id).await.unwrap().unwrap();
+    assert_eq!(record.events, [], "those of fifty deploys are kept");
+}
+
+#[tokio::test]
+async fn of_more_events_than_are_kept_the_first_are_and_the_others_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let id = store.begin_deploy(new_deploy(vec![])).await.unwrap().deploy;
+    let most = u64::from(KEPT_EVENTS);
+    let some = |from: u64, to: u64| (from..to).map(|seq| Arc::new(notice(seq))).collect();
+    assert_eq!(store.append_events(id, some(1, most)).await.unwrap(), 0);
+    // Whoever did not count along counts what is there.
+    drop(store);
+    let store = open(dir.path());
+    for (events, dropped) in [(some(most, most + 3), 2), (some(most + 3, most + 5), 2)] {
+        assert_eq!(store.append_events(id, events).await.unwrap(), dropped);
+    }
+    let record = store.deploy_record(id).await.unwrap().unwrap();
+    assert_eq!(record.events.len(), KEPT_EVENTS as usize);
+    assert_eq!(record.events.last(), Some(&notice(most)));
+    let counted = store.read(|conn| {
+        Ok(
+            conn.query_row("SELECT events_dropped FROM deploy", [], |r| {
+                r.get::<_, i64>(0)
+            })?,
+        )
+    });
+    assert_eq!(counted.await.unwrap(), 4);
+}
+
+fn notice(seq: u64) -> Event {
+    Event {
+        seq,
+        at: 7,
+        kind: EventKind::Notice {
+            text: format!("event {seq}"),
+        },
+    }
 }
 
 #[tokio::test]
