@@ -129,7 +129,8 @@ fn main() -> ExitCode {
             &sizes
         } {
             let folder = tempfile::tempdir().expect("a folder");
-            let Some(plugin) = plugin(&subject, folder.path()) else {
+            let beside = |name| plugin(&subject, &folder.path().join(name));
+            let (Some(bare), Some(plugin)) = (beside("bare.json"), beside("objects.json")) else {
                 println!(
                     "skipped: {}; FLIGHTDECK_TEST_GO_BIN names no folder, fill one with tests/interop/build",
                     subject.key
@@ -142,7 +143,7 @@ fn main() -> ExitCode {
             );
             let rounds = if n <= 1_000 { ROUNDS } else { ROUNDS_OF_MANY };
             let all: Result<Vec<Figures>, String> = (0..rounds)
-                .map(|_| measure(&runtime, &subject, &plugin, n))
+                .map(|_| measure(&runtime, &subject, [&bare, &plugin], n))
                 .collect();
             match all {
                 Ok(all) => Figures::median(&all).print(n),
@@ -156,8 +157,9 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn plugin(subject: &Subject, folder: &Path) -> Option<Plugin> {
-    let file = folder.join("objects.json").display().to_string();
+/// What is measured, with its objects in this file.
+fn plugin(subject: &Subject, file: &Path) -> Option<Plugin> {
+    let file = file.display().to_string();
     Some(match subject.name {
         "lab" => Plugin {
             program: FLIGHTDECK.into(),
@@ -181,49 +183,46 @@ fn plugin(subject: &Subject, folder: &Path) -> Option<Plugin> {
     })
 }
 
+/// One round: `bare` is the plugin with the objects of the floor, the other with ours.
 fn measure(
     runtime: &tokio::runtime::Runtime,
     subject: &Subject,
-    plugin: &Plugin,
+    [bare, plugin]: [&Plugin; 2],
     n: usize,
 ) -> Result<Figures, String> {
     let text = |e: Box<dyn std::error::Error + Send + Sync>| e.to_string();
     let floor = Floor {
-        plugin,
+        plugin: bare,
         first: &subject.first,
         second: &subject.second,
         n,
     };
-    let clear = || {
+    for plugin in [bare, plugin] {
         if let Some((_, file)) = &plugin.setting {
             std::fs::remove_file(file).ok();
         }
-    };
-    let stage_floor = runtime.block_on(floor.stage()).map_err(text)?;
-    let (deploy_floor, left) = runtime.block_on(floor.deploy()).map_err(text)?;
-    let unchanged_floor = runtime.block_on(floor.unchanged(&left)).map_err(text)?;
-    let destroy_floor = runtime.block_on(floor.destroy(&left)).map_err(text)?;
-    clear();
-
-    let mut figures = Figures::default();
+    }
     let ours = Place::new(subject, plugin, n).map_err(|e| e.to_string())?;
-    let flightdeck = Path::new(FLIGHTDECK);
-    let all = [
-        ("stage, cold", &["stage"][..], stage_floor),
-        ("stage, warm", &["stage"], stage_floor),
-        ("deploy", &["deploy", "--auto-approve"], deploy_floor),
-        ("stage, no-op", &["stage"], unchanged_floor),
-        ("destroy", &["destroy", "--auto-approve"], destroy_floor),
-    ];
-    for (phase, args, floor) in all {
+    let mut figures = Figures::default();
+    // Each floor right before what it is compared with.
+    let mut run = |phase, args: &[&str], floor| -> Result<(), String> {
         figures.rows.push(Row {
             phase,
-            run: ours.run(flightdeck, args, plugin)?,
+            run: ours.run(Path::new(FLIGHTDECK), args, plugin)?,
             floor,
             other: None,
         });
-    }
-    clear();
+        Ok(())
+    };
+    let staged = runtime.block_on(floor.stage()).map_err(text)?;
+    run("stage, cold", &["stage"], staged)?;
+    run("stage, warm", &["stage"], staged)?;
+    let (deployed, left) = runtime.block_on(floor.deploy()).map_err(text)?;
+    run("deploy", &["deploy", "--auto-approve"], deployed)?;
+    let unchanged = runtime.block_on(floor.unchanged(&left)).map_err(text)?;
+    run("stage, no-op", &["stage"], unchanged)?;
+    let destroyed = runtime.block_on(floor.destroy(&left)).map_err(text)?;
+    run("destroy", &["destroy", "--auto-approve"], destroyed)?;
     if let Some(program) =
         std::env::var_os("FLIGHTDECK_BENCH_AGAINST").filter(|_| plugin.args.is_empty())
     {
