@@ -197,11 +197,13 @@ fn measure(
         second: &subject.second,
         n,
     };
-    for plugin in [bare, plugin] {
+    let clear = |plugin: &Plugin| {
         if let Some((_, file)) = &plugin.setting {
             std::fs::remove_file(file).ok();
         }
-    }
+    };
+    clear(bare);
+    clear(plugin);
     let ours = Place::new(subject, plugin, n).map_err(|e| e.to_string())?;
     let mut figures = Figures::default();
     // Each floor right before what it is compared with.
@@ -223,6 +225,7 @@ fn measure(
     run("stage, no-op", &["stage"], unchanged)?;
     let destroyed = runtime.block_on(floor.destroy(&left)).map_err(text)?;
     run("destroy", &["destroy", "--auto-approve"], destroyed)?;
+    clear(plugin);
     if let Some(program) =
         std::env::var_os("FLIGHTDECK_BENCH_AGAINST").filter(|_| plugin.args.is_empty())
     {

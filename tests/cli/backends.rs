@@ -1,9 +1,8 @@
 //! A state in a backend, from the command line: on a server of the tests.
 
-use crate::lab::{Lab, Running};
+use crate::lab::{Lab, Running, gone};
 use crate::server::{Server, Trouble};
 use crate::support::Workspace;
-use std::path::Path;
 
 fn configuration(server: &Server, input: &str) -> String {
     format!(
@@ -142,9 +141,6 @@ fn after_a_kill_the_next_command_takes_the_lock_over_and_brings_home_what_was_kn
     assert_eq!(server.lock(), None);
 }
 
-/// As many seconds as anything takes here at most.
-const LONGEST: std::time::Duration = std::time::Duration::from_secs(60);
-
 #[test]
 fn a_plugin_that_is_asked_nothing_more_ends_while_the_state_is_brought_home() {
     let server = Server::start();
@@ -154,11 +150,7 @@ fn a_plugin_that_is_asked_nothing_more_ends_while_the_state_is_brought_home() {
     server.trouble("POST", &[Trouble::DoAndHang; 8]);
     let mut running = Running::start(&lab);
     let plugin = running.until_applying();
-    let begun = std::time::Instant::now();
-    while Path::new(&format!("/proc/{plugin}")).exists() {
-        assert!(begun.elapsed() < LONGEST, "the plugin is there still");
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    assert!(gone(plugin), "the plugin is there still");
     assert!(server.lock().is_some(), "the deploy has not ended");
     running.signal(rustix::process::Signal::KILL);
     running.end();

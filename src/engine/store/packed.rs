@@ -1,5 +1,5 @@
 //! JSON that is kept deflated (zlib, RFC 1950): what is said of many objects is much the same for
-//! each of them, and takes a hundredth of the room.
+//! each of them, and takes a tenth of the room and less.
 
 use flate2::Compression;
 use flate2::read::ZlibDecoder;

@@ -67,7 +67,7 @@ pub struct Work {
     pub(super) switches: Mutex<Option<Switches>>,
     /// Whether plugins stop as soon as the verb that runs, or is asked for next, needs them no
     /// more.
-    pub(super) is_last: AtomicBool,
+    is_last: AtomicBool,
     /// Set at the end: what is still to begin is cancelled before it does.
     pub(super) ending: CancellationToken,
     /// Plugin processes without their flightdeck, as they were said last.

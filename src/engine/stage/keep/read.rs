@@ -117,7 +117,7 @@ pub struct Asked {
 pub fn asked(record: &StageRecord) -> Result<Asked, KeepError> {
     record.detail.read().map_err(|source| KeepError::Back {
         stage: record.id,
-        source: BackError::from(source),
+        source: source.into(),
     })
 }
 

@@ -210,21 +210,19 @@ async fn stages_are_numbered_kept_and_their_configuration_once_per_digest() {
     assert_eq!(snapshots.unwrap(), 1);
 }
 
+async fn alter(store: &Sqlite, sql: &'static str) {
+    let altered = store.write("a test", |conn| Ok(conn.execute_batch(sql)?));
+    altered.await.unwrap();
+}
+
 /// As the layouts before the eighth kept them.
 #[tokio::test]
 async fn a_stage_whose_texts_are_plain_is_read_found_and_trimmed_as_others_are() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     store.put_stage(stage(1, "d1")).await.unwrap();
-    store
-        .write("an older stage", |conn| {
-            conn.execute_batch(
-                "UPDATE stage SET summary = '{}', detail = '{\"secret\":1}', packed_summary = NULL, packed_detail = NULL",
-            )?;
-            Ok(())
-        })
-        .await
-        .unwrap();
+    let older = "UPDATE stage SET summary = '{}', detail = '{\"secret\":1}', packed_summary = NULL, packed_detail = NULL";
+    alter(&store, older).await;
     assert_eq!(store.stage(1).await.unwrap(), Some(stage(1, "d1")));
     assert_eq!(store.latest_stage().await.unwrap().unwrap().id, 1);
     assert_eq!(store.left(1).await.unwrap(), ["a.b"]);
@@ -239,13 +237,7 @@ async fn a_stage_whose_texts_are_damaged_is_read_as_it_is_and_refused_where_it_i
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     store.put_stage(stage(1, "d1")).await.unwrap();
-    store
-        .write("damage", |conn| {
-            conn.execute_batch("UPDATE stage SET packed_detail = x'789c00'")?;
-            Ok(())
-        })
-        .await
-        .unwrap();
+    alter(&store, "UPDATE stage SET packed_detail = x'789c00'").await;
     let read = store.stage(1).await.unwrap().unwrap();
     assert!(read.summary.text().is_ok() && read.detail.text().is_err());
 }
