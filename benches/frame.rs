@@ -46,7 +46,7 @@ fn keys(screen: &str) -> &'static str {
 }
 
 fn plugin(i: usize) -> PluginId {
-    PluginId(format!("hashicorp/provider{}", i % 4))
+    PluginId(format!("hashicorp/provider{}", i % 4).into())
 }
 
 fn address(i: usize) -> String {
@@ -195,7 +195,7 @@ fn events() -> Vec<EventKind> {
     }));
     for call in 0..ROWS as u64 {
         let method = "ApplyResourceChange".into();
-        let (plugin, resource) = (plugin(call as usize), Some(address(call as usize)));
+        let (plugin, resource) = (plugin(call as usize), Some(address(call as usize).into()));
         let waits_for = "slot of hashicorp/provider0".to_owned();
         if call < 40 {
             let (slot, slots) = (u32::try_from(call).unwrap_or(0) / 4 + 1, 10);

@@ -90,15 +90,12 @@ impl Log {
 
     /// Whether level and source let a line through.
     pub fn shows(&self, e: &LogEntry) -> bool {
-        e.line.level >= self.level && self.source.as_ref().is_none_or(|s| e.line.plugin.0 == *s)
+        e.line.level >= self.level && self.source.as_ref().is_none_or(|s| *e.line.plugin.0 == **s)
     }
 
     /// The sources that have said something, in order.
     pub fn sources(&self) -> BTreeSet<&str> {
-        self.entries
-            .iter()
-            .map(|e| e.line.plugin.0.as_str())
-            .collect()
+        self.entries.iter().map(|e| &*e.line.plugin.0).collect()
     }
 }
 

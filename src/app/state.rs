@@ -259,7 +259,7 @@ impl State {
     /// The plugin under the cursor of the Plugins screen, also while its schema is open.
     pub fn plugin(&self) -> Option<&crate::engine::view::PluginView> {
         let key = self.lists[Context::Plugins as usize].key.as_ref()?.text()?;
-        self.view.plugins.get(&PluginId(key.to_owned()))
+        self.view.plugins.get(&PluginId(key.into()))
     }
 
     /// The change under the cursor.

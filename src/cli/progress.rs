@@ -11,6 +11,7 @@ use crate::engine::words::{
     PluginId, PluginState, Reached, now_ms,
 };
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// An operation that has begun.
@@ -27,7 +28,7 @@ pub(super) struct Progress {
     operations: BTreeMap<u32, (OperationState, Reached)>,
     running: BTreeMap<u32, Running>,
     /// Calls that stand in line for a slot, and for which resource.
-    in_line: BTreeMap<CallId, String>,
+    in_line: BTreeMap<CallId, Arc<str>>,
     /// Plugins that were asked to end, and since when.
     stopping: BTreeMap<PluginId, Instant>,
     /// Plugins that were up and died, until they are launched again.
@@ -129,7 +130,7 @@ impl Progress {
             duration(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX))
         };
         // What stands in line for a slot is not at work, whatever has begun of it.
-        let in_line: HashSet<&str> = self.in_line.values().map(String::as_str).collect();
+        let in_line: HashSet<&str> = self.in_line.values().map(|r| &**r).collect();
         let (queued, at_work): (Vec<_>, Vec<_>) = self
             .running
             .values()
@@ -163,7 +164,7 @@ impl Progress {
         }
         match self.stopping.values().min() {
             Some(since) => {
-                let names: Vec<&str> = self.stopping.keys().map(|p| p.0.as_str()).collect();
+                let names: Vec<&str> = self.stopping.keys().map(|p| &*p.0).collect();
                 format!("stopping {} for {}", names.join(", "), ago(*since))
             }
             None => self.what.clone(),

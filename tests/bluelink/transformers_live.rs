@@ -76,13 +76,13 @@ async fn engine(bench: &Bench) -> Engine {
 /// The transformer, as soon as it is so.
 async fn seen(engine: &Engine, what: &str, is_it: impl Fn(&PluginView) -> bool) -> PluginView {
     let (view, mut events) = engine.subscribe();
-    let mut seen = view.plugins.get(&PluginId(ID.to_owned())).cloned();
+    let mut seen = view.plugins.get(&PluginId(ID.into())).cloned();
     let waited = timeout(PATIENCE, async {
         // Ends with the patience.
         while !seen.as_ref().is_some_and(&is_it) {
             events.recv().await.expect("the engine goes on");
             let view = engine.subscribe().0;
-            seen = view.plugins.get(&PluginId(ID.to_owned())).cloned();
+            seen = view.plugins.get(&PluginId(ID.into())).cloned();
         }
     });
     waited.await.unwrap_or_else(|_| panic!("{what}"));
@@ -131,7 +131,7 @@ async fn an_operator_stops_starts_and_restarts_it_and_a_stage_does_not_wait_for_
     // It never registers: whoever waited for it would wait for a minute.
     tell(&bench, "faults", "late\n");
     let engine = engine(&bench).await;
-    let id = PluginId(ID.to_owned());
+    let id = PluginId(ID.into());
     engine.launch_transformers().await.unwrap();
     let coming = |p: &PluginView| matches!(p.state, PluginState::Registering { .. });
     let first = seen(&engine, "it is on its way up", coming).await;

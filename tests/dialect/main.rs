@@ -204,7 +204,7 @@ impl Bench {
 
 /// The builtin provider is among the plugins too.
 fn is_builtin(event: &PluginEvent) -> bool {
-    matches!(event, PluginEvent::State { plugin, .. } | PluginEvent::Found { plugin, .. } if plugin.0 == "builtin/terraform")
+    matches!(event, PluginEvent::State { plugin, .. } | PluginEvent::Found { plugin, .. } if *plugin.0 == *"builtin/terraform")
 }
 
 fn phases(attempt: &LaunchAttempt) -> Vec<String> {
@@ -289,7 +289,7 @@ async fn a_plugin_that_registers_itself_is_staged_and_deployed_with() {
     );
     let plugins = bench.engine.subscribe().0.plugins;
     assert_eq!(
-        plugins.keys().map(|id| id.0.as_str()).collect::<Vec<_>>(),
+        plugins.keys().map(|id| &*id.0).collect::<Vec<_>>(),
         ["builtin/terraform", "test.local/lines/things"],
         "one process serves both"
     );

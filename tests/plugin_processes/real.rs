@@ -72,7 +72,7 @@ async fn every_provider_of_a_mirror_is_found_and_comes_up() {
         .expect("found");
         let start = found.start.clone().expect("start");
         let plugin = bench.plugins.add(
-            PluginId(address.clone()),
+            PluginId(address.as_str().into()),
             found.record(),
             start,
             Arc::new(TfLife::default()),

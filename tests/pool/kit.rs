@@ -280,7 +280,7 @@ pub async fn create(
     ctx: &CallContext,
 ) -> Result<ApplyResponse, ProviderError> {
     let ctx = CallContext {
-        resource: Some(address.to_owned()),
+        resource: Some(address.into()),
         ..ctx.clone()
     };
     let nothing = Value::null(config.ty().clone());

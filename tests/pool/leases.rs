@@ -24,7 +24,7 @@ async fn a_second_process_is_started_when_somebody_waits_and_serves_the_same_con
     let id = bench.declare("lab").await;
     let store = bench.folder.path().join("only.json");
     let lab = bench.lab(json!({"file": store})).await;
-    let second = PluginId(format!("{id}#2"));
+    let second = PluginId(format!("{id}#2").into());
     assert_eq!(bench.all_pids().len(), 1, "nobody has waited");
     let slow = |name| thing(&*lab, name, json!({"kind": "latency", "ms": 3_000}));
     let (a, b, ()) = tokio::join!(
@@ -70,7 +70,7 @@ async fn calls_go_to_those_that_live_when_one_of_them_has_died() {
     let bench = Bench::serving(1, up_to(2));
     let id = bench.declare("lab").await;
     let lab = bench.lab(json!({})).await;
-    let second = PluginId(format!("{id}#2"));
+    let second = PluginId(format!("{id}#2").into());
     let slow = |name| thing(&*lab, name, json!({"kind": "latency", "ms": 1_500}));
     let crash = thing(&*lab, "b", json!({"kind": "crash", "text": "enough"}));
     let (a, b) = tokio::join!(create(&*lab, slow("a"), "lab_thing.a", &bench.ctx), async {
@@ -147,7 +147,7 @@ async fn company_that_nobody_needs_any_more_ends_and_comes_again() {
         },
     );
     let id = bench.declare("lab").await;
-    let second = PluginId(format!("{id}#2"));
+    let second = PluginId(format!("{id}#2").into());
     for round in 0..2 {
         let lab = bench.lab(json!({})).await;
         let names = [0, 1].map(|n| format!("r{round}n{n}"));

@@ -172,7 +172,7 @@ async fn each_configuration_has_a_process_and_the_first_serves_what_needs_none()
     let (b, done) = bench.lab_as("provider.lab.east", east).await;
     assert!(!done);
     let plain = bench.pool.plain(LAB, &bench.ctx).await.expect("up");
-    let ids = [&a, &b, &plain].map(|p| p.info().plugin.0.clone());
+    let ids = [&a, &b, &plain].map(|p| p.info().plugin.to_string());
     assert_eq!(ids, ["bundled/lab", "bundled/lab#2", "bundled/lab"]);
     assert_eq!(bench.pids().len(), 2);
     // One schema for all processes of the executable.
@@ -273,7 +273,7 @@ async fn the_builtin_provider_needs_no_process() {
     let seen = bench.bus.with_view(|v| {
         v.plugins
             .values()
-            .map(|p| (p.id.0.clone(), p.state.word()))
+            .map(|p| (p.id.to_string(), p.state.word()))
             .collect::<Vec<_>>()
     });
     assert_eq!(seen, [("builtin/terraform".to_owned(), "ready")]);

@@ -24,7 +24,7 @@ pub(super) struct Answers {
 impl Answers {
     pub(super) fn new(schema: Schema, answers: [Vec<u8>; 2]) -> Self {
         let info = ProviderInfo {
-            plugin: PluginId("fuzz".to_owned()),
+            plugin: PluginId("fuzz".into()),
             address: "example.com/fuzz/fuzz".to_owned(),
             dialect: "tfplugin6",
         };

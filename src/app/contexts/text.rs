@@ -103,7 +103,7 @@ pub(super) fn failures(state: &State, row: &Row) -> String {
     else {
         return String::new();
     };
-    let plugin = g.plugin.as_ref().map_or("", |p| p.0.as_str());
+    let plugin = g.plugin.as_ref().map_or("", |p| &*p.0);
     format!(
         "{} {} {} {plugin}",
         g.class.word(),

@@ -314,10 +314,7 @@ pub(super) fn last_lines(
     }
     push_heading(
         doc,
-        format!(
-            "last lines of {}",
-            who.map_or("the plugin", |p| p.0.as_str())
-        ),
+        format!("last lines of {}", who.map_or("the plugin", |p| &*p.0)),
     );
     for (i, text) in lines.iter().enumerate() {
         let time = times.get(i).map_or_else(String::new, |at| {

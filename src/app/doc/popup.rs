@@ -119,7 +119,7 @@ pub fn ladder(state: &State) -> Vec<Doc> {
         .calls
         .values()
         .filter(|c| c.started_at.is_some())
-        .map(|c| c.plugin.0.as_str())
+        .map(|c| &*c.plugin.0)
         .collect();
     plugins.dedup();
     plugins.sort_unstable();

@@ -163,7 +163,7 @@ pub(in crate::app) fn calls(state: &State, l: &mut Line) {
             .filter(|o| o.blocker == Some(c.call))
             .count();
         let since = elapsed(state.now - c.started_at.unwrap_or(state.now));
-        let what = c.resource.as_deref().unwrap_or(c.plugin.0.as_str());
+        let what = c.resource.as_deref().unwrap_or(&c.plugin.0);
         l.push(span(
             Role::Warn,
             format!(" · longest: {what} ({}, {since})", c.method),

@@ -11,7 +11,7 @@ pub(in crate::app) fn plugins(state: &State) -> Vec<Row> {
     let rows = all
         .iter()
         .enumerate()
-        .map(|(i, p)| Row::text(p.id.0.as_str(), i))
+        .map(|(i, p)| Row::text(&*p.id.0, i))
         .collect();
     let rows = sorted(state, rows, |by, a, b| {
         let (a, b) = (all[a.index], all[b.index]);

@@ -40,7 +40,7 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     session.end(out).await;
     out.flush_diagnostics();
     let all: Vec<PluginView> = view.plugins.into_values().collect();
-    let known = all.iter().map(|p| p.id.0.clone()).collect::<Vec<_>>();
+    let known = all.iter().map(|p| p.id.to_string()).collect::<Vec<_>>();
     let chosen: Vec<PluginView> = all
         .into_iter()
         .filter(|p| name.is_none_or(|part| p.id.0.contains(part)))

@@ -63,7 +63,7 @@ fn what_stands_in_line_for_a_slot_is_not_said_to_run() {
     }
     let plugin = PluginId("p".into());
     let queued = |call, resource: &str| {
-        let (method, resource) = ("ApplyResourceChange".into(), Some(resource.to_owned()));
+        let (method, resource) = ("ApplyResourceChange".into(), Some(resource.into()));
         EventKind::CallQueued(CallQueued {
             call,
             plugin: plugin.clone(),
@@ -80,7 +80,7 @@ fn what_stands_in_line_for_a_slot_is_not_said_to_run() {
         words.starts_with("0 of 3 done; a.c creating for ") && words.ends_with(", 2 queued"),
         "{words}"
     );
-    let (method, resource) = ("ApplyResourceChange".into(), Some("a.a".to_owned()));
+    let (method, resource) = ("ApplyResourceChange".into(), Some("a.a".into()));
     let started = CallStarted {
         call: 1,
         plugin,

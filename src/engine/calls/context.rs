@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone, Default)]
 pub struct CallContext {
     /// Address of the resource instance, for the board of calls.
-    pub resource: Option<String>,
+    pub resource: Option<Arc<str>>,
     /// Its type, where the caller knows it without a look into the address.
     pub resource_type: Option<Arc<str>>,
     /// What an apply does: `create`, `update`, `destroy`.
@@ -40,7 +40,7 @@ pub struct CallContext {
 
 impl CallContext {
     /// For one resource instance, with the method's own deadlines.
-    pub fn of(resource: impl Into<String>, cancel: &CancellationToken) -> Self {
+    pub fn of(resource: impl Into<Arc<str>>, cancel: &CancellationToken) -> Self {
         Self {
             resource: Some(resource.into()),
             cancel: cancel.clone(),

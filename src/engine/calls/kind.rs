@@ -3,13 +3,14 @@
 use super::context::CallContext;
 use super::method::Method;
 use crate::engine::words::{Action, CallStat};
+use std::sync::Arc;
 
 /// What a duration is usual for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind {
     pub method: Method,
     /// Empty where no resource is meant.
-    pub resource_type: String,
+    pub resource_type: Arc<str>,
     /// What an apply does; `None` for other methods.
     pub action: Option<Action>,
 }
@@ -19,7 +20,7 @@ impl Kind {
     pub fn apply(resource_type: &str, action: Action) -> Self {
         Self {
             method: Method::Apply,
-            resource_type: resource_type.to_owned(),
+            resource_type: resource_type.into(),
             action: Some(action),
         }
     }
@@ -27,7 +28,7 @@ impl Kind {
     /// A call as its caller describes it.
     pub(super) fn of(method: Method, ctx: &CallContext) -> Self {
         let resource_type = match &ctx.resource_type {
-            Some(resource_type) => resource_type.to_string(),
+            Some(resource_type) => resource_type.clone(),
             None => of_address(ctx.resource.as_deref().unwrap_or_default()),
         };
         Self {
@@ -40,15 +41,15 @@ impl Kind {
     pub(super) fn named(stat: &CallStat) -> Option<Self> {
         Some(Self {
             method: Method::named(&stat.method)?,
-            resource_type: stat.resource_type.clone(),
+            resource_type: stat.resource_type.as_str().into(),
             action: stat.action,
         })
     }
 }
 
 /// The type of what has this address, perhaps with a deposed key; empty where it has none.
-fn of_address(address: &str) -> String {
+fn of_address(address: &str) -> Arc<str> {
     let address = address.split(" (deposed ").next().unwrap_or_default();
     let parsed = address.parse::<lang::addr::AbsInstance>();
-    parsed.map_or_else(|_| String::new(), |a| a.resource.kind.to_string())
+    parsed.map_or_else(|_| "".into(), |a| a.resource.kind.as_ref().into())
 }

@@ -59,7 +59,7 @@ impl Bench {
     fn new(slots: u32) -> Self {
         let ear = Arc::new(Ear::default());
         let calls = Calls::new(ear.clone(), Deadlines::default(), Vec::new());
-        let lane = calls.lane(&PluginId("hashicorp/aws".to_owned()), slots);
+        let lane = calls.lane(&PluginId("hashicorp/aws".into()), slots);
         Self {
             ear,
             lane,
@@ -167,7 +167,7 @@ async fn who_waits_for_a_moment_only_is_not_told() {
 async fn the_board_shows_who_waits_for_whom_in_words() {
     let bus = Bus::default();
     let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
-    let lane = calls.lane(&PluginId("hashicorp/aws".to_owned()), 1);
+    let lane = calls.lane(&PluginId("hashicorp/aws".into()), 1);
     let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
     for resource in ["aws_db_instance.main", "aws_s3_bucket.logs"] {
         let (lane, ctx) = (lane.clone(), CallContext::of(resource, &cancel));
@@ -293,14 +293,14 @@ impl Drop for Counted<'_> {
 async fn never_more_calls_than_slots_and_none_is_lost() {
     let bus = Bus::default();
     let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
-    let lane = calls.lane(&PluginId("p".to_owned()), 3);
+    let lane = calls.lane(&PluginId("p".into()), 3);
     let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let tasks = TaskTracker::new();
     for n in 0..400 {
         let (lane, running, most) = (lane.clone(), running.clone(), most.clone());
         tasks.spawn(async move {
             let ctx = CallContext {
-                resource: Some(format!("r[{n}]")),
+                resource: Some(format!("r[{n}]").into()),
                 ..Default::default()
             };
             let call = async {

@@ -82,7 +82,7 @@ impl DeployRecord {
 
     /// What a provisioner or the like says of an operation.
     pub fn say(&self, address: &str, text: &str) {
-        let plugin = PluginId(format!("provisioner {address}"));
+        let plugin = PluginId(format!("provisioner {address}").into());
         let line = crate::engine::words::LogLine {
             plugin,
             at: now_ms(),

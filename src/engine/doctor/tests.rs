@@ -15,7 +15,7 @@ fn launch(process: &ProcessIdentity, began: i64) -> PluginRow {
     });
     let attempt: LaunchAttempt = serde_json::from_value(attempt).unwrap();
     PluginRow {
-        id: PluginId("lab".to_owned()),
+        id: PluginId("lab".into()),
         found: None,
         attempts: vec![attempt],
     }

@@ -219,7 +219,7 @@ impl Measures {
 
 /// Whose it is.
 pub(super) fn of(plugin: &PluginId) -> (&'static str, String) {
-    ("plugin", plugin.0.clone())
+    ("plugin", plugin.to_string())
 }
 
 impl Listener for Measures {

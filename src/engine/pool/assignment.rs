@@ -111,7 +111,7 @@ impl Pool {
     pub(super) fn builtin(&self) -> Arc<dyn Provider> {
         let shared = &self.shared;
         let make = || {
-            let plugin = PluginId(BUILTIN_PLUGIN.to_owned());
+            let plugin = PluginId(BUILTIN_PLUGIN.into());
             let found = PluginFound {
                 address: builtin::ADDRESS.to_owned(),
                 version: None,
@@ -173,7 +173,7 @@ pub(super) fn unknown(address: &str) -> ProviderError {
     let why =
         "the provider is used and was not looked for; this is an error of flightdeck".to_owned();
     ProviderError::Blocked {
-        plugin: PluginId(address.to_owned()),
+        plugin: PluginId(address.into()),
         state: "is not known".to_owned(),
         why,
     }

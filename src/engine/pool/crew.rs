@@ -150,7 +150,7 @@ impl Pool {
     ) -> Arc<Process> {
         let first = &entry.processes[0];
         let (dialect, number) = (first.dialect().clone(), entry.processes.len() + 1);
-        let id = PluginId(format!("{}#{number}", first.id()));
+        let id = PluginId(format!("{}#{number}", first.id()).into());
         let mut settings = self.shared.plugins.settings().clone();
         // Old SDKs must be asked by every process before anything else; the others need not be
         // asked again.

@@ -83,15 +83,11 @@ impl Pool {
     /// A short name for an address that no other address and no transformer has.
     fn name(&self, address: &str, taken: &BTreeMap<String, Address>) -> PluginId {
         let short = short_name(address);
-        let id = PluginId(short.to_owned());
+        let id = PluginId(short.into());
         let named = self.shared.plugins.get(&id);
         let is_transformer = named.is_some_and(|p| p.found().kind == PluginKind::Transformer);
         let free = !is_transformer && !taken.values().any(|a| *a.processes[0].id() == id);
-        if free {
-            id
-        } else {
-            PluginId(address.to_owned())
-        }
+        if free { id } else { PluginId(address.into()) }
     }
 
     pub(super) fn process(

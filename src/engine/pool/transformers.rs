@@ -43,10 +43,10 @@ impl Pool {
             plugins.remove(known.id()).await;
         }
         let short = short_name(&found.address);
-        let taken = has_twin || plugins.get(&PluginId(short.to_owned())).is_some();
+        let taken = has_twin || plugins.get(&PluginId(short.into())).is_some();
         let id = PluginId(match taken {
-            true => format!("{}/{short}", found.kind.word()),
-            false => short.to_owned(),
+            true => format!("{}/{short}", found.kind.word()).into(),
+            false => short.into(),
         });
         match self.shared.settings.dialects.of(&found).transformers() {
             Some(life) => plugins.add(id, found, Start::Spawn(spec), life),

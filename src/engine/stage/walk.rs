@@ -144,7 +144,7 @@ impl Walk {
     }
 
     /// What happens on a call for one resource instance.
-    pub fn context(&self, resource: impl Into<String>) -> CallContext {
+    pub fn context(&self, resource: impl Into<Arc<str>>) -> CallContext {
         CallContext::of(resource, &self.cancel)
     }
 

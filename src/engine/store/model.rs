@@ -244,7 +244,7 @@ pub struct CallSample {
     pub plugin: PluginId,
     pub method: MethodName,
     /// Empty where no resource is meant.
-    pub resource_type: String,
+    pub resource_type: Arc<str>,
     /// What an apply does; `None` for other methods.
     pub action: Option<Action>,
     pub took_ms: u64,

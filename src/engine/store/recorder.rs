@@ -178,7 +178,7 @@ impl Batch {
                 self.calls.push(CallSample {
                     plugin: call.plugin.clone(),
                     method: call.method.clone(),
-                    resource_type: call.resource_type.clone().unwrap_or_default(),
+                    resource_type: call.resource_type.clone().unwrap_or_else(|| "".into()),
                     action: call.action,
                     took_ms: call.took_ms,
                     ok: call.outcome == CallOutcome::Ok,

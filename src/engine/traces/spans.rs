@@ -30,7 +30,7 @@ struct Open {
     calls: HashMap<CallId, Attempt>,
     /// Which attempt comes next at a call that failed for a moment: of this method, for this
     /// object.
-    again: HashMap<(MethodName, Option<String>), u32>,
+    again: HashMap<(MethodName, Option<Arc<str>>), u32>,
 }
 
 /// One attempt, from when it stands in line, and its call, from when it is sent.

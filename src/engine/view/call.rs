@@ -4,6 +4,7 @@ use super::{View, push};
 use crate::engine::words::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A call that waits or runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,7 +12,7 @@ pub struct CallView {
     pub call: CallId,
     pub plugin: PluginId,
     pub method: MethodName,
-    pub resource: Option<String>,
+    pub resource: Option<Arc<str>>,
     pub queued_at: UnixMs,
     /// `None` while it waits.
     pub started_at: Option<UnixMs>,

@@ -101,7 +101,7 @@ impl DeployView {
 
     pub(super) fn stood_in_line(&mut self, call: &CallStarted) {
         if let (None, Some(resource), 1..) = (&self.summary, &call.resource, call.queued_ms) {
-            *self.queued_ms.entry(resource.clone()).or_default() += call.queued_ms;
+            *self.queued_ms.entry(resource.to_string()).or_default() += call.queued_ms;
         }
     }
 }

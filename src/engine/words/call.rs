@@ -2,6 +2,7 @@
 
 use super::{Action, CallId, MethodName, PluginId, UnixMs, now_ms};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A call has waited for a slot for 10 ms. Said again when what it waits for changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -9,7 +10,7 @@ pub struct CallQueued {
     pub call: CallId,
     pub plugin: PluginId,
     pub method: MethodName,
-    pub resource: Option<String>,
+    pub resource: Option<Arc<str>>,
     /// What it waits for, in words: `slot of hashicorp/aws, held by aws_db_instance.main
     /// (ApplyResourceChange)`.
     pub waits_for: String,
@@ -29,7 +30,7 @@ pub struct CallStarted {
     pub slot: u32,
     pub slots: u32,
     pub method: MethodName,
-    pub resource: Option<String>,
+    pub resource: Option<Arc<str>>,
     pub deadline_ms: Option<u64>,
     /// How long such a call usually takes, from history.
     pub usual: Option<Latency>,
@@ -42,10 +43,10 @@ pub struct CallFinished {
     pub call: CallId,
     pub plugin: PluginId,
     pub method: MethodName,
-    pub resource: Option<String>,
+    pub resource: Option<Arc<str>>,
     /// The type of that resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resource_type: Option<String>,
+    pub resource_type: Option<Arc<str>>,
     /// What an apply does: `create`, `update`, `destroy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 /// Number of a stage in its workspace, counted from 1.
 pub type StageId = i64;
@@ -16,7 +17,7 @@ pub type CallId = u64;
 /// `hashicorp/aws#2` for a second configuration).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct PluginId(pub String);
+pub struct PluginId(pub Arc<str>);
 
 /// The name of what is part of flightdeck itself and never a process.
 pub const BUILTIN_PLUGIN: &str = "builtin/terraform";
@@ -25,14 +26,14 @@ impl PluginId {
     /// Whether it is the one that is part of flightdeck itself.
     #[must_use]
     pub fn is_builtin(&self) -> bool {
-        self.0 == BUILTIN_PLUGIN
+        *self.0 == *BUILTIN_PLUGIN
     }
 
     /// The plugin without the number of its process: what is told of one process is told of all
     /// that serve the same.
     #[must_use]
     pub fn base(&self) -> Self {
-        Self(self.0.split('#').next().unwrap_or_default().to_owned())
+        Self(self.0.split('#').next().unwrap_or_default().into())
     }
 }
 

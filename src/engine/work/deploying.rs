@@ -306,7 +306,7 @@ impl Work {
 pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
     let plugin = pool
         .serves(&change.provider.address, &change.provider.to_string())
-        .unwrap_or_else(|| PluginId(short_provider(&change.provider.address).to_owned()));
+        .unwrap_or_else(|| PluginId(short_provider(&change.provider.address).into()));
     let usual_ms = usual(&plugin, change, pool);
     Operation {
         deploy: 0,
@@ -350,7 +350,7 @@ fn usual(plugin: &PluginId, change: &Change, pool: &Pool) -> Option<u64> {
         Action::Read => {
             let kind = Kind {
                 method: Method::ReadData,
-                resource_type: resource_type.to_owned(),
+                resource_type: resource_type.into(),
                 action: None,
             };
             Some(pool.usual(plugin, &kind)?.p95_ms)

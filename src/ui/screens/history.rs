@@ -68,7 +68,11 @@ pub fn failure_cells(state: &State, row: &Row) -> Vec<Line> {
         return Vec::new();
     };
     let place = match g.addresses.as_slice() {
-        [] => g.plugin.as_ref().map(|p| p.0.clone()).unwrap_or_default(),
+        [] => g
+            .plugin
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
         [one] => one.clone(),
         [first, rest @ ..] => format!("{first} and {} more", rest.len()),
     };

@@ -90,7 +90,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(p) = row
         .key
         .text()
-        .and_then(|k| state.view.plugins.get(&PluginId(k.to_owned())))
+        .and_then(|k| state.view.plugins.get(&PluginId(k.into())))
     else {
         return Vec::new();
     };

@@ -307,10 +307,7 @@ fn an_incident_is_one_key_away() {
     c.press("6");
     c.shows("2 incidents (!)");
     c.press("!");
-    assert_eq!(
-        c.state.plugin().map(|p| p.id.0.as_str()),
-        Some("hashicorp/random")
-    );
+    assert_eq!(c.state.plugin().map(|p| &*p.id.0), Some("hashicorp/random"));
     c.shows("crash i-7");
     c.shows("main.go:12");
 }

@@ -236,5 +236,5 @@ pub fn goto_incident(state: &mut State, effects: &mut Vec<Effect>) {
     let list = &mut state.lists[Context::Plugins as usize];
     list.filter.clear();
     (list.zoom, list.focus, list.scroll) = (false, Pane::List, 0);
-    list.key = Some(RowKey::Text(plugin.0));
+    list.key = Some(RowKey::Text(plugin.to_string()));
 }

@@ -118,7 +118,7 @@ pub fn plugins_load(_: &mut State, effects: &mut Vec<Effect>) {
 }
 
 fn logs_of(state: &mut State, plugin: Option<PluginId>) {
-    state.log.source = plugin.map(|p| p.0);
+    state.log.source = plugin.map(|p| p.to_string());
     (state.log.follow, state.log.tracing) = (true, false);
     state.screen = Screen::Logs;
     state.list_mut().zoom = false;

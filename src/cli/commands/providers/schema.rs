@@ -42,7 +42,7 @@ pub(super) async fn run(out: &mut Output) -> Ended {
             let address = plugin
                 .found
                 .as_ref()
-                .map_or_else(|| id.0.clone(), |f| f.address.clone());
+                .map_or_else(|| id.to_string(), |f| f.address.clone());
             all.insert(address, schema);
         }
         Ok(all)

@@ -66,7 +66,7 @@ pub(super) type Granted = (Place, Arc<Lane>);
 struct Holder {
     pub(super) call: CallId,
     pub(super) method: Method,
-    pub(super) resource: Option<String>,
+    pub(super) resource: Option<Arc<str>>,
     since: Instant,
 }
 
@@ -82,7 +82,7 @@ impl std::fmt::Display for Holder {
 struct Waiter {
     pub(super) call: CallId,
     pub(super) method: Method,
-    pub(super) resource: Option<String>,
+    pub(super) resource: Option<Arc<str>>,
     /// The call that it was last told it waits for; `None` for one who is not told, or not yet.
     told: Option<CallId>,
     /// Whose slot it must be, where it may not be any.

@@ -105,7 +105,7 @@ struct Running {
     pub(super) lane: Arc<Lane>,
     pub(super) number: CallId,
     pub(super) kind: Kind,
-    pub(super) resource: Option<String>,
+    pub(super) resource: Option<Arc<str>>,
     began: Instant,
     // Dropped after the report: who waits for the slot starts after this call has ended.
     _slot: Option<SlotGuard>,

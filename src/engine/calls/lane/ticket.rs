@@ -14,7 +14,7 @@ pub(super) struct Ticket {
     pub(super) lane: Arc<Lane>,
     pub(super) call: CallId,
     pub(super) method: Method,
-    pub(super) resource: Option<String>,
+    pub(super) resource: Option<Arc<str>>,
     pub(super) queued: Instant,
     pub(super) told: bool,
     pub(super) receiver: Option<oneshot::Receiver<Granted>>,

@@ -3,10 +3,7 @@
 use super::*;
 
 fn busy() -> Answered {
-    let (plugin, code) = (
-        PluginId("hashicorp/aws".to_owned()),
-        "Unavailable".to_owned(),
-    );
+    let (plugin, code) = (PluginId("hashicorp/aws".into()), "Unavailable".to_owned());
     Err(ProviderError::Refused {
         plugin,
         method: Method::Read,
@@ -23,7 +20,7 @@ fn patient(pause: Duration) -> (Bench, CallContext, Arc<Mutex<Vec<Option<(u32, u
         attempts: 3,
         backoff: vec![pause],
     });
-    let lane = calls.lane(&PluginId("hashicorp/aws".to_owned()), 1);
+    let lane = calls.lane(&PluginId("hashicorp/aws".into()), 1);
     let bench = Bench {
         ear,
         lane,

@@ -4,11 +4,11 @@ use super::*;
 
 fn second(bench: &Bench) -> Arc<Lane> {
     let calls = Calls::new(bench.ear.clone(), Deadlines::default(), Vec::new());
-    calls.lane_beside(&PluginId("hashicorp/aws#2".to_owned()), &bench.lane)
+    calls.lane_beside(&PluginId("hashicorp/aws#2".into()), &bench.lane)
 }
 
 fn plugin() -> Answered {
-    let seat = seat().expect("it is the work of a call").0;
+    let seat = seat().expect("it is the work of a call").to_string();
     let mut checked = Checked::default();
     checked
         .diagnostics

@@ -62,7 +62,7 @@ async fn methods_have_their_own_deadlines_and_an_apply_has_none() {
     );
     assert_eq!(Deadlines::default().get(Method::Apply), None);
     let calls = Calls::new(Arc::new(Ear::default()), Deadlines::default(), Vec::new());
-    let lane = calls.lane(&PluginId("p".to_owned()), 2);
+    let lane = calls.lane(&PluginId("p".into()), 2);
     let mut short = Deadlines::default();
     Method::ALL
         .into_iter()

@@ -6,7 +6,7 @@ use super::*;
 async fn what_is_shown_of_calls_is_of_the_last_thousand_errors_and_durations_alike() {
     let bus = Bus::default();
     let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
-    let plugin = PluginId("p".to_owned());
+    let plugin = PluginId("p".into());
     let (lane, ctx) = (calls.lane(&plugin, 1), CallContext::default());
     let bad = || Checked {
         diagnostics: vec![ProviderDiagnostic::error("no", "")],
@@ -51,7 +51,7 @@ async fn what_is_shown_of_calls_is_of_the_last_thousand_errors_and_durations_ali
 #[tokio::test(start_paused = true)]
 async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_type_and_action() {
     let ear = Arc::new(Ear::default());
-    let plugin = PluginId("p".to_owned());
+    let plugin = PluginId("p".into());
     let past = Latency {
         count: 9,
         errors: 1,
@@ -62,7 +62,7 @@ async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_ty
     let stat = |method: &str, resource_type: &str, action| CallStat {
         plugin: plugin.clone(),
         method: method.into(),
-        resource_type: resource_type.to_owned(),
+        resource_type: resource_type.into(),
         action,
         latency: past,
     };
@@ -72,14 +72,14 @@ async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_ty
     ];
     let calls = Calls::new(ear.clone(), Deadlines::default(), history);
     // Another process of the same plugin takes as long.
-    let lane = calls.lane(&PluginId("p#2".to_owned()), 1);
+    let lane = calls.lane(&PluginId("p#2".into()), 1);
     let ctx = CallContext {
-        resource: Some("module.a[\"x.y\"].lab_bucket.logs[0] (deposed ab)".to_owned()),
+        resource: Some("module.a[\"x.y\"].lab_bucket.logs[0] (deposed ab)".into()),
         ..Default::default()
     };
     let read = |resource_type: &str| Kind {
         method: Method::Read,
-        resource_type: resource_type.to_owned(),
+        resource_type: resource_type.into(),
         action: None,
     };
     let usual = lane.usual(&read("lab_bucket")).expect("known from history");
@@ -108,7 +108,7 @@ async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_ty
         .expect("answered");
     let planned = lane.usual(&Kind {
         method: Method::Plan,
-        resource_type: "lab_bucket".to_owned(),
+        resource_type: "lab_bucket".into(),
         action: None,
     });
     let planned = planned.expect("known from this run");

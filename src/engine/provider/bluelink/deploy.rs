@@ -38,7 +38,7 @@ impl BluelinkProvider {
                 r#type: of.wire.clone(),
             }),
             resource_id: Kept::of(private).resource_id,
-            resource_name: ctx.resource.clone().unwrap_or_default(),
+            resource_name: ctx.resource.as_deref().unwrap_or_default().to_owned(),
         }
     }
 

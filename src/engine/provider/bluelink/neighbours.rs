@@ -180,7 +180,7 @@ impl Neighbours {
             ..request
         };
         let ctx = CallContext {
-            resource: Some(asked_by),
+            resource: Some(asked_by.into()),
             deadline: Some(self.gate.settings.between_plugins),
             ..CallContext::default()
         };

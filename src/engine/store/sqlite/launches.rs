@@ -68,7 +68,7 @@ impl Launches for Sqlite {
                     .map(|text| parse("launch attempt", &text?))
                     .collect::<Job<Vec<LaunchAttempt>>>()?;
                 Ok(PluginRow {
-                    id: PluginId(id),
+                    id: PluginId(id.into()),
                     found,
                     attempts,
                 })
@@ -80,22 +80,22 @@ impl Launches for Sqlite {
 
     async fn add_calls(&self, calls: Vec<CallSample>) -> Result<(), StoreError> {
         self.keep("latencies", move |conn| {
-            let mut by_kind: BTreeMap<[String; 4], Vec<(u64, bool)>> = BTreeMap::new();
+            let mut by_kind: BTreeMap<_, Vec<(u64, bool)>> = BTreeMap::new();
             for call in calls {
-                let kind = [
-                    call.plugin.base().0,
-                    call.method.to_string(),
-                    call.resource_type,
-                    call.action.map(Action::word).unwrap_or_default().to_owned(),
-                ];
-                by_kind
-                    .entry(kind)
-                    .or_default()
-                    .push((call.took_ms, call.ok));
+                let kind = (call.plugin, call.method, call.resource_type, call.action);
+                let durations = by_kind.entry(kind).or_default();
+                durations.push((call.took_ms, call.ok));
             }
-            by_kind
-                .iter()
-                .try_for_each(|(kind, new)| merge(conn, kind, new))
+            for ((plugin, method, resource_type, action), new) in by_kind {
+                let kind = [
+                    plugin.base().to_string(),
+                    method.to_string(),
+                    resource_type.to_string(),
+                    action.map(Action::word).unwrap_or_default().to_owned(),
+                ];
+                merge(conn, &kind, &new)?;
+            }
+            Ok(())
         })
         .await
     }
@@ -125,7 +125,7 @@ impl Launches for Sqlite {
                 if action.is_none() && !word.is_empty() {
                     return Ok(None);
                 }
-                Ok(Some(CallStat { plugin: PluginId(plugin), method: method.into(), resource_type, action, latency }))
+                Ok(Some(CallStat { plugin: PluginId(plugin.into()), method: method.into(), resource_type, action, latency }))
             })
             .filter_map(Result::transpose)
             .collect()

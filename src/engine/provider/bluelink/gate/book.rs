@@ -141,7 +141,7 @@ impl Gate {
         ctx: &CallContext,
     ) -> Option<Entry> {
         let ledger = ctx.ledger.clone()?;
-        let chain = vec![ctx.resource.clone().unwrap_or_default()];
+        let chain = vec![ctx.resource.as_deref().unwrap_or_default().to_owned()];
         let entry = self.entered((id, lane), None, chain, ledger, &ctx.cancel);
         entry.asking.is_current();
         Some(entry)

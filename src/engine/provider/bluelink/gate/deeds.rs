@@ -281,7 +281,7 @@ impl Waiting<'_> {
 /// A call for another one, as the board has it.
 fn context(asking: &Asking, within: Duration) -> CallContext {
     CallContext {
-        resource: Some(format!("asked by {} for {}", asking.id, asking.text())),
+        resource: Some(format!("asked by {} for {}", asking.id, asking.text()).into()),
         deadline: Some(within),
         cancel: asking.cancel.clone(),
         ..CallContext::default()

@@ -103,7 +103,7 @@ impl Doing<'_> {
                     LinkUpdateType::Destroy => Action::Destroy,
                 },
                 kind: LINK_PHASES[phase].to_owned(),
-                name: self.ctx.resource.clone().unwrap_or_default(),
+                name: self.ctx.resource.as_deref().unwrap_or_default().to_owned(),
             },
         };
         let mut deed = deed.fit();
