@@ -16,7 +16,9 @@ use crate::engine::words::*;
 pub use beside::{Account, Objects};
 pub use failure::fingerprint;
 use operations::Operations;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
+use tokio::sync::Notify;
 
 /// Records one deploy.
 pub struct DeployRecord {
@@ -25,6 +27,8 @@ pub struct DeployRecord {
     pool: Pool,
     deploy: DeployId,
     operations: Arc<Mutex<Operations>>,
+    /// Told whenever there is more to be kept of them.
+    changed: Notify,
     /// What earlier deploys left unknown.
     unknown_before: Vec<UnknownOutcome>,
 }
@@ -53,7 +57,9 @@ impl DeployRecord {
                 all: operations,
                 by_id,
                 waits: Waits::default(),
+                unkept: BTreeSet::new(),
             })),
+            changed: Notify::new(),
             unknown_before,
         }
     }

@@ -112,11 +112,11 @@ pub trait Deploys: Send + Sync {
     /// is the state's serial.
     async fn settle(&self, outcome: Outcome) -> Result<i64, StoreError>;
 
-    /// Keeps an operation as it stands now. It is durable with what is asked next, at the latest
-    /// with the deploy's end; `failed` hears why where it could not be kept.
-    async fn operation_changed(
+    /// Keeps operations as they stand now. They are durable with what is asked next, at the latest
+    /// with the deploy's end; `failed` hears why where they could not be kept.
+    async fn operations_changed(
         &self,
-        operation: Operation,
+        operations: Vec<Operation>,
         failed: Box<dyn FnOnce(StoreError) + Send>,
     ) -> Result<(), StoreError>;
 

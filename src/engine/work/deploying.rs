@@ -143,14 +143,15 @@ impl Work {
             &state.objects,
         );
         let done = CancellationToken::new();
-        let (went, kept_home) = tokio::join!(
+        let (went, kept_home, ()) = tokio::join!(
             async {
                 let went = Arc::new(deploying).run().await;
                 self.calls_are_over();
                 done.cancel();
                 went
             },
-            self.keep_home_current(switches, &done)
+            self.keep_home_current(switches, &done),
+            recorder.keep_current(&done),
         );
         let not_home = match kept_home {
             Ok(()) => self.memory.state().bring_home().await.err(),

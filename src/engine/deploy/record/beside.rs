@@ -46,41 +46,45 @@ impl Account {
         })
     }
 
+    /// Changes the operation; what its plugin does beside it is kept at once.
+    async fn change(&self, change: impl FnOnce(&mut Operation)) {
+        self.recorder.change(&self.id, change);
+        self.recorder.keep_changed().await;
+    }
+
     /// A place for one more; `None` where there are too many.
     async fn place(&self, deed: &Deed, asked_by: &str) -> Option<u32> {
         let mut place = None;
-        self.recorder
-            .change(&self.id, |o| {
-                if o.beside.len() < MOST {
-                    let next = u32::try_from(o.beside.len() + 1).unwrap_or(u32::MAX);
-                    o.beside.push(Beside {
-                        place: next,
-                        deed: deed.clone(),
-                        asked_by: asked_by.to_owned(),
-                        began: now_ms(),
-                        took_ms: None,
-                        end: DeedEnd::Open,
-                    });
-                    place = Some(next);
-                }
-            })
-            .await;
+        self.change(|o| {
+            if o.beside.len() < MOST {
+                let next = u32::try_from(o.beside.len() + 1).unwrap_or(u32::MAX);
+                o.beside.push(Beside {
+                    place: next,
+                    deed: deed.clone(),
+                    asked_by: asked_by.to_owned(),
+                    began: now_ms(),
+                    took_ms: None,
+                    end: DeedEnd::Open,
+                });
+                place = Some(next);
+            }
+        })
+        .await;
         place
     }
 
     /// Tells what became of one; the answer is what it was.
     async fn told(&self, place: u32, end: DeedEnd) -> Option<Deed> {
         let (mut deed, mut unknown) = (None, None);
-        self.recorder
-            .change(&self.id, |o| {
-                if let Some(beside) = o.beside.iter_mut().find(|b| b.place == place) {
-                    beside.took_ms = u64::try_from(now_ms() - beside.began).ok();
-                    beside.end = end;
-                    deed = Some(beside.deed.clone());
-                    unknown = matches!(beside.end, DeedEnd::Unknown(_)).then(|| beside.text());
-                }
-            })
-            .await;
+        self.change(|o| {
+            if let Some(beside) = o.beside.iter_mut().find(|b| b.place == place) {
+                beside.took_ms = u64::try_from(now_ms() - beside.began).ok();
+                beside.end = end;
+                deed = Some(beside.deed.clone());
+                unknown = matches!(beside.end, DeedEnd::Unknown(_)).then(|| beside.text());
+            }
+        })
+        .await;
         if let Some(what) = unknown {
             // It is told at once, and not only by whoever comes next.
             let text = format!("{}: beside it: {what}", self.id);
@@ -167,12 +171,11 @@ impl Ledger for Account {
 
     async fn warn(&self, mut text: String) {
         self.recorder.secrets().hide_in(&mut text);
-        self.recorder
-            .change(&self.id, |o| {
-                if !o.warnings.contains(&text) {
-                    o.warnings.push(text);
-                }
-            })
-            .await;
+        self.change(|o| {
+            if !o.warnings.contains(&text) {
+                o.warnings.push(text);
+            }
+        })
+        .await;
     }
 }

@@ -54,8 +54,8 @@ impl DeployRecord {
             };
             o.took_ms = o.began.map(|b| u64::try_from(now_ms() - b).unwrap_or(0));
             o.failure = Some(Box::new(failure));
-        })
-        .await;
+        });
+        self.keep_changed().await;
     }
 }
 

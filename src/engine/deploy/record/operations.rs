@@ -1,19 +1,28 @@
-//! Where each operation stands: told to everybody who watches, and durable with the next intent or
-//! outcome.
+//! Where each operation stands: told to everybody who watches at once, and kept soon after, together
+//! with what others have come to meanwhile.
 
 use super::DeployRecord;
 use crate::engine::deploy::waits::{Line, Waits};
 use crate::engine::mutex::lock;
 use crate::engine::store::StoreError;
 use crate::engine::words::*;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 pub(super) struct Operations {
     pub(super) all: Vec<Operation>,
     pub(super) by_id: HashMap<String, usize>,
     pub(super) waits: Waits,
+    /// The places of those that have changed since they were kept.
+    pub(super) unkept: BTreeSet<usize>,
 }
+
+/// How soon a change is kept, so that an operation that begins and ends within this time is written
+/// once. What was done to its object is on record before, by its intents and outcomes: they tell
+/// what became of it where flightdeck dies within this time.
+const KEPT_WITHIN: Duration = Duration::from_millis(50);
 
 /// Those in a line who still wait, with the names of what they wait for now.
 fn name(all: &mut [Operation], line: &Line) -> Vec<Operation> {
@@ -32,32 +41,58 @@ fn name(all: &mut [Operation], line: &Line) -> Vec<Operation> {
 }
 
 impl DeployRecord {
-    /// Changes one operation, tells the store and everybody who watches.
-    pub(super) async fn change(&self, id: &str, change: impl FnOnce(&mut Operation)) {
+    /// Changes one operation and tells everybody who watches; [`Self::keep_current`] keeps it.
+    pub(super) fn change(&self, id: &str, change: impl FnOnce(&mut Operation)) {
         let operation = {
             let mut operations = lock(&self.operations);
             let Some(&at) = operations.by_id.get(id) else {
                 return;
             };
+            operations.unkept.insert(at);
             change(&mut operations.all[at]);
             operations.all[at].clone()
         };
-        self.tell(operation).await;
+        self.bus.emit(EventKind::Operation(operation));
+        self.changed.notify_one();
     }
 
-    async fn tell(&self, operation: Operation) {
-        self.bus.emit(EventKind::Operation(operation.clone()));
+    /// Keeps what changes until `done`, and by then all of it.
+    pub async fn keep_current(&self, done: &CancellationToken) {
+        let some_have_changed = || async {
+            self.changed.notified().await;
+            tokio::time::sleep(KEPT_WITHIN).await;
+        };
+        while done
+            .run_until_cancelled(some_have_changed())
+            .await
+            .is_some()
+        {
+            self.keep_changed().await;
+        }
+        self.keep_changed().await;
+    }
+
+    /// Keeps what has changed by now; what is asked of the store next is durable no sooner.
+    pub(super) async fn keep_changed(&self) {
+        let changed: Vec<Operation> = {
+            let mut operations = lock(&self.operations);
+            let Operations { all, unkept, .. } = &mut *operations;
+            std::mem::take(unkept)
+                .into_iter()
+                .map(|at| all[at].clone())
+                .collect()
+        };
+        if changed.is_empty() {
+            return;
+        }
         let bus = self.bus.clone();
         let not_kept = move |error: StoreError| {
             bus.emit(EventKind::Notice {
-                text: format!("an operation's progress was not kept: {error}"),
+                text: format!("the progress of operations was not kept: {error}"),
             })
         };
-        if let Err(error) = self
-            .store
-            .operation_changed(operation, Box::new(not_kept.clone()))
-            .await
-        {
+        let failed = Box::new(not_kept.clone());
+        if let Err(error) = self.store.operations_changed(changed, failed).await {
             not_kept(error);
         }
     }
@@ -79,7 +114,7 @@ impl DeployRecord {
             operation.attempt = operation
                 .attempt
                 .max(retry.map_or(0, |retry| retry.attempt));
-            // Durable with the next change of it.
+            // Kept with the next change of it.
             bus.emit(EventKind::Operation(operation.clone()));
         })
     }
@@ -114,7 +149,9 @@ impl DeployRecord {
     fn others_wait_for(&self, id: &str) {
         let told: Vec<Operation> = {
             let mut operations = lock(&self.operations);
-            let Operations { all, by_id, waits } = &mut *operations;
+            let Operations {
+                all, by_id, waits, ..
+            } = &mut *operations;
             let Some(&at) = by_id.get(id) else { return };
             let lines = waits.done(at).into_iter();
             lines.flat_map(|line| name(all, line)).collect()
@@ -129,19 +166,18 @@ impl DeployRecord {
     }
 
     /// A step of an operation begins.
-    pub async fn began(&self, id: &str, doing: Doing) {
+    pub fn began(&self, id: &str, doing: Doing) {
         self.change(id, |o| {
             o.state = OperationState::Running;
             o.step = Reached::At(doing);
             o.waits_for.clear();
             o.attempt = o.attempt.max(1);
             o.began.get_or_insert_with(now_ms);
-        })
-        .await;
+        });
     }
 
     /// A step of an operation has ended well; with a state, the whole operation has.
-    pub async fn ended(&self, id: &str, state: Option<OperationState>) {
+    pub fn ended(&self, id: &str, state: Option<OperationState>) {
         self.change(id, |o| match state {
             Some(state) => {
                 o.state = state;
@@ -152,15 +188,14 @@ impl DeployRecord {
                 o.half_done = true;
                 o.step = Reached::BetweenHalves;
             }
-        })
-        .await;
+        });
         if state == Some(OperationState::Done) {
             self.others_wait_for(id);
         }
     }
 
     /// An operation was about to begin when the end was asked for.
-    pub async fn not_begun(&self, id: &str) {
+    pub fn not_begun(&self, id: &str) {
         self.change(id, |o| {
             let half = o.missing_half();
             (o.state, o.step) = match half {
@@ -170,8 +205,7 @@ impl DeployRecord {
                     (OperationState::NotAttempted, Reached::NotAttempted)
                 }
             };
-        })
-        .await;
+        });
     }
 
     pub(super) fn began_at(&self, id: &str) -> Option<UnixMs> {
@@ -197,7 +231,7 @@ impl DeployRecord {
     }
 
     /// Everything that has not begun will not.
-    pub async fn rest_not_attempted(&self) {
+    pub fn rest_not_attempted(&self) {
         let rest: Vec<String> = {
             let operations = lock(&self.operations);
             let unfinished = |o: &&Operation| {
@@ -219,8 +253,7 @@ impl DeployRecord {
                     }
                     None => (OperationState::NotAttempted, Reached::NotAttempted),
                 };
-            })
-            .await;
+            });
         }
     }
 

@@ -31,7 +31,7 @@ impl Deploying {
             _ => Doing::Creating,
         };
         let begins = Beginning { step, doing };
-        self.begun(change, turn.as_ref(), begins).await;
+        self.begun(change, turn.as_ref(), begins);
         // What is destroyed first was adopted by that half.
         let adopted = if change.action() == Action::Replace {
             Ok(())
@@ -47,16 +47,8 @@ impl Deploying {
         match done {
             Ok(()) => {
                 let more = change.action() == Action::ReplaceCreateFirst;
-                self.recorder
-                    .ended(
-                        &id,
-                        if more {
-                            None
-                        } else {
-                            Some(OperationState::Done)
-                        },
-                    )
-                    .await;
+                let state = (!more).then_some(OperationState::Done);
+                self.recorder.ended(&id, state);
                 true
             }
             Err(failure) => self.failed(change, turn.as_ref(), begins, *failure).await,

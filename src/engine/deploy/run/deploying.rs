@@ -151,7 +151,7 @@ impl Deploying {
             }
         }
         let cancelled = self.stops.starting.is_cancelled();
-        self.recorder.rest_not_attempted().await;
+        self.recorder.rest_not_attempted();
         self.left_behind(cancelled);
         let gathered = self.walk.cells.gather(self.walk.nodes.graph.order());
         let mut diagnostics = gathered.diags;

@@ -46,13 +46,12 @@ impl Deploying {
             _ => Doing::DestroyingOld,
         };
         let begins = Beginning { step, doing };
-        self.begun(change, turn.as_ref(), begins).await;
+        self.begun(change, turn.as_ref(), begins);
         match self.destroy_object(i, change, turn, begins).await {
             Ok(()) => {
                 let done = second || matches!(change.action(), Action::Destroy | Action::Forget);
                 self.recorder
-                    .ended(&id, done.then_some(OperationState::Done))
-                    .await;
+                    .ended(&id, done.then_some(OperationState::Done));
                 true
             }
             Err(failure) => self.failed(change, turn.as_ref(), begins, *failure).await,

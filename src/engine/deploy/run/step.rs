@@ -107,9 +107,9 @@ impl Deploying {
     }
 
     /// Tells that an operation begins, where it has its turn: one that goes ahead waits still.
-    pub(super) async fn begun(&self, change: &Change, turn: Option<&Turn>, begins: Beginning) {
+    pub(super) fn begun(&self, change: &Change, turn: Option<&Turn>, begins: Beginning) {
         if !turn.is_some_and(Turn::is_ahead) {
-            self.recorder.began(&change.id(), begins.doing).await;
+            self.recorder.began(&change.id(), begins.doing);
         }
     }
 
@@ -123,7 +123,7 @@ impl Deploying {
         trouble: Trouble,
     ) -> bool {
         if turn.is_some_and(Turn::is_ahead) {
-            self.recorder.began(&change.id(), begins.doing).await;
+            self.recorder.began(&change.id(), begins.doing);
         }
         self.fail(change, trouble).await;
         false
@@ -137,7 +137,7 @@ impl Deploying {
         begins: Beginning,
     ) -> Result<(), Box<Trouble>> {
         if Turn::whole(turn).await {
-            self.recorder.began(&change.id(), begins.doing).await;
+            self.recorder.began(&change.id(), begins.doing);
         }
         // The end may have been asked for meanwhile; what was not sent by then is not sent at all.
         match self.may_start(begins.step) {

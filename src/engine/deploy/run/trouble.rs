@@ -248,7 +248,7 @@ impl Deploying {
             .map(|p| p.info().plugin.clone());
         let Some(failure) = trouble.failure(change, plugin.as_ref(), self.stops.all.is_cancelled())
         else {
-            self.recorder.not_begun(&id).await;
+            self.recorder.not_begun(&id);
             return;
         };
         let (unknown, span) = (trouble.is_unknown(), declared.as_ref().map(|d| d.0));

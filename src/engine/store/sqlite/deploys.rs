@@ -32,11 +32,11 @@ const REPLAYABLE: i64 = 50;
 
 #[async_trait]
 impl Deploys for Sqlite {
-    async fn begin_deploy(&self, new: NewDeploy) -> Result<Begun, StoreError> {
+    async fn begin_deploy(&self, mut new: NewDeploy) -> Result<Begun, StoreError> {
         let leased = lock(self.lease()).is_some();
         let shadow = self.shadow();
         self.keep("a deploy", move |conn| {
-            let id = begin(conn, None, new.clone(), leased)?;
+            let id = begin(conn, None, &mut new, leased)?;
             let state = Arc::new(super::state::whole(conn)?);
             let home = super::state::home(conn)?;
             *lock(&shadow) = Some(Shadow::new(id, new, state.clone(), home));
@@ -104,17 +104,17 @@ impl Deploys for Sqlite {
         .await
     }
 
-    async fn operation_changed(
+    async fn operations_changed(
         &self,
-        operation: Operation,
+        operations: Vec<Operation>,
         failed: Box<dyn FnOnce(StoreError) + Send>,
     ) -> Result<(), StoreError> {
-        self.post(
-            "an operation",
-            move |conn| put_operation(conn, &operation),
-            failed,
-        )
-        .await
+        let put = move |conn: &Connection| {
+            operations
+                .iter()
+                .try_for_each(|operation| put_operation(conn, operation))
+        };
+        self.post("operations", put, failed).await
     }
 
     async fn finish_deploy(&self, summary: DeploySummary) -> Result<(), StoreError> {
@@ -230,7 +230,7 @@ impl Deploys for Sqlite {
 pub(super) fn begin(
     conn: &Connection,
     id: Option<DeployId>,
-    new: NewDeploy,
+    new: &mut NewDeploy,
     leased: bool,
 ) -> Job<DeployId> {
     let me = this_process("deploy");
@@ -256,9 +256,9 @@ pub(super) fn begin(
         ],
     )?;
     let id = conn.last_insert_rowid();
-    for mut operation in new.operations {
+    for operation in &mut new.operations {
         operation.deploy = id;
-        put_operation(conn, &operation)?;
+        put_operation(conn, operation)?;
     }
     Ok(id)
 }

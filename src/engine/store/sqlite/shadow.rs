@@ -150,7 +150,7 @@ fn write(from: &Connection, shadow: &Shadow, to: &Path) -> Job<()> {
     super::state::put_home(&conn, &shadow.home)?;
     super::state::apply(&conn, &shadow.edits)?;
     if !whole {
-        begin(&conn, Some(shadow.deploy), shadow.new.clone(), false)?;
+        begin(&conn, Some(shadow.deploy), &mut shadow.new.clone(), false)?;
         for (intent, ok, at) in &shadow.ended {
             put_intent(&conn, intent, Some((*ok, *at)))?;
         }

@@ -31,11 +31,11 @@ fn the_process_that_is_killed() {
             let edits = vec![StateEdit::Put(Box::new(object(&address, "{}")))];
             store.settle(outcome(id, n, true, edits)).await.unwrap();
             store
-                .operation_changed(
-                    Operation {
+                .operations_changed(
+                    vec![Operation {
                         deploy: id,
                         ..operation(n, &address, OperationState::Done)
-                    },
+                    }],
                     Box::new(|e| panic!("{e}")),
                 )
                 .await
@@ -133,22 +133,22 @@ async fn a_deploy_whose_process_is_gone_becomes_interrupted() {
         .collect();
     let id = store.begin_deploy(new_deploy(ops)).await.unwrap().deploy;
     store
-        .operation_changed(
-            Operation {
+        .operations_changed(
+            vec![Operation {
                 deploy: id,
                 ..operation(0, "a.done", OperationState::Done)
-            },
+            }],
             Box::new(|e| panic!("{e}")),
         )
         .await
         .unwrap();
     store.intend(intent(id, 1, "a.open")).await.unwrap();
     store
-        .operation_changed(
-            Operation {
+        .operations_changed(
+            vec![Operation {
                 deploy: id,
                 ..operation(1, "a.open", OperationState::Running)
-            },
+            }],
             Box::new(|e| panic!("{e}")),
         )
         .await

@@ -37,7 +37,7 @@ async fn a_deploy_is_remembered_with_its_operations_events_and_order() {
         ..operation(0, "a.b", OperationState::Done)
     };
     store
-        .operation_changed(done.clone(), Box::new(|e| panic!("{e}")))
+        .operations_changed(vec![done.clone()], Box::new(|e| panic!("{e}")))
         .await
         .unwrap();
     let events: Vec<Event> = (1..4).map(notice).collect();
@@ -83,7 +83,7 @@ async fn events_that_were_kept_one_by_one_are_read_before_those_that_are_kept_to
     let later = id + 50;
     store
         .write("a later deploy", move |conn| {
-            super::super::deploys::begin(conn, Some(later), new_deploy(vec![]), false)?;
+            super::super::deploys::begin(conn, Some(later), &mut new_deploy(vec![]), false)?;
             Ok(())
         })
         .await
