@@ -151,6 +151,17 @@ impl StateOfRecord {
         }
     }
 
+    /// Its serial: another state has another one.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub async fn serial(&self) -> Result<i64, HomeError> {
+        if self.is_open() {
+            return Ok(self.copy.state_serial().await?);
+        }
+        Ok(self.read().await?.serial)
+    }
+
     /// Whether the record has what is not yet at home.
     ///
     /// # Errors

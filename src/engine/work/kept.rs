@@ -1,5 +1,6 @@
 //! Stages that were kept: fetched with all that they rest on, where that still fits; selected from.
 
+use super::reading::providers_in;
 use super::staging::some;
 use super::verb::{Staged, Work};
 use crate::engine::error::{EngineError, NotThere};
@@ -108,6 +109,7 @@ impl Work {
             root,
             schemas,
             meant: sought.found,
+            in_state: providers_in(&state),
         }))
     }
 
@@ -134,14 +136,16 @@ impl Work {
                 "values of variables are not the same any more".to_owned(),
             ));
         }
-        let state = self.memory.state().read().await?;
-        if state.serial != staged.stage.state_serial {
+        let (then, serial) = (
+            staged.stage.state_serial,
+            self.memory.state().serial().await?,
+        );
+        if serial != then {
             return Err(stale(format!(
-                "the state has changed since (serial {} then, {} now)",
-                staged.stage.state_serial, state.serial
+                "the state has changed since (serial {then} then, {serial} now)"
             )));
         }
-        let sought = self.seek(&now, &state).await?;
+        let sought = self.seek(&now, staged.in_state.clone()).await?;
         if sought.digest != staged.stage.digests.plugins {
             return Err(stale(
                 "plugins are not the same executables any more".to_owned(),

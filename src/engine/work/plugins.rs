@@ -1,6 +1,7 @@
 //! Plugins that an operator gives orders to, trusts, or asks for their schemas.
 
 use super::error::WorkError;
+use super::reading::providers_in;
 use super::verb::{Switches, Work};
 use crate::engine::calls::{CallContext, ProviderError};
 use crate::engine::error::{EngineError, NotThere, PluginTrouble};
@@ -29,7 +30,7 @@ impl Work {
         let _turn = self.turn.lock().await;
         let loaded = self.read(&StageRequest::default()).await?;
         let state = self.memory.state().read().await?;
-        Ok(self.seek(&loaded, &state).await?.untrusted)
+        Ok(self.seek(&loaded, providers_in(&state)).await?.untrusted)
     }
 
     /// Remembers a yes for each of these, by its digest.
@@ -54,7 +55,7 @@ impl Work {
     pub(super) async fn load_all(&self, switches: &Switches) -> Result<(), EngineError> {
         let loaded = self.read(&StageRequest::default()).await?;
         let state = self.memory.state().read().await?;
-        let sought = self.seek(&loaded, &state).await?;
+        let sought = self.seek(&loaded, providers_in(&state)).await?;
         let addresses: BTreeSet<Arc<str>> = sought
             .found
             .values()

@@ -55,23 +55,18 @@ impl Work {
         let _turn = self.turn.lock().await;
         let loaded = self.read_with(&request, true).await?;
         let state = self.memory.state().read().await?;
-        let in_state: BTreeSet<String> = state
-            .objects
-            .iter()
-            .filter_map(|o| Some(ConfigKey::parse(&o.provider)?.address.to_string()))
-            .collect();
         Ok(RequiredProviders {
             configuration: required(&loaded.root),
-            state: in_state.into_iter().collect(),
+            state: providers_in(&state).into_iter().collect(),
         })
     }
 
-    pub(super) async fn seek(&self, loaded: &Loaded, state: &State) -> Result<Sought, EngineError> {
-        let in_state: BTreeSet<String> = state
-            .objects
-            .iter()
-            .filter_map(|o| Some(ConfigKey::parse(&o.provider)?.address.to_string()))
-            .collect();
+    /// Looks for the plugins of the providers that the configuration and a state need.
+    pub(super) async fn seek(
+        &self,
+        loaded: &Loaded,
+        in_state: BTreeSet<String>,
+    ) -> Result<Sought, EngineError> {
         let (root, settings) = (loaded.root.clone(), self.settings.clone());
         let (cache, trust) = (self.hashes.clone(), self.trust());
         let stop = self.current().stop;
@@ -96,6 +91,15 @@ impl Work {
         });
         Ok(sought)
     }
+}
+
+/// The addresses of the providers that a state's objects are of.
+pub(super) fn providers_in(state: &State) -> BTreeSet<String> {
+    let named: BTreeSet<&str> = state.objects.iter().map(|o| o.provider.as_str()).collect();
+    named
+        .into_iter()
+        .filter_map(|text| Some(ConfigKey::parse(text)?.address.to_string()))
+        .collect()
 }
 
 /// The graph of a configuration and of what the state has.

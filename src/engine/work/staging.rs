@@ -1,6 +1,7 @@
 //! Working out stages, and finding them again.
 
 use super::error::WorkError;
+use super::reading::providers_in;
 use super::verb::{PROGRESS_EVERY_MS, Staged, Switches, Work};
 use crate::engine::calls::{CallContext, ProviderError};
 use crate::engine::error::{EngineError, PluginTrouble};
@@ -70,6 +71,7 @@ impl Work {
         let state = self.memory.state().read().await?;
         let loaded = Arc::new(self.read(&request).await?);
         self.learn(&loaded, &state);
+        let in_state = providers_in(&state);
         let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;
         self.tell(tell_all(
             loaded.value_errors.iter(),
@@ -139,6 +141,7 @@ impl Work {
             root,
             schemas,
             meant: sought.found,
+            in_state,
         }));
         self.bus.emit(EventKind::Staged(summary.clone()));
         Ok(summary)
@@ -238,15 +241,11 @@ impl Work {
         ),
         EngineError,
     > {
-        let sought = self.seek(loaded, state).await?;
+        let in_state = providers_in(state);
+        let sought = self.seek(loaded, in_state.clone()).await?;
         let mut used = load::used(&loaded.root);
         used.extend(load::used_by_calls(&loaded.root, &loaded.snapshot));
-        used.extend(
-            state
-                .objects
-                .iter()
-                .filter_map(|o| Some(ConfigKey::parse(&o.provider)?.address)),
-        );
+        used.extend(in_state.into_iter().map(Arc::from));
         let missing: Vec<Diagnostic> = used
             .iter()
             .filter_map(|address| {

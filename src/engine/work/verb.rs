@@ -16,7 +16,7 @@ use crate::engine::store::model::State;
 use crate::engine::store::sensitive;
 use crate::engine::words::*;
 use crate::engine::workspace::load::Loaded;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
@@ -37,6 +37,8 @@ pub(super) struct Staged {
     pub(super) root: Arc<lang::config::Module>,
     pub(super) schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
     pub(super) meant: Meant,
+    /// The providers of what was in the state.
+    pub(super) in_state: BTreeSet<String>,
 }
 
 /// The switches of what runs now.
