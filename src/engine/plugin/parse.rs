@@ -2,7 +2,11 @@
 //! Pure but for the panic mode, which lasts from the first line of a trace.
 
 use crate::engine::words::{LogLevel, UnixMs};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt;
 
 /// What a line says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,12 +107,13 @@ fn hclog(line: &str) -> Option<Parsed> {
     if !line.starts_with('{') {
         return None;
     }
-    let Value::Object(mut map) = serde_json::from_str(line).ok()? else {
-        return None;
-    };
-    let mut take = |key: &str| match map.shift_remove(key) {
-        Some(Value::String(text)) => Some(text),
-        _ => None,
+    let Pairs(mut pairs) = serde_json::from_str(line).ok()?;
+    let mut take = |key: &str| {
+        let at = pairs.iter().position(|(k, _)| k == key)?;
+        match pairs.remove(at).1 {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
     };
     let level = take("@level").as_deref().and_then(level)?;
     let mut text = take("@message").unwrap_or_default();
@@ -116,9 +121,9 @@ fn hclog(line: &str) -> Option<Parsed> {
     let said_at = take("@timestamp")
         .and_then(|t| t.parse::<jiff::Timestamp>().ok())
         .map(jiff::Timestamp::as_millisecond);
-    for (key, value) in &map {
+    for (key, value) in pairs {
         let value = match value {
-            Value::String(s) => s.clone(),
+            Value::String(text) => text,
             other => other.to_string(),
         };
         let quoted = value.is_empty() || value.contains(|c: char| c.is_whitespace() || c == '"');
@@ -135,6 +140,35 @@ fn hclog(line: &str) -> Option<Parsed> {
         text,
         panic: false,
     })
+}
+
+/// The members of a JSON object as they are written: there are few in a line, and very many lines.
+struct Pairs<'l>(Vec<(Cow<'l, str>, Value)>);
+
+impl<'l> Deserialize<'l> for Pairs<'l> {
+    fn deserialize<D: Deserializer<'l>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(PairsVisitor)
+    }
+}
+
+struct PairsVisitor;
+
+impl<'l> Visitor<'l> for PairsVisitor {
+    type Value = Pairs<'l>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'l>>(self, mut members: A) -> Result<Pairs<'l>, A::Error> {
+        #[derive(Deserialize)]
+        struct Name<'l>(#[serde(borrow)] Cow<'l, str>);
+        let mut pairs = Vec::new();
+        while let Some((Name(name), value)) = members.next_entry()? {
+            pairs.push((name, value));
+        }
+        Ok(Pairs(pairs))
+    }
 }
 
 /// `[WARN] text`, also after a date as Go's `log` puts it (`2026/11/21 10:00:00 [WARN] text`).
@@ -203,6 +237,15 @@ mod tests {
             "thread 'main' panicked at src/main.rs:1:1: no such thing"
         );
         assert_eq!(words_of(std::iter::empty()), None);
+    }
+
+    #[test]
+    fn what_is_said_twice_under_one_name_is_shown_twice() {
+        let line = r#"{"a\"b":1,"e":"x","@message":"m","e":"y","@level":"error"}"#;
+        let shown = "m a\"b=1 e=x e=y".to_owned();
+        assert_eq!(parse(line), (LogLevel::Error, shown));
+        let other = r#"{"@level":3,"@message":"m"}"#;
+        assert_eq!(parse(other), (LogLevel::Debug, other.to_owned()));
     }
 
     #[test]

@@ -19,6 +19,7 @@ use lang::body::Body;
 use lang::diag::Diagnostics;
 use lang::source::Span;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt::Display;
 use std::sync::{Arc, Mutex};
 
 /// How many of the newest diagnostics a new one is compared with.
@@ -74,7 +75,7 @@ impl Cell {
     pub fn report_provider(
         &mut self,
         said: &[ProviderDiagnostic],
-        address: &str,
+        address: &dyn Display,
         body: Option<&Body>,
         span: Option<Span>,
     ) -> bool {
@@ -85,7 +86,7 @@ impl Cell {
     pub fn report_call(
         &mut self,
         error: &ProviderError,
-        address: &str,
+        address: &dyn Display,
         span: Option<Span>,
     ) -> bool {
         self.report(call_failed(error, address, span))

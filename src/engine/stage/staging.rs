@@ -29,6 +29,7 @@ use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{SourceMap, Span};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -61,7 +62,7 @@ pub struct Basis {
     /// Whether what was worked out before an error is wanted all the same.
     pub shows_errored: bool,
     /// Called after each resource instance: how many are done, of how many, and which.
-    pub progress: Arc<dyn Fn(u32, u32, &str) + Send + Sync>,
+    pub progress: Arc<dyn Fn(u32, u32, &dyn Display) + Send + Sync>,
 }
 
 impl Basis {

@@ -19,6 +19,7 @@ use crate::engine::words::*;
 use crate::engine::workspace::links;
 use crate::engine::workspace::load::{self, Loaded};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Display;
 use std::sync::Arc;
 
 impl Work {
@@ -79,7 +80,7 @@ impl Work {
             self.pool.secrets(),
         ))?;
         let (last, bus) = (std::sync::atomic::AtomicI64::new(0), self.bus.clone());
-        let progress = move |done: u32, total: u32, now: &str| {
+        let progress = move |done: u32, total: u32, now: &dyn Display| {
             let at = now_ms();
             let before = last.load(std::sync::atomic::Ordering::Relaxed);
             if at - before >= PROGRESS_EVERY_MS || done == total {
@@ -88,7 +89,7 @@ impl Work {
                     stage: id,
                     done,
                     total,
-                    now: now.to_owned(),
+                    now: now.to_string(),
                 });
             }
         };

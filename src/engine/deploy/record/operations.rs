@@ -1,5 +1,5 @@
-//! Where each operation stands: told to everybody who watches at once, and kept soon after, together
-//! with what others have come to meanwhile.
+//! Where each operation stands: told to everybody who watches, and kept soon after, together with
+//! what others have come to meanwhile.
 
 use super::DeployRecord;
 use crate::engine::deploy::waits::{Line, Waits};

@@ -216,7 +216,7 @@ impl Deploying {
             .map_err(|e| self.outcome_trouble(e))?;
         self.say(
             change,
-            placed(&applied.warnings, &change.address.to_string(), None, None),
+            placed(&applied.warnings, &change.address, None, None),
         );
         match failed {
             None => Ok(()),

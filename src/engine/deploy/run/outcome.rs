@@ -73,7 +73,7 @@ impl Deploying {
         };
         let said = placed(
             &applied.warnings,
-            &change.address.to_string(),
+            &change.address,
             Some(&resource.body),
             Some(resource.span),
         );

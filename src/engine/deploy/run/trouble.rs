@@ -168,7 +168,10 @@ impl From<ProviderError> for Box<Trouble> {
 impl Deploying {
     /// Says something of an operation.
     pub(super) fn say(&self, change: &Change, diags: impl Into<Diagnostics>) {
-        self.walk.cells.beside(self.place(change), diags);
+        let diags = diags.into();
+        if !diags.is_empty() {
+            self.walk.cells.beside(self.place(change), diags);
+        }
     }
 
     /// Keeps what became of a part of an operation.
@@ -200,7 +203,7 @@ impl Deploying {
                 change,
                 placed(
                     said,
-                    &change.address.to_string(),
+                    &change.address,
                     Some(&resource.body),
                     Some(resource.span),
                 ),

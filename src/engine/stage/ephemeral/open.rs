@@ -246,15 +246,10 @@ impl Walk {
             .validate_ephemeral(&resource.name.kind, config.clone(), ctx)
             .await
         {
-            Err(error) => ok(cell.report_call(&error, &address.to_string(), Some(resource.span))),
+            Err(error) => ok(cell.report_call(&error, address, Some(resource.span))),
             Ok(answer) => {
                 let said = &answer.diagnostics;
-                ok(cell.report_provider(
-                    said,
-                    &address.to_string(),
-                    Some(&resource.body),
-                    Some(resource.span),
-                ))
+                ok(cell.report_provider(said, address, Some(&resource.body), Some(resource.span)))
             }
         }
     }

@@ -104,7 +104,7 @@ impl PlanWalk {
     ) -> Result<(), ()> {
         let faults = ephemeral_faults(&declared.schema.block, config);
         let (body, span) = (Some(&declared.resource.body), Some(declared.resource.span));
-        if cell.report_provider(&faults, &address.to_string(), body, span) {
+        if cell.report_provider(&faults, address, body, span) {
             Ok(())
         } else {
             Err(())
@@ -127,13 +127,13 @@ impl PlanWalk {
         };
         match answer {
             Err(error) => {
-                cell.report_call(&error, &address.to_string(), Some(declared.resource.span));
+                cell.report_call(&error, address, Some(declared.resource.span));
                 Err(())
             }
             Ok(answer) => {
                 let good = cell.report_provider(
                     &answer.diagnostics,
-                    &address.to_string(),
+                    address,
                     Some(&declared.resource.body),
                     Some(declared.resource.span),
                 );

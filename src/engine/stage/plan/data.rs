@@ -213,7 +213,7 @@ impl PlanWalk {
     /// waits for as a data source does.
     pub(super) fn when(&self, step: Step, address: &AbsInstance) -> When {
         self.needing().pass_data(address);
-        (self.progress)(&address.to_string());
+        (self.progress)(address);
         let config = address.config();
         let declared = self
             .walk

@@ -197,7 +197,7 @@ impl PlanWalk {
             .destroy(gone, address, there, looked, end, cell)
             .await
             .is_ok();
-        (self.progress)(&address.to_string());
+        (self.progress)(address);
         good & self.deposed(going, address, there, cell).await
     }
 

@@ -87,7 +87,7 @@ impl PlanWalk {
         let provider = match self.walk.providers.plain(&key.address, &ctx).await {
             Ok(provider) => provider,
             Err(error) => {
-                cell.report_call(&error, &address.to_string(), Some(shared.resource.span));
+                cell.report_call(&error, address, Some(shared.resource.span));
                 return Err(());
             }
         };

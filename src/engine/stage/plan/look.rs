@@ -119,11 +119,11 @@ impl PlanWalk {
         let answer = match gone.provider.read(request, ctx).await {
             Ok(answer) => answer,
             Err(error) => {
-                cell.report_call(&error, &address.to_string(), gone.span);
+                cell.report_call(&error, address, gone.span);
                 return Err(());
             }
         };
-        if !cell.report_provider(&answer.diagnostics, &address.to_string(), None, gone.span) {
+        if !cell.report_provider(&answer.diagnostics, address, None, gone.span) {
             return Err(());
         }
         if answer.state.is_null() {
@@ -164,11 +164,11 @@ impl PlanWalk {
         let answer = match gone.provider.move_state(request, ctx).await {
             Ok(answer) => answer,
             Err(error) => {
-                cell.report_call(&error, &address.to_string(), gone.span);
+                cell.report_call(&error, address, gone.span);
                 return Err(());
             }
         };
-        if !cell.report_provider(&answer.diagnostics, &address.to_string(), None, gone.span) {
+        if !cell.report_provider(&answer.diagnostics, address, None, gone.span) {
             return Err(());
         }
         if answer.state.is_null() {
@@ -213,11 +213,11 @@ impl PlanWalk {
                 Ok(prior)
             }
             Err(Unusable::Call(error)) => {
-                cell.report_call(&error, &address.to_string(), gone.span);
+                cell.report_call(&error, address, gone.span);
                 Err(())
             }
             Err(Unusable::Refused(said)) => {
-                cell.report_provider(&said, &address.to_string(), None, gone.span);
+                cell.report_provider(&said, address, None, gone.span);
                 Err(())
             }
         }

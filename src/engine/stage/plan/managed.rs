@@ -158,7 +158,7 @@ impl PlanWalk {
         };
         cell.report_provider(
             &planned.warnings,
-            &address.to_string(),
+            address,
             Some(&declared.resource.body),
             Some(declared.resource.span),
         );
@@ -235,13 +235,10 @@ pub(super) fn no_plan(
 ) {
     let span = Some(declared.resource.span);
     match error {
-        NoPlan::Call(error) => cell.report_call(&error, &address.to_string(), span),
-        NoPlan::Refused(said) => cell.report_provider(
-            &said,
-            &address.to_string(),
-            Some(&declared.resource.body),
-            span,
-        ),
+        NoPlan::Call(error) => cell.report_call(&error, address, span),
+        NoPlan::Refused(said) => {
+            cell.report_provider(&said, address, Some(&declared.resource.body), span)
+        }
     };
 }
 

@@ -180,7 +180,7 @@ impl PlanWalk {
                     }
                     None => Err(()),
                 };
-                (this.progress)(&address.to_string());
+                (this.progress)(&address);
                 (key, value, part)
             }
         });

@@ -10,6 +10,7 @@ use crate::engine::stage::prior::PriorState;
 use crate::engine::stage::walk::Walk;
 use lang::addr::{ConfigResource, Mode};
 use std::collections::HashSet;
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// The planning walk.
@@ -25,7 +26,7 @@ pub struct PlanWalk {
     /// What nodes and instances need, as far as they were looked at.
     pub needs: needs::Known,
     /// Called after each instance with its address.
-    pub progress: Box<dyn Fn(&str) + Send + Sync>,
+    pub progress: Box<dyn Fn(&dyn Display) + Send + Sync>,
 }
 
 impl PlanWalk {

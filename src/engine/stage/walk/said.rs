@@ -5,10 +5,12 @@ use cty::{Mark, Value};
 use lang::config::Output;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
+use std::fmt::Display;
 
 /// The failure of a call.
-pub fn call_failed(error: &ProviderError, address: &str, span: Option<Span>) -> Diagnostic {
-    let mut d = Diagnostic::error("Plugin call failed", error.to_string()).about(address);
+pub fn call_failed(error: &ProviderError, address: &dyn Display, span: Option<Span>) -> Diagnostic {
+    let mut d =
+        Diagnostic::error("Plugin call failed", error.to_string()).about(address.to_string());
     d.subject = span;
     d
 }
@@ -16,7 +18,7 @@ pub fn call_failed(error: &ProviderError, address: &str, span: Option<Span>) -> 
 /// What a provider said, at the argument it is about where that can be found.
 pub fn placed(
     said: &[ProviderDiagnostic],
-    address: &str,
+    address: &dyn Display,
     body: Option<&lang::body::Body>,
     span: Option<Span>,
 ) -> Diagnostics {
@@ -30,7 +32,7 @@ pub fn placed(
                 Diagnostic::warning(&d.summary, d.detail.clone())
             }
         }
-        .about(address);
+        .about(address.to_string());
         placed.subject = span;
         if let (Some(body), Some(path)) = (body, &d.path) {
             let place = lang::decode::place_of(body, path);
@@ -72,7 +74,7 @@ pub(super) fn unkeepable(output: &Output, value: &Value) -> Option<Diagnostic> {
 }
 
 /// A value that has no form in the state.
-pub fn unkept(output: &Output, error: &impl std::fmt::Display) -> Diagnostic {
+pub fn unkept(output: &Output, error: &impl Display) -> Diagnostic {
     let detail = format!(
         "The value of output {} cannot be kept: {error}.",
         output.name
