@@ -10,8 +10,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-/// How many events a subscriber may lag behind before it is given a snapshot instead.
-const CAPACITY: usize = 8_192;
+/// How many events a subscriber may lag behind before it is given a snapshot instead: what waits in
+/// a deploy of tens of thousands of objects is told at once, and what was not attempted of it.
+pub(super) const CAPACITY: usize = 65_536;
 /// How many events a reader that does not gather is given at once.
 const BATCH: usize = 256;
 
@@ -268,6 +269,19 @@ mod tests {
             panic!("expected events")
         };
         assert_eq!(batch[0].seq, CAPACITY as u64 + 11);
+    }
+
+    /// As many as are told at once where a large deploy begins, or is not attempted.
+    #[tokio::test(start_paused = true)]
+    async fn a_reader_that_gathers_loses_nothing_of_fifty_thousand_events_at_once() {
+        let bus = Bus::default();
+        let (_, mut events) = bus.subscribe();
+        (0..50_000).for_each(|n| bus.emit(notice(n)));
+        let within = Duration::from_millis(50);
+        let Some(Update::Events(all)) = events.recv_together(within).await else {
+            panic!("expected events")
+        };
+        assert_eq!((all.len(), bus.missed()), (50_000, 0));
     }
 
     #[tokio::test(start_paused = true)]

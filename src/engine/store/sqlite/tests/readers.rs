@@ -1,7 +1,7 @@
 //! The state for other tools and for people; what the recorder writes down.
 
 use super::*;
-use crate::engine::bus::Bus;
+use crate::engine::bus::{Bus, CAPACITY};
 use crate::engine::secrets::Secrets;
 use crate::engine::words::LogQuery;
 use serde_json::json;
@@ -276,7 +276,7 @@ async fn a_flood_that_cannot_be_kept_is_said_so_and_keeps_the_attempts() {
     );
     let (_, events) = bus.subscribe();
     let plugin = PluginId("bundled/lab".into());
-    for n in 0..20_000 {
+    for n in (0..).take(CAPACITY + 10_000) {
         let text = format!("line {n}");
         let line = LogLine {
             plugin: plugin.clone(),
