@@ -140,10 +140,12 @@ impl Deploys for Sqlite {
     async fn unknown_outcomes(&self) -> Result<Vec<UnknownOutcome>, StoreError> {
         let judge = ByLease::of(self.path());
         self.read(move |conn| {
+            // Left to itself, SQLite goes through all that was ever done, for their order.
             let mut query = conn.prepare_cached(
                 "SELECT i.id, i.deploy, i.address, i.deposed, i.step, i.at, i.detail,
                  d.outcome, d.host, d.holder_pid, d.holder_start, d.holder_boot, d.holder_namespace, d.leased
-                 FROM intent i JOIN deploy d ON d.id = i.deploy WHERE i.ok IS NULL AND i.settled_at IS NULL ORDER BY i.id",
+                 FROM intent i INDEXED BY intent_open JOIN deploy d ON d.id = i.deploy
+                 WHERE i.ok IS NULL AND i.settled_at IS NULL ORDER BY i.id",
             )?;
             let rows = query.query_map([], |r| {
                 let unknown = UnknownOutcome {
