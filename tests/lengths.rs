@@ -79,7 +79,7 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("src/app/doc/popup.rs", "ladder", STEPS),
     ("src/app/effects.rs", "answer", ARMS),
     ("src/app/entry.rs", "key", ARMS),
-    ("src/cli/commands/mod.rs", "run", ARMS),
+    ("src/cli/commands.rs", "run", ARMS),
     ("src/engine/install/providers.rs", "keep", STEPS),
     ("src/engine/source.rs", "seek", STEPS),
     ("src/engine/stage/commands.rs", "of", ARMS),
@@ -228,6 +228,27 @@ fn only_tests_take_all_that_a_parent_has() {
         let text = text.split("\nmod tests {\n").next().unwrap_or_default();
         if text.lines().any(|line| line == "use super::*;") {
             found.push(name);
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+}
+
+/// What has content of its own has a name.
+#[test]
+fn a_mod_rs_declares_and_re_exports() {
+    let declares = |line: &&str| {
+        let line = match line.strip_prefix("pub(") {
+            Some(within) => within.split_once(") ").map_or("", |(_, rest)| rest),
+            None => line.strip_prefix("pub ").unwrap_or(line),
+        };
+        let begins = ["mod ", "use ", "extern crate ", "//", "#", "}", " "];
+        line.is_empty() || begins.iter().any(|begin| line.starts_with(begin))
+    };
+    let mut found = Vec::new();
+    for (name, text) in house() {
+        if name.ends_with("/mod.rs") && !is_test(&name) {
+            let others = text.lines().filter(|line| !declares(line));
+            found.extend(others.map(|line| format!("{name}: {line}")));
         }
     }
     assert_eq!(found, Vec::<String>::new());

@@ -18,7 +18,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 /// What is to be applied, and who said yes.
-struct Task {
+struct Approved {
     command: &'static str,
     stage: Option<String>,
     choice: Choice,
@@ -27,7 +27,7 @@ struct Task {
 
 pub(super) async fn deploy(args: DeployArgs, out: &mut Output) -> Ended {
     run(
-        Task {
+        Approved {
             command: "deploy",
             stage: args.stage,
             choice: args.choice,
@@ -49,7 +49,7 @@ pub(super) async fn refresh(args: RefreshArgs, out: &mut Output) -> Ended {
         ..Choice::default()
     };
     run(
-        Task {
+        Approved {
             command: "refresh",
             stage: None,
             choice,
@@ -71,7 +71,7 @@ pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> Ended {
         ..Choice::default()
     };
     run(
-        Task {
+        Approved {
             command: "destroy",
             stage: None,
             choice,
@@ -82,7 +82,7 @@ pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> Ended {
     .await
 }
 
-async fn run(task: Task, out: &mut Output) -> Ended {
+async fn run(task: Approved, out: &mut Output) -> Ended {
     if let (Some(stage), Some(flag)) = (&task.stage, task.choice.given()) {
         return Err(CliError::Refused(format!(
             "{flag} cannot be given for stage {stage}, which has been worked out already; leave the flag or the stage out"
@@ -142,7 +142,7 @@ async fn run(task: Task, out: &mut Output) -> Ended {
 /// What another tool's lines say of a deploy that went well.
 async fn ended(
     session: &Session,
-    task: &Task,
+    task: &Approved,
     summary: &DeploySummary,
     out: &mut Output,
 ) -> Result<(), CliError> {
@@ -160,7 +160,7 @@ async fn ended(
 /// Stages where need be, asks where need be, deploys.
 async fn apply(
     session: &mut Session,
-    task: &Task,
+    task: &Approved,
     must_ask: bool,
     out: &mut Output,
 ) -> Result<DeploySummary, CliError> {
@@ -245,7 +245,7 @@ async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
 /// Asks a person. Anything but a yes is a no.
 async fn yes(
     session: &mut Session,
-    task: &Task,
+    task: &Approved,
     summary: &StageSummary,
     out: &mut Output,
 ) -> Result<(), CliError> {

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 const REAP: Duration = Duration::from_secs(5);
 
 /// What is run, where.
-pub(in crate::engine) struct Command {
+pub(in crate::engine) struct LocalCommand {
     /// Program and arguments.
     pub(in crate::engine) words: Vec<String>,
     pub(in crate::engine) dir: PathBuf,
@@ -29,7 +29,7 @@ pub(in crate::engine) enum Ended {
     Killed,
 }
 
-impl Command {
+impl LocalCommand {
     /// Runs it to its end, or until `cancel`; each line of its output goes to `say`. What it has
     /// left running in the background after a good end stays, if it has let go of the output.
     ///

@@ -34,14 +34,14 @@ pub struct Following<'a> {
 
 /// Where a reference stands: in a module, or in a resource of it where it is to `count` or `each`.
 #[derive(Clone)]
-struct Found {
+struct Referred {
     module: ModuleInstance,
     within: Option<Name>,
     subject: Subject,
     remaining: Vec<Step>,
 }
 
-impl Found {
+impl Referred {
     /// The same for references to the same.
     fn key(&self) -> String {
         let steps = self.remaining.iter().map(ToString::to_string);
@@ -111,7 +111,7 @@ impl Following<'_> {
         changed: impl IntoIterator<Item = &'c AbsInstance>,
         outputs: impl IntoIterator<Item = (ModuleInstance, Arc<str>)>,
     ) -> Vec<Relevant> {
-        let mut next: Vec<Found> = Vec::new();
+        let mut next: Vec<Referred> = Vec::new();
         // All instances of a resource refer to the same.
         let mut begun = HashSet::new();
         let changed = changed.into_iter();
@@ -135,7 +135,7 @@ impl Following<'_> {
     }
 
     /// What stands in what a reference names.
-    fn behind(&self, found: &Found) -> Vec<Found> {
+    fn behind(&self, found: &Referred) -> Vec<Referred> {
         let at = &found.module;
         let here = || self.root.descendant(&at.path().0);
         let callee = |name: &Arc<str>, key: &InstanceKey| at.child(name, key.clone());
@@ -169,7 +169,7 @@ impl Following<'_> {
         }
     }
 
-    fn of_output(&self, at: &ModuleInstance, name: &Arc<str>) -> Vec<Found> {
+    fn of_output(&self, at: &ModuleInstance, name: &Arc<str>) -> Vec<Referred> {
         let module = self.root.descendant(&at.path().0);
         module
             .and_then(|module| module.outputs.get(name))
@@ -178,7 +178,7 @@ impl Following<'_> {
     }
 
     /// What the caller gives for a variable.
-    fn of_argument(&self, at: &ModuleInstance, name: &Arc<str>) -> Vec<Found> {
+    fn of_argument(&self, at: &ModuleInstance, name: &Arc<str>) -> Vec<Referred> {
         let Some((caller, (call, _))) = at.parent().zip(at.0.last()) else {
             return Vec::new();
         };
@@ -190,7 +190,7 @@ impl Following<'_> {
     }
 }
 
-fn expression(expr: &Expr, module: &ModuleInstance) -> Vec<Found> {
+fn expression(expr: &Expr, module: &ModuleInstance) -> Vec<Referred> {
     let all = expr.traversals().into_iter();
     all.filter_map(|t| reference(t, module, None)).collect()
 }
@@ -199,12 +199,12 @@ fn reference(
     traversal: &Traversal,
     module: &ModuleInstance,
     within: Option<&Name>,
-) -> Option<Found> {
+) -> Option<Referred> {
     let Reference {
         subject, remaining, ..
     } = Reference::parse(traversal).ok()?;
     let repeated = matches!(subject, Subject::Count(_) | Subject::Each(_));
-    Some(Found {
+    Some(Referred {
         module: module.clone(),
         within: within.filter(|_| repeated).cloned(),
         subject,

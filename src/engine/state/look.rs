@@ -28,14 +28,14 @@ pub(super) enum Look {
 
 /// What was read at home, which may be large: its digest is worked out once, and only where
 /// something is known that it can be held against.
-pub(super) struct Found<'k> {
+pub(super) struct AtHome<'k> {
     pub(super) text: Vec<u8>,
     known: &'k HomeRecord,
     /// Where what is known is of another place, or of none: none.
     digest: Option<String>,
 }
 
-impl<'k> Found<'k> {
+impl<'k> AtHome<'k> {
     pub(super) fn new(text: Vec<u8>, place: &str, known: &'k HomeRecord) -> Self {
         Self {
             digest: (known.place == place).then(|| digest(&text)),
@@ -61,11 +61,11 @@ impl StateOfRecord {
     pub(super) async fn look(
         &self,
         place: &str,
-        found: Found<'_>,
+        found: AtHome<'_>,
         copy: &State,
     ) -> Result<Look, HomeError> {
         let as_seen = found.is_as_seen();
-        let Found {
+        let AtHome {
             text,
             known,
             digest,

@@ -1,6 +1,6 @@
 //! The state of record as it is worked with: what is at its home, and the store's copy of it.
 
-use super::look::{Found, Look, is_behind, is_blank, with_begun};
+use super::look::{AtHome, Look, is_behind, is_blank, with_begun};
 use super::sealed::Spelt;
 use super::told::{apart, brought, gone, taken_over};
 use super::{Home, HomeError, Patience, Place};
@@ -133,7 +133,7 @@ impl StateOfRecord {
         let known = self.copy.home().await?;
         let copy = self.copy.state().await?;
         let place = home.place();
-        let found = Found::new(home.read().await?, &place, &known);
+        let found = AtHome::new(home.read().await?, &place, &known);
         let as_seen = found.is_as_seen();
         match self.look(&place, found, &copy).await {
             // To be encrypted from now on, and still as it was: whoever only looks may see it.
@@ -238,7 +238,7 @@ impl StateOfRecord {
     async fn agree(&self, home: &dyn Home) -> Result<Vec<String>, HomeError> {
         let place = home.place();
         let known = self.copy.home().await?;
-        let found = Found::new(home.read().await?, &place, &known);
+        let found = AtHome::new(home.read().await?, &place, &known);
         // Without a look at the whole copy: most of the time nobody else was there.
         if found.is_as_seen() && !known.writing && known.serial == self.copy.state_serial().await? {
             // Also then: how it may be read has changed, perhaps.

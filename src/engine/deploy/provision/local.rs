@@ -1,7 +1,7 @@
 //! `local-exec`: a command on this machine.
 
 use super::{Doing, Fault, HIDDEN};
-use crate::engine::shell::{Command, Ended};
+use crate::engine::shell::{Ended, LocalCommand};
 use crate::engine::stage::provision::LocalExec;
 use crate::engine::words::FailureClass;
 
@@ -30,7 +30,7 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
         .dir
         .as_ref()
         .map_or_else(|| doing.base.to_owned(), |d| doing.base.join(d));
-    let command = Command {
+    let command = LocalCommand {
         words,
         dir,
         environment: what.environment.clone(),

@@ -1,6 +1,6 @@
 //! What stands in a resource, or in the part of it that steps lead to.
 
-use super::{Following, Found, reference};
+use super::{Following, Referred, reference};
 use crate::engine::stage::nodes::schema_of;
 use crate::engine::workspace::provider_addr::{address_of, provider_name};
 use cty::schema::{Block, Nesting};
@@ -17,7 +17,7 @@ impl Following<'_> {
         at: &ModuleInstance,
         name: &Name,
         steps: &[Step],
-    ) -> Vec<Found> {
+    ) -> Vec<Referred> {
         let Some(module) = self.root.descendant(&at.path().0) else {
             return Vec::new();
         };
