@@ -307,7 +307,7 @@ fn the_second_signal_kills_and_records_what_is_unknown() {
     let plugin = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(plugin, rustix::process::Signal::STOP).unwrap();
     running.signal(rustix::process::Signal::INT);
-    std::thread::sleep(Duration::from_millis(300));
+    running.until(|e| e["type"] == "cancel");
     running.signal(rustix::process::Signal::INT);
     let (code, result) = running.end();
     assert_eq!(code, Some(130), "{result}");

@@ -308,7 +308,11 @@ async fn waiting_for_a_plugin_can_be_given_up() {
     let ctx = CallContext::default();
     let began = Instant::now();
     let (given_up, ()) = tokio::join!(bench.pool.plain("example.com/a/asleep", &ctx), async {
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        bench
+            .until("an attempt", |v| {
+                v.plugins.values().any(|p| !p.attempts.is_empty())
+            })
+            .await;
         ctx.cancel.cancel();
     });
     let error = given_up.err().expect("given up");
