@@ -330,6 +330,13 @@ fn a_killed_deploy_is_interrupted_its_plugin_gone_and_its_lock_free() {
         lab.run(&["stage"]).expect(4).stderr.contains("deploy"),
         "held while it runs"
     );
+    // Whoever reads the record meanwhile sees how it stands.
+    let record = || lab.run(&["history", "1", "--json"]).expect(0).result();
+    let stands = || record()["history"][0]["operation_list"][0]["state"].clone();
+    let patience = Instant::now() + Duration::from_secs(60);
+    while stands() != "running" {
+        assert!(Instant::now() < patience, "{}", record());
+    }
     running.signal(rustix::process::Signal::KILL);
     running.end();
     assert!(gone(pid), "the plugin dies with us");
