@@ -32,6 +32,8 @@ use std::sync::Arc;
 /// What the search for a workspace's providers came to.
 #[derive(Debug, Default)]
 pub struct Sought {
+    /// The providers of what is in the state.
+    pub in_state: BTreeSet<String>,
     /// Address as the configuration means it (with the default host where none is written) → as
     /// found.
     pub found: HashMap<Arc<str>, Arc<str>>,
@@ -128,7 +130,10 @@ pub fn seek(
     cache: &HashCache,
     trust: &Trust,
 ) -> Sought {
-    let mut out = Sought::default();
+    let mut out = Sought {
+        in_state: in_state.clone(),
+        ..Sought::default()
+    };
     let workspace = settings.workspace.clone();
     let around = around(settings);
     let mut places = match Places::gather(&workspace, &around) {

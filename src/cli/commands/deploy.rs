@@ -82,13 +82,13 @@ pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> Ended {
     .await
 }
 
-async fn run(task: Approved, out: &mut Output) -> Ended {
-    if let (Some(stage), Some(flag)) = (&task.stage, task.choice.given()) {
+async fn run(approved: Approved, out: &mut Output) -> Ended {
+    if let (Some(stage), Some(flag)) = (&approved.stage, approved.choice.given()) {
         return Err(CliError::Refused(format!(
             "{flag} cannot be given for stage {stage}, which has been worked out already; leave the flag or the stage out"
         )));
     }
-    let must_ask = task.stage.is_none() && !task.auto_approve;
+    let must_ask = approved.stage.is_none() && !approved.auto_approve;
     if must_ask && (out.json || !std::io::stdin().is_terminal()) {
         return Err(CliError::Refused(
             "nobody can be asked for a yes here; add --auto-approve, or `flightdeck stage` first and deploy that stage by its number"
@@ -96,14 +96,14 @@ async fn run(task: Approved, out: &mut Output) -> Ended {
         ));
     }
     let mut settings = settings(
-        task.command,
+        approved.command,
         Access::ReadWrite,
-        task.choice.values.parallelism,
+        approved.choice.values.parallelism,
     )?;
-    settings.lock_timeout = task.choice.values.lock_timeout.unwrap_or_default();
+    settings.lock_timeout = approved.choice.values.lock_timeout.unwrap_or_default();
     settings.follow = out.has_lines();
     let mut session = Session::start(settings, out).await?;
-    let applied = apply(&mut session, &task, must_ask, out).await;
+    let applied = apply(&mut session, &approved, must_ask, out).await;
     let summary = match applied {
         Ok(summary) => summary,
         Err(e) => {
@@ -113,14 +113,14 @@ async fn run(task: Approved, out: &mut Output) -> Ended {
     };
     failures(&session, &summary, out).await;
     if summary.outcome == DeployOutcome::Succeeded && out.has_lines() {
-        ended(&session, &task, &summary, out).await?;
+        ended(&session, &approved, &summary, out).await?;
     }
     let interrupted = session.interrupted();
     session.end(out).await;
     out.flush_diagnostics();
     if out.json {
         out.result(
-            task.command,
+            approved.command,
             fields(json!({
                 "deploy": summary.deploy,
                 "stage": summary.stage,
@@ -142,15 +142,15 @@ async fn run(task: Approved, out: &mut Output) -> Ended {
 /// What another tool's lines say of a deploy that went well.
 async fn ended(
     session: &Session,
-    task: &Approved,
+    approved: &Approved,
     summary: &DeploySummary,
     out: &mut Output,
 ) -> Result<(), CliError> {
-    if task.command != "refresh" {
-        let destroys = task.command == "destroy";
+    if approved.command != "refresh" {
+        let destroys = approved.command == "destroy";
         out.in_lines(|lines| lines.applied(&summary.counts, destroys));
     }
-    if task.command != "destroy" {
+    if approved.command != "destroy" {
         let outputs = session.engine.outputs().await?;
         out.in_lines(|lines| lines.outputs(&outputs));
     }
@@ -160,13 +160,13 @@ async fn ended(
 /// Stages where need be, asks where need be, deploys.
 async fn apply(
     session: &mut Session,
-    task: &Approved,
+    approved: &Approved,
     must_ask: bool,
     out: &mut Output,
 ) -> Result<DeploySummary, CliError> {
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let summary = match &task.stage {
+    let summary = match &approved.stage {
         Some(wanted) => {
             let id = match Path::new(wanted).is_file() {
                 true => take_in(Path::new(wanted), session).await?,
@@ -177,14 +177,14 @@ async fn apply(
                 .await?
         }
         None => {
-            let staging = engine.stage(request(&task.choice, None)?);
+            let staging = engine.stage(request(&approved.choice, None)?);
             let staged = session.wait(out, &mut progress, staging).await;
             told_or(staged, session, out)?
         }
     };
     // A refresh tells no plan, and of one that was worked out before its changes alone.
-    if task.command != "refresh" {
-        let whole = task.stage.is_none();
+    if approved.command != "refresh" {
+        let whole = approved.stage.is_none();
         planned(session, &mut progress, summary.stage, whole, out).await?;
     }
     if session.interrupted() {
@@ -195,7 +195,7 @@ async fn apply(
         show::stage(out, &summary);
     }
     if must_ask && has_changes(&summary) {
-        yes(session, task, &summary, out).await?;
+        yes(session, approved, &summary, out).await?;
     }
     let parallelism = engine.settings().parallelism;
     engine.nothing_follows();
@@ -245,11 +245,11 @@ async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
 /// Asks a person. Anything but a yes is a no.
 async fn yes(
     session: &mut Session,
-    task: &Approved,
+    approved: &Approved,
     summary: &StageSummary,
     out: &mut Output,
 ) -> Result<(), CliError> {
-    let what = if task.command == "destroy" {
+    let what = if approved.command == "destroy" {
         " and destroy what it names"
     } else {
         ""

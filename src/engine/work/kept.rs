@@ -1,6 +1,5 @@
 //! Stages that were kept: fetched with all that they rest on, where that still fits; selected from.
 
-use super::reading::providers_in;
 use super::staging::some;
 use super::verb::{Staged, Work};
 use crate::engine::error::{EngineError, NotThere};
@@ -109,7 +108,7 @@ impl Work {
             root,
             schemas,
             meant: sought.found,
-            in_state: providers_in(&state),
+            in_state: sought.in_state,
         }))
     }
 

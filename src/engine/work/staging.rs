@@ -72,7 +72,6 @@ impl Work {
         let state = self.memory.state().read().await?;
         let loaded = Arc::new(self.read(&request).await?);
         self.learn(&loaded, &state);
-        let in_state = providers_in(&state);
         let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;
         self.tell(tell_all(
             loaded.value_errors.iter(),
@@ -142,7 +141,7 @@ impl Work {
             root,
             schemas,
             meant: sought.found,
-            in_state,
+            in_state: sought.in_state,
         }));
         self.bus.emit(EventKind::Staged(summary.clone()));
         Ok(summary)
@@ -242,11 +241,10 @@ impl Work {
         ),
         EngineError,
     > {
-        let in_state = providers_in(state);
-        let sought = self.seek(loaded, in_state.clone()).await?;
+        let sought = self.seek(loaded, providers_in(state)).await?;
         let mut used = load::used(&loaded.root);
         used.extend(load::used_by_calls(&loaded.root, &loaded.snapshot));
-        used.extend(in_state.into_iter().map(Arc::from));
+        used.extend(sought.in_state.iter().map(|a| a.as_str().into()));
         let missing: Vec<Diagnostic> = used
             .iter()
             .filter_map(|address| {

@@ -101,16 +101,11 @@ impl DeployRecord {
             edits,
         };
         self.store.settle(outcome).await?;
-        if !self.unknown_before.is_empty()
-            && ok
-            && *step != OperationStep::Create
-            && !step.is_provisioner()
-        {
+        if ok && *step != OperationStep::Create && !step.is_provisioner() {
             // What is known to be so now was reached from whatever an earlier deploy left. Not so a
             // creation: what it may have made would not be this object.
-            let address = change.address.to_string();
             let answered = |u: &&UnknownOutcome| {
-                u.address == address
+                u.address == change.address.to_string()
                     && !u.is_creation()
                     && u.beside().is_none()
                     && (u.deposed.is_empty() || u.deposed == deposed)

@@ -158,18 +158,17 @@ impl PlanWalk {
         ctx: &CallContext,
         cell: &mut Cell,
     ) -> Result<Value, Diagnostics> {
-        let text = address.to_string();
         let span = Some(declared.resource.span);
         match declared
             .provider
             .read_data(&declared.resource.name.kind, config, ctx)
             .await
         {
-            Err(error) => Err(call_failed(&error, &text, span).into()),
+            Err(error) => Err(call_failed(&error, address, span).into()),
             Ok(answer) => {
                 let said = placed(
                     &answer.diagnostics,
-                    &text,
+                    address,
                     Some(&declared.resource.body),
                     span,
                 );
