@@ -84,6 +84,7 @@ pub fn main() -> ExitCode {
     let name = args.command.as_ref().map_or("console", args::Command::name);
     let worked = runtime.block_on(runtime.spawn(async move {
         let ended = commands::run(args, &mut out).await;
+        commands::trust::tell_commands(&mut out);
         (ended, out)
     }));
     let (ended, mut out) = worked.unwrap_or_else(|e| std::panic::resume_unwind(e.into_panic()));

@@ -184,7 +184,7 @@ fn the_engine_knows_neither_app_nor_ui_nor_cli() {
 }
 
 /// The rooms of the engine, from the ground up: each knows only those before it.
-const FLOORS: [&str; 35] = [
+const FLOORS: [&str; 37] = [
     // What every room may say, and what every room may use.
     "words",
     "mutex",
@@ -203,6 +203,9 @@ const FLOORS: [&str; 35] = [
     "metrics",
     "traces",
     "store",
+    // What the user trusts of a workspace.
+    "trust_file",
+    "trusted_commands",
     "state",
     // Plugins, and what can be asked of them.
     "calls",

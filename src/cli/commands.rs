@@ -20,7 +20,7 @@ mod providers;
 mod show;
 mod stage;
 mod state;
-mod trust;
+pub(super) mod trust;
 mod unlock;
 mod validate;
 mod version;
@@ -30,6 +30,7 @@ use super::args::{Args, Command};
 use super::exit::{CliError, Ended};
 use super::options::PluginSubcommand;
 use super::output::Output;
+use crate::engine::trusted_commands;
 use std::path::Path;
 
 /// Runs what the arguments ask for.
@@ -60,6 +61,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         if let (None, Some(dir)) = (&args.command, &args.dir) {
             console::enter(dir)?;
         }
+        trusted_commands::trust_all();
         trust::run(out).await?;
     }
     let Some(command) = args.command else {

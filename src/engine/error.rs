@@ -12,6 +12,7 @@ use super::stage::select::SelectError;
 use super::state::{Cause, HomeError};
 use super::store::StoreError;
 use super::trust::TrustError;
+use super::trusted_commands::CommandError;
 use super::words::{BadStageName, Diagnostic, LockHolder, Severity, StageId};
 use lang::addr::AddrError;
 use std::sync::Arc;
@@ -192,6 +193,8 @@ impl EngineError {
             Self::Plugin(_) => 3,
             Self::Locked(_) | Self::Home(HomeError::Locked { .. }) => 4,
             Self::Cancelled => 130,
+            // As for a plugin without trust.
+            other if CommandError::is_cause_of(other) => 3,
             _ => 1,
         }
     }

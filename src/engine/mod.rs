@@ -31,6 +31,8 @@ pub mod store;
 pub mod told;
 pub mod traces;
 pub mod trust;
+mod trust_file;
+pub mod trusted_commands;
 pub mod view;
 pub mod visible;
 pub mod words;

@@ -47,6 +47,7 @@ mod server;
 mod support;
 mod targets;
 mod trust;
+mod trusted_commands;
 mod usage;
 mod usual;
 mod validate;

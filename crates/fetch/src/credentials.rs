@@ -2,10 +2,10 @@
 //! program; in this order.
 
 use crate::error::FetchError;
+use crate::program::{output, program};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::time::Duration;
 
 /// How long a helper program may take.
@@ -73,16 +73,10 @@ impl Helper {
             name: self.name.clone(),
             why,
         };
-        let running = tokio::process::Command::new(&self.program)
-            .args(&self.args)
-            .args(["get", host])
-            .stdin(Stdio::null())
-            .kill_on_drop(true)
-            .output();
-        let output = tokio::time::timeout(HELPER, running)
-            .await
-            .map_err(|_| failed(format!("no answer within {} seconds", HELPER.as_secs())))?
-            .map_err(|e| failed(e.to_string()))?;
+        let mut command = program(&self.program);
+        command.args(&self.args).args(["get", host]);
+        let output = output(command, HELPER).await;
+        let output = output.map_err(|e| failed(e.to_string()))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
             return Err(failed(format!("{}: {}", output.status, said.trim())));

@@ -1,13 +1,12 @@
 //! Packages from git, by the `git` program.
 
 use crate::error::FetchError;
+use crate::program::{output, program};
 use base64::Engine as _;
 use reqwest::Url;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
-use tokio::process::Command;
 
 /// How long one call of git may take.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
@@ -139,11 +138,9 @@ impl Run<'_> {
             url: self.url.to_owned(),
             why,
         };
-        let mut command = Command::new("git");
+        let mut command = program("git");
         command
             .args(args)
-            .stdin(Stdio::null())
-            .kill_on_drop(true)
             // Nobody can answer a question here: progress is drawn, or a pipeline runs.
             .env("GIT_TERMINAL_PROMPT", "0");
         // What a surrounding repository's hook has set is meant for that one.
@@ -156,20 +153,12 @@ impl Run<'_> {
         if let Some(dir) = dir {
             command.current_dir(dir);
         }
-        let output = tokio::time::timeout(LIMIT, command.output())
-            .await
-            .map_err(|_| {
-                failed(format!(
-                    "it took longer than {} minutes",
-                    LIMIT.as_secs() / 60
-                ))
-            })?
-            .map_err(|e| match e.kind() {
-                std::io::ErrorKind::NotFound => {
-                    failed("the program git is not there; install it".to_owned())
-                }
-                _ => failed(e.to_string()),
-            })?;
+        let output = output(command, LIMIT).await.map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => {
+                failed("the program git is not there; install it".to_owned())
+            }
+            _ => failed(e.to_string()),
+        })?;
         if output.status.success() {
             return Ok(());
         }

@@ -14,6 +14,7 @@ mod logins;
 mod module_registry;
 mod netrc;
 mod package;
+mod program;
 mod provider_package;
 mod provider_registry;
 mod service;
@@ -29,6 +30,7 @@ pub use lock::{Locked, constraints, lock_text};
 pub use module_registry::Location;
 pub use netrc::{Netrc, NetrcError};
 pub use package::{Packages, expand};
+pub use program::{output, program};
 pub use provider_package::{
     Checks, Location as PackageLocation, Obtained, Policy, ProviderPackage, Reported,
 };

@@ -1,5 +1,6 @@
 //! `--trust-workspace-plugins`: a yes for the plugins that the workspace itself brings, before the
-//! command begins. Its engine is not heard: the events of a run are those of the command.
+//! command begins, and for the commands that its files name, when they are met. Its engine is not
+//! heard: the events of a run are those of the command.
 
 use crate::cli::exit::CliError;
 use crate::cli::output::Output;
@@ -8,6 +9,7 @@ use crate::cli::session::settings;
 use crate::engine::error::EngineError;
 use crate::engine::handle::Engine;
 use crate::engine::settings::Access;
+use crate::engine::trusted_commands::newly_trusted;
 use crate::engine::words::WorkspacePlugin;
 
 pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
@@ -21,7 +23,20 @@ pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
             plugin.digest
         ));
     }
+    tell_commands(out);
     Ok(())
+}
+
+/// Names the commands of the workspace that were trusted since the last call.
+pub(in crate::cli) fn tell_commands(out: &mut Output) {
+    for trusted in newly_trusted() {
+        let (command, file) = (safe(&trusted.command), trusted.file.display().to_string());
+        out.note(&format!(
+            "trusted from now on: the command {command:?} in {} ({})",
+            safe(&file),
+            trusted.digest
+        ));
+    }
 }
 
 async fn give(engine: &Engine) -> Result<Vec<WorkspacePlugin>, EngineError> {

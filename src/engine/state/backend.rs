@@ -109,7 +109,7 @@ impl Settings {
         match kind {
             "local" => Ok(Arc::new(local::Local::new(dir, &values))),
             "http" => opened(kind, http::Http::new(&values)),
-            "s3" => opened(kind, s3::S3::new(&values)),
+            "s3" => opened(kind, s3::S3::new(&values, dir)),
             "pg" => opened(kind, pg::Pg::new(&values)),
             "gcs" => opened(kind, gcs::Gcs::new(&values)),
             "azurerm" => opened(kind, azurerm::Azure::new(&values)),

@@ -25,6 +25,7 @@ use error::S3Error;
 use fetch::hex;
 use md5::{Digest as _, Md5};
 use statefile::LockInfo;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use table::{Put, Table};
@@ -49,9 +50,9 @@ struct Inner {
 }
 
 impl S3 {
-    pub(super) fn new(values: &Values<'_>) -> Result<Self, S3Error> {
+    pub(super) fn new(values: &Values<'_>, dir: &Path) -> Result<Self, S3Error> {
         Ok(Self(Arc::new(Bucket {
-            config: Config::new(values)?,
+            config: Config::new(values, dir)?,
             checked: OnceCell::new(),
         })))
     }

@@ -58,9 +58,7 @@ pub(in super::super) enum AzureError {
     #[error(
         "nobody is known to Azure here, and `az` cannot be asked: {0}; set ARM_ACCESS_KEY, or sign in with `az login`"
     )]
-    NoProgram(#[source] std::io::Error),
-    #[error("`az` does not answer")]
-    SilentProgram(#[source] tokio::time::error::Elapsed),
+    Program(#[source] std::io::Error),
     #[error("`az` gives no token: {0}; sign in with `az login`")]
     ProgramRefuses(String),
     #[error("the key of the storage account is not given: {why} (code {status})")]

@@ -167,23 +167,11 @@ async fn machine(resource: &str, client: Option<&str>, web: &Web) -> Result<Toke
 
 /// A token of whoever has signed in with `az login`.
 async fn command_line(resource: &str) -> Result<Token, AzureError> {
-    let ran = tokio::process::Command::new("az")
-        .args([
-            "account",
-            "get-access-token",
-            "--output",
-            "json",
-            "--resource",
-        ])
-        .arg(resource)
-        .stdin(std::process::Stdio::null())
-        .kill_on_drop(true)
-        .output();
-    let output = match tokio::time::timeout(PROGRAM, ran).await {
-        Ok(Ok(output)) => output,
-        Ok(Err(e)) => return Err(AzureError::NoProgram(e)),
-        Err(late) => return Err(AzureError::SilentProgram(late)),
-    };
+    let mut az = fetch::program("az");
+    az.args(["account", "get-access-token", "--output", "json"])
+        .args(["--resource", resource]);
+    let ran = fetch::output(az, PROGRAM).await;
+    let output = ran.map_err(AzureError::Program)?;
     let said: Json = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let Some(token) = said["accessToken"].as_str() else {
         let why = String::from_utf8_lossy(&output.stderr);

@@ -7,11 +7,13 @@ use super::credentials::{Chain, Environment, Role, fixed};
 use super::error::S3Error;
 use super::service::{Service, signer};
 use super::sts::Sts;
+use crate::engine::trusted_commands::CommandTrust;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use md5::{Digest as _, Md5};
 use reqwest::Url;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,8 +46,9 @@ pub(super) struct Accounts {
 }
 
 impl Config {
-    pub(super) fn new(values: &Values<'_>) -> Result<Self, S3Error> {
-        let environment = Environment::of(values);
+    /// Takes relative paths from `dir`, the directory of the workspace.
+    pub(super) fn new(values: &Values<'_>, dir: &Path) -> Result<Self, S3Error> {
+        let environment = Environment::of(values, dir);
         let profile = values.text("profile", &[]);
         let named = profile.or_else(|| environment.profile.clone());
         let region = region(values, &environment, named.as_deref())?;
@@ -65,7 +68,8 @@ impl Config {
                 .unwrap_or_else(|| region.clone()),
             endpoint: endpoint(values, &STS, &region)?,
         };
-        let chain = chain(values, &web, attempts, environment, sts.clone())?;
+        let trust = CommandTrust::new(dir, |name| values.variable(&[name]));
+        let chain = chain(values, (&web, attempts), environment, sts.clone(), trust)?;
         let signer = signer(chain);
         let service = |name: &str, region: &str, endpoint: Url| {
             Service::new(&web, &signer, (name, region), endpoint, attempts)
@@ -103,10 +107,10 @@ impl Config {
 /// Who one may be.
 fn chain(
     values: &Values<'_>,
-    web: &Arc<Web>,
-    attempts: Attempts,
+    (web, attempts): (&Arc<Web>, Attempts),
     environment: Environment,
     sts: Sts,
+    trust: CommandTrust,
 ) -> Result<Chain, S3Error> {
     Ok(Chain {
         web: web.clone(),
@@ -128,6 +132,7 @@ fn chain(
             &["AWS_EC2_METADATA_SERVICE_ENDPOINT"],
         ),
         sts,
+        trust,
     })
 }
 

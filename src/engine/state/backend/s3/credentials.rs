@@ -6,9 +6,10 @@ use super::super::web::{Attempts, Web};
 use super::ini::Profiles;
 use super::outside::{Files, Sender};
 use super::sts::Sts;
+use crate::engine::trusted_commands::{CommandError, CommandTrust};
 use reqsign_aws_v4::{Credential, ECSCredentialProvider, IMDSv2CredentialProvider};
 use reqsign_core::{Context, Error, OsEnv, ProvideCredential, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +31,8 @@ pub(super) struct Chain {
     pub(super) without_metadata: bool,
     pub(super) metadata_endpoint: Option<String>,
     pub(super) sts: Sts,
+    /// Judges commands that profiles name.
+    pub(super) trust: CommandTrust,
 }
 
 /// What the environment said when the backend was opened.
@@ -74,7 +77,8 @@ pub(super) fn fixed(id: String, secret: String, token: Option<String>) -> Creden
 }
 
 impl Environment {
-    pub(super) fn of(values: &Values<'_>) -> Self {
+    /// Takes relative paths from `dir`.
+    pub(super) fn of(values: &Values<'_>, dir: &Path) -> Self {
         let variable = |name: &str| values.variable(&[name]);
         let home = variable("HOME").map(PathBuf::from).unwrap_or_default();
         let files = |argument: &str, older: &str, variable: &str, file: &str| {
@@ -86,7 +90,7 @@ impl Environment {
             };
             let whole = |path: String| match path.strip_prefix("~/") {
                 Some(rest) => home.join(rest),
-                None => PathBuf::from(path),
+                None => dir.join(path),
             };
             said.into_iter().map(whole).collect()
         };
@@ -125,8 +129,8 @@ impl Environment {
     pub(super) fn profiles(&self) -> Profiles {
         let mut profiles = Profiles::default();
         for file in self.config_files.iter().chain(&self.credential_files) {
-            if let Ok(text) = std::fs::read_to_string(file) {
-                profiles.take(&text);
+            if let Ok(text) = lang::functions::read_regular(file) {
+                profiles.take(&String::from_utf8_lossy(&text), file);
             }
         }
         profiles
@@ -168,8 +172,10 @@ impl Chain {
         match environment.profile.as_deref() {
             Some(profile) => return self.of_profile(&profiles, profile, DEPTH).await,
             None if profiles.has("default") => {
-                if let Ok(found) = self.of_profile(&profiles, "default", DEPTH).await {
-                    return Ok(found);
+                match self.of_profile(&profiles, "default", DEPTH).await {
+                    Ok(found) => return Ok(found),
+                    Err(error) if CommandError::is_cause_of(&error) => return Err(error),
+                    Err(_) => {}
                 }
             }
             None => {}
@@ -234,6 +240,8 @@ impl Chain {
             return Ok(found);
         }
         if let Some(command) = get("credential_process") {
+            let file = profiles.file(name, "credential_process");
+            self.trusted(command, file.unwrap_or(Path::new(""))).await?;
             return program(command).await;
         }
         if get("sso_start_url").or(get("sso_session")).is_some() {
@@ -242,6 +250,15 @@ impl Chain {
             )));
         }
         Err(none(format!("the profile {name:?} has no credentials")))
+    }
+
+    /// Checks that a command which a file names may run.
+    async fn trusted(&self, command: &str, file: &Path) -> Result<()> {
+        let (trust, text, file) = (self.trust.clone(), command.to_owned(), file.to_owned());
+        let checked = tokio::task::spawn_blocking(move || trust.check(&text, &file)).await;
+        checked
+            .map_err(|e| none(e.to_string()))?
+            .map_err(|why| none(why.to_string()).with_source(why))
     }
 
     /// Of the container or the machine that this runs on.
@@ -292,7 +309,7 @@ impl Chain {
         } else {
             let token = match (&role.token, &role.token_file) {
                 (Some(token), _) => token.clone(),
-                (None, Some(file)) => std::fs::read_to_string(file).map_err(|e| {
+                (None, Some(file)) => regular(file).await.map_err(|e| {
                     none(format!(
                         "the token in {} cannot be read: {e}",
                         file.display()
@@ -319,6 +336,14 @@ impl Chain {
     }
 }
 
+/// Content of a small file, which a FIFO or a device is not.
+async fn regular(file: &Path) -> std::io::Result<String> {
+    let file = file.to_owned();
+    let read = tokio::task::spawn_blocking(move || lang::functions::read_regular(file));
+    let content = read.await.map_err(std::io::Error::other)??;
+    String::from_utf8(content).map_err(std::io::Error::other)
+}
+
 /// What a program says that a profile names.
 async fn program(command: &str) -> Result<Credential> {
     #[derive(serde::Deserialize)]
@@ -329,21 +354,17 @@ async fn program(command: &str) -> Result<Credential> {
         session_token: Option<String>,
         expiration: Option<String>,
     }
-    let ran = tokio::process::Command::new("sh")
-        .args(["-c", command])
-        .stdin(std::process::Stdio::null())
-        .kill_on_drop(true)
-        .output();
-    let output = match tokio::time::timeout(PROGRAM, ran).await {
-        Ok(Ok(output)) if output.status.success() => output.stdout,
-        Ok(Ok(output)) => {
+    let mut shell = fetch::program("sh");
+    shell.args(["-c", command]);
+    let output = match fetch::output(shell, PROGRAM).await {
+        Ok(output) if output.status.success() => output.stdout,
+        Ok(output) => {
             return Err(none(format!(
                 "credential_process ends with {}",
                 output.status
             )));
         }
-        Ok(Err(e)) => return Err(none(format!("credential_process cannot be run: {e}"))),
-        Err(_) => return Err(none("credential_process does not end")),
+        Err(e) => return Err(none(format!("credential_process cannot be used: {e}"))),
     };
     let said: Said = serde_json::from_slice(&output)
         .map_err(|_| none("credential_process did not print what is expected"))?;

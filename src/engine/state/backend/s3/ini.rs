@@ -1,14 +1,15 @@
 //! The shared files of AWS: `[profile NAME]` with settings, as far as they say who one is.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-/// Settings by profile, of all files together; earlier files lose.
+/// Settings by profile, of all files together, each with its file; earlier files lose.
 #[derive(Default)]
-pub(super) struct Profiles(BTreeMap<String, BTreeMap<String, String>>);
+pub(super) struct Profiles(BTreeMap<String, BTreeMap<String, (String, PathBuf)>>);
 
 impl Profiles {
     /// Takes in a file. In the one for settings, sections are called `profile NAME`.
-    pub(super) fn take(&mut self, text: &str) {
+    pub(super) fn take(&mut self, text: &str, file: &Path) {
         let mut section = None;
         for line in text.lines() {
             let trimmed = line.trim();
@@ -35,7 +36,8 @@ impl Profiles {
             {
                 let value = value.split(" #").next().unwrap_or_default();
                 let settings = self.0.entry(section.clone()).or_default();
-                settings.insert(name.trim().to_lowercase(), value.trim().to_owned());
+                let value = (value.trim().to_owned(), file.to_owned());
+                settings.insert(name.trim().to_lowercase(), value);
             }
         }
     }
@@ -45,8 +47,14 @@ impl Profiles {
     }
 
     pub(super) fn get(&self, profile: &str, name: &str) -> Option<&str> {
-        let value = self.0.get(profile)?.get(name)?;
+        let (value, _) = self.0.get(profile)?.get(name)?;
         Some(value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// The file that a setting comes from.
+    pub(super) fn file(&self, profile: &str, name: &str) -> Option<&Path> {
+        let (_, file) = self.0.get(profile)?.get(name)?;
+        Some(file)
     }
 }
 
@@ -57,8 +65,13 @@ mod tests {
     #[test]
     fn settings_of_a_profile_come_from_both_kinds_of_sections_and_later_files_win() {
         let mut profiles = Profiles::default();
-        profiles.take("# x\n[default]\nregion = eu-west-1\ns3 =\n  region = nested\n[profile dev] ; c\nrole_arn=arn:a # c\n[sso-session s]\nregion = no\n");
-        profiles.take("[dev]\naws_access_key_id = A\nRole_ARN = arn:b\n");
+        profiles.take("# x\n[default]\nregion = eu-west-1\ns3 =\n  region = nested\n[profile dev] ; c\nrole_arn=arn:a # c\n[sso-session s]\nregion = no\n", Path::new("one"));
+        profiles.take(
+            "[dev]\naws_access_key_id = A\nRole_ARN = arn:b\n",
+            Path::new("two"),
+        );
+        assert_eq!(profiles.file("default", "region"), Some(Path::new("one")));
+        assert_eq!(profiles.file("dev", "role_arn"), Some(Path::new("two")));
         assert_eq!(profiles.get("default", "region"), Some("eu-west-1"));
         assert_eq!(profiles.get("dev", "role_arn"), Some("arn:b"));
         assert_eq!(profiles.get("dev", "aws_access_key_id"), Some("A"));

@@ -1,0 +1,111 @@
+//! Programs that are run for what they print: git, helpers that know tokens. Their output is
+//! bounded, and so is their time.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+use std::process::{Output, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::Command;
+
+/// Most bytes of each of a program's two outputs.
+const MAX_OUTPUT: u64 = 4 << 20;
+
+/// A program by its name or path, without input. It, and what it runs itself, is looked up in the
+/// absolute directories of `PATH` alone: an entry such as `.` would run a file of the workspace.
+#[must_use]
+pub fn program(name: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(name);
+    command.stdin(Stdio::null()).kill_on_drop(true);
+    if let Some(path) = std::env::var_os("PATH") {
+        command.env("PATH", absolute(&path));
+    }
+    command
+}
+
+fn absolute(path: &OsStr) -> OsString {
+    let all = std::env::split_paths(path).filter(|dir| Path::is_absolute(dir));
+    // Entries of a list can be joined to one again.
+    std::env::join_paths(all).unwrap_or_default()
+}
+
+/// Runs a program to its end.
+///
+/// # Errors
+/// It cannot be started, prints more than 4 MiB, or does not end in time
+/// ([`io::ErrorKind::TimedOut`]); it is killed then.
+pub async fn output(mut command: Command, within: Duration) -> io::Result<Output> {
+    let run = async {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let (stdout, stderr) =
+            tokio::try_join!(all_of(child.stdout.take()), all_of(child.stderr.take()))?;
+        Ok(Output {
+            status: child.wait().await?,
+            stdout,
+            stderr,
+        })
+    };
+    match tokio::time::timeout(within, run).await {
+        Ok(ended) => ended,
+        Err(_) => Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            format!("it did not end within {} seconds", within.as_secs()),
+        )),
+    }
+}
+
+async fn all_of(stream: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
+    let mut all = Vec::new();
+    if let Some(stream) = stream {
+        stream.take(MAX_OUTPUT + 1).read_to_end(&mut all).await?;
+    }
+    if all.len() as u64 > MAX_OUTPUT {
+        return Err(io::Error::other("it prints more than 4 MiB"));
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(text: &str) -> Command {
+        let mut command = program("sh");
+        command.args(["-c", text]);
+        command
+    }
+
+    #[test]
+    fn relative_directories_are_no_place_for_programs() {
+        for (path, left) in [
+            ("/bin:.:/usr/bin", "/bin:/usr/bin"),
+            (":bin::/bin:", "/bin"),
+            ("", ""),
+            (".", ""),
+        ] {
+            assert_eq!(absolute(OsStr::new(path)), left, "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn output_is_bounded_in_size_and_time() {
+        let minute = Duration::from_secs(60);
+        let ended = output(shell("echo out; echo err >&2; exit 3"), minute).await;
+        let ended = ended.expect("it ends");
+        assert_eq!(ended.status.code(), Some(3));
+        assert_eq!(
+            (&*ended.stdout, &*ended.stderr),
+            (&b"out\n"[..], &b"err\n"[..])
+        );
+        let flood = output(shell("exec cat /dev/zero"), minute).await;
+        let flood = flood.expect_err("it prints without end");
+        assert!(flood.to_string().contains("4 MiB"), "{flood}");
+        let silent = output(shell("exec sleep 900"), Duration::from_millis(50)).await;
+        let silent = silent.expect_err("it does not end");
+        assert_eq!(silent.kind(), io::ErrorKind::TimedOut);
+    }
+}
