@@ -75,6 +75,16 @@ impl Bench {
         it
     }
 
+    /// Writes a file of the workspace.
+    pub fn write(&self, name: &str, text: &str) {
+        self.workspace.write(name, text);
+    }
+
+    /// Reads a file of the workspace.
+    pub fn read(&self, name: &str) -> String {
+        self.workspace.read(name)
+    }
+
     /// Adds to the configuration.
     pub fn add(&self, text: &str) {
         self.workspace.write("more.tf", text);

@@ -31,7 +31,8 @@ pub struct Applying<'a> {
 /// What came of it.
 #[derive(Debug, Clone)]
 pub struct Applied {
-    /// The object that is there now, unmarked; `None` where there is none.
+    /// The object that the provider left, unmarked. `None` with a failure: the provider answered no
+    /// object, and the state keeps its own. `None` without one: the object is destroyed.
     pub object: Option<Value>,
     pub private: Bytes,
     pub identity: Option<Value>,
@@ -103,11 +104,11 @@ pub async fn apply(provider: &dyn Provider, asked: Applying<'_>, ctx: &CallConte
     }
 }
 
-/// Without an answer the object counts as it was, until somebody has looked.
+/// The outcome of a call without an answer: the state keeps its object.
 fn unanswered(asked: Applying<'_>, error: ProviderError) -> Applied {
     let unknown = error.may_have_acted();
     Applied {
-        object: (!asked.prior.is_null()).then_some(asked.prior),
+        object: None,
         private: asked.private,
         identity: asked.identity,
         tainted: false,
@@ -129,14 +130,10 @@ fn judged(asked: Applying<'_>, response: ApplyResponse, who: &str) -> Applied {
         .partition(|d| d.severity == Severity::Error);
     let provider_failed = !errors.is_empty();
     let mut class = class_of(&errors);
-    let destroys = asked.planned.is_null();
-    let mut new = match response.new_state {
-        Some(value) => value,
-        // An answer without a value: the object counts as it was; for a delete as gone only where
-        // there is no error.
-        None if destroys && !provider_failed => Value::null(asked.schema.implied_type().clone()),
-        None => asked.prior.clone(),
-    };
+    // The SDKs answer no value at all where they mean null.
+    let mut new = response
+        .new_state
+        .unwrap_or_else(|| Value::null(asked.schema.implied_type().clone()));
     // A provider that failed has said so, and what it left is what it could.
     if !provider_failed {
         errors = faults(&asked, &new, response.legacy, who);
@@ -148,11 +145,7 @@ fn judged(asked: Applying<'_>, response: ApplyResponse, who: &str) -> Applied {
         new = new.unknown_as_null();
     }
     let failed = !errors.is_empty();
-    // Errors and no object from a create or update: what was there stays.
-    if failed && provider_failed && new.is_null() && !destroys {
-        new = asked.prior.clone();
-    }
-    let creates = asked.prior.is_null() && !destroys;
+    let creates = asked.prior.is_null() && !asked.planned.is_null();
     let object = (!new.is_null()).then_some(new);
     Applied {
         tainted: failed && creates && object.is_some(),

@@ -3,6 +3,7 @@
 //! workspace; `good` does nothing wrong. What it has to remember from launch to launch is a file in
 //! `FAKE_PLUGIN_DIR`.
 
+mod answers;
 mod apply;
 mod before;
 mod listen;

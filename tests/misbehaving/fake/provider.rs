@@ -66,6 +66,11 @@ pub(super) fn error(summary: &str, detail: &str) -> pb::Diagnostic {
 /// Answers a call of the provider's service.
 pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<Bytes, Status> {
     let name = &*fake.name;
+    if name == "answers"
+        && let Some(answer) = super::answers::answer(method, &request)?
+    {
+        return Ok(answer);
+    }
     match (name, method) {
         ("panics-in-configure", "ConfigureProvider")
         | ("panics-in-plan", "PlanResourceChange")

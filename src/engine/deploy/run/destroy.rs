@@ -197,20 +197,22 @@ impl Deploying {
             failed => failed,
         };
         let edit = match &applied.object {
+            Some(value) => Some(self.left_standing(ending, value, &applied)?),
+            // An error and no object: the provider refused, and the object still exists.
+            None if failed.is_some() => None,
             None => {
                 if deposed.is_empty() {
                     lock(&self.state).remove(&change.address);
                 }
-                removal(change, deposed)
+                Some(removal(change, deposed))
             }
-            Some(value) => self.left_standing(ending, value, &applied)?,
         };
         self.recorder
             .settle(
                 change,
                 &OperationStep::Destroy,
                 failed.is_none(),
-                vec![edit],
+                edit.into_iter().collect(),
             )
             .await
             .map_err(|e| self.outcome_trouble(e))?;

@@ -92,7 +92,7 @@ impl Deploying {
                 let tainted = applied.tainted || !provisioners.is_empty();
                 vec![self.put(subject, value, &applied, tainted)?]
             }
-            None => self.gone(i, change, &doing).into_iter().collect(),
+            None => self.restored(i, change).into_iter().collect(),
         };
         self.recorder
             .settle(change, &doing, failed.is_none(), edits)
@@ -137,18 +137,12 @@ impl Deploying {
         Ok(StateEdit::Put(Box::new(object)))
     }
 
-    /// What becomes of the state where an apply has left no object: what was set aside for it comes
-    /// back; what an update has lost is gone.
-    fn gone(&self, i: usize, change: &Change, doing: &OperationStep) -> Option<StateEdit> {
+    /// The edit that puts a deposed object back where the create of its replacement left no object.
+    /// A failed update has none: its object stays in the state.
+    fn restored(&self, i: usize, change: &Change) -> Option<StateEdit> {
+        let key = lock(&self.deposed).remove(&i)?;
         let address = change.address.to_string();
-        match lock(&self.deposed).remove(&i) {
-            Some(key) => Some(StateEdit::Restore { address, key }),
-            None if *doing == OperationStep::Update => Some(StateEdit::Remove {
-                address,
-                deposed: String::new(),
-            }),
-            None => None,
-        }
+        Some(StateEdit::Restore { address, key })
     }
 
     /// Runs what follows a creation.

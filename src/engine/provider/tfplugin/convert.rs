@@ -86,8 +86,8 @@ impl Side<'_> {
         })
     }
 
-    /// As [`Side::decode`], with null where none was sent. An answer with errors may hold a value
-    /// that is no good: the errors are what counts then.
+    /// As [`Side::decode`], with null where none was sent. Null also stands for an unreadable value
+    /// in an answer with errors, so that the errors are reported.
     pub(super) fn decode_or_null(
         &self,
         value: Option<pb::DynamicValue>,
@@ -95,24 +95,31 @@ impl Side<'_> {
     ) -> Result<Value, ProviderError> {
         match self.decode(value) {
             Ok(value) => Ok(value.unwrap_or_else(|| Value::null(self.ty.clone()))),
-            Err(_) if diagnostics.iter().any(|d| d.severity == Severity::Error) => {
-                Ok(Value::null(self.ty.clone()))
-            }
+            Err(_) if has_errors(diagnostics) => Ok(Value::null(self.ty.clone())),
             Err(error) => Err(error),
         }
     }
 
+    /// An identity of the resource type; `None` where none was sent, and where an answer with
+    /// errors has an unreadable one.
     pub(super) fn decode_identity(
         &self,
         data: Option<pb::ResourceIdentityData>,
+        diagnostics: &[ProviderDiagnostic],
     ) -> Result<Option<Value>, ProviderError> {
-        match (data, &self.identity) {
-            (Some(data), Some(ty)) => Ok(self
-                .decode_as(data.identity_data, ty)?
-                .filter(|v| !v.is_null())),
-            _ => Ok(None),
+        let (Some(data), Some(ty)) = (data, &self.identity) else {
+            return Ok(None);
+        };
+        match self.decode_as(data.identity_data, ty) {
+            Ok(value) => Ok(value.filter(|v| !v.is_null())),
+            Err(_) if has_errors(diagnostics) => Ok(None),
+            Err(error) => Err(error),
         }
     }
+}
+
+pub(super) fn has_errors(diagnostics: &[ProviderDiagnostic]) -> bool {
+    diagnostics.iter().any(|d| d.severity == Severity::Error)
 }
 
 /// A path; `None` where a step says nothing.
@@ -197,4 +204,19 @@ pub(super) fn diagnostics(all: Vec<pb::Diagnostic>) -> Vec<ProviderDiagnostic> {
         }
     }
     taken
+}
+
+/// The error of an unreadable answer, with the first error that the provider reported in it.
+pub(super) fn with_reported(
+    mut error: ProviderError,
+    diagnostics: &[ProviderDiagnostic],
+) -> ProviderError {
+    let reported = diagnostics.iter().find(|d| d.severity == Severity::Error);
+    if let (ProviderError::Undecodable { what, .. }, Some(reported)) = (&mut error, reported) {
+        what.push_str(&format!("; the answer also reports: {}", reported.summary));
+        if !reported.detail.is_empty() {
+            what.push_str(&format!(": {}", reported.detail));
+        }
+    }
+    error
 }

@@ -1,6 +1,6 @@
 //! The answer to a plan. The fuzzer comes in here, too.
 
-use super::convert::{self, Side, diagnostics};
+use super::convert::{self, Side, diagnostics, has_errors};
 use crate::engine::calls::{Method, ProviderError};
 use crate::engine::provider::*;
 use crate::engine::words::PluginId;
@@ -46,9 +46,13 @@ pub(super) fn planned(
     };
     Ok(PlanResponse {
         planned: side.decode_or_null(answer.planned_state, &diagnostics)?,
-        requires_replace: paths.ok_or_else(undecodable)?,
+        requires_replace: match paths {
+            Some(paths) => paths,
+            None if has_errors(&diagnostics) => Vec::new(),
+            None => return Err(undecodable()),
+        },
         private: answer.planned_private,
-        identity: side.decode_identity(answer.planned_identity)?,
+        identity: side.decode_identity(answer.planned_identity, &diagnostics)?,
         legacy: answer.legacy_type_system,
         diagnostics,
     })

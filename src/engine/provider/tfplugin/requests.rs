@@ -1,9 +1,9 @@
 //! Each request of the one model to its message on the wire, and the answer back.
 
 use super::adapter::TfProvider;
-use super::convert::diagnostics;
+use super::convert::{diagnostics, has_errors, with_reported};
 use super::plan::planned;
-use crate::engine::calls::{CallContext, Checked, Method, ProviderError};
+use crate::engine::calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::*;
 use crate::engine::words::TERRAFORM_VERSION;
 use async_trait::async_trait;
@@ -152,9 +152,10 @@ impl Provider for TfProvider {
         };
         let answer: pb::upgrade_resource_identity::Response =
             self.wire.call(side.method, request).await?;
+        let diagnostics = diagnostics(answer.diagnostics);
         Ok(IdentityResponse {
-            identity: side.decode_identity(answer.upgraded_identity)?,
-            diagnostics: diagnostics(answer.diagnostics),
+            identity: side.decode_identity(answer.upgraded_identity, &diagnostics)?,
+            diagnostics,
         })
     }
 
@@ -177,7 +178,7 @@ impl Provider for TfProvider {
         Ok(ReadResponse {
             state: side.decode_or_null(answer.new_state, &diagnostics)?,
             private: answer.private,
-            identity: side.decode_identity(answer.new_identity)?,
+            identity: side.decode_identity(answer.new_identity, &diagnostics)?,
             diagnostics,
         })
     }
@@ -218,12 +219,24 @@ impl Provider for TfProvider {
             type_name: request.type_name,
         };
         let answer: pb::apply_resource_change::Response = self.wire.call(side.method, wire).await?;
+        let mut diagnostics = diagnostics(answer.diagnostics);
+        let new_state = side
+            .decode(answer.new_state)
+            .map_err(|e| with_reported(e, &diagnostics))?;
+        // The object is known: an identity that cannot be read must not cost it.
+        let identity = side
+            .decode_identity(answer.new_identity, &diagnostics)
+            .unwrap_or_else(|e| {
+                let summary = "Provider returned an invalid identity";
+                diagnostics.push(ProviderDiagnostic::error(summary, e.to_string()));
+                None
+            });
         Ok(ApplyResponse {
-            new_state: side.decode(answer.new_state)?,
+            new_state,
             private: answer.private,
-            identity: side.decode_identity(answer.new_identity)?,
+            identity,
             legacy: answer.legacy_type_system,
-            diagnostics: diagnostics(answer.diagnostics),
+            diagnostics,
         })
     }
 
@@ -241,13 +254,20 @@ impl Provider for TfProvider {
         };
         let answer: pb::import_resource_state::Response = self.wire.call(side.method, wire).await?;
         let diagnostics = diagnostics(answer.diagnostics);
+        // Nothing is imported from an answer with errors, whatever objects it holds.
+        if has_errors(&diagnostics) {
+            return Ok(ImportResponse {
+                imported: Vec::new(),
+                diagnostics,
+            });
+        }
         let mut imported = Vec::with_capacity(answer.imported_resources.len());
         for one in answer.imported_resources {
             let side = self.side(Method::Import, &one.type_name, ctx).await?;
             imported.push(Imported {
                 state: side.decode_or_null(one.state, &diagnostics)?,
                 private: one.private,
-                identity: side.decode_identity(one.identity)?,
+                identity: side.decode_identity(one.identity, &diagnostics)?,
                 type_name: one.type_name,
             });
         }
@@ -278,7 +298,7 @@ impl Provider for TfProvider {
         Ok(MoveResponse {
             state: side.decode_or_null(answer.target_state, &diagnostics)?,
             private: answer.target_private,
-            identity: side.decode_identity(answer.target_identity)?,
+            identity: side.decode_identity(answer.target_identity, &diagnostics)?,
             diagnostics,
         })
     }
