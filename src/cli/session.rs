@@ -54,6 +54,12 @@ fn data_dir() -> Option<std::path::PathBuf> {
     Some(etcetera::choose_base_strategy().ok()?.data_dir()).filter(|dir| dir.is_absolute())
 }
 
+/// Where this user keeps what can be computed again, by the rules of the system.
+fn cache_dir() -> Option<std::path::PathBuf> {
+    use etcetera::BaseStrategy;
+    Some(etcetera::choose_base_strategy().ok()?.cache_dir()).filter(|dir| dir.is_absolute())
+}
+
 /// Settings for the current directory, with what the environment says.
 pub(super) fn settings(
     reason: &str,
@@ -80,6 +86,8 @@ pub(super) fn settings(
     if let Some(ms) = number("FLIGHTDECK_CALL_BACKOFF_MS")? {
         settings.retry.backoff = vec![Duration::from_millis(ms)];
     }
+    settings.digest_cache =
+        cache_dir().map(|dir| dir.join("flightdeck").join("plugin-digests.json"));
     settings.trusted_plugins = data_dir().map(|dir| dir.join("flightdeck").join("trusted-plugins"));
     if let Some(text) = std::env::var(room::VARIABLE).ok().filter(|v| !v.is_empty()) {
         settings.memory = Some(room::parse(&text).map_err(|e| CliError::Refused(e.to_string()))?);

@@ -176,6 +176,8 @@ pub struct Settings {
     /// Where it is remembered which plugins that come with workspaces are trusted; never in a
     /// workspace.
     pub trusted_plugins: Option<PathBuf>,
+    /// File in which digests of plugins are cached; ignored where it lies in the workspace.
+    pub digest_cache: Option<PathBuf>,
     /// Whether each step of what is done with an object is said, for programs that follow them.
     pub follow: bool,
     /// Where deploys are sent to as traces.
@@ -204,6 +206,7 @@ impl Settings {
             plugin_path: None,
             memory: None,
             trusted_plugins: None,
+            digest_cache: None,
             follow: false,
             traces: None,
             reason: "command".to_owned(),

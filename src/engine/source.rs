@@ -2,75 +2,36 @@
 //! by way of the pool. Owns nothing but the memory of package hashes.
 
 mod error;
+mod plugin_digests;
+mod sought;
 
 pub use error::NotLaunched;
+pub use plugin_digests::PluginDigests;
+pub use sought::Sought;
 
 use super::calls::{CallContext, ProviderError};
+use super::plugin::Plugins;
 use super::plugin::find::{
     self, Constraints, Found, HashCache, LockFile, Places, PluginPath, ProviderAddress,
     Surroundings, Want,
 };
-use super::plugin::{Plugins, Start};
 use super::pool::Pool;
 use super::provider::functions::Functions;
 use super::provider::{Provider, ProviderSchema};
 use super::settings::Settings;
 use super::stage::walk::Providers;
 use super::trust::{Trust, Verdict};
+use super::trust_file::is_outside;
 use super::words::{
     BUILTIN_PROVIDER, ConfigKey, Diagnostic, PluginFound, Severity, WorkspacePlugin, short_provider,
 };
-use super::workspace::load::digest;
 use super::workspace::provider_addr;
 use async_trait::async_trait;
 use cty::Value;
 use lang::config::Module;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// What the search for a workspace's providers came to.
-#[derive(Debug, Default)]
-pub struct Sought {
-    /// The providers of what is in the state.
-    pub in_state: BTreeSet<String>,
-    /// Address as the configuration means it (with the default host where none is written) → as
-    /// found.
-    pub found: HashMap<Arc<str>, Arc<str>>,
-    /// Why an address could not be had.
-    pub missing: BTreeMap<Arc<str>, NotLaunched>,
-    /// Those of the missing that an installation may bring, as operators write them.
-    pub absent: Vec<String>,
-    /// Those that the workspace itself brings and that have no yes; they are among the missing too.
-    pub untrusted: Vec<WorkspacePlugin>,
-    /// To be declared to the pool.
-    pub records: Vec<(PluginFound, Result<Start, NotLaunched>)>,
-    /// Digest of all executables.
-    pub digest: String,
-    /// What is wrong with lock file and CLI configuration.
-    pub problems: Vec<Diagnostic>,
-}
-
-impl Sought {
-    /// Takes what was found for an address; the answer stands for it in the digest.
-    fn taken(&mut self, address: Arc<str>, found: &Found) -> String {
-        let actual: Arc<str> = found.address.to_string().into();
-        let executable = found.executable().map(|p| {
-            format!(
-                "{} {:?}",
-                p.display(),
-                std::fs::metadata(p).and_then(|m| m.modified()).ok()
-            )
-        });
-        let start = found.start.clone().ok_or(NotLaunched::Bundled);
-        if !self.records.iter().any(|(r, _)| *r.address == *actual) {
-            self.records.push((found.record(), start));
-        }
-        let stands_for_it = format!("{actual} {:?} {executable:?}", found.version);
-        self.found.insert(address, actual);
-        stands_for_it
-    }
-}
 
 fn problem(summary: &str, detail: String, severity: Severity) -> Diagnostic {
     Diagnostic {
@@ -167,7 +128,6 @@ pub fn seek(
             return out;
         }
     };
-    let mut digests = Vec::new();
     let (wants, others) = wants(root, in_state, &mut out.problems);
     for (address, want) in wants {
         if *address == *BUILTIN_PROVIDER {
@@ -191,7 +151,7 @@ pub fn seek(
                     out.missing.insert(address, why);
                     continue;
                 }
-                digests.push(out.taken(address, &found));
+                out.taken(address, &found, cache);
             }
             Err(missing) => {
                 let record = PluginFound {
@@ -215,7 +175,6 @@ pub fn seek(
             out.found.entry(other).or_insert(found);
         }
     }
-    out.digest = digest(digests.into_iter());
     out
 }
 
@@ -377,6 +336,10 @@ pub async fn schemas(
 
 /// Makes what was found known to the pool.
 pub async fn declare(pool: &Pool, sought: &Sought) {
+    let programs = pool.plugins().programs();
+    for (executable, expected) in &sought.expected {
+        programs.expect(executable.clone(), expected.clone());
+    }
     for (record, start) in &sought.records {
         match start {
             Ok(start) => pool.declare(record.clone(), start.clone()).await,
@@ -387,12 +350,24 @@ pub async fn declare(pool: &Pool, sought: &Sought) {
     pool.take_changed().await;
 }
 
+/// The file of cached digests, unless it lies in the workspace: a repository could bring one.
+fn digest_cache(settings: &Settings) -> Option<PathBuf> {
+    let file = settings.digest_cache.clone()?;
+    is_outside(&file, &settings.workspace).then_some(file)
+}
+
+/// The cache of plugin digests that an engine with these settings has.
+pub fn hashes(settings: &Settings) -> HashCache {
+    digest_cache(settings).map_or_else(HashCache::in_memory, HashCache::open)
+}
+
 /// The supervisors with the settings of an engine.
 pub fn plugins(settings: &super::settings::Settings, bus: &super::bus::Bus) -> Plugins {
     let settings = super::plugin::PluginSettings {
         launch: settings.launch.clone(),
         crashes: settings.crashes,
         drain: settings.service.renew.drain,
+        digest_cache: digest_cache(settings),
         ..super::plugin::PluginSettings::default()
     };
     Plugins::start(settings, Arc::new(bus.clone()))

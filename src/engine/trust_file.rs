@@ -32,6 +32,14 @@ pub struct TrustFile {
     file: Option<PathBuf>,
 }
 
+/// Whether a file, existing or not, lies outside of the workspace: none that a clone brings
+/// decides what this user trusts.
+pub fn is_outside(file: &Path, workspace: &Path) -> bool {
+    let real = file.ancestors().find_map(|part| part.canonicalize().ok());
+    let workspace = workspace.canonicalize();
+    workspace.is_ok_and(|workspace| real.is_some_and(|real| !real.starts_with(workspace)))
+}
+
 /// How a digest stands to the trust decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
@@ -44,14 +52,8 @@ pub enum Known {
 impl TrustFile {
     /// Ignores a file inside the workspace: a clone must not bring its own trust.
     pub fn new(file: Option<PathBuf>, workspace: &Path) -> Self {
-        let outside = |file: &PathBuf| {
-            let real = file.ancestors().find_map(|part| part.canonicalize().ok());
-            workspace
-                .canonicalize()
-                .is_ok_and(|workspace| real.is_some_and(|real| !real.starts_with(workspace)))
-        };
         Self {
-            file: file.filter(outside),
+            file: file.filter(|file| is_outside(file, workspace)),
         }
     }
 

@@ -31,6 +31,7 @@ mod modules;
 mod once;
 mod outputs;
 mod plan_json;
+mod plugin_contents;
 mod prompt;
 mod provider_hosts;
 mod providers;

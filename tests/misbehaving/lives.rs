@@ -200,7 +200,9 @@ fn a_plugin_that_is_replaced_before_the_deploy_makes_the_stage_stale() {
     let seen = bench.run(DEPLOY, &[]).expect(1);
     says(
         &seen.diagnostics().concat(),
-        &["stage #1 is stale: plugins are not the same executables any more; stage again"],
+        &[
+            "stage #1 is stale: the plugin test.local/fakes/replaces-itself has other contents than when the stage was made; stage again",
+        ],
     );
     assert!(
         seen.of_type("operation").is_empty(),

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Files of one package that are looked at; a package has a handful.
@@ -24,8 +24,15 @@ pub fn zh(archive: &Path) -> Result<String, FetchError> {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn file_digest(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
+fn file_digest(path: &Path) -> io::Result<String> {
+    content_digest(&mut File::open(path)?)
+}
+
+/// The SHA-256 of everything that a reader yields, in hex.
+///
+/// # Errors
+/// It cannot be read.
+pub fn content_digest(file: &mut impl io::Read) -> io::Result<String> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 20];
     loop {
@@ -74,9 +81,20 @@ pub fn files(root: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
 /// # Errors
 /// A file cannot be read.
 pub fn h1(root: &Path) -> io::Result<String> {
+    h1_with(root, file_digest)
+}
+
+/// As [`h1`], with the digest of each file from `digest`: a caller may have it already.
+///
+/// # Errors
+/// A folder cannot be read, or `digest` fails.
+pub fn h1_with(
+    root: &Path,
+    mut digest: impl FnMut(&Path) -> io::Result<String>,
+) -> io::Result<String> {
     let mut lines = Sha256::new();
     for (path, file) in files(&root.canonicalize()?)? {
-        lines.update(format!("{}  {path}\n", file_digest(&file)?));
+        lines.update(format!("{}  {path}\n", digest(&file)?));
     }
     let text = base64::engine::general_purpose::STANDARD.encode(lines.finalize());
     Ok(format!("h1:{text}"))

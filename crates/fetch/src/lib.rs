@@ -24,7 +24,7 @@ pub use archive::{Kind as ArchiveKind, unpack};
 pub use checksum::hex;
 pub use credentials::{Credentials, Helper};
 pub use error::FetchError;
-pub use hash::{file_digest, files, h1, zh};
+pub use hash::{content_digest, files, h1, h1_with, zh};
 pub use http::{Http, Limits, OnBytes};
 pub use lock::{Locked, constraints, lock_text};
 pub use module_registry::Location;

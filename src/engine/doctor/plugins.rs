@@ -2,7 +2,6 @@
 
 use super::finding::{Area, Findings};
 use super::workspace::counted;
-use crate::engine::plugin::find::HashCache;
 use crate::engine::settings::Settings;
 use crate::engine::source;
 use crate::engine::store::Store;
@@ -19,7 +18,7 @@ pub(super) fn examine(
 ) {
     let area = Area::Plugins;
     let trust = Trust::new(settings.trusted_plugins.clone(), &settings.workspace);
-    let sought = source::seek(root, in_state, settings, &HashCache::default(), &trust);
+    let sought = source::seek(root, in_state, settings, &source::hashes(settings), &trust);
     for problem in &sought.problems {
         let text = format!("{}: {}", problem.summary, problem.detail);
         match problem.severity {

@@ -84,7 +84,7 @@ impl Board {
 
     /// What the process that serves, or is on its way up, or was the last one, was executed from.
     pub(super) fn file(&self) -> Option<FileIdentity> {
-        *lock(&self.file)
+        lock(&self.file).clone()
     }
 
     pub(super) fn executed(&self, file: Option<FileIdentity>) {

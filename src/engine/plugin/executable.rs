@@ -3,31 +3,54 @@
 //! the shell, whose errors say nothing.
 
 use super::failure::StartFailure;
+use super::find::HashCache;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
-use std::time::SystemTime;
+use std::sync::Arc;
 
-/// The file that a launch executes, told from any that takes its place later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Identifies the file that a launch executes. Equal while nothing about the file has changed, be
+/// it only its times or its mode.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine) struct FileIdentity {
     device: u64,
     inode: u64,
     size: u64,
-    changed: Option<SystemTime>,
+    modified: (i64, i64),
+    changed: (i64, i64),
+    /// SHA-256 of its contents; `None` where they cannot be read.
+    digest: Option<String>,
 }
 
 impl FileIdentity {
     /// `None` where there is none.
-    pub(super) async fn of(path: &Path) -> Option<Self> {
+    pub(super) async fn of(path: &Path, hashes: &Arc<HashCache>) -> Option<Self> {
+        let (path, hashes) = (path.to_owned(), Arc::clone(hashes));
+        // Hashing a large executable takes a while, where its digest is not cached.
+        let look = move || Self::now(&path, &hashes);
+        tokio::task::spawn_blocking(look).await.ok().flatten()
+    }
+
+    fn now(path: &Path, hashes: &HashCache) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
-        let meta = tokio::fs::metadata(path).await.ok()?;
+        let meta = std::fs::metadata(path).ok()?;
         Some(Self {
             device: meta.dev(),
             inode: meta.ino(),
             size: meta.len(),
-            changed: meta.modified().ok(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+            digest: hashes.file(path).ok(),
         })
+    }
+
+    /// Whether both files have the same contents, wherever and however old they are.
+    pub(in crate::engine) fn is_same_program(&self, other: &Self) -> bool {
+        match (&self.digest, &other.digest) {
+            (Some(one), Some(another)) => one == another,
+            // Nothing vouches for contents that cannot be read but an untouched file.
+            _ => self == other,
+        }
     }
 }
 

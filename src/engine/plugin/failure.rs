@@ -101,6 +101,9 @@ pub enum StartFailure {
     },
     #[error("{} is not what a yes was given for any more; look what changed it, and stage again to be asked", .0.display())]
     NotApproved(PathBuf),
+    /// Its contents are not those that the stage or deploy that runs was begun with.
+    #[error("{} was replaced while it was in use; stage again to use the new one", .0.display())]
+    Replaced(PathBuf),
     #[error("the system could not start {}: {source}; it may be short of memory or processes", .path.display())]
     Spawn {
         path: PathBuf,
@@ -195,6 +198,7 @@ impl StartFailure {
             Self::NotExecutable { .. } => "not_executable",
             Self::WrongArchitecture { .. } => "wrong_architecture",
             Self::NotApproved(_) => "not_approved",
+            Self::Replaced(_) => "replaced",
             Self::Spawn { .. } => "spawn",
             Self::TimedOut { .. } => "timed_out",
             Self::Exited { .. } | Self::ExitedEarly { .. } => "exited",
@@ -212,7 +216,7 @@ impl StartFailure {
             Self::NotFound(_) | Self::NotExecutable { .. } | Self::WrongArchitecture { .. } => {
                 false
             }
-            Self::NotApproved(_) | Self::Stopped => false,
+            Self::NotApproved(_) | Self::Replaced(_) | Self::Stopped => false,
             Self::Dialect(unfit) => unfit.retryable,
             _ => true,
         }

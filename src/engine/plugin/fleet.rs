@@ -1,6 +1,7 @@
 //! All plugins of one engine: makes their supervisors, owns their tasks, ends them together.
 
 use super::board::Board;
+use super::find::HashCache;
 use super::handle::Plugin;
 use super::launch::LaunchContext;
 use super::life::Life;
@@ -29,6 +30,7 @@ struct Shared {
     cancel: CancellationToken,
     meter: Arc<Meter>,
     programs: Programs,
+    hashes: Arc<HashCache>,
     plugins: Mutex<Vec<Plugin>>,
 }
 
@@ -46,8 +48,13 @@ impl Plugins {
             settings.usage_every,
             cancel.clone(),
         ));
+        let hashes = match &settings.digest_cache {
+            Some(file) => HashCache::open(file.clone()),
+            None => HashCache::in_memory(),
+        };
         Self {
             shared: Arc::new(Shared {
+                hashes: Arc::new(hashes),
                 settings,
                 observer,
                 tracker,
@@ -76,6 +83,11 @@ impl Plugins {
     #[must_use]
     pub fn programs(&self) -> &Programs {
         &self.shared.programs
+    }
+
+    /// Digests of plugin files.
+    pub(in crate::engine) fn hashes(&self) -> &Arc<HashCache> {
+        &self.shared.hashes
     }
 
     /// Takes a plugin under supervision, whose processes live like this. Launches nothing yet.
@@ -135,6 +147,8 @@ impl Plugins {
                     start,
                     tracker,
                     logs: board_logs,
+                    programs: shared.programs.clone(),
+                    hashes: Arc::clone(&shared.hashes),
                     beside: false,
                 })
             }),
@@ -156,6 +170,7 @@ impl Plugins {
             orders,
             incidents,
             meter: Arc::clone(&shared.meter),
+            hashes: Arc::clone(&shared.hashes),
             executable,
         };
         self.plugins().push(plugin.clone());

@@ -5,6 +5,7 @@ use super::board::Board;
 use super::connection::Connection;
 use super::executable::FileIdentity;
 use super::failure::{Exit, StartFailure};
+use super::find::HashCache;
 use super::incident::Incident;
 use super::usage::Meter;
 use crate::engine::calls::ProviderError;
@@ -112,6 +113,7 @@ pub struct Plugin {
     pub(super) incidents: watch::Receiver<VecDeque<Arc<Incident>>>,
     pub(super) meter: Arc<Meter>,
     /// What it is executed from; `None` where we do not do that.
+    pub(super) hashes: Arc<HashCache>,
     pub(super) executable: Option<PathBuf>,
 }
 
@@ -235,11 +237,21 @@ impl Plugin {
         answer.await.unwrap_or(Err(NotReplaced::Gone))
     }
 
-    /// The file that would be executed now, where it is another one than that of the process that
+    /// The file that would be executed now, where its contents are not those of the process that
     /// serves.
     pub(in crate::engine) async fn other_file(&self) -> Option<FileIdentity> {
+        let (known, now) = self.files().await?;
+        (!now.is_same_program(&known)).then_some(now)
+    }
+
+    /// Whether anything about the file has changed since it was executed, its mode included.
+    pub(in crate::engine) async fn file_is_touched(&self) -> bool {
+        self.files().await.is_some_and(|(known, now)| known != now)
+    }
+
+    async fn files(&self) -> Option<(FileIdentity, FileIdentity)> {
         let (path, known) = (self.executable.as_ref()?, self.board.file()?);
-        FileIdentity::of(path).await.filter(|file| *file != known)
+        Some((known, FileIdentity::of(path, &self.hashes).await?))
     }
 
     /// What a process of it took of the machine when it was looked at last.

@@ -6,11 +6,12 @@ use super::board::{AttemptRecord, Board};
 use super::connection::Connection;
 use super::executable;
 use super::failure::{Exit, StartFailure, Suspicion};
-use super::find::h1;
+use super::find::HashCache;
 use super::hearing::Heard;
 use super::life::{Arrival, Birth, Life, Link, Prepared};
 use super::logs::{Logs, drain};
 use super::newborn::{Child, FirstLine, FirstOutput, Newborn, quiet};
+use super::programs::Programs;
 use super::settings::{PluginSettings, Reattach, SpawnSpec, Start};
 use super::spawn::{Process, SocketFolder, spawn};
 use crate::engine::process::ProcessIdentity;
@@ -42,6 +43,8 @@ pub(super) struct LaunchContext {
     pub(super) start: Start,
     pub(super) tracker: TaskTracker,
     pub(super) logs: Arc<Logs>,
+    pub(super) programs: Programs,
+    pub(super) hashes: Arc<HashCache>,
     /// Whether another process of the plugin serves meanwhile.
     pub(super) beside: bool,
 }
@@ -254,10 +257,15 @@ async fn exec(
 ) -> Result<(Process, Box<dyn Birth>), StartFailure> {
     let path = spec.executable.clone();
     let (life, approved) = (Arc::clone(&context.life), spec.approved.clone());
+    let expected = context.programs.expected(&path);
+    let hashes = Arc::clone(&context.hashes);
     let prepare = move || {
         executable::check(&path)?;
-        if approved.is_some_and(|(package, hash)| h1(&package).ok() != Some(hash)) {
+        if approved.is_some_and(|(files, digest)| !hashes.holds(&files, &digest)) {
             return Err(StartFailure::NotApproved(path));
+        }
+        if expected.is_some_and(|it| !hashes.holds(&it.files, &it.digest)) {
+            return Err(StartFailure::Replaced(path));
         }
         let folder = SocketFolder::new().map_err(|source| StartFailure::Spawn { path, source })?;
         Ok((life.prepare(folder.path())?, folder))

@@ -42,6 +42,7 @@ pub use newborn::{Feed, Newborn, Pieces};
 pub use observer::PluginObserver;
 pub use oom::Memory;
 pub use parse::{LineParser, Parsed, opens_panic};
+pub(in crate::engine) use programs::Expected;
 pub use programs::{Pinned, Programs};
 pub use settings::{Address, PluginSettings, Reattach, SocketError, SpawnSpec, Start};
 pub(in crate::engine) use spawn::die_with_parent;

@@ -25,6 +25,8 @@ pub struct PluginSettings {
     pub drain: Duration,
     /// How often CPU and memory are looked at.
     pub usage_every: Duration,
+    /// Where digests of plugins are cached; in memory alone where `None`.
+    pub digest_cache: Option<PathBuf>,
 }
 
 impl Default for PluginSettings {
@@ -36,6 +38,7 @@ impl Default for PluginSettings {
             fetch_schema: true,
             drain: Duration::from_secs(600),
             usage_every: Duration::from_secs(2),
+            digest_cache: None,
         }
     }
 }
@@ -56,8 +59,8 @@ pub struct SpawnSpec {
     pub env: BTreeMap<OsString, OsString>,
     /// Its working directory; ours where `None`. Providers resolve relative paths against it.
     pub directory: Option<PathBuf>,
-    /// The package that it is launched from with these files alone: its directory, and its `h1:`
-    /// hash.
+    /// The only files that it may be launched from: a package's directory or an executable, and
+    /// the digest that they must have.
     pub approved: Option<(PathBuf, String)>,
 }
 

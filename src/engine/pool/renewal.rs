@@ -86,7 +86,7 @@ impl Process {
             self.state(),
             PluginState::GaveUp { .. } | PluginState::Incompatible { .. }
         );
-        for_good && self.plugin.other_file().await.is_some()
+        for_good && self.plugin.file_is_touched().await
     }
 
     /// Looks whether it is to be replaced, and says what stands in the way. The answer is what is
@@ -105,7 +105,7 @@ impl Process {
             return None;
         };
         let is_settled = due.file.is_none() || renewing.seen == due.file;
-        renewing.seen = due.file;
+        renewing.seen.clone_from(&due.file);
         if !is_settled {
             return None;
         }

@@ -201,8 +201,8 @@ impl PhaseName {
 #[serde(rename_all = "snake_case")]
 pub struct Verdict {
     /// A stable word for programs: `ready`, `running` (not ended yet), `not_found`,
-    /// `not_executable`, `wrong_architecture`, `not_approved`, `timed_out`, `exited`, `connect`,
-    /// `schema`, `stopped`; and those of the plugin's dialect: `unrecognised_line`, `core_version`,
+    /// `not_executable`, `wrong_architecture`, `not_approved`, `replaced`, `timed_out`, `exited`,
+    /// `connect`, `schema`, `stopped`; and those of the plugin's dialect: `unrecognised_line`, `core_version`,
     /// `protocol_version`, `net_rpc`, `certificate`, `tls`; `registered_as_another`, `plugin_type`,
     /// `foreign`, `late`, `no_address`, `no_port`, `namespace`, `transform_name`, `attached`.
     pub kind: String,

@@ -60,7 +60,7 @@ impl Work {
     async fn draw_deploy(&self, text: String) -> Result<Drawing, EngineError> {
         let file = self.opened(text).await?;
         let id = file.id();
-        let staged = self.restored(file.record(id)?).await?;
+        let staged = self.restored(file.record(id)?, false).await?;
         let state = self.memory.state().read().await?;
         let mut prior = PriorState::new(&state);
         prior.translate(&staged.meant);

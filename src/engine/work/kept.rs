@@ -1,9 +1,11 @@
 //! Stages that were kept: fetched with all that they rest on, where that still fits; selected from.
 
+use super::reading::providers_in;
 use super::staging::some;
 use super::verb::{Staged, Work};
 use crate::engine::error::{EngineError, NotThere};
 use crate::engine::mutex::lock;
+use crate::engine::source;
 use crate::engine::stage::config_json::Configuration;
 use crate::engine::stage::sights::{self};
 use crate::engine::stage::{keep, plan_json, select, show};
@@ -60,7 +62,7 @@ impl Work {
             .cloned();
         let staged = match known {
             Some(staged) => staged,
-            None => self.restore(id).await?,
+            None => self.restore(id, fresh).await?,
         };
         if fresh {
             self.still_fits(&staged).await?;
@@ -79,14 +81,19 @@ impl Work {
         Ok(keep::asked(&record)?.request)
     }
 
-    pub(super) async fn restore(&self, id: StageId) -> Result<Arc<Staged>, EngineError> {
+    async fn restore(&self, id: StageId, fresh: bool) -> Result<Arc<Staged>, EngineError> {
         let store = self.memory.store();
         let record = store.stage(id).await?.ok_or(NotThere::Stage(id))?;
-        self.restored(record).await
+        self.restored(record, fresh).await
     }
 
-    /// A stage from its record, with all that it rests on.
-    pub(super) async fn restored(&self, record: StageRecord) -> Result<Arc<Staged>, EngineError> {
+    /// A stage from its record, with all that it rests on. `fresh` refuses one that was made with
+    /// other plugins, before any is launched.
+    pub(super) async fn restored(
+        &self,
+        record: StageRecord,
+        fresh: bool,
+    ) -> Result<Arc<Staged>, EngineError> {
         let id = record.id;
         let request = keep::asked(&record)?.request;
         let loaded = Arc::new(self.read(&request).await?);
@@ -97,7 +104,12 @@ impl Work {
             });
         }
         let state = self.memory.state().read().await?;
-        let (root, schemas, sought) = self.providers(&loaded, &state, &self.current()).await?;
+        let sought = self.search(&loaded, providers_in(&state)).await?;
+        let other = sought.plugins.difference(&record.plugins_digest);
+        if let Some(what) = other.filter(|_| fresh) {
+            return Err(EngineError::Stale { stage: id, what });
+        }
+        let (root, schemas, sought) = self.launched(&loaded, sought, &self.current()).await?;
         let stage = keep::restore(&record, |address, resource| {
             let schemas = schemas.get(address)?;
             crate::engine::stage::nodes::schema_of(schemas, resource).cloned()
@@ -144,12 +156,12 @@ impl Work {
                 "the state has changed since (serial {then} then, {serial} now)"
             )));
         }
-        let sought = self.seek(&now, staged.in_state.clone()).await?;
-        if sought.digest != staged.stage.digests.plugins {
-            return Err(stale(
-                "plugins are not the same executables any more".to_owned(),
-            ));
+        // Other plugins are not even launched for a stage that was approved without them.
+        let sought = self.search(&now, staged.in_state.clone()).await?;
+        if let Some(what) = sought.plugins.difference(&staged.stage.digests.plugins) {
+            return Err(stale(what));
         }
+        source::declare(&self.pool, &sought).await;
         Ok(())
     }
 

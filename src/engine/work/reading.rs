@@ -61,8 +61,21 @@ impl Work {
         })
     }
 
-    /// Looks for the plugins of the providers that the configuration and a state need.
+    /// Looks for the plugins of the providers that the configuration and a state need, and makes
+    /// them known to the pool, which replaces processes whose executable has changed.
     pub(super) async fn seek(
+        &self,
+        loaded: &Loaded,
+        in_state: BTreeSet<String>,
+    ) -> Result<Sought, EngineError> {
+        let sought = self.search(loaded, in_state).await?;
+        source::declare(&self.pool, &sought).await;
+        Ok(sought)
+    }
+
+    /// Looks for the plugins of the providers that the configuration and a state need. Launches and
+    /// replaces nothing.
+    pub(super) async fn search(
         &self,
         loaded: &Loaded,
         in_state: BTreeSet<String>,
@@ -79,7 +92,6 @@ impl Work {
         };
         let sought = sought.map_err(EngineError::task("plugins could not be looked for"))?;
         self.tell(sought.problems.clone())?;
-        source::declare(&self.pool, &sought).await;
         if !sought.untrusted.is_empty() || self.bus.with_view(|view| !view.untrusted.is_empty()) {
             self.bus.emit(EventKind::UntrustedPlugins {
                 plugins: sought.untrusted.clone(),

@@ -22,6 +22,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
 use std::sync::Arc;
 
+/// The configuration with the providers that were found pinned, their schemas, and the search's
+/// result.
+type LaunchedProviders = (
+    Arc<lang::config::Module>,
+    HashMap<Arc<str>, Arc<ProviderSchema>>,
+    Sought,
+);
+
 impl Work {
     /// Works out a stage.
     pub async fn stage(&self, request: StageRequest) -> Result<Arc<StageSummary>, EngineError> {
@@ -93,7 +101,7 @@ impl Work {
             }
         };
         let name = request.name.clone();
-        let found = (root.clone(), schemas.clone(), sought.digest);
+        let found = (root.clone(), schemas.clone(), sought.plugins.text());
         let before = self.settings.follow.then(|| state.clone());
         let order = Basis {
             id,
@@ -164,7 +172,7 @@ impl Work {
     ) -> Result<(), EngineError> {
         let loaded = self.read_with(&request, true).await?;
         let (root, schemas, sought) = self.providers(&loaded, &State::default(), switches).await?;
-        let found = (root, schemas, sought.digest);
+        let found = (root, schemas, sought.plugins.text());
         let order = self.order(request.clone(), &loaded, found, switches);
         let mut diags = validated(&order).await;
         let mut unfound = Ok(());
@@ -172,7 +180,7 @@ impl Work {
             let apart = loaded.apart(module.clone());
             match self.providers(&apart, &State::default(), switches).await {
                 Ok((root, schemas, sought)) => {
-                    let found = (root, schemas, sought.digest);
+                    let found = (root, schemas, sought.plugins.text());
                     let order = self.order(request.clone(), &apart, found, switches);
                     diags.append(validated(&order).await);
                 }
@@ -233,15 +241,19 @@ impl Work {
         loaded: &Loaded,
         state: &State,
         switches: &Switches,
-    ) -> Result<
-        (
-            Arc<lang::config::Module>,
-            HashMap<Arc<str>, Arc<ProviderSchema>>,
-            Sought,
-        ),
-        EngineError,
-    > {
-        let sought = self.seek(loaded, providers_in(state)).await?;
+    ) -> Result<LaunchedProviders, EngineError> {
+        let sought = self.search(loaded, providers_in(state)).await?;
+        self.launched(loaded, sought, switches).await
+    }
+
+    /// Launches the plugins that were found, and fetches their schemas.
+    pub(super) async fn launched(
+        &self,
+        loaded: &Loaded,
+        sought: Sought,
+        switches: &Switches,
+    ) -> Result<LaunchedProviders, EngineError> {
+        source::declare(&self.pool, &sought).await;
         let mut used = load::used(&loaded.root);
         used.extend(load::used_by_calls(&loaded.root, &loaded.snapshot));
         used.extend(sought.in_state.iter().map(|a| a.as_str().into()));

@@ -84,11 +84,20 @@ impl Found {
         }
     }
 
-    /// Has it launched as long as its package has this hash alone.
+    /// Has it launched only as long as its files have this digest.
     pub fn only_as(&mut self, digest: String) {
-        if let (Some(Start::Spawn(spec)), Some(package)) = (&mut self.start, &self.package) {
-            spec.approved = Some((package.clone(), digest));
+        let files = self.files().map(Path::to_owned);
+        if let (Some(Start::Spawn(spec)), Some(files)) = (&mut self.start, files) {
+            spec.approved = Some((files, digest));
         }
+    }
+
+    /// The files that it consists of: the package's directory, else the executable alone. `None`
+    /// where nothing is launched.
+    #[must_use]
+    pub fn files(&self) -> Option<&Path> {
+        let executable = self.executable()?;
+        Some(self.package.as_deref().unwrap_or(executable))
     }
 
     /// The record of it.
@@ -106,15 +115,22 @@ impl Found {
         }
     }
 
-    /// A digest of what would run, to notice that it is another one later: the package's `h1:`
-    /// hash, or that of the executable alone. `None` where nothing is launched by us, or it cannot
-    /// be read.
+    /// The identity of what would run: two plugins are the same if and only if their digests are
+    /// equal. It covers bytes alone. Path, modification time, owner and machine play no part, so
+    /// that a copy, a fresh clone and another machine's installation have the same digest.
+    ///
+    /// - A package (`.terraform/providers`, mirrors, the plugin cache) is its `h1:` hash, over the
+    ///   names and contents of all of its files, as lock files have it: a provider may read the
+    ///   files beside its executable, and the hash can be compared with the lock file's.
+    /// - A development override, a plugin of the plugin path and a bundled provider are the
+    ///   `sha256:` of the executable alone. The directory of a build has much in it that the
+    ///   plugin never reads, and the plugin path has no notion of a package.
+    ///
+    /// `None` where nothing is launched by us, or a file cannot be read: then nothing vouches for
+    /// the contents, and the caller must not take it for the same as anything.
     #[must_use]
     pub fn digest(&self, cache: &HashCache) -> Option<String> {
-        match &self.package {
-            Some(package) => cache.package(package).ok(),
-            None => cache.file(self.executable()?).ok(),
-        }
+        cache.digest(self.files()?).ok()
     }
 }
 

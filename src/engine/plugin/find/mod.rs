@@ -24,7 +24,7 @@ mod version;
 pub use address::{AddressError, DEFAULT_HOSTS, ProviderAddress};
 pub use brought::is_brought;
 pub use found::{Found, NotFound, Origin, Want};
-pub use hash::{HashCache, HashError, h1};
+pub use hash::{HashCache, HashError};
 pub use layout::{Package, Seen, platform, scan, scan_for};
 pub use lock::{LockEntry, LockError, LockFile};
 pub use methods::{Method, MethodKind, Registries};

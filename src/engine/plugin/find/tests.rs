@@ -258,7 +258,7 @@ fn the_lock_file_decides_version_and_files() {
         "{}",
         found.why
     );
-    let hash = h1(&package).expect("hash");
+    let hash = HashCache::in_memory().package(&package).expect("hash");
     scene.lock(&lock(&format!("\"h1:other=\", \"{hash}\"")));
     assert!(
         scene

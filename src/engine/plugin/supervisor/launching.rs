@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(super) async fn file_of(context: &LaunchContext) -> Option<FileIdentity> {
     match &context.start {
-        Start::Spawn(spec) => FileIdentity::of(&spec.executable).await,
+        Start::Spawn(spec) => FileIdentity::of(&spec.executable, &context.hashes).await,
         Start::Attach(_) => None,
     }
 }
@@ -160,11 +160,9 @@ impl Supervisor {
         let Start::Spawn(spec) = &context.start else {
             return None;
         };
-        let known = self.board.file();
-        let same = known.is_none() || known == file_of(context).await;
-        let path = spec.executable.display();
-        (!same).then(|| {
-            format!("{path} was replaced while it was in use; stage again to use the new one")
-        })
+        let known = self.board.file()?;
+        let now = file_of(context).await;
+        let same = now.is_some_and(|now| now.is_same_program(&known));
+        (!same).then(|| StartFailure::Replaced(spec.executable.clone()).to_string())
     }
 }

@@ -1,0 +1,142 @@
+//! Digests of the plugins that a stage was made with, and the first difference to those that are
+//! found later.
+
+use crate::engine::plugin::find::Found;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Stands for the digest of a process that somebody else runs.
+const ATTACHED: &str = "attached";
+/// Stands for the digest of files that cannot be read. It equals nothing, not even itself.
+const UNREADABLE: &str = "unreadable";
+
+/// Version and digest of each plugin, by its complete address. Paths are no part of it: a stage fits
+/// wherever the same plugins are installed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PluginDigests(BTreeMap<String, (Option<String>, String)>);
+
+impl PluginDigests {
+    pub(super) fn add(&mut self, found: &Found, digest: Option<String>) {
+        let without = match found.executable() {
+            Some(_) => UNREADABLE,
+            None => ATTACHED,
+        };
+        let digest = digest.unwrap_or_else(|| without.to_owned());
+        let version = found.version.as_ref().map(ToString::to_string);
+        self.0.insert(found.address.to_string(), (version, digest));
+    }
+
+    /// As it is recorded with a stage.
+    #[must_use]
+    pub fn text(&self) -> String {
+        serde_json::json!(self.0).to_string()
+    }
+
+    /// Why these are not the plugins of a recorded text; `None` where they are.
+    #[must_use]
+    pub fn difference(&self, recorded: &str) -> Option<String> {
+        let Ok(Self(then)) = serde_json::from_str(recorded) else {
+            return Some(
+                "an older version of flightdeck made it, which recorded the paths and times of plugins and not their contents"
+                    .to_owned(),
+            );
+        };
+        for (address, (version, digest)) in &self.0 {
+            let Some((version_then, digest_then)) = then.get(address) else {
+                return Some(format!(
+                    "the plugin {address} was not in use when the stage was made"
+                ));
+            };
+            if version != version_then {
+                let [now, then] = [version, version_then].map(|v| v.as_deref().unwrap_or("none"));
+                return Some(format!(
+                    "the plugin {address} has version {now}, and had {then} when the stage was made"
+                ));
+            }
+            if [digest, digest_then].contains(&&UNREADABLE.to_owned()) {
+                return Some(format!(
+                    "the files of the plugin {address} cannot be read, so nothing shows that they are those that the stage was made with"
+                ));
+            }
+            if digest != digest_then {
+                return Some(format!(
+                    "the plugin {address} has other contents than when the stage was made"
+                ));
+            }
+        }
+        let gone = then.keys().find(|address| !self.0.contains_key(*address))?;
+        Some(format!(
+            "the plugin {gone} was in use when the stage was made, and is not now"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digests(all: &[(&str, Option<&str>, &str)]) -> PluginDigests {
+        let owned = all.iter().map(|(address, version, digest)| {
+            let version = version.map(str::to_owned);
+            ((*address).to_owned(), (version, (*digest).to_owned()))
+        });
+        PluginDigests(owned.collect())
+    }
+
+    #[test]
+    fn first_difference_to_the_recorded_plugins_is_named() {
+        let then = digests(&[("a.b/c/d", Some("1.0.0"), "h1:x"), ("e", None, "sha256:y")]);
+        let recorded = then.text();
+        assert_eq!(then.difference(&recorded), None);
+        let d = "a.b/c/d";
+        for (now, expected) in [
+            (
+                &[(d, Some("1.0.0"), "h1:z"), ("e", None, "sha256:y")][..],
+                "a.b/c/d has other contents than when the stage was made",
+            ),
+            (
+                &[(d, Some("2.0.0"), "h1:x"), ("e", None, "sha256:y")],
+                "a.b/c/d has version 2.0.0, and had 1.0.0",
+            ),
+            (&[(d, Some("1.0.0"), "h1:x")], "e was in use"),
+            (
+                &[
+                    (d, Some("1.0.0"), "h1:x"),
+                    ("e", None, "sha256:y"),
+                    ("f", None, "z"),
+                ],
+                "f was not in use",
+            ),
+            (
+                &[(d, Some("1.0.0"), UNREADABLE), ("e", None, "sha256:y")],
+                "a.b/c/d cannot be read",
+            ),
+            (
+                &[(d, Some("1.0.0"), "h1:x"), ("e", None, ATTACHED)],
+                "e has other contents",
+            ),
+        ] {
+            let difference = digests(now).difference(&recorded).expect(expected);
+            assert!(difference.contains(expected), "{difference}");
+        }
+    }
+
+    #[test]
+    fn unreadable_files_are_never_the_same() {
+        let unreadable = digests(&[("e", None, UNREADABLE)]);
+        assert!(unreadable.difference(&unreadable.text()).is_some());
+        let attached = digests(&[("e", None, ATTACHED)]);
+        assert_eq!(attached.difference(&attached.text()), None);
+    }
+
+    #[test]
+    fn record_of_an_older_version_is_refused_as_such() {
+        let none = PluginDigests::default();
+        for old in ["9f86d081884c7d659a2feaa0c55ad015", ""] {
+            let why = none.difference(old).expect("refused");
+            assert!(why.contains("an older version of flightdeck"), "{why}");
+        }
+        assert_eq!(none.difference(&none.text()), None);
+    }
+}
