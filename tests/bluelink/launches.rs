@@ -202,8 +202,72 @@ fn what_registers_twice_or_in_the_place_of_another_is_refused_and_the_launch_goe
         attempts(&plugin)[0]["pid"]
     );
     assert!(
-        said.contains(&refused) && said.contains("the foreigner is answered false"),
+        said.contains(&refused) && said.contains("the foreigner at 127.0.0.1 is answered false"),
         "{said}"
+    );
+}
+
+#[test]
+fn process_that_was_not_launched_is_refused_over_every_kind_of_socket_and_in_every_call() {
+    let bench = Bench::new("provider \"fake\" {}\n");
+    bench.tell("faults", "foreigner\n");
+    let (run, plugin) = bench.plugin();
+    run.expect(0);
+    // The plugin itself registers after it, in the same launch.
+    assert_eq!(attempts(&plugin).len(), 1);
+    assert_eq!(attempts(&plugin)[0]["verdict"]["kind"], "ready");
+    let said = logs(&bench);
+    for address in ["127.0.0.1", "[::ffff:127.0.0.1]"] {
+        assert!(
+            said.contains(&format!("the foreigner at {address} is answered false")),
+            "{said}"
+        );
+        for call in [
+            "deregister",
+            "call_function",
+            "get_function_definition",
+            "has_function",
+            "list_functions",
+            "deploy_resource",
+            "destroy_resource",
+            "lookup_resource_in_state",
+            "acquire_resource_lock",
+        ] {
+            let denied =
+                format!("the foreigner at {address} calls {call} and is answered PermissionDenied");
+            assert!(said.contains(&denied), "{denied}: {said}");
+        }
+    }
+}
+
+#[test]
+fn plugin_is_not_called_back_at_a_port_of_another_process() {
+    let bench = Bench::new("provider \"fake\" {}\n");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let heard = std::thread::spawn(move || {
+        use std::io::Read as _;
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut all = Vec::new();
+        stream.read_to_end(&mut all).ok();
+        all
+    });
+    bench.tell("elsewhere", &port.to_string());
+    bench.tell("faults", "elsewhere\n-\n");
+    let (run, plugin) = bench.plugin();
+    run.expect(0);
+    let [elsewhere, good] = &attempts(&plugin)[..] else {
+        panic!("{plugin:#}")
+    };
+    assert_eq!(elsewhere["verdict"]["kind"], "foreign");
+    let text = elsewhere["verdict"]["text"].as_str().unwrap();
+    let said = format!("does not listen at 127.0.0.1:{port}, where it wants to be called");
+    assert!(text.contains(&said), "{text}");
+    assert_eq!(good["verdict"]["kind"], "ready");
+    assert_eq!(
+        heard.join().unwrap(),
+        b"",
+        "nothing was said to the other one"
     );
 }
 

@@ -10,8 +10,8 @@ const ATTACHED: &str = "attached";
 /// Stands for the digest of files that cannot be read. It equals nothing, not even itself.
 const UNREADABLE: &str = "unreadable";
 
-/// Version and digest of each plugin, by its complete address. Paths are no part of it: a stage fits
-/// wherever the same plugins are installed.
+/// Version and digest of each plugin, by its complete address. Paths are no part of it: a stage
+/// fits wherever the same plugins are installed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PluginDigests(BTreeMap<String, (Option<String>, String)>);

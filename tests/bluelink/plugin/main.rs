@@ -12,6 +12,7 @@
 //! - `links` and what goes with it: its links, in the file of this name,
 //! - `functions`: names of those that it has; without, all,
 //! - `transform`: among the transformers, what it is called; it serves nothing of a provider there,
+//! - `elsewhere`: the port that it says is its own, where its fault is `elsewhere`,
 //! - `unix`: where it is there, it listens at a socket beside it,
 //! - `world/`: a file for each object; `calls`: a line of JSON for each call.
 
@@ -27,6 +28,7 @@
 mod asking;
 mod convert;
 mod doing;
+mod foreigner;
 mod functions;
 mod linking;
 mod links;
@@ -77,7 +79,7 @@ async fn main() -> ExitCode {
 
 async fn serve() -> ExitCode {
     if let Ok(whose) = std::env::var(FOREIGNER) {
-        return foreigner(&whose).await;
+        return foreigner::run(&whose).await;
     }
     let fault = place::next_fault();
     match fault.as_str() {
@@ -140,20 +142,6 @@ async fn serve() -> ExitCode {
     std::future::pending().await
 }
 
-/// Registers as if it were another process.
-async fn foreigner(whose: &str) -> ExitCode {
-    let port = std::env::var(PORTS[0]).unwrap();
-    let service = ServiceClient::connect(format!("http://127.0.0.1:{port}"));
-    let request = host::PluginRegistrationRequest {
-        instance_id: whose.to_owned(),
-        ..registration("", 1, String::new())
-    };
-    let mut service = service.await.unwrap();
-    let reply = service.register(request).await.unwrap().into_inner();
-    eprintln!("the foreigner is answered {}", reply.success);
-    ExitCode::SUCCESS
-}
-
 /// As what it registers: as what it is installed, unless its fault is to be the other one.
 fn kind(fault: &str) -> host::PluginType {
     match (place::transforms(), fault) {
@@ -185,7 +173,11 @@ fn registration(fault: &str, port: i32, socket: String) -> host::PluginRegistrat
             display_name: "Fake".to_owned(),
             ..host::PluginMetadata::default()
         }),
-        port: if fault == "deaf" { 1 } else { port },
+        port: match fault {
+            "deaf" => 1,
+            "elsewhere" => place::number("elsewhere"),
+            _ => port,
+        },
         unix_socket: socket,
     }
 }

@@ -16,6 +16,12 @@ pub fn id() -> String {
     said.map_or_else(|_| "bluelink/fake".to_owned(), |id| id.trim().to_owned())
 }
 
+/// The number in a file beside the plugin.
+pub fn number(name: &str) -> i32 {
+    let text = std::fs::read_to_string(file(name)).unwrap();
+    text.trim().parse().unwrap()
+}
+
 /// Whether it is installed among the transformers.
 pub fn transforms() -> bool {
     let own = file("plugin");

@@ -30,6 +30,10 @@ pub(super) enum BluelinkFailure {
         "it says that its process is {said}, and {launched} was launched; it must register itself, not by another process"
     )]
     OtherPid { said: String, launched: u32 },
+    #[error(
+        "process {pid}, which was launched, does not listen at {address}, where it wants to be called; another process may have it, and is not called; {ITS_ERROR}"
+    )]
+    OtherListener { address: String, pid: u32 },
     #[error("it registered without a port or a socket that could be called; {ITS_ERROR}")]
     NoAddress,
     #[error("it registered too late, by {}: {} from its launch is the limit; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer", seconds(*.by), seconds(*.after))]
@@ -71,7 +75,7 @@ impl BluelinkFailure {
             Self::OtherId { .. } => "registered_as_another",
             Self::OtherKind { .. } => "plugin_type",
             Self::Protocol { .. } => "protocol_version",
-            Self::OtherPid { .. } => "foreign",
+            Self::OtherPid { .. } | Self::OtherListener { .. } => "foreign",
             Self::NoAddress => "no_address",
             Self::Late { .. } => "late",
             Self::Unready { kind, .. } | Self::NoName { kind, .. } => match kind {
@@ -92,6 +96,7 @@ impl BluelinkFailure {
                 | Self::Unready { .. }
                 | Self::NoName { .. }
                 | Self::NoAddress
+                | Self::OtherListener { .. }
         )
     }
 }

@@ -5,6 +5,7 @@ use super::super::neighbours::Neighbours;
 use super::failure::BluelinkFailure;
 use super::link::BluelinkLink;
 use super::naming::name;
+use super::peer;
 use super::service::{CallBack, Door, Registered, serve};
 use crate::engine::causes;
 use crate::engine::plugin::find::{PLUGIN_HOST, ProviderAddress};
@@ -149,9 +150,10 @@ impl Birth for Registration {
         newborn.reached(REGISTERED);
         newborn.speaks("bluelink1.0");
         let id = ids[0].clone();
+        let pid = newborn.pid().unwrap_or_default();
         let until = Instant::now() + newborn.settings().launch.connect_deadline;
         let channel = newborn
-            .alive(connect(registered.address, until, lost.clone()))
+            .alive(connect(registered.address, pid, until, lost.clone()))
             .await?;
         let within = newborn.settings().launch.connect_deadline;
         let asked = name(self.kind, within, &channel, &self.host_id);
@@ -199,11 +201,9 @@ impl Registration {
         lost: &CancellationToken,
     ) -> Result<Registered, StartFailure> {
         let opened = || -> std::io::Result<_> {
-            let listener = self.listener.try_clone()?;
-            let ours = listener.local_addr()?;
-            Ok((tokio::net::TcpListener::from_std(listener)?, ours))
+            tokio::net::TcpListener::from_std(self.listener.try_clone()?)
         };
-        let (listener, ours) = opened().map_err(|e| BluelinkFailure::NoPort(e.to_string()))?;
+        let listener = opened().map_err(|e| BluelinkFailure::NoPort(e.to_string()))?;
         let (arrival, mut arrives) = mpsc::channel(4);
         let door = Door {
             kind: self.kind,
@@ -213,7 +213,6 @@ impl Registration {
             },
             ids: ids.to_vec(),
             pid: newborn.pid().unwrap_or_default(),
-            ours,
             host_id: self.host_id.clone(),
             neighbours: self.neighbours.clone(),
             log: newborn.log(),
@@ -237,9 +236,11 @@ impl Registration {
     }
 }
 
-/// Calls the plugin back, on this machine alone.
+/// Calls the plugin back, on this machine alone. Only the launched process is spoken to: another
+/// one may have the port by now, and would be given the provider's configuration.
 async fn connect(
     at: CallBack,
+    pid: u32,
     until: Instant,
     lost: CancellationToken,
 ) -> Result<Channel, StartFailure> {
@@ -251,6 +252,10 @@ async fn connect(
         address: address.clone(),
         reason: format!("{why}; {ITS_ERROR}"),
     };
+    let of_another = || BluelinkFailure::OtherListener {
+        address: address.clone(),
+        pid,
+    };
     let connecting = async {
         let socket: Box<dyn Stream> = match at {
             CallBack::Port(port) => {
@@ -259,11 +264,22 @@ async fn connect(
                 stream
                     .set_nodelay(true)
                     .map_err(|e| failed(e.to_string()))?;
+                let ends = stream
+                    .peer_addr()
+                    .and_then(|a| Ok((a, stream.local_addr()?)));
+                let (theirs, ours) = ends.map_err(|e| failed(e.to_string()))?;
+                if !peer::accepts(pid, theirs, ours, until).await {
+                    return Err(of_another().into());
+                }
                 Box::new(stream)
             }
             CallBack::Socket(path) => {
                 let stream = UnixStream::connect(path).await;
-                Box::new(stream.map_err(|e| failed(e.to_string()))?)
+                let stream = stream.map_err(|e| failed(e.to_string()))?;
+                if !peer::listens(pid, &stream) {
+                    return Err(of_another().into());
+                }
+                Box::new(stream)
             }
         };
         let channel = Channel::over(Watched::new(socket, lost)).await;

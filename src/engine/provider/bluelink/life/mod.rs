@@ -2,6 +2,7 @@
 //! says its namespace (a transformer: its transform name) as the proof that it works. It is asked
 //! to end by SIGTERM. Owns nothing; a launch owns what is made here.
 
+mod caller;
 mod failure;
 mod launch;
 mod link;

@@ -1,66 +1,245 @@
-//! Whose the other end of a connection on this machine is, by what the kernel lists. Pure but for
-//! reading `/proc`.
+//! Verifies which process has the other end of a connection on this machine, by the kernel's tables
+//! of sockets. The protocol has no secret that a plugin could show: the host issues none, and a
+//! plugin says its own process number. Reads `/proc` and keeps nothing.
 
-use std::net::SocketAddr;
+use std::io::Read as _;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::time::Duration;
+use tokio::net::UnixStream;
+use tokio::time::Instant;
 
 /// Most file descriptors of a process that are looked at.
 const DESCRIPTORS: usize = 4096;
+/// Most bytes of a table of sockets that are read: some 100,000 sockets.
+const TABLE: u64 = 16 << 20;
+/// First pause before another look at a connection that the plugin has not accepted yet.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
 
-/// Whether the process has the socket that is at `peer` and connected to `ours`; `None` where that
-/// cannot be told.
-pub(super) fn has_socket(pid: u32, peer: SocketAddr, ours: SocketAddr) -> Option<bool> {
-    let process = Path::new("/proc").join(pid.to_string());
-    let table = std::fs::read_to_string(process.join("net/tcp")).ok()?;
-    let inode = inode(&table, peer, ours)?;
-    let wanted = format!("socket:[{inode}]");
-    let descriptors = std::fs::read_dir(process.join("fd")).ok()?;
-    let mut open = descriptors.flatten().take(DESCRIPTORS);
-    Some(
-        open.any(|fd| {
-            std::fs::read_link(fd.path()).is_ok_and(|target| target == Path::new(&wanted))
-        }),
-    )
+/// Result of a look at the owner of a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// The process has the socket.
+    Process,
+    /// It has not, or that cannot be verified.
+    NotVerified,
+    /// No process has it: the connection waits to be accepted.
+    Nobody,
 }
 
-/// The socket's number in the kernel's table, whose addresses are in hexadecimal, the bytes of the
-/// machine's word in their order (proc(5)).
-fn inode(table: &str, local: SocketAddr, remote: SocketAddr) -> Option<u64> {
-    let (local, remote) = (text(local)?, text(remote)?);
+/// Whether the process has the socket that is at `theirs` and connected to `ours`, and this user
+/// made that socket. False where that cannot be verified.
+pub(super) fn is_connected(pid: u32, theirs: SocketAddr, ours: SocketAddr) -> bool {
+    owner(pid, theirs, ours) == Owner::Process
+}
+
+/// Waits until the process has accepted a connection to a port that it says is its own.
+/// The answer is false where another process has it, or nobody accepts it until then.
+pub(super) async fn accepts(
+    pid: u32,
+    theirs: SocketAddr,
+    ours: SocketAddr,
+    until: Instant,
+) -> bool {
+    let mut pause = FIRST_PAUSE;
+    // Nothing tells of an accept by another process, so the table is read again.
+    loop {
+        let look = tokio::task::spawn_blocking(move || owner(pid, theirs, ours)).await;
+        match look {
+            Ok(Owner::Nobody) if Instant::now() < until => tokio::time::sleep(pause).await,
+            look => return matches!(look, Ok(Owner::Process)),
+        }
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}
+
+/// Whether the process listens at the other end of a Unix socket.
+pub(super) fn listens(pid: u32, socket: &UnixStream) -> bool {
+    let Ok(peer) = socket.peer_cred() else {
+        return false;
+    };
+    let is_it = peer.pid().and_then(|pid| u32::try_from(pid).ok()) == Some(pid);
+    is_it && peer.uid() == rustix::process::geteuid().as_raw()
+}
+
+fn owner(pid: u32, theirs: SocketAddr, ours: SocketAddr) -> Owner {
+    let found = ["tcp", "tcp6"].into_iter().find_map(|name| {
+        // Our own: a connection to us is in our network namespace.
+        let file = std::fs::File::open(Path::new("/proc/self/net").join(name)).ok()?;
+        let mut table = String::new();
+        file.take(TABLE).read_to_string(&mut table).ok()?;
+        socket(&table, theirs, ours)
+    });
+    let Some(Socket { uid, inode }) = found else {
+        return Owner::NotVerified;
+    };
+    if uid != rustix::process::geteuid().as_raw() {
+        return Owner::NotVerified;
+    }
+    if inode == 0 {
+        return Owner::Nobody;
+    }
+    match has_open(pid, inode) {
+        true => Owner::Process,
+        false => Owner::NotVerified,
+    }
+}
+
+fn has_open(pid: u32, inode: u64) -> bool {
+    let wanted = format!("socket:[{inode}]");
+    let folder = Path::new("/proc").join(pid.to_string()).join("fd");
+    let Ok(descriptors) = std::fs::read_dir(folder) else {
+        return false;
+    };
+    let mut open = descriptors.flatten().take(DESCRIPTORS);
+    open.any(|fd| std::fs::read_link(fd.path()).is_ok_and(|target| target == Path::new(&wanted)))
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Socket {
+    /// The user who made it.
+    uid: u32,
+    inode: u64,
+}
+
+/// Finds the socket with these two addresses in a table of proc(5): address and port of either end
+/// in fields 1 and 2, the user in 7, the inode in 9.
+fn socket(table: &str, local: SocketAddr, remote: SocketAddr) -> Option<Socket> {
+    let (local, remote) = (spellings(local), spellings(remote));
     table.lines().skip(1).find_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let is_it = *fields.get(1)? == local && *fields.get(2)? == remote;
-        is_it.then(|| fields.get(9)?.parse().ok()).flatten()
+        let is = |at: usize, address: &[String; 2]| {
+            fields
+                .get(at)
+                .is_some_and(|field| address.iter().any(|a| a == field))
+        };
+        let found = is(1, &local) && is(2, &remote);
+        found.then(|| {
+            Some(Socket {
+                uid: fields.get(7)?.parse().ok()?,
+                inode: fields.get(9)?.parse().ok()?,
+            })
+        })?
     })
 }
 
-fn text(address: SocketAddr) -> Option<String> {
-    let SocketAddr::V4(address) = address else {
-        return None;
+/// An address as either table has it, in hexadecimal, each machine word in the machine's byte order.
+/// An IPv6 socket that is connected to an IPv4 address is listed with the mapped address.
+fn spellings(address: SocketAddr) -> [String; 2] {
+    let (v4, v6) = match address.ip() {
+        IpAddr::V4(v4) => (Some(v4), v4.to_ipv6_mapped()),
+        IpAddr::V6(v6) => (v6.to_ipv4_mapped(), v6),
     };
-    let ip = u32::from_ne_bytes(address.ip().octets());
-    Some(format!("{ip:08X}:{:04X}", address.port()))
+    let words = |octets: &[u8]| -> String {
+        let words = octets.chunks_exact(4);
+        words
+            .map(|word| {
+                let word = <[u8; 4]>::try_from(word).unwrap_or_default();
+                format!("{:08X}", u32::from_ne_bytes(word))
+            })
+            .collect()
+    };
+    let port = address.port();
+    let v4 = v4.map(|v4: Ipv4Addr| format!("{}:{port:04X}", words(&v4.octets())));
+    [
+        v4.unwrap_or_default(),
+        format!("{}:{port:04X}", words(&v6.octets())),
+    ]
 }
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
     use std::net::{TcpListener, TcpStream};
+    use std::process::{Child, Command};
+
+    fn other_process() -> Child {
+        Command::new("sleep").arg("60").spawn().expect("a process")
+    }
+
+    fn end(mut process: Child) {
+        process.kill().and_then(|()| process.wait()).expect("ended");
+    }
+
+    fn connected(to: &str) -> (TcpListener, TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let stream = TcpStream::connect(format!("{to}:{port}")).expect("connected");
+        let (accepted, _) = listener.accept().expect("accepted");
+        (listener, stream, accepted)
+    }
 
     #[test]
-    fn a_connection_is_told_to_be_of_this_process_and_of_no_other() {
+    fn connection_belongs_to_the_process_that_made_it_over_either_kind_of_socket() {
+        let other = other_process();
+        for to in ["127.0.0.1", "[::ffff:127.0.0.1]"] {
+            let (_listener, _stream, accepted) = connected(to);
+            let theirs = accepted.peer_addr().expect("an address");
+            let ours = accepted.local_addr().expect("an address");
+            assert!(is_connected(std::process::id(), theirs, ours), "{to}");
+            assert!(!is_connected(other.id(), theirs, ours), "{to}");
+            assert!(!is_connected(u32::MAX, theirs, ours), "no such process");
+            assert!(
+                !is_connected(std::process::id(), ours, ours),
+                "{to}: no such socket"
+            );
+        }
+        end(other);
+    }
+
+    #[test]
+    fn rows_are_found_by_both_addresses_in_every_spelling() {
+        let mapped = "0000000000000000FFFF00000100007F";
+        let table = format!(
+            "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
+             0: 0100007F:9C40 00000000:0000 0A 00000000:00000000 00:00000000 00000000   0  0 1\n   \
+             1: 0100007F:C001 0100007F:9C40 01 00000000:00000000 00:00000000 00000000  10  0 77\n   \
+             2: {mapped}:C002 {mapped}:9C40 01 00000000:00000000 00:00000000 00000000  11  0 78\n   \
+             3: {mapped}:C003\n"
+        );
+        let at = |text: &str| -> SocketAddr { text.parse().expect(text) };
+        let find = |local: &str, remote: &str| {
+            let found = socket(&table, at(local), at(remote));
+            found.map(|socket| (socket.uid, socket.inode))
+        };
+        if cfg!(target_endian = "little") {
+            assert_eq!(find("127.0.0.1:49153", "127.0.0.1:40000"), Some((10, 77)));
+            assert_eq!(find("127.0.0.1:49154", "127.0.0.1:40000"), Some((11, 78)));
+            let both = find("[::ffff:127.0.0.1]:49153", "[::ffff:127.0.0.1]:40000");
+            assert_eq!(both, Some((10, 77)));
+            assert_eq!(find("127.0.0.1:49153", "127.0.0.1:40001"), None);
+            assert_eq!(find("[::1]:49153", "127.0.0.1:40000"), None);
+            assert_eq!(
+                find("127.0.0.1:49155", "127.0.0.1:40000"),
+                None,
+                "a cut row"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn connection_that_nobody_accepts_is_not_verified() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let ours = listener.local_addr().expect("an address");
-        let stream = TcpStream::connect(ours).expect("connected");
-        let (_kept, peer) = listener.accept().expect("accepted");
-        assert_eq!(has_socket(std::process::id(), peer, ours), Some(true));
-        let mut other = std::process::Command::new("sleep")
-            .arg("60")
-            .spawn()
-            .expect("a process");
-        assert_eq!(has_socket(other.id(), peer, ours), Some(false));
-        other.kill().and_then(|()| other.wait()).expect("ended");
-        drop(stream);
-        assert_eq!(has_socket(u32::MAX, peer, ours), None);
+        let theirs = listener.local_addr().expect("an address");
+        let stream = TcpStream::connect(theirs).expect("connected");
+        let ours = stream.local_addr().expect("an address");
+        let until = Instant::now() + Duration::from_millis(30);
+        assert!(!accepts(std::process::id(), theirs, ours, until).await);
+        let _accepted = listener.accept().expect("accepted");
+        let until = Instant::now() + Duration::from_secs(10);
+        assert!(accepts(std::process::id(), theirs, ours, until).await);
+        let other = other_process();
+        assert!(!accepts(other.id(), theirs, ours, until).await);
+        end(other);
+    }
+
+    #[tokio::test]
+    async fn listener_of_a_unix_socket_is_told_by_its_credentials() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("socket");
+        let _listener = tokio::net::UnixListener::bind(&path).expect("bound");
+        let stream = UnixStream::connect(&path).await.expect("connected");
+        assert!(listens(std::process::id(), &stream));
+        assert!(!listens(1, &stream));
     }
 }

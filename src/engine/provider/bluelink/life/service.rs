@@ -3,19 +3,19 @@
 //! plugin.
 
 use super::super::neighbours::Neighbours;
+use super::caller::{Caller, Verified};
 use super::failure::BluelinkFailure;
-use super::peer;
 use crate::engine::plugin::Feed;
 use crate::engine::words::{LogStream, PluginKind};
 use proto::bluelink::pluginservicev1::service_server::{Service, ServiceServer};
 use proto::bluelink::pluginservicev1::*;
 use proto::bluelink::sharedtypesv1 as shared;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
+use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
@@ -48,8 +48,6 @@ pub(super) struct Door {
     pub(super) ids: Vec<String>,
     /// The process that was launched.
     pub(super) pid: u32,
-    /// Where this service listens.
-    pub(super) ours: SocketAddr,
     pub(super) host_id: String,
     /// Whom it reaches through us.
     pub(super) neighbours: Arc<Neighbours>,
@@ -67,10 +65,12 @@ pub(super) struct Door {
 
 /// Serves until the connection to the plugin is over, or it has said that it is gone.
 pub(super) async fn serve(listener: TcpListener, door: Door) {
-    let (gone, log) = (door.lost.clone(), door.log.clone());
+    let (gone, log, pid) = (door.lost.clone(), door.log.clone(), door.pid);
+    let incoming = TcpListenerStream::new(listener)
+        .then(move |stream| async move { Ok::<_, std::io::Error>(Caller::of(stream?, pid).await) });
     let served = Server::builder()
         .add_service(ServiceServer::new(door))
-        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), gone.cancelled())
+        .serve_with_incoming_shutdown(incoming, gone.cancelled())
         .await;
     if let Err(error) = served {
         let line = format!("the service that it registers at has failed: {error}");
@@ -87,37 +87,23 @@ enum Refusal {
 }
 
 impl Door {
-    async fn judge(
+    fn judge(
         &self,
         said: &PluginRegistrationRequest,
-        peer: Option<SocketAddr>,
+        is_plugin: bool,
     ) -> Result<Registered, Refusal> {
-        let (pid, ours) = (self.pid, self.ours);
-        let whose = match peer {
-            // Reads files of the kernel: quick, and not for a thread that others wait for.
-            Some(peer) => {
-                let asked = move || peer::has_socket(pid, peer, ours);
-                tokio::task::spawn_blocking(asked).await.unwrap_or(None)
-            }
-            None => None,
-        };
-        let claims = said.instance_id == pid.to_string();
-        match (whose, claims) {
-            (Some(false), _) | (None, false) => {
-                return Err(Refusal::Aside(format!(
-                    "a registration of {} as process {} is refused: it does not come from process {pid}, which was launched",
-                    said.plugin_id, said.instance_id
-                )));
-            }
-            (Some(true), false) => {
-                let said = said.instance_id.clone();
-                let failure = BluelinkFailure::OtherPid {
-                    said,
-                    launched: pid,
-                };
-                return Err(Refusal::Fails(failure));
-            }
-            (Some(true) | None, true) => {}
+        let pid = self.pid;
+        if !is_plugin {
+            return Err(Refusal::Aside(format!(
+                "a registration of {} as process {} is refused: it does not come from process {pid}, which was launched",
+                said.plugin_id, said.instance_id
+            )));
+        }
+        if said.instance_id != pid.to_string() {
+            return Err(Refusal::Fails(BluelinkFailure::OtherPid {
+                said: said.instance_id.clone(),
+                launched: pid,
+            }));
         }
         if self.arrived.load(Ordering::Acquire) {
             return Err(Refusal::Aside(format!(
@@ -170,9 +156,28 @@ impl Door {
         })
     }
 
+    /// Refuses what does not come from the launched process: others have no business with the state
+    /// of the workspace, and cannot deploy in the plugin's name.
+    fn admit<T>(&self, request: &Request<T>) -> Result<(), Status> {
+        if is_verified(request) {
+            return Ok(());
+        }
+        let text = format!(
+            "a call is refused: it does not come from process {}, which was launched",
+            self.pid
+        );
+        self.note(&text);
+        Err(Status::permission_denied(text))
+    }
+
     fn note(&self, text: &str) {
         self.log.line(LogStream::Engine, text.as_bytes());
     }
+}
+
+/// Whether the launched process has made the connection that a request came by.
+fn is_verified<T>(request: &Request<T>) -> bool {
+    request.extensions().get() == Some(&Verified(true))
 }
 
 /// Whether one of the versions is of our major one and not past our minor one. A list with
@@ -195,9 +200,9 @@ impl Service for Door {
         &self,
         request: Request<PluginRegistrationRequest>,
     ) -> Answer<PluginRegistrationResponse> {
-        let peer = request.remote_addr();
+        let is_plugin = is_verified(&request);
         let said = request.into_inner();
-        let refused = match self.judge(&said, peer).await {
+        let refused = match self.judge(&said, is_plugin) {
             Ok(registered) => {
                 // Of two at once one is the second.
                 if !self.arrived.swap(true, Ordering::AcqRel) {
@@ -231,6 +236,7 @@ impl Service for Door {
         &self,
         request: Request<PluginDeregistrationRequest>,
     ) -> Answer<PluginDeregistrationResponse> {
+        self.admit(&request)?;
         let said = request.into_inner();
         let known = said.host_id == self.host_id && said.instance_id == self.pid.to_string();
         let message = if known {
@@ -253,6 +259,7 @@ impl Service for Door {
         &self,
         request: Request<shared::FunctionCallRequest>,
     ) -> Answer<shared::FunctionCallResponse> {
+        self.admit(&request)?;
         use shared::function_call_response::Response as R;
         let called = self.neighbours.call(&self.asks, request.into_inner());
         let response = called
@@ -266,6 +273,7 @@ impl Service for Door {
         &self,
         request: Request<shared::FunctionDefinitionRequest>,
     ) -> Answer<shared::FunctionDefinitionResponse> {
+        self.admit(&request)?;
         use shared::function_definition_response::Response as R;
         let name = request.into_inner().function_name;
         let found = self.neighbours.definition(&self.asks, &name);
@@ -279,6 +287,7 @@ impl Service for Door {
         &self,
         request: Request<HasFunctionRequest>,
     ) -> Answer<HasFunctionResponse> {
+        self.admit(&request)?;
         use has_function_response::Response as R;
         let name = request.into_inner().function_name;
         let found = FunctionCheckResult {
@@ -288,7 +297,8 @@ impl Service for Door {
         Ok(Response::new(HasFunctionResponse { response }))
     }
 
-    async fn list_functions(&self, _: Request<()>) -> Answer<ListFunctionsResponse> {
+    async fn list_functions(&self, request: Request<()>) -> Answer<ListFunctionsResponse> {
+        self.admit(&request)?;
         use list_functions_response::Response as R;
         let functions = self.neighbours.functions();
         let response = Some(R::FunctionList(FunctionList { functions }));
@@ -299,6 +309,7 @@ impl Service for Door {
         &self,
         request: Request<DeployResourceServiceRequest>,
     ) -> Answer<shared::DeployResourceResponse> {
+        self.admit(&request)?;
         use shared::deploy_resource_response::Response as R;
         let done = self.neighbours.deploy(&self.asks, request.into_inner());
         let response = done
@@ -312,6 +323,7 @@ impl Service for Door {
         &self,
         request: Request<shared::DestroyResourceRequest>,
     ) -> Answer<shared::DestroyResourceResponse> {
+        self.admit(&request)?;
         use shared::destroy_resource_response::Response as R;
         let done = self.neighbours.destroy(&self.asks, request.into_inner());
         let response = Some(done.await.map_or_else(R::ErrorResponse, R::Result));
@@ -322,6 +334,7 @@ impl Service for Door {
         &self,
         request: Request<LookupResourceInStateRequest>,
     ) -> Answer<LookupResourceInStateResponse> {
+        self.admit(&request)?;
         use lookup_resource_in_state_response::Response as R;
         let found = self.neighbours.look_up(&self.asks, request.get_ref());
         let response = Some(found.map_or_else(R::ErrorResponse, R::Resource));
@@ -332,6 +345,7 @@ impl Service for Door {
         &self,
         request: Request<AcquireResourceLockRequest>,
     ) -> Answer<AcquireResourceLockResponse> {
+        self.admit(&request)?;
         use acquire_resource_lock_response::Response as R;
         let gate = &self.neighbours.gate;
         let locked = gate.acquire(&self.asks, request.into_inner()).await;

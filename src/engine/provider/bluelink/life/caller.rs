@@ -1,0 +1,79 @@
+//! Connections to the service that a plugin registers at, each with whether it is the launched
+//! process that made it.
+
+use super::peer;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tonic::transport::server::Connected;
+
+/// A connection to the service.
+pub(super) struct Caller {
+    stream: TcpStream,
+    verified: Verified,
+}
+
+/// Whether the connection was made by the launched process. Any process of the machine can connect
+/// to the port, so each call is judged by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Verified(pub(super) bool);
+
+impl Caller {
+    /// Looks who has made the connection, while that process has it open.
+    pub(super) async fn of(stream: TcpStream, pid: u32) -> Self {
+        let ends = || -> io::Result<(SocketAddr, SocketAddr)> {
+            Ok((stream.peer_addr()?, stream.local_addr()?))
+        };
+        let verified = match ends() {
+            // Reads files of the kernel, for a thread that nobody waits for.
+            Ok((theirs, ours)) => {
+                let look = move || peer::is_connected(pid, theirs, ours);
+                tokio::task::spawn_blocking(look).await.unwrap_or(false)
+            }
+            Err(_) => false,
+        };
+        Self {
+            stream,
+            verified: Verified(verified),
+        }
+    }
+}
+
+impl Connected for Caller {
+    type ConnectInfo = Verified;
+
+    fn connect_info(&self) -> Verified {
+        self.verified
+    }
+}
+
+impl AsyncRead for Caller {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Caller {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
