@@ -8,6 +8,7 @@ use super::search::Search;
 use crate::engine::plugin::settings::{SpawnSpec, Start};
 use semver::Version;
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 /// Why a package's files may not be trusted.
 #[derive(Debug, thiserror::Error)]
@@ -16,11 +17,19 @@ enum Unverified {
     Unread(#[from] HashError),
     #[error("its files are not those of the lock file ({hash} is none of {known} hashes there)")]
     Other { hash: String, known: usize },
+    #[error(
+        "its files cannot be checked, since the lock file has hashes of archives alone; run `flightdeck init`"
+    )]
+    ArchivesAlone,
 }
 
 impl Search<'_> {
-    /// The newest of the packages whose files are what the lock file says.
-    pub(super) fn choose(&mut self, mut packages: Vec<(Origin, Package)>) -> Option<Found> {
+    /// Breaks with the newest of the packages. One whose files are not what the lock file says ends
+    /// the search: a package of other files is no reason to look for the provider elsewhere.
+    pub(super) fn choose(
+        &mut self,
+        mut packages: Vec<(Origin, Package)>,
+    ) -> ControlFlow<Option<Found>> {
         // Stable, so that of equal versions the one from the earlier place goes first.
         packages.sort_by(|(_, a), (_, b)| b.version.cmp(&a.version));
         let versions: BTreeSet<Version> = packages.iter().map(|(_, p)| p.version.clone()).collect();
@@ -40,11 +49,11 @@ impl Search<'_> {
                     }
                     Err(what) => {
                         self.saw(&origin, format!("{}, but {what}", package.version));
-                        continue;
+                        return ControlFlow::Break(None);
                     }
                 },
             };
-            return Some(Found {
+            return ControlFlow::Break(Some(Found {
                 address: package.address,
                 version: Some(package.version),
                 start: Some(Start::Spawn(SpawnSpec {
@@ -54,9 +63,9 @@ impl Search<'_> {
                 package: Some(package.directory),
                 origin,
                 why,
-            });
+            }));
         }
-        None
+        ControlFlow::Continue(())
     }
 
     fn newest_of(&self, count: usize) -> String {
@@ -73,23 +82,24 @@ impl Search<'_> {
     }
 
     fn verify(&self, package: &Package, entry: &LockEntry) -> Result<String, Unverified> {
-        let known: Vec<&String> = entry
-            .hashes
-            .iter()
-            .filter(|h| h.starts_with("h1:"))
-            .collect();
-        if known.is_empty() {
-            return Ok(
-                "its files are not checked, since the lock file has no h1 hash for it".to_owned(),
-            );
+        let of = |scheme: &str| {
+            entry
+                .hashes
+                .iter()
+                .filter(|h| h.starts_with(scheme))
+                .count()
+        };
+        let (known, archives) = (of("h1:"), of("zh:"));
+        if known == 0 {
+            return match archives {
+                0 => Ok("its files are not checked, since the lock file has no hash for it".into()),
+                _ => Err(Unverified::ArchivesAlone),
+            };
         }
         let hash = self.cache.package(&package.directory)?;
-        if known.contains(&&hash) {
+        if entry.hashes.contains(&hash) {
             return Ok("its files are those of the lock file".to_owned());
         }
-        Err(Unverified::Other {
-            hash,
-            known: known.len(),
-        })
+        Err(Unverified::Other { hash, known })
     }
 }

@@ -5,12 +5,13 @@ use super::address::{BUILTIN_HOST, BUNDLED_HOST, ProviderAddress};
 use super::found::{Found, NotFound, Origin, Want};
 use super::hash::HashCache;
 use super::layout::{Package, executable, scan};
-use super::lock::{LockEntry, LockFile};
+use super::lock::LockFile;
 use super::places::Places;
 use crate::engine::plugin::settings::{SpawnSpec, Start};
 use semver::Version;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Finds a provider. Reads directories, and a package's files where the lock file says what they
@@ -31,7 +32,7 @@ pub fn find(
         cache,
         looked: Vec::new(),
     };
-    match search.run() {
+    match search.run().break_value().flatten() {
         Some(found) => Ok(found),
         None => Err(NotFound {
             address: Box::new(want.address.clone()),
@@ -62,48 +63,71 @@ impl Search<'_> {
         }
     }
 
-    fn run(&mut self) -> Option<Found> {
+    /// Looks at each place in its order, and breaks with what ends the search: a provider, or
+    /// nothing that may be used.
+    fn run(&mut self) -> ControlFlow<Option<Found>> {
         match self.want.address.host.as_deref() {
             Some(BUILTIN_HOST) if self.want.address.namespace == "builtin" => {
-                return self.builtin();
+                return ControlFlow::Break(self.builtin());
             }
-            Some(BUNDLED_HOST) => return self.bundled(),
+            Some(BUNDLED_HOST) => return ControlFlow::Break(self.bundled()),
             _ => {}
         }
         if let Some(found) = self.reattach() {
-            return Some(found);
+            return ControlFlow::Break(Some(found));
         }
         if let Some(answer) = self.dev_override() {
-            return answer;
+            return ControlFlow::Break(answer);
         }
         let meanings = self.meanings();
-        if let Some(found) = self.installed(&meanings) {
-            return Some(found);
-        }
-        if let Some(found) = self.on_plugin_path() {
-            return Some(found);
-        }
-        // What the state or the lock file names may have been installed from the other default
-        // host since: a directory that another tool has worked on.
+        self.installed(&meanings)?;
         let others: Vec<ProviderAddress> = self.want.address.meanings();
         let others: Vec<_> = others
             .into_iter()
             .filter(|a| !meanings.contains(a))
             .collect();
-        if others.is_empty() {
-            return None;
+        let locked = self.locked();
+        if !locked.is_empty() {
+            // A provider of the same name elsewhere is another one, which nothing has vetted.
+            self.only_locked(&locked, &others);
+            return ControlFlow::Break(None);
         }
-        self.installed(&others)
+        if let Some(found) = self.on_plugin_path() {
+            return ControlFlow::Break(Some(found));
+        }
+        // What the state names may have been installed from the other default host since: a
+        // directory that another tool has worked on.
+        match others.is_empty() {
+            true => ControlFlow::Break(None),
+            false => self.installed(&others),
+        }
+    }
+
+    /// The addresses in the lock file that the written one may mean.
+    fn locked(&self) -> Vec<ProviderAddress> {
+        let all = self.want.address.meanings().into_iter();
+        all.filter(|address| self.lock.get(address).is_some())
+            .collect()
+    }
+
+    fn only_locked(&mut self, locked: &[ProviderAddress], others: &[ProviderAddress]) {
+        let words = |all: &[ProviderAddress]| {
+            let all: Vec<String> = all.iter().map(ToString::to_string).collect();
+            all.join(", ")
+        };
+        let mut what = format!("requires {}", words(locked));
+        if !others.is_empty() {
+            what += &format!("; packages of {} are not used for it", words(others));
+        }
+        self.saw(format!("the lock file {}", self.lock.path.display()), what);
     }
 
     /// Looks at the workspace's own packages, then at those of all mirrors.
-    fn installed(&mut self, meanings: &[ProviderAddress]) -> Option<Found> {
+    fn installed(&mut self, meanings: &[ProviderAddress]) -> ControlFlow<Option<Found>> {
         self.look_at_lock(meanings);
         let own = self.places.workspace.clone();
         let packages = self.look(&Origin::Workspace(own.clone()), &own, meanings);
-        if let Some(found) = self.choose(packages) {
-            return Some(found);
-        }
+        self.choose(packages)?;
         let mut all = Vec::new();
         let mut nowhere = Vec::new();
         for mirror in self.places.mirrors.clone() {
@@ -236,14 +260,14 @@ impl Search<'_> {
         }
     }
 
-    /// The addresses that are meant: what state or lock file names, else every one that the written
-    /// one may mean.
+    /// The addresses that are meant: those in the lock file, else those in the state, else every
+    /// one that the written one may mean.
     fn meanings(&self) -> Vec<ProviderAddress> {
-        let named = self
-            .want
-            .named
-            .iter()
-            .chain(self.lock.iter().map(|(address, _)| address));
+        let locked = self.locked();
+        if !locked.is_empty() {
+            return locked;
+        }
+        let named = self.want.named.iter();
         let named: BTreeSet<ProviderAddress> = named
             .filter(|a| a.host.is_some() && self.want.address.matches(a))
             .cloned()
@@ -324,22 +348,9 @@ impl Search<'_> {
             };
             return Some(reason);
         }
-        let entry = self
-            .lock
-            .get(&package.address)
-            .or_else(|| self.locked_elsewhere(&package.address))?;
+        let entry = self.lock.get(&package.address)?;
         (entry.version != package.version)
             .then(|| format!("but the lock file has {}", entry.version))
-    }
-
-    /// What is locked for the same provider on another default host: its version holds, its hashes
-    /// are those of other packages.
-    fn locked_elsewhere(&self, address: &ProviderAddress) -> Option<&LockEntry> {
-        if self.want.address.host.is_some() {
-            return None;
-        }
-        let mut meanings = self.want.address.meanings().into_iter();
-        meanings.find_map(|other| (other != *address).then(|| self.lock.get(&other))?)
     }
 
     /// Tells of a lock that the constraints contradict: then nothing can be found.

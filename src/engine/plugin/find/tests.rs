@@ -250,13 +250,19 @@ fn the_lock_file_decides_version_and_files() {
     let lock = |hashes: &str| {
         format!("provider \"{AWS}\" {{\n  version = \"5.1.0\"\n  hashes = [{hashes}]\n}}\n")
     };
-    scene.lock(&lock("\"zh:00\""));
+    scene.lock(&lock(""));
     let found = scene.find("aws", "").expect("found");
     assert_eq!(version(&found), "5.1.0");
     assert!(
         found.why.contains("locked to 5.1.0") && found.why.contains("not checked"),
         "{}",
         found.why
+    );
+    scene.lock(&lock("\"zh:00\""));
+    let error = scene.find("aws", "").expect_err("unchecked").to_string();
+    assert!(
+        error.contains("hashes of archives alone; run `flightdeck init`"),
+        "{error}"
     );
     let hash = HashCache::in_memory().package(&package).expect("hash");
     scene.lock(&lock(&format!("\"h1:other=\", \"{hash}\"")));
@@ -285,5 +291,64 @@ fn the_lock_file_decides_version_and_files() {
     assert!(
         error.contains("locked to 5.1.0, which ~> 5.2 does not allow"),
         "{error}"
+    );
+}
+
+#[test]
+fn locked_provider_is_never_replaced_by_one_of_another_address_or_of_other_files() {
+    const OTHER: &str = "registry.opentofu.org/hashicorp/aws";
+    let tampered = |package: &Path| {
+        std::fs::write(package.join("terraform-provider-aws_v5.1.0"), "tampered").expect("written");
+    };
+    let hash = {
+        let scene = Scene::new();
+        let package = scene.install("mirror", AWS, "5.1.0");
+        HashCache::in_memory().package(&package).expect("hash")
+    };
+    let lock = |address: &str| {
+        format!("provider \"{address}\" {{\n  version = \"5.1.0\"\n  hashes = [\"{hash}\"]\n}}\n")
+    };
+    // The other default host alone has the name, in any version, with the very same files even.
+    for (locked, there) in [(AWS, OTHER), (OTHER, AWS)] {
+        for installed in ["5.1.0", "5.2.0"] {
+            for place in ["mirror", "ws/.terraform/providers"] {
+                let scene = Scene::new();
+                scene.install(place, there, installed);
+                scene.lock(&lock(locked));
+                for named in [&[][..], &[there]] {
+                    let error = scene.find_named("aws", "", named);
+                    let error = error.expect_err("another provider").to_string();
+                    let says =
+                        format!("requires {locked}; packages of {there} are not used for it");
+                    assert!(error.contains(&says), "{error}");
+                }
+            }
+        }
+    }
+    // It has the name too, beside one whose files are not those of the lock file.
+    let scene = Scene::new();
+    tampered(&scene.install("mirror", AWS, "5.1.0"));
+    scene.install("mirror", OTHER, "5.1.0");
+    scene.lock(&lock(AWS));
+    let error = scene.find("aws", "").expect_err("tampered").to_string();
+    assert!(
+        error.contains("its files are not those of the lock file"),
+        "{error}"
+    );
+    // The first package that does not fit ends the search.
+    let scene = Scene::new();
+    tampered(&scene.install("ws/.terraform/providers", AWS, "5.1.0"));
+    scene.install("mirror", AWS, "5.1.0");
+    scene.lock(&lock(AWS));
+    scene.find("aws", "").expect_err("tampered");
+    // With both in the lock file each has hashes of its own.
+    let scene = Scene::new();
+    tampered(&scene.install("mirror", AWS, "5.1.0"));
+    scene.install("mirror", OTHER, "5.1.0");
+    scene.lock(&(lock(AWS) + &lock(OTHER)));
+    let found = scene.find("aws", "");
+    assert!(
+        found.is_err() || found.is_ok_and(|f| f.address.to_string() == OTHER),
+        "one of the lock file or none"
     );
 }
