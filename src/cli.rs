@@ -21,6 +21,7 @@ mod suggest;
 mod time;
 mod tofu;
 mod values;
+mod variables;
 
 use crate::engine::shell::guard;
 use clap::Parser;

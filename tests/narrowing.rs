@@ -6,7 +6,7 @@
 use flightdeck::engine::Engine;
 use flightdeck::engine::settings::{Access, Settings};
 use flightdeck::engine::words::{
-    DeployOutcome, DeployRequest, Select, StageId, StageMode, StageRequest,
+    DeployOutcome, DeployRequest, Select, StageId, StageMode, StageRequest, VariableFlag,
 };
 use std::collections::BTreeSet;
 use tempfile::TempDir;
@@ -98,7 +98,10 @@ impl Bench {
     async fn stage(&self, mode: StageMode, v: &str) -> StageId {
         let request = StageRequest {
             mode,
-            vars: vec![("v".into(), v.into())],
+            variables: vec![VariableFlag::Value {
+                name: "v".into(),
+                text: v.into(),
+            }],
             ..StageRequest::default()
         };
         self.engine.stage(request).await.unwrap().stage

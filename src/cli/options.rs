@@ -1,12 +1,12 @@
 //! Options that commands share, and those of one command each.
 
-use crate::engine::words::StageRequest;
 use std::path::PathBuf;
 
 use clap::builder::TypedValueParser as _;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
-use super::values::{Format, duration, stage_name, variable};
+use super::values::{Format, duration, stage_name};
+use super::variables::Variables;
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct TaintArgs {
@@ -28,6 +28,8 @@ pub(super) struct ImportArgs {
     /// One JSON object a line
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) unasked: Unasked,
 }
 
 /// What to stage, shared by `stage` and `deploy`.
@@ -58,29 +60,6 @@ pub(super) struct Choice {
     pub(super) refresh: bool,
     #[command(flatten)]
     pub(super) values: Values,
-}
-
-/// What the variables of the root module are. Validating, only those count that decide where
-/// modules come from.
-#[derive(Debug, Default, ClapArgs)]
-pub(super) struct Variables {
-    /// Value of a variable; may be repeated
-    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
-    pub(super) vars: Vec<(String, String)>,
-    /// File with values of variables; may be repeated
-    #[arg(long = "var-file", value_name = "FILE")]
-    pub(super) var_files: Vec<PathBuf>,
-}
-
-impl Variables {
-    /// A request of everything, with these.
-    pub(super) fn request(self) -> StageRequest {
-        StageRequest {
-            vars: self.vars,
-            var_files: self.var_files,
-            ..StageRequest::default()
-        }
-    }
 }
 
 /// Variables and limits, which `destroy` takes too.
@@ -199,6 +178,8 @@ pub(super) struct StageArgs {
     /// End with 2 where there are changes
     #[arg(long)]
     pub(super) detailed_exitcode: bool,
+    #[command(flatten)]
+    pub(super) unasked: Unasked,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -306,8 +287,7 @@ impl Choice {
             (self.destroy, "--destroy"),
             (self.refresh_only, "--refresh-only"),
             (!self.refresh, "--refresh=false"),
-            (!self.values.variables.vars.is_empty(), "--var"),
-            (!self.values.variables.var_files.is_empty(), "--var-file"),
+            (!self.values.variables.flags.is_empty(), "--var"),
         ];
         flags
             .into_iter()

@@ -1,7 +1,7 @@
 //! The arguments of commands that scripts bring along and that have few of their own.
 
-use crate::cli::options::Variables;
 use crate::cli::values::ValueError;
+use crate::cli::variables::Variables;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use std::path::PathBuf;
 

@@ -7,7 +7,7 @@ use crate::cli::safe::safe_lines;
 use crate::cli::session::{answered, settings};
 use crate::engine::handle::Engine;
 use crate::engine::settings::Access;
-use crate::engine::words::{DrawnGraph, StageRequest};
+use crate::engine::words::DrawnGraph;
 
 pub(super) async fn run(args: GraphArgs, out: &mut Output) -> Ended {
     let kind = match (args.kind, &args.plan) {
@@ -26,7 +26,7 @@ pub(super) async fn run(args: GraphArgs, out: &mut Output) -> Ended {
         (GraphKind::Plan | GraphKind::PlanRefreshOnly, None) => DrawnGraph::Plan,
         (GraphKind::PlanDestroy, None) => DrawnGraph::Destruction,
     };
-    let request = StageRequest::with_variables(&args.variables.vars, &args.variables.var_files);
+    let request = args.variables.request();
     let settings = settings("graph", Access::ReadOnly, None)?;
     let question = |engine: Engine| async move { engine.draw(what, request).await };
     let text = answered(settings, out, question).await?;

@@ -77,8 +77,7 @@ pub(super) async fn run(args: InitArgs, out: &mut Output) -> Ended {
         migrate: args.migrate_state,
         force_copy: args.force_copy,
         without_backend: !args.backend,
-        vars: args.variables.vars.clone(),
-        var_files: args.variables.var_files.clone(),
+        variables: args.variables.flags.clone(),
     };
     let request = Request {
         backend,

@@ -6,10 +6,10 @@ mod schema;
 
 use crate::cli::args::{ProvidersArgs, ProvidersCommand};
 use crate::cli::exit::{CliError, Ended, OK};
-use crate::cli::options::Variables;
 use crate::cli::output::Output;
 use crate::cli::safe::safe;
 use crate::cli::session::{answered, settings};
+use crate::cli::variables::Variables;
 use crate::engine::settings::Access;
 use crate::engine::words::ModuleProviders;
 

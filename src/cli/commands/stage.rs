@@ -29,8 +29,7 @@ pub(super) fn request(choice: &Choice, name: Option<String>) -> Result<StageRequ
         exclude: with_files(&choice.exclude, &choice.files.exclude_file)?,
         replace: choice.replace.clone(),
         no_refresh: !choice.refresh,
-        vars: choice.values.variables.vars.clone(),
-        var_files: choice.values.variables.var_files.clone(),
+        variables: choice.values.variables.flags.clone(),
         name,
         rest_of: choice.rest_of,
     })

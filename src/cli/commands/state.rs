@@ -59,8 +59,7 @@ pub(super) async fn import(command: &'static str, args: ImportArgs, out: &mut Ou
     let object = ImportObject {
         address: args.address,
         id: args.id,
-        vars: args.variables.vars,
-        var_files: args.variables.var_files,
+        variables: args.variables.flags,
     };
     let change = answered(settings, out, |engine| async move {
         engine.import(object).await

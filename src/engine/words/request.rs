@@ -4,6 +4,16 @@ use super::{DeployId, LogLevel, StageId, StageMode, UnixMs};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
+/// One variable flag of the command line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VariableFlag {
+    /// `--var NAME=TEXT`.
+    Value { name: String, text: String },
+    /// `--var-file FILE`.
+    File(PathBuf),
+}
+
 /// What to stage.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageRequest {
@@ -16,9 +26,8 @@ pub struct StageRequest {
     pub replace: Vec<String>,
     /// Whether objects are read before they are planned.
     pub no_refresh: bool,
-    /// `--var name=text`, in order.
-    pub vars: Vec<(String, String)>,
-    pub var_files: Vec<PathBuf>,
+    /// Variable flags in the order given: a later one overrides an earlier one.
+    pub variables: Vec<VariableFlag>,
     /// A name for the stage, shown in lists.
     pub name: Option<String>,
     /// A deploy: what it did not bring to an end is staged as it was asked for then, in the place
@@ -29,10 +38,9 @@ pub struct StageRequest {
 
 impl StageRequest {
     /// For these variables, of everything.
-    pub fn with_variables(vars: &[(String, String)], var_files: &[PathBuf]) -> Self {
+    pub fn with_variables(variables: Vec<VariableFlag>) -> Self {
         Self {
-            vars: vars.to_vec(),
-            var_files: var_files.to_vec(),
+            variables,
             ..Self::default()
         }
     }
@@ -98,9 +106,8 @@ pub struct ImportObject {
     pub address: String,
     /// As the provider knows it.
     pub id: String,
-    /// `--var name=text`, in order.
-    pub vars: Vec<(String, String)>,
-    pub var_files: Vec<PathBuf>,
+    /// Variable flags in the order given.
+    pub variables: Vec<VariableFlag>,
 }
 
 /// How a selection is to change.

@@ -58,7 +58,7 @@ impl Work {
     /// Takes an object that is there into the state.
     pub async fn import(&self, request: ImportObject) -> Result<StateChange, EngineError> {
         let _turn = self.turn.lock().await;
-        let asked = StageRequest::with_variables(&request.vars, &request.var_files);
+        let asked = StageRequest::with_variables(request.variables.clone());
         self.begin_on_state(&asked, "state-import").await?;
         let switches = self.begin();
         let result = self.import_locked(request, &switches).await;
@@ -91,11 +91,7 @@ impl Work {
         {
             return Err(ImportError::Taken(address).into());
         }
-        let wanted = StageRequest {
-            vars: request.vars,
-            var_files: request.var_files,
-            ..StageRequest::default()
-        };
+        let wanted = StageRequest::with_variables(request.variables);
         let loaded = self.read(&wanted).await?;
         let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;
         self.tell(tell_all(

@@ -73,8 +73,9 @@ fn rest(
         withheld,
     } = keep::asked(stage)?;
     let again = |name: &&String| {
-        !now.vars.iter().any(|(n, _)| n == *name)
-            && std::env::var_os(format!("TF_VAR_{name}")).is_none()
+        let given =
+            |flag: &VariableFlag| matches!(flag, VariableFlag::Value { name: n, .. } if n == *name);
+        !now.variables.iter().any(given) && std::env::var_os(format!("TF_VAR_{name}")).is_none()
     };
     if let Some(name) = withheld.iter().find(again) {
         let name = name.clone();
@@ -93,8 +94,7 @@ fn rest(
             .filter(|o| wanted.contains(&o.address) && !has_new_object(o))
             .map(|o| o.address.clone())
             .collect(),
-        vars: then.vars.into_iter().chain(now.vars).collect(),
-        var_files: then.var_files.into_iter().chain(now.var_files).collect(),
+        variables: then.variables.into_iter().chain(now.variables).collect(),
         ..now
     })
 }
@@ -173,13 +173,19 @@ mod tests {
         keep::record(&staged, show, Vec::new(), None).unwrap().0
     }
 
+    fn value(name: &str, text: &str) -> VariableFlag {
+        VariableFlag::Value {
+            name: name.into(),
+            text: text.into(),
+        }
+    }
+
     fn asked() -> StageRequest {
         StageRequest {
             mode: StageMode::Normal,
             exclude: vec!["x_y.z".into()],
             replace: vec!["x_y.a".into(), "x_y.b".into()],
-            vars: vec![("size".into(), "1".into())],
-            var_files: vec!["prod.tfvars".into()],
+            variables: vec![value("size", "1"), VariableFlag::File("prod.tfvars".into())],
             ..StageRequest::default()
         }
     }
@@ -198,7 +204,7 @@ mod tests {
             .into();
         let now = StageRequest {
             rest_of: Some(4),
-            vars: vec![("size".into(), "2".into())],
+            variables: vec![value("size", "2")],
             ..StageRequest::default()
         };
         let request = rest(now, 4, &record(asked()), &operations).unwrap();
@@ -210,13 +216,13 @@ mod tests {
         );
         assert!(request.exclude.is_empty());
         assert_eq!(
-            request.vars,
+            request.variables,
             [
-                ("size".to_owned(), "1".to_owned()),
-                ("size".to_owned(), "2".to_owned())
+                value("size", "1"),
+                VariableFlag::File("prod.tfvars".into()),
+                value("size", "2")
             ]
         );
-        assert_eq!(request.var_files, [std::path::PathBuf::from("prod.tfvars")]);
     }
 
     #[test]
@@ -254,7 +260,7 @@ mod tests {
         );
         let failed = [operation("x_y.a", OperationState::Failed)];
         let secret = record(StageRequest {
-            vars: vec![("token".into(), "s".into())],
+            variables: vec![value("token", "s")],
             ..asked()
         });
         let detail = secret.detail.text().unwrap();
@@ -265,17 +271,12 @@ mod tests {
             "{error}"
         );
         let given = StageRequest {
-            vars: vec![("token".into(), "t".into())],
+            variables: vec![value("token", "t")],
             ..now()
         };
         assert_eq!(
-            rest(given, 4, &secret, &failed)
-                .unwrap()
-                .vars
-                .last()
-                .unwrap()
-                .1,
-            "t"
+            rest(given, 4, &secret, &failed).unwrap().variables.last(),
+            Some(&value("token", "t"))
         );
     }
 }

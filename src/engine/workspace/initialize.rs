@@ -9,13 +9,13 @@ use crate::engine::settings::Access;
 use crate::engine::state::backend::{Record, Settings, SettingsError};
 use crate::engine::state::{HomeError, Place, StateOfRecord, lock_info as info};
 use crate::engine::store::Store;
-use crate::engine::words::StageRequest;
+use crate::engine::words::{StageRequest, VariableFlag};
 use cty::Value;
 use lang::config::backend_of;
 use lang::diag::Diagnostics;
 use lang::source::SourceMap;
 use statefile::encryption::Encryption;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What is said beside the configuration.
@@ -31,8 +31,7 @@ pub struct InitBackend {
     pub force_copy: bool,
     /// `-backend=false`: the record counts, and nothing is changed.
     pub without_backend: bool,
-    pub vars: Vec<(String, String)>,
-    pub var_files: Vec<PathBuf>,
+    pub variables: Vec<VariableFlag>,
 }
 
 /// What came of it.
@@ -162,7 +161,7 @@ struct Said {
 
 fn said(dir: &Path, named: &str, options: &InitBackend) -> Result<Said, InitError> {
     let sources = SourceMap::new();
-    let request = StageRequest::with_variables(&options.vars, &options.var_files);
+    let request = StageRequest::with_variables(options.variables.clone());
     let (backend, encrypted, mut diags) = backend_of(dir, &sources, &inputs(&request, named));
     let mut unknown = Diagnostics::new();
     let encryption = encrypted::state(&encrypted, &mut unknown);

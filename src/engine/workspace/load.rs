@@ -3,7 +3,7 @@
 
 use super::provider_addr;
 use crate::engine::state::backend::Settings;
-use crate::engine::words::{StageMode, StageRequest};
+use crate::engine::words::{StageMode, StageRequest, VariableFlag};
 use cty::Value;
 use lang::config::{self, Encrypted, Flag, Inputs, Method, Module, RequiredProvider};
 use lang::diag::{Diagnostic, Diagnostics};
@@ -133,13 +133,12 @@ pub fn load(
 
 /// What the operator gave, for the configuration of a workspace of this name.
 pub fn inputs(request: &StageRequest, workspace: &str) -> Inputs {
-    let flags = request.vars.iter().map(|(name, text)| Flag::Var {
-        name: name.clone(),
-        text: text.clone(),
+    let flags = request.variables.iter().cloned().map(|flag| match flag {
+        VariableFlag::Value { name, text } => Flag::Var { name, text },
+        VariableFlag::File(path) => Flag::File(path),
     });
-    let files = request.var_files.iter().map(|f| Flag::File(f.clone()));
     Inputs {
-        flags: files.chain(flags).collect(),
+        flags: flags.collect(),
         workspace: workspace.into(),
         ..Inputs::default()
     }

@@ -2,9 +2,9 @@
 
 use crate::cli::exit::{Ended, OK, fields};
 use crate::cli::installing::shown;
-use crate::cli::options::Variables;
 use crate::cli::output::{Ink, Output};
 use crate::cli::session::settings;
+use crate::cli::variables::Variables;
 use crate::engine::install::{self, Elsewhere, From, Written};
 use crate::engine::settings::Access;
 use serde_json::json;

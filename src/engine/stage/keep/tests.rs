@@ -5,6 +5,7 @@ use super::super::samples::{change, represented, stage};
 use super::super::{conditions::Status, show};
 use super::*;
 use crate::engine::store::model::{Packed, StageRecord, StateObject, StateOutput};
+use crate::engine::words::VariableFlag;
 use crate::engine::words::{ConfigKey, StageSummary};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -119,7 +120,10 @@ fn whole() -> Stage {
     };
     let mut out = stage(vec![first, second, third]);
     out.request.target = vec!["thing_x.a".into()];
-    out.request.vars = vec![("v".into(), "1".into())];
+    out.request.variables = vec![VariableFlag::Value {
+        name: "v".into(),
+        text: "1".into(),
+    }];
     out.outputs = vec![
         OutputChange {
             name: "o".into(),
@@ -278,7 +282,10 @@ fn ephemeral_values_are_not_kept() {
         "token".into(),
         Value::string("fleeting").mark(Mark::Ephemeral),
     );
-    made.request.vars.push(("token".into(), "fleeting".into()));
+    made.request.variables.push(VariableFlag::Value {
+        name: "token".into(),
+        text: "fleeting".into(),
+    });
     let kept = record(&made, || show::summary(&made), Vec::new(), None)
         .unwrap()
         .0;

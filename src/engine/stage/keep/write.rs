@@ -8,7 +8,7 @@ use crate::engine::stage::conditions::Statuses;
 use crate::engine::stage::relevant::Relevant;
 use crate::engine::stage::sights::Sight;
 use crate::engine::store::model::{Packed, StageRecord, StateEdit};
-use crate::engine::words::{StageRequest, StageSummary};
+use crate::engine::words::{StageRequest, StageSummary, VariableFlag};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cty::{Mark, Marks, Path, Type, Value};
@@ -165,11 +165,14 @@ fn kept_request(stage: &Stage) -> (StageRequest, Vec<String>) {
             .get(name)
             .is_some_and(|v| v.contains_mark(&Mark::Ephemeral))
     };
-    let withheld = request
-        .vars
-        .extract_if(.., |(name, _)| fleeting(name))
-        .map(|(name, _)| name)
-        .collect();
+    let mut withheld = Vec::new();
+    request.variables.retain(|flag| match flag {
+        VariableFlag::Value { name, .. } if fleeting(name) => {
+            withheld.push(name.clone());
+            false
+        }
+        _ => true,
+    });
     (request, withheld)
 }
 
