@@ -4,6 +4,7 @@
 mod args;
 mod commands;
 mod diagnostics;
+mod environment_args;
 mod exit;
 mod farewell;
 mod installing;
@@ -24,7 +25,7 @@ mod values;
 mod variables;
 
 use crate::engine::shell::guard;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use output::Output;
 use std::process::ExitCode;
 
@@ -41,10 +42,9 @@ pub fn main() -> ExitCode {
         return providers::main(name);
     }
     guard::offer();
-    let words = spelling::ours(words);
-    let args = match args::Args::try_parse_from(&words) {
+    let args = match arguments(spelling::ours(words)) {
         Ok(args) => args,
-        Err(error) => return refuse(&error, &words),
+        Err(code) => return code,
     };
     if let Some(args::Command::Plugin(options::PluginSubcommand::Serve { name })) = &args.command {
         // A plugin's stdout, stderr and runtime are its own.
@@ -100,6 +100,19 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit::report(ended, name, &mut out))
 }
 
+/// The arguments of the command line and of the environment. Errors and help are printed.
+fn arguments(words: Vec<std::ffi::OsString>) -> Result<args::Args, ExitCode> {
+    let completed = match environment_args::complete(words.clone(), |name| std::env::var_os(name)) {
+        Ok(completed) => completed,
+        Err(error) => {
+            let error = args::Args::command().error(clap::error::ErrorKind::ValueValidation, error);
+            return Err(refuse(&error, &words, &[]));
+        }
+    };
+    let parsed = args::Args::try_parse_from(&completed.words);
+    parsed.map_err(|error| refuse(&error, &completed.words, &completed.variables))
+}
+
 /// How many threads the engine's tasks run on: one for each core but one, which is the plugins'. On
 /// two cores, two that hand each answer of a plugin from one to the other take half as long again
 /// as one. A console has two at least: it draws while the engine works.
@@ -126,8 +139,8 @@ fn no_core_files() {
 }
 
 /// What clap has to say: help and version are no errors, wrong usage ends with 1 and, where a
-/// program listens, with a result.
-fn refuse(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
+/// program listens, with a result. `variables` are those of the environment that added arguments.
+fn refuse(error: &clap::Error, words: &[std::ffi::OsString], variables: &[String]) -> ExitCode {
     let mut code = exit::OK;
     if error.use_stderr() {
         code = exit::ERROR;
@@ -146,6 +159,12 @@ fn refuse(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
     {
         Output::new(true, false).problem(&format!("the output is not whole: {e}"));
         code = exit::ERROR;
+    }
+    if error.use_stderr() && !variables.is_empty() {
+        Output::new(true, false).note(&format!(
+            "arguments were added from the environment: {}",
+            variables.join(", ")
+        ));
     }
     ExitCode::from(code)
 }

@@ -30,7 +30,7 @@ const EVERYWHERE: &str = "Everywhere";
 
 /// An operations console for plugin-driven deployments
 #[derive(Debug, Parser)]
-#[command(name = "flightdeck", version, after_help = AFTER, disable_help_subcommand = true)]
+#[command(name = "flightdeck", version, after_help = AFTER, disable_help_subcommand = true, args_override_self = true)]
 pub(super) struct Args {
     /// Open the console on this workspace (default: here)
     #[arg(value_name = "DIR")]

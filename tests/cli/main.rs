@@ -12,6 +12,7 @@ mod doctor;
 mod encrypted;
 mod evaluate;
 mod files;
+mod flag_sources;
 mod fmt;
 mod foreign_store;
 mod graph;
