@@ -45,7 +45,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("crates/lang/src/config/check.rs", "passed", STEPS),
     ("crates/lang/src/config/check.rs", "within", STEPS),
     ("crates/lang/src/config/files.rs", "read_body", STEPS),
-    ("crates/lang/src/config/inputs.rs", "collect", STEPS),
     ("crates/lang/src/config/load.rs", "child", STEPS),
     ("crates/lang/src/config/load.rs", "load_with", STEPS),
     ("crates/lang/src/config/parts.rs", "provider_ref", GRAMMAR),

@@ -114,6 +114,7 @@ impl Bench {
                 stage,
                 only: None,
                 parallelism: 4,
+                variables: Vec::new(),
             })
             .await
             .unwrap();

@@ -287,7 +287,6 @@ impl Choice {
             (self.destroy, "--destroy"),
             (self.refresh_only, "--refresh-only"),
             (!self.refresh, "--refresh=false"),
-            (!self.values.variables.flags.is_empty(), "--var"),
         ];
         flags
             .into_iter()

@@ -35,6 +35,7 @@ async fn a_second_registration_counts_while_the_first_process_deploys_and_nothin
         stage: stage.stage,
         only: None,
         parallelism: 2,
+        variables: Vec::new(),
     };
     let deploy = engine.deploy(request).await.expect("deployed");
     assert_eq!(deploy.outcome, DeployOutcome::Succeeded);

@@ -42,6 +42,7 @@ mod remote;
 mod renamed;
 mod replaces;
 mod same;
+mod saved_plans;
 mod seeds;
 mod sensitive;
 #[path = "../../src/engine/state/backend/tests/server.rs"]

@@ -182,6 +182,7 @@ impl Bench {
                 stage,
                 only: None,
                 parallelism: 2,
+                variables: Vec::new(),
             })
             .await
             .unwrap();

@@ -207,6 +207,10 @@ async fn apply(
                 stage: summary.stage,
                 only: None,
                 parallelism,
+                variables: match approved.stage {
+                    Some(_) => approved.choice.values.variables.flags.clone(),
+                    None => Vec::new(),
+                },
             }),
         )
         .await

@@ -32,6 +32,7 @@ pub(super) fn request(choice: &Choice, name: Option<String>) -> Result<StageRequ
         variables: choice.values.variables.flags.clone(),
         name,
         rest_of: choice.rest_of,
+        ..StageRequest::default()
     })
 }
 

@@ -12,6 +12,8 @@ use crate::engine::store::model::StateEdit;
 use crate::engine::words::{Action, CommandView, ConfigKey, StageId, StageRequest, UnixMs};
 use cty::{Path, Value};
 use lang::addr::AbsInstance;
+use lang::config::Overridden;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -342,8 +344,18 @@ pub struct Drift {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Digests {
     pub config: String,
-    pub variables: String,
     pub plugins: String,
+}
+
+/// The state that a stage was planned on. With its serial it is the same state wherever the
+/// workspace's directory lies.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StateOrigin {
+    /// Name of the workspace; empty for the default one.
+    pub workspace: String,
+    /// Where the state lives, for an operator; a file is seen from the workspace's directory.
+    pub place: String,
+    pub lineage: String,
 }
 
 /// A stage in whole.
@@ -356,6 +368,7 @@ pub struct Stage {
     pub digests: Digests,
     /// What evaluation found outside of the configuration.
     pub sights: Seen,
+    pub origin: StateOrigin,
     pub state_serial: i64,
     /// In the order of dependencies.
     pub changes: Vec<Change>,
@@ -372,6 +385,8 @@ pub struct Stage {
     /// Values of root variables as they were given, or of their defaults: for the plan
     /// representation.
     pub variables: BTreeMap<Arc<str>, Value>,
+    /// Values of the environment and of automatic files that others override.
+    pub overridden: Overridden,
 }
 
 /// What staging came to.

@@ -12,7 +12,7 @@ pub use file::StageFile;
 pub use read::{Asked, asked, restore};
 pub use write::record;
 
-use super::change::Importing;
+use super::change::{Importing, StateOrigin};
 use super::checked::Checked;
 use super::conditions::Statuses;
 use super::managed::Reason;
@@ -26,12 +26,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Version of the detail's layout; another one is refused.
-const LAYOUT: u32 = 3;
+const LAYOUT: u32 = 4;
 
 /// As it is read; written as [`write::Written`].
 #[derive(Deserialize)]
 struct Detail {
     request: StageRequest,
+    origin: StateOrigin,
     took_ms: u64,
     /// Types of values, each once.
     types: Vec<Json>,
@@ -45,6 +46,7 @@ struct Detail {
     #[serde(default)]
     relevant: Vec<Relevant>,
     variables: BTreeMap<String, Kept>,
+    overridden: BTreeMap<String, Vec<Kept>>,
     /// By what was looked at, as text.
     sights: BTreeMap<String, Sight>,
 }

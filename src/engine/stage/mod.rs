@@ -54,4 +54,5 @@ mod stored;
 mod targets;
 pub mod validate;
 pub mod values;
+mod variables;
 pub mod walk;

@@ -62,10 +62,10 @@ pub fn stage(changes: Vec<Change>) -> Stage {
         took_ms: 5,
         digests: Digests {
             config: "c".into(),
-            variables: "v".into(),
             plugins: "p".into(),
         },
         sights: Default::default(),
+        origin: Default::default(),
         state_serial: 3,
         changes,
         left: Vec::new(),
@@ -75,6 +75,7 @@ pub fn stage(changes: Vec<Change>) -> Stage {
         statuses: Statuses::default(),
         checked: Default::default(),
         relevant: Vec::new(),
+        overridden: Default::default(),
         variables: BTreeMap::new(),
     }
 }

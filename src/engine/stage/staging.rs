@@ -2,7 +2,7 @@
 //! found put together.
 
 use super::cell::{Cell, Gathered};
-use super::change::{Change, Digests, OutputChange, Stage, Worked};
+use super::change::{Change, Digests, OutputChange, Stage, StateOrigin, Worked};
 use super::checked::Checked;
 use super::conditions::Statuses;
 use super::create_first::create_first;
@@ -18,14 +18,15 @@ use super::sights::Sights;
 use super::stored::keep_as_stored;
 use super::targets::{Targets, nowhere, read_targets};
 use super::values::Values;
+use super::variables;
 use super::walk::{Providers, Walk};
 use super::{import, moves, needs, refactor_checks, relevant, steps, validate};
 use crate::engine::graph::{Graph, Starts, Step, Urgency};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::store::model::State;
 use crate::engine::words::{StageId, StageMode, StageRequest, UnixMs, now_ms};
-use cty::{Mark, Value};
-use lang::config::Module;
+use cty::Value;
+use lang::config::{Module, Overridden};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{SourceMap, Span};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -53,7 +54,10 @@ pub struct Basis {
     pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
     /// Values for root variables as they were given.
     pub written: BTreeMap<Arc<str>, Value>,
+    pub overridden: Overridden,
     pub digests: Digests,
+    /// Where `state` is from.
+    pub origin: StateOrigin,
     pub providers: Arc<dyn Providers>,
     pub cancel: CancellationToken,
     /// Set when plugins are killed: what is open cannot be closed any more.
@@ -335,12 +339,14 @@ fn put_together(
     let relevant = relevant::of_plan(plan, &changes, &outputs);
     Ok(Stage {
         id: basis.id,
-        variables: variables(&basis),
+        variables: variables::of(&basis.root, &basis.written),
+        overridden: basis.overridden,
         request: basis.request,
         at,
         took_ms: 0,
         digests: basis.digests,
         sights: walk.around.sights.seen(),
+        origin: basis.origin,
         state_serial: prior.serial,
         changes,
         left: left.unwrap_or_default(),
@@ -366,22 +372,6 @@ fn can_be_deployed(
     let outputs: Vec<&OutputChange> = outputs.iter().collect();
     let ends = steps::ends(&walk.nodes, &basis.request, &outputs);
     steps::build(&walk.nodes, changes, &all, &ends).map(|_| ())
-}
-
-/// The values that a deploy works with: given, or the default.
-fn variables(basis: &Basis) -> BTreeMap<Arc<str>, Value> {
-    let declared = basis.root.variables.iter();
-    let all = declared.filter_map(|(name, declared)| {
-        let given = basis.written.get(name).cloned();
-        let value = given.or_else(|| declared.default.clone())?;
-        let value = if declared.ephemeral {
-            value.mark(Mark::Ephemeral)
-        } else {
-            value
-        };
-        Some((name.clone(), value))
-    });
-    all.collect()
 }
 
 /// Changes in the order of dependencies; among equals by address.

@@ -70,6 +70,15 @@ impl StateOfRecord {
         self.home().place()
     }
 
+    /// Where it lives, whatever directory the workspace is in: a file as seen from there.
+    pub fn place_anywhere(&self) -> String {
+        let now = lock(&self.now);
+        match &now.place {
+            Place::File(path) => path.display().to_string(),
+            Place::In(..) | Place::Refused(_) => now.home.place(),
+        }
+    }
+
     pub(super) fn home(&self) -> Arc<dyn Home> {
         lock(&self.now).home.clone()
     }
@@ -151,15 +160,16 @@ impl StateOfRecord {
         }
     }
 
-    /// Its serial: another state has another one.
+    /// Its lineage and its serial: another state differs in one of them.
     ///
     /// # Errors
     /// It cannot be read.
-    pub async fn serial(&self) -> Result<i64, HomeError> {
+    pub async fn version(&self) -> Result<(String, i64), HomeError> {
         if self.is_open() {
-            return Ok(self.copy.state_serial().await?);
+            return Ok(self.copy.state_version().await?);
         }
-        Ok(self.read().await?.serial)
+        let state = self.read().await?;
+        Ok((state.lineage, state.serial))
     }
 
     /// Whether the record has what is not yet at home.

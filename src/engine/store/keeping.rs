@@ -23,6 +23,9 @@ pub trait States: Send + Sync {
     /// The state's serial alone.
     async fn state_serial(&self) -> Result<i64, StoreError>;
 
+    /// The state's lineage and its serial, without the rest of it.
+    async fn state_version(&self) -> Result<(String, i64), StoreError>;
+
     /// Changes the state in one transaction; the answer is the new serial. No edits change nothing.
     ///
     /// # Errors

@@ -134,7 +134,6 @@ pub struct StageRecord {
     pub at: UnixMs,
     pub mode: StageMode,
     pub config_digest: String,
-    pub variables_digest: String,
     pub plugins_digest: String,
     pub state_serial: i64,
     pub counts: Counts,

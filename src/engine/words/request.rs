@@ -1,8 +1,10 @@
 //! What the engine is asked for: plain data, shared by the console and the command line.
 
 use super::{DeployId, LogLevel, StageId, StageMode, UnixMs};
+use lang::config::Planned;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// One variable flag of the command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +30,9 @@ pub struct StageRequest {
     pub no_refresh: bool,
     /// Variable flags in the order given: a later one overrides an earlier one.
     pub variables: Vec<VariableFlag>,
+    /// Values of the plan that is applied or looked at; `None` while planning.
+    #[serde(skip)]
+    pub planned: Option<Arc<Planned>>,
     /// A name for the stage, shown in lists.
     pub name: Option<String>,
     /// A deploy: what it did not bring to an end is staged as it was asked for then, in the place
@@ -97,6 +102,10 @@ pub struct DeployRequest {
     pub only: Option<Vec<String>>,
     /// How many operations at a time.
     pub parallelism: usize,
+    /// Variable flags in the order given: ephemeral variables need their values again, others have
+    /// those of the stage.
+    #[serde(default)]
+    pub variables: Vec<VariableFlag>,
 }
 
 /// An object that is there and is to be taken into the state.

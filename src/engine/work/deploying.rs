@@ -1,6 +1,7 @@
 //! Applying stages, and ending what runs.
 
 use super::reading::nodes;
+use super::same::Purpose;
 use super::verb::{ASK_EVERY, ASKS, Staged, Switches, Work};
 use crate::engine::calls::{CallContext, Kind, Method};
 use crate::engine::deploy::record::DeployRecord;
@@ -27,7 +28,8 @@ impl Work {
     /// Applies a stage.
     pub async fn deploy(&self, request: DeployRequest) -> Result<DeploySummary, EngineError> {
         let _turn = self.turn.lock().await;
-        let staged = self.request_of(request.stage).await?;
+        let purpose = Purpose::Deploy(&request.variables);
+        let staged = self.request_of(request.stage, purpose).await?;
         let first = self.begin_on_state(&staged, "OperationTypeApply").await?;
         let switches = self.begin();
         let said = if first {
@@ -50,7 +52,8 @@ impl Work {
         switches: &Switches,
     ) -> Result<DeploySummary, EngineError> {
         let store = self.memory.store();
-        let staged = self.whole(request.stage, true).await?;
+        let purpose = Purpose::Deploy(&request.variables);
+        let staged = self.whole(request.stage, purpose).await?;
         let stage = &staged.stage;
         let only: Option<BTreeSet<String>> = match request.only {
             Some(only) => {

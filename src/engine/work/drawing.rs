@@ -1,6 +1,7 @@
 //! Graphs, drawn: of the configuration, or of a stage that is in a file.
 
 use super::reading::nodes;
+use super::same::Purpose;
 use super::verb::Work;
 use crate::engine::error::EngineError;
 use crate::engine::stage::drawing::Drawing;
@@ -60,7 +61,7 @@ impl Work {
     async fn draw_deploy(&self, text: String) -> Result<Drawing, EngineError> {
         let file = self.opened(text).await?;
         let id = file.id();
-        let staged = self.restored(file.record(id)?, false).await?;
+        let staged = self.restored(file.record(id)?, Purpose::Look).await?;
         let state = self.memory.state().read().await?;
         let mut prior = PriorState::new(&state);
         prior.translate(&staged.meant);

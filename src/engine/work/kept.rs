@@ -1,6 +1,7 @@
 //! Stages that were kept: fetched with all that they rest on, where that still fits; selected from.
 
 use super::reading::providers_in;
+use super::same::Purpose;
 use super::staging::some;
 use super::verb::{Staged, Work};
 use crate::engine::error::{EngineError, NotThere};
@@ -12,7 +13,7 @@ use crate::engine::stage::{keep, plan_json, select, show};
 use crate::engine::store::model::StageRecord;
 use crate::engine::store::outputs;
 use crate::engine::words::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A state that is looked at in a file of its own.
@@ -55,59 +56,62 @@ impl Work {
 
     /// The whole stage: the newest one as it is, an older one from the record; refused where it
     /// does not fit any more.
-    pub(super) async fn whole(&self, id: StageId, fresh: bool) -> Result<Arc<Staged>, EngineError> {
-        let known = lock(&self.newest)
-            .as_ref()
-            .filter(|s| s.stage.id == id)
-            .cloned();
-        let staged = match known {
+    pub(super) async fn whole(
+        &self,
+        id: StageId,
+        purpose: Purpose<'_>,
+    ) -> Result<Arc<Staged>, EngineError> {
+        let staged = match self.known(id, purpose) {
             Some(staged) => staged,
-            None => self.restore(id, fresh).await?,
+            None => {
+                let record = self.memory.store().stage(id).await?;
+                self.restored(record.ok_or(NotThere::Stage(id))?, purpose)
+                    .await?
+            }
         };
-        if fresh {
-            self.still_fits(&staged).await?;
+        if let Purpose::Deploy(_) = purpose {
+            self.still_fits(&staged, purpose).await?;
         }
         Ok(staged)
     }
 
-    /// What a stage was asked for.
-    pub(super) async fn request_of(&self, id: StageId) -> Result<StageRequest, EngineError> {
-        let newest = lock(&self.newest).clone().filter(|s| s.stage.id == id);
-        if let Some(staged) = newest {
-            return Ok(staged.stage.request.clone());
+    /// The newest stage as it was worked out, unless values are given for its deploy.
+    fn known(&self, id: StageId, purpose: Purpose<'_>) -> Option<Arc<Staged>> {
+        let newest = lock(&self.newest).clone();
+        newest.filter(|s| s.stage.id == id && purpose.flags().is_empty())
+    }
+
+    /// What a stage was asked for, with the values of its variables.
+    pub(super) async fn request_of(
+        &self,
+        id: StageId,
+        purpose: Purpose<'_>,
+    ) -> Result<StageRequest, EngineError> {
+        if let Some(staged) = self.known(id, purpose) {
+            return Ok(purpose.of_stage(&staged.stage));
         }
         let record = self.memory.store().stage(id).await?;
-        let record = record.ok_or(NotThere::Stage(id))?;
-        Ok(keep::asked(&record)?.request)
+        Ok(purpose.of_record(&record.ok_or(NotThere::Stage(id))?)?)
     }
 
-    async fn restore(&self, id: StageId, fresh: bool) -> Result<Arc<Staged>, EngineError> {
-        let store = self.memory.store();
-        let record = store.stage(id).await?.ok_or(NotThere::Stage(id))?;
-        self.restored(record, fresh).await
-    }
-
-    /// A stage from its record, with all that it rests on. `fresh` refuses one that was made with
-    /// other plugins, before any is launched.
+    /// A stage from its record, with all that it rests on. For a deploy, one that was made with
+    /// other plugins is refused before any is launched.
     pub(super) async fn restored(
         &self,
         record: StageRecord,
-        fresh: bool,
+        purpose: Purpose<'_>,
     ) -> Result<Arc<Staged>, EngineError> {
-        let id = record.id;
-        let request = keep::asked(&record)?.request;
-        let loaded = Arc::new(self.read(&request).await?);
-        if loaded.config_digest != record.config_digest {
-            return Err(EngineError::Stale {
-                stage: id,
-                what: moved(&record.snapshot, &loaded.snapshot),
-            });
-        }
+        let request = purpose.of_record(&record)?;
+        let files = (&*record.config_digest, &*record.snapshot);
+        let loaded = Arc::new(self.read_same(record.id, &request, files).await?);
         let state = self.memory.state().read().await?;
         let sought = self.search(&loaded, providers_in(&state)).await?;
         let other = sought.plugins.difference(&record.plugins_digest);
-        if let Some(what) = other.filter(|_| fresh) {
-            return Err(EngineError::Stale { stage: id, what });
+        if let (Some(what), Purpose::Deploy(_)) = (other, purpose) {
+            return Err(EngineError::Stale {
+                stage: record.id,
+                what,
+            });
         }
         let (root, schemas, sought) = self.launched(&loaded, sought, &self.current()).await?;
         let stage = keep::restore(&record, |address, resource| {
@@ -125,13 +129,20 @@ impl Work {
     }
 
     /// Whether what the stage was made from is still what is there.
-    pub(super) async fn still_fits(&self, staged: &Staged) -> Result<(), EngineError> {
-        let id = staged.stage.id;
+    pub(super) async fn still_fits(
+        &self,
+        staged: &Staged,
+        purpose: Purpose<'_>,
+    ) -> Result<(), EngineError> {
+        let stage = &staged.stage;
+        let id = stage.id;
         let stale = |what: String| EngineError::Stale { stage: id, what };
-        let now = self.read(&staged.stage.request).await?;
-        if now.config_digest != staged.stage.digests.config {
-            return Err(stale(moved(&staged.loaded.snapshot, &now.snapshot)));
+        if let Some(what) = self.another_state(stage).await? {
+            return Err(stale(what));
         }
+        let request = purpose.of_stage(stage);
+        let files = (&*stage.digests.config, &*staged.loaded.snapshot);
+        let now = self.read_same(id, &request, files).await?;
         let dir = now.dir.clone();
         let seen = staged.stage.sights.clone();
         let moved_on = tokio::task::spawn_blocking(move || sights::moved_on(&seen, &dir)).await;
@@ -140,20 +151,6 @@ impl Work {
             return Err(stale(format!(
                 "changed since it was staged: {}",
                 some(&moved_on)
-            )));
-        }
-        if now.variables_digest != staged.stage.digests.variables {
-            return Err(stale(
-                "values of variables are not the same any more".to_owned(),
-            ));
-        }
-        let (then, serial) = (
-            staged.stage.state_serial,
-            self.memory.state().serial().await?,
-        );
-        if serial != then {
-            return Err(stale(format!(
-                "the state has changed since (serial {then} then, {serial} now)"
             )));
         }
         // Other plugins are not even launched for a stage that was approved without them.
@@ -167,7 +164,7 @@ impl Work {
 
     /// Terraform's plan representation of a stage.
     pub async fn plan_json(&self, id: StageId) -> Result<serde_json::Value, EngineError> {
-        let staged = self.whole(id, false).await?;
+        let staged = self.whole(id, Purpose::Look).await?;
         let state = self.memory.state().read().await?;
         let configuration = Configuration {
             declared: &staged.loaded.root,
@@ -243,7 +240,7 @@ impl Work {
 
     /// Changes what a stage's deploy would apply.
     pub async fn select(&self, id: StageId, how: Select) -> Result<Selection, EngineError> {
-        let staged = self.whole(id, false).await?;
+        let staged = self.whole(id, Purpose::Look).await?;
         let store = self.memory.store();
         let left: BTreeSet<String> = store
             .stage(id)
@@ -259,20 +256,4 @@ impl Work {
         });
         Ok(selection)
     }
-}
-
-/// Which files are not as they were.
-pub(super) fn moved(then: &[(String, String)], now: &[(String, String)]) -> String {
-    let a: BTreeMap<&str, &str> = then.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
-    let b: BTreeMap<&str, &str> = now.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
-    let names: BTreeSet<&str> = a
-        .keys()
-        .chain(b.keys())
-        .copied()
-        .filter(|n| a.get(n) != b.get(n))
-        .collect();
-    format!(
-        "the configuration has changed since ({})",
-        names.into_iter().collect::<Vec<_>>().join(", ")
-    )
 }

@@ -17,6 +17,7 @@ mod reading;
 mod renaming;
 mod rescue;
 mod rest;
+mod same;
 mod staging;
 mod state;
 mod taint;

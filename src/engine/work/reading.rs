@@ -12,6 +12,8 @@ use crate::engine::told::tell_all;
 use crate::engine::words::*;
 use crate::engine::workspace::load::{self, Loaded};
 use crate::engine::workspace::provider_addr;
+use lang::diag::Diagnostics;
+use lang::source::SourceMap;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -25,12 +27,7 @@ impl Work {
         request: &StageRequest,
         partial: bool,
     ) -> Result<Loaded, EngineError> {
-        let (settings, request) = (self.settings.clone(), request.clone());
-        let read = tokio::task::spawn_blocking(move || {
-            load::load(&settings.workspace, &settings.named, &request, partial)
-        })
-        .await;
-        match read.map_err(EngineError::task("the configuration could not be read"))? {
+        match self.load(request, partial).await? {
             Ok((loaded, warnings)) => {
                 self.tell(tell_all(
                     warnings.iter(),
@@ -45,6 +42,19 @@ impl Work {
                 Err(WorkError::Configuration.into())
             }
         }
+    }
+
+    pub(super) async fn load(
+        &self,
+        request: &StageRequest,
+        partial: bool,
+    ) -> Result<Result<(Loaded, Diagnostics), (SourceMap, Diagnostics)>, EngineError> {
+        let (settings, request) = (self.settings.clone(), request.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            load::load(&settings.workspace, &settings.named, &request, partial)
+        });
+        read.await
+            .map_err(EngineError::task("the configuration could not be read"))
     }
 
     /// Which providers the configuration and the state need. Launches none.

@@ -71,6 +71,7 @@ fn rest(
     let keep::Asked {
         request: then,
         withheld,
+        ..
     } = keep::asked(stage)?;
     let again = |name: &&String| {
         let given =

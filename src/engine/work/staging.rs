@@ -8,7 +8,7 @@ use crate::engine::error::{EngineError, PluginTrouble};
 use crate::engine::mutex::lock;
 use crate::engine::provider::ProviderSchema;
 use crate::engine::source::{self, NotLaunched, Pooled, Sought};
-use crate::engine::stage::change::{Digests, Worked};
+use crate::engine::stage::change::{Digests, StateOrigin, Worked};
 use crate::engine::stage::config_json::Configuration;
 use crate::engine::stage::prior::Meant;
 use crate::engine::stage::staging::{Basis, stage as staged_anew, validated};
@@ -105,6 +105,7 @@ impl Work {
         let before = self.settings.follow.then(|| state.clone());
         let order = Basis {
             id,
+            origin: self.origin(&state),
             state,
             meant: sought.found.clone(),
             progress: Arc::new(progress),
@@ -219,11 +220,12 @@ impl Work {
             meant: Meant::default(),
             given: loaded.given.clone(),
             written: loaded.written.clone(),
+            overridden: loaded.overridden.clone(),
             digests: Digests {
                 config: loaded.config_digest.clone(),
-                variables: loaded.variables_digest.clone(),
                 plugins,
             },
+            origin: StateOrigin::default(),
             providers: Arc::new(Pooled {
                 pool: self.pool.clone(),
             }),

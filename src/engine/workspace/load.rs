@@ -5,7 +5,7 @@ use super::provider_addr;
 use crate::engine::state::backend::Settings;
 use crate::engine::words::{StageMode, StageRequest, VariableFlag};
 use cty::Value;
-use lang::config::{self, Encrypted, Flag, Inputs, Method, Module, RequiredProvider};
+use lang::config::{self, Encrypted, Flag, Inputs, Method, Module, Overridden, RequiredProvider};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{FileId, SourceMap, Span};
 use sha2::{Digest, Sha256};
@@ -22,8 +22,9 @@ pub struct Loaded {
     pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
     /// The same as they were given, of whatever type.
     pub written: BTreeMap<Arc<str>, Value>,
+    /// Values of the environment and of automatic files that others override.
+    pub overridden: Overridden,
     pub config_digest: String,
-    pub variables_digest: String,
     /// The configuration's files: name and text.
     pub snapshot: Vec<(String, String)>,
     /// Errors of values for variables, told when a stage is worked out.
@@ -41,8 +42,8 @@ impl Loaded {
             sources: self.sources.clone(),
             given: HashMap::new(),
             written: BTreeMap::new(),
+            overridden: Overridden::new(),
             config_digest: String::new(),
-            variables_digest: String::new(),
             snapshot: self.snapshot.clone(),
             value_errors: Diagnostics::new(),
             tested: config::Tested::default(),
@@ -115,10 +116,9 @@ pub fn load(
     let written = written
         .map(|(name, v)| (name.clone(), v.given.clone()))
         .collect();
-    let snapshot = snapshot(&sources);
+    let snapshot = snapshot(&sources, request);
     let loaded = Loaded {
-        config_digest: digest(snapshot.iter().map(|(n, t)| format!("{n}\0{t}"))),
-        variables_digest: variables_digest(&given),
+        config_digest: config_digest(&snapshot),
         value_errors: loaded.values.value_errors,
         tested: loaded.tested,
         root: loaded.root,
@@ -126,6 +126,7 @@ pub fn load(
         sources,
         given,
         written,
+        overridden: loaded.values.overridden,
         snapshot,
     };
     Ok((loaded, diags))
@@ -140,6 +141,7 @@ pub fn inputs(request: &StageRequest, workspace: &str) -> Inputs {
     Inputs {
         flags: flags.collect(),
         workspace: workspace.into(),
+        planned: request.planned.clone(),
         ..Inputs::default()
     }
     .environment()
@@ -173,19 +175,42 @@ fn unencrypted(encrypted: &[Encrypted]) -> Diagnostics {
     diags
 }
 
-/// All texts that were read from files.
-fn snapshot(sources: &SourceMap) -> Vec<(String, String)> {
+/// The configuration's files: name and text. Names do not depend on where the directory or its data
+/// directory lies. Files with values of variables are no configuration.
+pub fn snapshot(sources: &SourceMap, request: &StageRequest) -> Vec<(String, String)> {
+    let data_dir = inputs(request, "").data_dir().to_owned();
     let mut out = Vec::new();
     for id in 0.. {
         let Some(file) = sources.get(FileId(id)) else {
             break;
         };
-        if !file.name.starts_with('<') {
-            out.push((file.name.clone(), file.text.to_string()));
+        if !file.name.starts_with('<') && !has_variables(&file.name, request) {
+            let installed = Path::new(&file.name).strip_prefix(&data_dir);
+            let name = installed.map_or_else(
+                |_| file.name.clone(),
+                |rest| Path::new(".terraform").join(rest).display().to_string(),
+            );
+            out.push((name, file.text.to_string()));
         }
     }
     out.sort();
     out
+}
+
+/// Whether a file that was read has values of variables.
+fn has_variables(name: &str, request: &StageRequest) -> bool {
+    let named = |flag: &VariableFlag| match flag {
+        VariableFlag::File(path) => path.display().to_string() == name,
+        VariableFlag::Value { .. } => false,
+    };
+    name.ends_with(".tfvars")
+        || name.ends_with(".tfvars.json")
+        || request.variables.iter().any(named)
+}
+
+/// The digest of a configuration's files.
+pub fn config_digest(snapshot: &[(String, String)]) -> String {
+    digest(snapshot.iter().map(|(n, t)| format!("{n}\0{t}")))
 }
 
 /// The hexadecimal SHA-256 of texts, one after the other.
@@ -200,15 +225,6 @@ pub fn digest(parts: impl Iterator<Item = String>) -> String {
         .iter()
         .map(|b| format!("{b:02x}"))
         .collect()
-}
-
-fn variables_digest(given: &HashMap<Arc<str>, (Value, Option<Span>)>) -> String {
-    let sorted: BTreeMap<&Arc<str>, &Value> = given.iter().map(|(n, (v, _))| (n, v)).collect();
-    digest(sorted.into_iter().map(|(name, value)| {
-        let plain = value.clone().unmark_deep().0;
-        let text = cty::json::encode(&plain, plain.ty()).unwrap_or_default();
-        format!("{name}={}:{text}", plain.ty().to_json())
-    }))
 }
 
 /// The configuration with every provider's local name bound to a whole address: where no host is

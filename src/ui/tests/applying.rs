@@ -107,7 +107,8 @@ fn applying_names_what_is_destroyed_and_defaults_to_no() {
         [Effect::Deploy(DeployRequest {
             stage: 12,
             only: None,
-            parallelism: 10
+            parallelism: 10,
+            variables: Vec::new(),
         })]
     );
     assert_eq!(c.state.screen, Screen::Deploy);

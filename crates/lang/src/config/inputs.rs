@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use cty::Value;
 
+use super::constant;
 use super::encryption::VARIABLE;
-use super::files::read_body;
 use super::model::{Module, Variable};
-use super::{constant, files};
+use super::planned::Planned;
+use super::var_files::{automatic, from_file};
 use crate::diag::Diagnostics;
 use crate::source::{SourceMap, Span};
 
@@ -30,6 +31,8 @@ pub struct Inputs {
     pub data_dir: PathBuf,
     /// What is said of encryption beside the configuration; empty for nothing.
     pub encryption: String,
+    /// Values of the plan that is applied or looked at; `None` while planning.
+    pub planned: Option<Arc<Planned>>,
 }
 
 /// One flag.
@@ -84,10 +87,14 @@ pub enum Origin {
     Default,
     /// The environment.
     Environment,
-    /// A file of variables.
+    /// A file that is read without being asked for.
     File,
+    /// A `--var-file` flag.
+    NamedFile,
     /// A `--var` flag.
     Flag,
+    /// The plan that is applied.
+    Plan,
 }
 
 /// The value of a root variable.
@@ -111,12 +118,35 @@ pub struct RootValues {
     /// Values of a wrong type, or null where null is none: told when the variable is first
     /// evaluated.
     pub value_errors: Diagnostics,
+    /// Values of the environment and of automatic files that another source overrides.
+    pub overridden: Overridden,
 }
 
-struct Given {
-    value: Value,
-    origin: Origin,
-    span: Option<Span>,
+/// Values by variable that had no effect, as they were given.
+pub type Overridden = BTreeMap<Arc<str>, Vec<Value>>;
+
+/// Values as they are gathered, each with what it overrides.
+#[derive(Default)]
+pub(super) struct Gathered {
+    values: BTreeMap<Arc<str>, Given>,
+    overridden: Overridden,
+}
+
+impl Gathered {
+    pub(super) fn put(&mut self, name: Arc<str>, given: Given) {
+        if let Some(before) = self.values.insert(name.clone(), given)
+            && matches!(before.origin, Origin::Environment | Origin::File)
+        {
+            self.overridden.entry(name).or_default().push(before.value);
+        }
+    }
+}
+
+/// A value as it was given, not yet of its variable's type.
+pub(super) struct Given {
+    pub(super) value: Value,
+    pub(super) origin: Origin,
+    pub(super) span: Option<Span>,
 }
 
 /// Collects the values for a root module in `dir`. Errors: files that cannot be read or hold
@@ -129,12 +159,57 @@ pub(crate) fn collect(
     sources: &SourceMap,
     diags: &mut Diagnostics,
 ) -> RootValues {
-    let mut given: BTreeMap<Arc<str>, Given> = BTreeMap::new();
+    let Gathered {
+        values: mut given,
+        overridden,
+    } = gathered(root, dir, inputs, sources, diags);
+    let mut out = RootValues {
+        overridden,
+        ..RootValues::default()
+    };
+    for (name, variable) in &root.variables {
+        let one = given.remove(name).map(|one| {
+            // A value for a plan that is there already is compared with the plan's at once.
+            let faults = match inputs.planned {
+                Some(_) => &mut *diags,
+                None => &mut out.value_errors,
+            };
+            let value = settle(variable, &one.value, one.span, faults);
+            InputValue {
+                value,
+                given: one.value,
+                origin: one.origin,
+                span: one.span,
+            }
+        });
+        let value = match &inputs.planned {
+            Some(planned) => planned.value(variable, one, diags),
+            None => one
+                .inspect(|_| deprecated(variable, inputs, diags))
+                .or_else(|| default_of(variable, inputs, diags)),
+        };
+        if let Some(value) = value {
+            out.values.insert(name.clone(), value);
+        }
+    }
+    out
+}
+
+/// What the environment, files and flags give for declared variables; later sources override
+/// earlier ones.
+fn gathered(
+    root: &Module,
+    dir: &Path,
+    inputs: &Inputs,
+    sources: &SourceMap,
+    diags: &mut Diagnostics,
+) -> Gathered {
+    let mut given = Gathered::default();
     for (name, text) in &inputs.env {
         if let Some(variable) = root.variables.get(name.as_str())
             && let Some(value) = from_text(variable, text, sources, diags)
         {
-            given.insert(
+            given.put(
                 variable.name.clone(),
                 Given {
                     value,
@@ -146,8 +221,7 @@ pub(crate) fn collect(
     }
     for name in automatic(dir) {
         from_file(
-            &dir.join(&name),
-            &name,
+            (&dir.join(&name), &name, Origin::File),
             root,
             sources,
             &mut given,
@@ -158,78 +232,86 @@ pub(crate) fn collect(
     for flag in &inputs.flags {
         match flag {
             Flag::File(path) => from_file(
-                path,
-                &path.display().to_string(),
+                (path, &path.display().to_string(), Origin::NamedFile),
                 root,
                 sources,
                 &mut given,
                 inputs.partial,
                 diags,
             ),
-            Flag::Var { name, text } => match root.variables.get(name.as_str()) {
-                Some(variable) => {
-                    // A text that is no expression leaves the variable without value, whatever a
-                    // file says.
-                    match from_text(variable, text, sources, diags) {
-                        Some(value) => given.insert(
-                            variable.name.clone(),
-                            Given {
-                                value,
-                                origin: Origin::Flag,
-                                span: None,
-                            },
-                        ),
-                        None => given.remove(name.as_str()),
-                    };
-                }
-                None => {
-                    // Whether it is sensitive would stand in the declaration that is not there.
-                    let file =
-                        sources.add_private(format!("<value for var.{name}>"), text.as_str());
-                    diags.error(
-                        Span::new(file, 0, text.len()),
-                        "Value for undeclared variable",
-                        format!(
-                            "A variable named \"{name}\" was assigned on the command line, but the root module does not declare one. \
-                             To use this value, add a \"variable\" block."
-                        ),
-                    );
-                }
-            },
-        }
-    }
-    let mut out = RootValues::default();
-    for (name, variable) in &root.variables {
-        match given.remove(name) {
-            Some(one) => {
-                if let Some(why) = variable.deprecated.as_ref().filter(|_| !inputs.partial) {
-                    diags.warning(
-                        variable.span,
-                        "Deprecated variable used from the root module",
-                        format!("The root variable \"{name}\" is deprecated: {why}"),
-                    );
-                }
-                let value = settle(variable, &one.value, one.span, &mut out.value_errors);
-                out.values.insert(name.clone(), InputValue { value, given: one.value, origin: one.origin, span: one.span });
+            Flag::Var { name, text } => {
+                from_flag((name, text), root, sources, &mut given, diags);
             }
-            None => match &variable.default {
-                Some(value) => {
-                    let value = InputValue { value: value.clone(), given: value.clone(), origin: Origin::Default, span: variable.default_span };
-                    out.values.insert(name.clone(), value);
-                }
-                None if inputs.partial => {}
-                None => diags.error(
-                    variable.span,
-                    "No value for required variable",
-                    format!(
-                        "The root module input variable \"{name}\" is not set, and has no default value. \
-                         Set it with --var, --var-file, a tfvars file or TF_VAR_{name}."
-                    ),
-                ),
-            },
         }
     }
-    out
+    given
+}
+
+/// Takes in a `--var` flag.
+fn from_flag(
+    (name, text): (&str, &str),
+    root: &Module,
+    sources: &SourceMap,
+    given: &mut Gathered,
+    diags: &mut Diagnostics,
+) {
+    let Some(variable) = root.variables.get(name) else {
+        // Whether it is sensitive would stand in the declaration that is not there.
+        let file = sources.add_private(format!("<value for var.{name}>"), text);
+        let detail = format!(
+            "A variable named \"{name}\" was assigned on the command line, but the root module does not declare one. \
+             To use this value, add a \"variable\" block."
+        );
+        let place = Span::new(file, 0, text.len());
+        diags.error(place, "Value for undeclared variable", detail);
+        return;
+    };
+    match from_text(variable, text, sources, diags) {
+        Some(value) => given.put(
+            variable.name.clone(),
+            Given {
+                value,
+                origin: Origin::Flag,
+                span: None,
+            },
+        ),
+        // A text that is no expression leaves the variable without value, whatever a file says.
+        None => drop(given.values.remove(name)),
+    }
+}
+
+fn deprecated(variable: &Variable, inputs: &Inputs, diags: &mut Diagnostics) {
+    if let Some(why) = variable.deprecated.as_ref().filter(|_| !inputs.partial) {
+        diags.warning(
+            variable.span,
+            "Deprecated variable used from the root module",
+            format!(
+                "The root variable \"{}\" is deprecated: {why}",
+                variable.name
+            ),
+        );
+    }
+}
+
+fn default_of(variable: &Variable, inputs: &Inputs, diags: &mut Diagnostics) -> Option<InputValue> {
+    let name = &variable.name;
+    if variable.default.is_none() && !inputs.partial {
+        diags.error(
+            variable.span,
+            "No value for required variable",
+            format!(
+                "The root module input variable \"{name}\" is not set, and has no default value. \
+                 Set it with --var, --var-file, a tfvars file or TF_VAR_{name}."
+            ),
+        );
+    }
+    let value = variable.default.clone()?;
+    Some(InputValue {
+        value: value.clone(),
+        given: value,
+        origin: Origin::Default,
+        span: variable.default_span,
+    })
 }
 
 /// A given value as the variable's type; null gives way to the default where null is no value.
@@ -268,71 +350,6 @@ pub(super) fn settle(
     unknown()
 }
 
-/// Files of variables that are read without being asked for, in order.
-fn automatic(dir: &Path) -> Vec<String> {
-    // Whatever has the name is meant: a link to nowhere, or a directory, is told when it is read,
-    // and not passed over.
-    let there = |name: &str| std::fs::symlink_metadata(dir.join(name)).is_ok();
-    let mut out: Vec<String> = ["terraform.tfvars", "terraform.tfvars.json"]
-        .into_iter()
-        .filter(|n| there(n))
-        .map(str::to_owned)
-        .collect();
-    let mut auto: Vec<String> = std::fs::read_dir(dir)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|e| e.file_name().to_string_lossy().into_owned())
-        .filter(|n| n.ends_with(".auto.tfvars") || n.ends_with(".auto.tfvars.json"))
-        .collect();
-    auto.sort();
-    out.extend(auto);
-    out
-}
-
-fn from_file(
-    path: &Path,
-    shown: &str,
-    root: &Module,
-    sources: &SourceMap,
-    given: &mut BTreeMap<Arc<str>, Given>,
-    partial: bool,
-    diags: &mut Diagnostics,
-) {
-    let private = root.variables.values().any(|v| v.sensitive || v.ephemeral);
-    let Some(body) = read_body(path, shown, private, sources, diags) else {
-        return;
-    };
-    let (attributes, found) = body.just_attributes();
-    diags.append(found);
-    for (name, attribute) in attributes {
-        if !root.variables.contains_key(&name) {
-            diags.warning(
-                attribute.name_span,
-                "Value for undeclared variable",
-                format!("The root module does not declare a variable named \"{name}\"; the value is not used."),
-            );
-            continue;
-        }
-        let mut found = Diagnostics::new();
-        let value = constant::value(&attribute, &mut found);
-        // What a value comes to is not asked of a configuration as such.
-        if !partial {
-            diags.append(found);
-        }
-        if let Some(value) = value {
-            given.insert(
-                name,
-                Given {
-                    value,
-                    origin: Origin::File,
-                    span: Some(attribute.expr.span),
-                },
-            );
-        }
-    }
-}
-
 /// Text as a value: as it stands for primitive and undeclared types, otherwise as an expression.
 fn from_text(
     variable: &Variable,
@@ -358,22 +375,4 @@ fn from_text(
     } else {
         constant::of_expr(&expr, diags)
     }
-}
-
-/// Reads one file of variables without declarations at hand: every value as written.
-pub fn read_tfvars(path: &Path, sources: &SourceMap) -> (BTreeMap<Arc<str>, Value>, Diagnostics) {
-    let mut diags = Diagnostics::new();
-    let mut out = BTreeMap::new();
-    if let Some(body) =
-        files::read_body(path, &path.display().to_string(), true, sources, &mut diags)
-    {
-        let (attributes, found) = body.just_attributes();
-        diags.append(found);
-        for (name, attribute) in attributes {
-            if let Some(value) = constant::value(&attribute, &mut diags) {
-                out.insert(name, value);
-            }
-        }
-    }
-    (out, diags)
 }

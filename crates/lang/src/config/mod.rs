@@ -26,6 +26,7 @@ mod overrides;
 mod parts;
 mod passing;
 mod pbkdf2;
+mod planned;
 mod providers;
 mod provisioner;
 mod refactor;
@@ -39,6 +40,7 @@ mod tested;
 pub(crate) mod types;
 mod unused;
 mod values;
+mod var_files;
 mod version;
 mod ways;
 
@@ -46,7 +48,7 @@ pub use backend::{Backend, backend_of};
 pub use constant::constant_value;
 pub use encryption::{Encryption, VARIABLE as ENCRYPTION_VARIABLE};
 pub use files::{is_config_dir, is_ignored};
-pub use inputs::{Flag, InputValue, Inputs, Origin, RootValues, read_tfvars};
+pub use inputs::{Flag, InputValue, Inputs, Origin, Overridden, RootValues};
 pub use link::{ENDS as LINK_ENDS, LINK, end_of_link};
 pub use load::{Loaded, load_root, load_with};
 pub use manifest::{
@@ -54,7 +56,9 @@ pub use manifest::{
 };
 pub use model::*;
 pub use module_source::{ModuleSource, RegistryModule, RemoteModule, SourceError};
+pub use planned::Planned;
 pub use repeat::repeated_over;
 pub use tested::Tested;
+pub use var_files::read_tfvars;
 pub use version::{LANGUAGE_VERSION, Version, VersionConstraint, VersionError};
 pub use ways::{Encrypted, Key, Method, REMOTE, REMOTE_DEFAULT, Secret};

@@ -197,6 +197,7 @@ pub fn ask_apply(state: &mut State, _: &mut Vec<Effect>) {
             stage,
             only,
             parallelism,
+            variables: Vec::new(),
         })],
         after: After::Goto(Screen::Deploy),
         stage: Some(stage),

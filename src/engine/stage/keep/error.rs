@@ -19,7 +19,11 @@ pub enum KeepError {
     Back { stage: i64, source: BackError },
     #[error("it is no file that `flightdeck plan --out` wrote")]
     NoStageFile,
-    #[error("the layout of the file is {found}, and this flightdeck knows {known}; stage again")]
+    #[error(
+        "the file was written by {} flightdeck (its layout is {found}, and this flightdeck reads {known}); \
+         plan again with this flightdeck, or use the one that wrote it",
+        age(*found, *known)
+    )]
     FileLayout { found: u32, known: u32 },
 }
 
@@ -32,12 +36,23 @@ impl KeepError {
     }
 }
 
+/// Which flightdeck has another layout.
+fn age(found: u32, known: u32) -> &'static str {
+    match found < known {
+        true => "an older",
+        false => "a newer",
+    }
+}
+
 /// What of the record of a stage cannot be read.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BackError {
     #[error(transparent)]
     Json(Arc<serde_json::Error>),
-    #[error("its layout is {found}, and this flightdeck knows {known}")]
+    #[error(
+        "it was made by {} flightdeck (its layout is {found}, and this flightdeck reads {known})",
+        age(*found, *known)
+    )]
     Layout { found: u32, known: u32 },
     #[error(transparent)]
     Type(#[from] TypeJsonError),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What such a file says it is.
 const FORMAT: &str = "flightdeck stage";
 /// How it is laid out.
-const LAYOUT: u32 = 1;
+const LAYOUT: u32 = 2;
 
 /// What such a file holds: the stage as it is on record, sensitive values included, and its plan
 /// representation.

@@ -12,8 +12,10 @@ use base64::engine::general_purpose::STANDARD;
 use cty::schema::Schema;
 use cty::{Mark, Marks, Path, Type, Value};
 use lang::addr::{AbsInstance, Resource};
+use lang::config::Overridden;
 use serde::Deserialize;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// The stage of a record. `schemas` answers the schema of a resource (by provider address and
 /// resource) where the provider is at hand; values must fit it.
@@ -34,26 +36,11 @@ fn read(
     record: &StageRecord,
     schemas: &dyn Fn(&str, &Resource) -> Option<Schema>,
 ) -> Result<Stage, BackError> {
-    #[derive(Deserialize)]
-    struct Version {
-        layout: u32,
-    }
     let text = record.detail.text().map_err(serde_json::Error::io)?;
-    let version: Version = serde_json::from_str(&text)?;
-    if version.layout != LAYOUT {
-        return Err(BackError::Layout {
-            found: version.layout,
-            known: LAYOUT,
-        });
-    }
+    known_layout(&text)?;
     let detail: Detail = serde_json::from_str(&text)?;
-    let types = detail
-        .types
-        .iter()
-        .map(Type::from_json_value)
-        .collect::<Result<_, _>>()?;
     let mut finder = Finder {
-        types,
+        types: types(&detail.types)?,
         schemas,
         known: HashMap::new(),
     };
@@ -64,7 +51,6 @@ fn read(
         took_ms: detail.took_ms,
         digests: Digests {
             config: record.config_digest.clone(),
-            variables: record.variables_digest.clone(),
             plugins: record.plugins_digest.clone(),
         },
         sights: detail
@@ -72,6 +58,7 @@ fn read(
             .into_iter()
             .map(|(look, sight)| Ok((look.parse().map_err(BackError::Look)?, sight)))
             .collect::<Result<_, BackError>>()?,
+        origin: detail.origin,
         state_serial: record.state_serial,
         changes: detail
             .changes
@@ -93,21 +80,19 @@ fn read(
         statuses: detail.statuses,
         checked: detail.checked,
         relevant: detail.relevant,
-        variables: detail
-            .variables
-            .iter()
-            .map(|(name, v)| Ok((name.as_str().into(), finder.value(v)?)))
-            .collect::<Result<_, BackError>>()?,
+        variables: finder.variables(&detail.variables)?,
+        overridden: finder.overridden(&detail.overridden)?,
     })
 }
 
 /// What the stage of a record was asked for.
-#[derive(Deserialize)]
 pub struct Asked {
     pub request: StageRequest,
     /// Ephemeral variables whose values were given and are not in the request.
-    #[serde(default)]
     pub withheld: Vec<String>,
+    /// Values of the other variables.
+    pub variables: BTreeMap<Arc<str>, Value>,
+    pub overridden: Overridden,
 }
 
 /// What the stage of a record was asked for.
@@ -115,10 +100,55 @@ pub struct Asked {
 /// # Errors
 /// Where the record cannot be read.
 pub fn asked(record: &StageRecord) -> Result<Asked, KeepError> {
-    record.detail.read().map_err(|source| KeepError::Back {
+    read_asked(record).map_err(|source| KeepError::Back {
         stage: record.id,
-        source: source.into(),
+        source,
     })
+}
+
+fn read_asked(record: &StageRecord) -> Result<Asked, BackError> {
+    #[derive(Deserialize)]
+    struct Part {
+        request: StageRequest,
+        withheld: Vec<String>,
+        types: Vec<serde_json::Value>,
+        variables: BTreeMap<String, Kept>,
+        overridden: BTreeMap<String, Vec<Kept>>,
+    }
+    let text = record.detail.text().map_err(serde_json::Error::io)?;
+    known_layout(&text)?;
+    let part: Part = serde_json::from_str(&text)?;
+    let finder = Finder {
+        types: types(&part.types)?,
+        schemas: &|_, _| None,
+        known: HashMap::new(),
+    };
+    Ok(Asked {
+        variables: finder.variables(&part.variables)?,
+        overridden: finder.overridden(&part.overridden)?,
+        request: part.request,
+        withheld: part.withheld,
+    })
+}
+
+/// Refuses the record of another version of flightdeck.
+fn known_layout(text: &str) -> Result<(), BackError> {
+    #[derive(Deserialize)]
+    struct Version {
+        layout: u32,
+    }
+    match serde_json::from_str::<Version>(text)?.layout {
+        LAYOUT => Ok(()),
+        found => Err(BackError::Layout {
+            found,
+            known: LAYOUT,
+        }),
+    }
+}
+
+fn types(kept: &[serde_json::Value]) -> Result<Vec<Type>, BackError> {
+    let types = kept.iter().map(Type::from_json_value);
+    Ok(types.collect::<Result<_, _>>()?)
 }
 
 /// Reads; finds schemas once for each resource.
@@ -129,6 +159,25 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
+    fn overridden(&self, kept: &BTreeMap<String, Vec<Kept>>) -> Result<Overridden, BackError> {
+        let values = |all: &Vec<Kept>| {
+            let values = all.iter().map(|v| self.value(v));
+            values.collect::<Result<_, BackError>>()
+        };
+        kept.iter()
+            .map(|(name, all)| Ok((name.as_str().into(), values(all)?)))
+            .collect()
+    }
+
+    fn variables(
+        &self,
+        kept: &BTreeMap<String, Kept>,
+    ) -> Result<BTreeMap<Arc<str>, Value>, BackError> {
+        kept.iter()
+            .map(|(name, v)| Ok((name.as_str().into(), self.value(v)?)))
+            .collect()
+    }
+
     fn value(&self, kept: &Kept) -> Result<Value, BackError> {
         let ty = self.types.get(kept.0).ok_or(BackError::NoType(kept.0))?;
         let bytes = STANDARD.decode(&kept.1)?;

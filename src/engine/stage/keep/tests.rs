@@ -339,7 +339,7 @@ fn what_cannot_be_read_is_refused_in_words() {
         .unwrap_err()
         .to_string()
     };
-    assert!(broken("\"layout\":3", "\"layout\":99").contains("layout is 99"));
+    assert!(broken("\"layout\":4", "\"layout\":99").contains("layout is 99"));
     assert!(broken("thing_x.a[0]", "thing_x.a[").contains("stage again"));
     let text = restore(
         &StageRecord {

@@ -2,7 +2,7 @@
 
 use super::error::KeepError;
 use super::{Kept, KeptChange, KeptDrift, KeptMark, KeptOutput, LAYOUT};
-use crate::engine::stage::change::{Act, Change, Drift, OutputChange, Stage};
+use crate::engine::stage::change::{Act, Change, Drift, OutputChange, Stage, StateOrigin};
 use crate::engine::stage::checked::Checked;
 use crate::engine::stage::conditions::Statuses;
 use crate::engine::stage::relevant::Relevant;
@@ -26,6 +26,7 @@ struct Written<'a> {
     request: StageRequest,
     /// Ephemeral variables whose values were given and are not in the request.
     withheld: Vec<String>,
+    origin: &'a StateOrigin,
     took_ms: u64,
     changes: OneByOne<'a>,
     outputs: Vec<KeptOutput>,
@@ -35,6 +36,7 @@ struct Written<'a> {
     checked: &'a Checked,
     relevant: &'a [Relevant],
     variables: BTreeMap<String, Kept>,
+    overridden: BTreeMap<String, Vec<Kept>>,
     sights: BTreeMap<String, &'a Sight>,
     /// Behind everything that has values.
     types: Collected<'a>,
@@ -95,7 +97,6 @@ pub fn record(
         at: stage.at,
         mode: stage.request.mode,
         config_digest: stage.digests.config.clone(),
-        variables_digest: stage.digests.variables.clone(),
         plugins_digest: stage.digests.plugins.clone(),
         state_serial: stage.state_serial,
         counts: summary.counts,
@@ -130,12 +131,25 @@ fn detail(stage: &Stage) -> Result<Packed, KeepError> {
     let variables = lasting
         .map(|(name, v)| Ok((name.to_string(), keeper.value(v, &format!("var.{name}"))?)))
         .collect::<Result<_, KeepError>>()?;
+    let of_lasting = stage.overridden.iter().filter(|(name, _)| {
+        let value = stage.variables.get(*name);
+        value.is_some_and(|v| !v.contains_mark(&Mark::Ephemeral))
+    });
+    let overridden = of_lasting
+        .map(|(name, values)| {
+            let kept = values
+                .iter()
+                .map(|v| keeper.value(v, &format!("var.{name}")));
+            Ok((name.to_string(), kept.collect::<Result<_, _>>()?))
+        })
+        .collect::<Result<_, KeepError>>()?;
     let (request, withheld) = kept_request(stage);
     let keeper = RefCell::new(keeper);
     let written = Written {
         layout: LAYOUT,
         request,
         withheld,
+        origin: &stage.origin,
         took_ms: stage.took_ms,
         changes: OneByOne(&stage.changes, &keeper),
         outputs,
@@ -150,6 +164,7 @@ fn detail(stage: &Stage) -> Result<Packed, KeepError> {
         checked: &stage.checked,
         relevant: &stage.relevant,
         variables,
+        overridden,
         types: Collected(&keeper),
     };
     packed("detail", &written)

@@ -146,7 +146,7 @@ fn put(conn: &Connection, stage: &StageRecord) -> Job<()> {
         .execute((&stage.config_digest, json("snapshot", &stage.snapshot)?))?;
     conn.prepare_cached(
         "INSERT OR REPLACE INTO stage (id, name, at, mode, config_digest, variables_digest, plugins_digest, state_serial, counts, summary, detail, left_out, packed_summary, packed_detail)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, '', '', ?10, ?11, ?12)",
+         VALUES (?1, ?2, ?3, ?4, ?5, '', ?6, ?7, ?8, '', '', ?9, ?10, ?11)",
     )?
     .execute(rusqlite::params![
         stage.id,
@@ -154,7 +154,6 @@ fn put(conn: &Connection, stage: &StageRecord) -> Job<()> {
         stage.at,
         word("mode", &stage.mode)?,
         stage.config_digest,
-        stage.variables_digest,
         stage.plugins_digest,
         stage.state_serial,
         json("counts", &stage.counts)?,
@@ -211,7 +210,6 @@ fn raw(r: &Row<'_>) -> Result<Raw, rusqlite::Error> {
             at: r.get("at")?,
             mode: crate::engine::words::StageMode::Normal,
             config_digest: r.get("config_digest")?,
-            variables_digest: r.get("variables_digest")?,
             plugins_digest: r.get("plugins_digest")?,
             state_serial: r.get("state_serial")?,
             counts: crate::engine::words::Counts::default(),

@@ -25,6 +25,11 @@ impl States for Sqlite {
         self.read(serial).await
     }
 
+    async fn state_version(&self) -> Result<(String, i64), StoreError> {
+        self.read(|conn| Ok((meta(conn, "lineage")?.unwrap_or_default(), serial(conn)?)))
+            .await
+    }
+
     async fn edit_state(&self, edits: Vec<StateEdit>) -> Result<i64, StoreError> {
         let shadow = self.shadow();
         self.write("the state", move |conn| {

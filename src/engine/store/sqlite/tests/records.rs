@@ -157,7 +157,6 @@ fn stage(id: StageId, digest: &str) -> StageRecord {
         at: 5,
         mode: StageMode::RefreshOnly,
         config_digest: digest.into(),
-        variables_digest: "v".into(),
         plugins_digest: "p".into(),
         state_serial: 4,
         counts: Counts {

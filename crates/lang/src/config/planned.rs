@@ -1,0 +1,119 @@
+//! Values of root variables that belong to a plan, and what may be given beside them when it is
+//! applied: the same values again, and new ones for ephemeral variables.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use cty::Value;
+
+use super::inputs::{InputValue, Origin, Overridden, settle};
+use super::model::Variable;
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::source::Span;
+
+/// Values of root variables that a plan was made with.
+#[derive(Clone, Default, PartialEq)]
+pub struct Planned {
+    /// By variable, as they were given, or the defaults. A plan in a file has none of ephemeral
+    /// variables.
+    pub values: BTreeMap<Arc<str>, Value>,
+    /// Values that the environment and automatic files had beside these when the plan was made:
+    /// they had no effect then, and have none now.
+    pub overridden: Overridden,
+    /// Whether the plan is applied, so that ephemeral variables need their values again. To look at
+    /// it they need none.
+    pub applies: bool,
+}
+
+impl Eq for Planned {}
+
+/// Without the values, which may be sensitive.
+impl fmt::Debug for Planned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.values.keys()).finish()
+    }
+}
+
+impl Planned {
+    /// The value of a variable: the plan's, unless the variable is ephemeral. `given` is what the
+    /// environment, files and flags say now.
+    pub(super) fn value(
+        &self,
+        variable: &Variable,
+        given: Option<InputValue>,
+        diags: &mut Diagnostics,
+    ) -> Option<InputValue> {
+        let kept = self.values.get(&variable.name);
+        // One that is at hand is of a plan made by this process, with all flags that were given.
+        if let Some(given) = given
+            .as_ref()
+            .filter(|_| variable.ephemeral && kept.is_none())
+        {
+            return Some(given.clone());
+        }
+        let Some(value) = kept.or(variable.default.as_ref()) else {
+            if self.applies {
+                diags.push(missing(variable));
+            }
+            return None;
+        };
+        let value = value.clone().unmark_deep().0;
+        let planned = InputValue {
+            value: as_planned(variable, &value),
+            given: value,
+            origin: Origin::Plan,
+            span: None,
+        };
+        let other =
+            |given: &InputValue| !variable.ephemeral && self.differs(variable, &planned, given);
+        if let Some(given) = given.filter(other) {
+            diags.push(mismatch(variable, &given));
+        }
+        Some(planned)
+    }
+
+    fn differs(&self, variable: &Variable, planned: &InputValue, given: &InputValue) -> bool {
+        let automatic = matches!(given.origin, Origin::Environment | Origin::File);
+        let overridden = self.overridden.get(&variable.name).filter(|_| automatic);
+        let mut known = overridden.into_iter().flatten();
+        planned.value != given.value
+            && !known
+                .any(|value| as_planned(variable, &value.clone().unmark_deep().0) == given.value)
+    }
+}
+
+/// A value that a plan was made with: there is nothing to say of it any more.
+fn as_planned(variable: &Variable, value: &Value) -> Value {
+    settle(variable, value, None, &mut Diagnostics::new())
+}
+
+fn mismatch(variable: &Variable, given: &InputValue) -> Diagnostic {
+    let name = &variable.name;
+    let from = match given.origin {
+        Origin::Environment => format!("the environment variable TF_VAR_{name} has"),
+        Origin::Flag => "--var gives".to_owned(),
+        Origin::File | Origin::NamedFile | Origin::Default | Origin::Plan => {
+            "this file gives".to_owned()
+        }
+    };
+    let detail = format!(
+        "The plan was made with another value of the variable \"{name}\" than {from} now. Values of variables belong to the plan. \
+         Leave this value out, or plan again with it."
+    );
+    let place: Span = given.span.unwrap_or(variable.span);
+    Diagnostic::error("Mismatch between input and plan variable value", detail).at(place)
+}
+
+fn missing(variable: &Variable) -> Diagnostic {
+    let name = &variable.name;
+    let detail = match variable.ephemeral {
+        true => format!(
+            "The variable \"{name}\" is ephemeral, so the plan does not have its value. Set it again with --var, --var-file or TF_VAR_{name}."
+        ),
+        false => format!(
+            "The plan has no value of the variable \"{name}\", which has no default value. Plan again."
+        ),
+    };
+    Diagnostic::error("No value for required variable", detail).at(variable.span)
+}

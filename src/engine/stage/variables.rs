@@ -1,0 +1,22 @@
+//! Values of root variables that belong to a stage.
+
+use cty::{Mark, Value};
+use lang::config::Module;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The values that a deploy works with: as they were given, or the default.
+pub(super) fn of(root: &Module, given: &BTreeMap<Arc<str>, Value>) -> BTreeMap<Arc<str>, Value> {
+    let declared = root.variables.iter();
+    let all = declared.filter_map(|(name, declared)| {
+        let given = given.get(name).cloned();
+        let value = given.or_else(|| declared.default.clone())?;
+        let value = if declared.ephemeral {
+            value.mark(Mark::Ephemeral)
+        } else {
+            value
+        };
+        Some((name.clone(), value))
+    });
+    all.collect()
+}

@@ -1,0 +1,249 @@
+//! Conditions under which a stage is the one that was approved: the same configuration, values of
+//! variables and state, wherever the workspace's directory lies.
+
+use super::error::WorkError;
+use super::staging::some;
+use super::verb::Work;
+use crate::engine::error::EngineError;
+use crate::engine::stage::change::{Stage, StateOrigin};
+use crate::engine::stage::keep::{self, KeepError};
+use crate::engine::store::model::{StageRecord, State};
+use crate::engine::told::tell_all;
+use crate::engine::words::*;
+use crate::engine::workspace::load::{self, Loaded};
+use cty::Value;
+use lang::config::{Overridden, Planned};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Reason to read a stage back.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Purpose<'a> {
+    /// It is shown or selected from; ephemeral variables need no value.
+    Look,
+    /// It is deployed, with these variable flags.
+    Deploy(&'a [VariableFlag]),
+}
+
+impl<'a> Purpose<'a> {
+    pub(super) fn flags(self) -> &'a [VariableFlag] {
+        match self {
+            Self::Look => &[],
+            Self::Deploy(flags) => flags,
+        }
+    }
+
+    /// The request of a stage that is at hand, with the values of its variables, ephemeral ones
+    /// too.
+    pub(super) fn of_stage(self, stage: &Stage) -> StageRequest {
+        let (values, overridden) = (stage.variables.clone(), stage.overridden.clone());
+        self.fixed(stage.request.clone(), values, overridden)
+    }
+
+    /// The request of a stage on record, with the values of its variables.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub(super) fn of_record(self, record: &StageRecord) -> Result<StageRequest, KeepError> {
+        let asked = keep::asked(record)?;
+        Ok(self.fixed(asked.request, asked.variables, asked.overridden))
+    }
+
+    fn fixed(
+        self,
+        request: StageRequest,
+        values: BTreeMap<Arc<str>, Value>,
+        overridden: Overridden,
+    ) -> StageRequest {
+        let applies = matches!(self, Self::Deploy(_));
+        StageRequest {
+            // The files of then may be gone, and their values are among the stage's.
+            variables: self.flags().to_vec(),
+            planned: Some(Arc::new(Planned {
+                values,
+                overridden,
+                applies,
+            })),
+            ..request
+        }
+    }
+}
+
+impl Work {
+    /// Reads the configuration for a stage that was made from `files`, which are a digest and the
+    /// files themselves.
+    ///
+    /// # Errors
+    /// The files are others now, or values of variables are.
+    pub(super) async fn read_same(
+        &self,
+        stage: StageId,
+        request: &StageRequest,
+        (digest, files): (&str, &[(String, String)]),
+    ) -> Result<Loaded, EngineError> {
+        let read = self.load(request, false).await?;
+        let now = match &read {
+            Ok((loaded, _)) => loaded.snapshot.clone(),
+            Err((sources, _)) => load::snapshot(sources, request),
+        };
+        // Said first: an error in it, or in a value, may come of that.
+        if load::config_digest(&now) != *digest {
+            return Err(EngineError::Stale {
+                stage,
+                what: moved(files, &now),
+            });
+        }
+        let (sources, diags, loaded) = match read {
+            Ok((loaded, warnings)) => (loaded.sources.clone(), warnings, Some(loaded)),
+            Err((sources, diags)) => (sources, diags, None),
+        };
+        self.modules_absent(&diags, &sources);
+        self.tell(tell_all(diags.iter(), &sources, self.pool.secrets()))?;
+        loaded.ok_or_else(|| WorkError::Configuration.into())
+    }
+
+    /// The state that is worked on, and where it lives.
+    pub(super) fn origin(&self, state: &State) -> StateOrigin {
+        StateOrigin {
+            workspace: self.settings.named.clone(),
+            place: self.memory.state().place_anywhere(),
+            lineage: state.lineage.clone(),
+        }
+    }
+
+    /// How the state differs from the one that a stage was planned on.
+    pub(super) async fn another_state(&self, stage: &Stage) -> Result<Option<String>, EngineError> {
+        let (lineage, serial) = self.memory.state().version().await?;
+        let now = StateOrigin {
+            lineage,
+            ..self.origin(&State::default())
+        };
+        Ok(difference(
+            (&stage.origin, stage.state_serial),
+            (&now, serial),
+        ))
+    }
+}
+
+/// The first difference between two states.
+fn difference(
+    (then, serial_then): (&StateOrigin, i64),
+    (now, serial): (&StateOrigin, i64),
+) -> Option<String> {
+    let name = |origin: &StateOrigin| match origin.workspace.is_empty() {
+        true => "default".to_owned(),
+        false => origin.workspace.clone(),
+    };
+    // A state that is nowhere yet has a lineage of no meaning.
+    match () {
+        () if then.workspace != now.workspace => Some(format!(
+            "it was planned for the workspace {:?}, and {:?} is selected",
+            name(then),
+            name(now)
+        )),
+        () if then.place != now.place => Some(format!(
+            "it was planned on the state in {}, and the state is in {} now",
+            then.place, now.place
+        )),
+        () if serial_then != 0 && serial == 0 => Some(format!(
+            "it was planned on a state (serial {serial_then}), and there is none in {} now",
+            now.place
+        )),
+        () if serial_then != 0 && then.lineage != now.lineage => Some(format!(
+            "the state in {} is another one (lineage {} then, {} now)",
+            now.place, then.lineage, now.lineage
+        )),
+        () if serial != serial_then => Some(format!(
+            "the state has changed since (serial {serial_then} then, {serial} now)"
+        )),
+        () => None,
+    }
+}
+
+/// Names of the files that are not as they were.
+fn moved(then: &[(String, String)], now: &[(String, String)]) -> String {
+    let a: BTreeMap<&str, &str> = then.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
+    let b: BTreeMap<&str, &str> = now.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
+    let names: BTreeSet<&str> = a.keys().chain(b.keys()).copied().collect();
+    let changed = names.into_iter().filter(|n| a.get(n) != b.get(n));
+    let changed: Vec<String> = changed
+        .map(|name| match (a.get(name), b.get(name)) {
+            (None, _) => format!("{name} is new"),
+            (_, None) => format!("{name} is not there any more"),
+            _ => name.to_owned(),
+        })
+        .collect();
+    format!("the configuration has changed since ({})", some(&changed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(workspace: &str, place: &str, lineage: &str) -> StateOrigin {
+        StateOrigin {
+            workspace: workspace.into(),
+            place: place.into(),
+            lineage: lineage.into(),
+        }
+    }
+
+    #[test]
+    fn the_first_difference_between_states_is_named() {
+        let then = (&origin("", "s3://b/k", "l"), 3);
+        let table = [
+            (origin("", "s3://b/k", "l"), 3, None),
+            (origin("", "s3://b/k", "l"), 4, Some("serial 3 then, 4 now")),
+            (
+                origin("", "s3://b/k", "m"),
+                4,
+                Some("lineage l then, m now"),
+            ),
+            (
+                origin("", "s3://b/k", "m"),
+                0,
+                Some("there is none in s3://b/k"),
+            ),
+            (
+                origin("", "s3://c/k", "m"),
+                4,
+                Some("state is in s3://c/k now"),
+            ),
+            (
+                origin("dev", "s3://c/k", "l"),
+                3,
+                Some("\"dev\" is selected"),
+            ),
+        ];
+        for (now, serial, expected) in table {
+            let found = difference(then, (&now, serial));
+            match expected {
+                None => assert_eq!(found, None),
+                Some(words) => assert!(
+                    found.as_ref().is_some_and(|f| f.contains(words)),
+                    "{found:?}"
+                ),
+            }
+        }
+        // A stage of an empty state is one of every empty state in that place.
+        let first = (&origin("", "s3://b/k", "l"), 0);
+        let other = origin("", "s3://b/k", "m");
+        assert_eq!(difference(first, (&other, 0)), None);
+        assert!(difference(first, (&other, 1)).is_some());
+    }
+
+    #[test]
+    fn files_of_a_configuration_that_differ_are_named() {
+        let files = |all: &[(&str, &str)]| -> Vec<(String, String)> {
+            let owned = all.iter().map(|(n, t)| ((*n).to_owned(), (*t).to_owned()));
+            owned.collect()
+        };
+        let then = files(&[("a.tf", "1"), ("b.tf", "1"), ("c.tf", "1")]);
+        let now = files(&[("a.tf", "1"), ("b.tf", "2"), ("d.tf", "1")]);
+        let text = moved(&then, &now);
+        assert!(
+            text.contains("(b.tf, c.tf is not there any more, d.tf is new)"),
+            "{text}"
+        );
+    }
+}
