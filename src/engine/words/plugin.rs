@@ -204,7 +204,8 @@ pub struct Verdict {
     /// `not_executable`, `wrong_architecture`, `not_approved`, `replaced`, `timed_out`, `exited`,
     /// `connect`, `schema`, `stopped`; and those of the plugin's dialect: `unrecognised_line`,
     /// `core_version`, `protocol_version`, `net_rpc`, `certificate`, `tls`;
-    /// `registered_as_another`, `plugin_type`, `foreign`, `late`, `no_address`, `no_port`, `namespace`, `transform_name`, `attached`.
+    /// `registered_as_another`, `plugin_type`, `foreign`, `late`, `no_address`, `no_port`,
+    /// `namespace`, `transform_name`, `attached`.
     pub kind: String,
     /// For people: what failed, why, what to do.
     pub text: String,

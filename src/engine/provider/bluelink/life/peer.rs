@@ -123,8 +123,8 @@ fn socket(table: &str, local: SocketAddr, remote: SocketAddr) -> Option<Socket> 
     })
 }
 
-/// An address as either table has it, in hexadecimal, each machine word in the machine's byte order.
-/// An IPv6 socket that is connected to an IPv4 address is listed with the mapped address.
+/// An address as either table has it: in hexadecimal, each machine word in the machine's byte
+/// order. An IPv6 socket that is connected to an IPv4 address is listed with the mapped address.
 fn spellings(address: SocketAddr) -> [String; 2] {
     let (v4, v6) = match address.ip() {
         IpAddr::V4(v4) => (Some(v4), v4.to_ipv6_mapped()),
