@@ -68,15 +68,15 @@ impl Working {
 
 /// Status line and headers, and the text behind them.
 fn ask(address: SocketAddr, method: &str, path: &str) -> (String, String) {
+    ask_as(address, &address.to_string(), method, path)
+}
+
+fn ask_as(address: SocketAddr, host: &str, method: &str, path: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream
         .set_read_timeout(Some(Duration::from_secs(20)))
         .unwrap();
-    write!(
-        stream,
-        "{method} {path} HTTP/1.1\r\nHost: {address}\r\n\r\n"
-    )
-    .unwrap();
+    write!(stream, "{method} {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
     let mut all = String::new();
     stream.read_to_string(&mut all).unwrap();
     let (head, text) = all.split_once("\r\n\r\n").unwrap();
@@ -143,6 +143,11 @@ fn a_deploy_is_measured_while_it_goes_on_and_not_after_it() {
     );
 
     assert!(ask(address, "GET", "/").0.starts_with("HTTP/1.1 404 "));
+    let (head, text) = ask_as(address, "evil.example", "GET", "/metrics");
+    assert!(
+        head.starts_with("HTTP/1.1 421 ") && !text.contains("flightdeck_"),
+        "{head}\n{text}"
+    );
     let (head, _) = ask(address, "POST", "/metrics");
     assert!(
         head.starts_with("HTTP/1.1 405 ") && head.contains("allow: GET, HEAD"),

@@ -3,7 +3,8 @@
 use super::Measures;
 use crate::engine::bus::Bus;
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE};
+use http::header::{ALLOW, CONTENT_TYPE, HOST};
+use http::uri::Authority;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -11,7 +12,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
@@ -27,6 +28,10 @@ const EACH: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
 /// What the library writes.
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+const PLAIN: &str = "text/plain; charset=utf-8";
+const MISDIRECTED: &str =
+    "metrics are served for the address of this machine, by number or as localhost\n";
 
 /// Why the measures cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -94,10 +99,19 @@ async fn answer_all(listener: TcpListener, measures: Arc<Measures>, bus: Bus, ta
 }
 
 async fn answer_one(stream: TcpStream, measures: Arc<Measures>, bus: Bus) {
+    let local = stream.local_addr().ok().map(|address| address.ip());
     let answer = service_fn(move |request: Request<Incoming>| {
-        let answer = answer(request.method(), request.uri().path(), || {
-            measures.text(&bus)
-        });
+        let answer = if is_meant(&request, local) {
+            answer(request.method(), request.uri().path(), || {
+                measures.text(&bus)
+            })
+        } else {
+            said(
+                StatusCode::MISDIRECTED_REQUEST,
+                PLAIN,
+                MISDIRECTED.to_owned(),
+            )
+        };
         async move { Ok::<_, Infallible>(answer) }
     });
     // One question a connection: who keeps one open would keep others out.
@@ -112,12 +126,35 @@ async fn answer_one(stream: TcpStream, measures: Arc<Measures>, bus: Bus) {
     }
 }
 
+/// Whether a request is for this server by its address. A name of somebody else's choice may lead
+/// here too (DNS rebinding), and would let any page in a browser read what is measured.
+fn is_meant<B>(request: &Request<B>, local: Option<IpAddr>) -> bool {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else {
+        return false;
+    };
+    let host = host.to_str().ok().and_then(|text| text.parse().ok());
+    let named = |authority: &Authority| is_local(authority.host(), local);
+    host.as_ref().is_some_and(named) && request.uri().authority().is_none_or(named)
+}
+
+fn is_local(host: &str, local: Option<IpAddr>) -> bool {
+    if host.eq_ignore_ascii_case("localhost") {
+        return true;
+    }
+    let number = host.trim_start_matches('[').trim_end_matches(']');
+    number.parse().is_ok_and(|ip: IpAddr| {
+        let ip = ip.to_canonical();
+        ip.is_loopback() || local.is_some_and(|local| local.to_canonical() == ip)
+    })
+}
+
 fn answer(
     method: &Method,
     path: &str,
     text: impl FnOnce() -> Result<String, std::fmt::Error>,
 ) -> Response<Full<Bytes>> {
-    let plain = |status, words: &str| said(status, "text/plain; charset=utf-8", words.to_owned());
+    let plain = |status, words: &str| said(status, PLAIN, words.to_owned());
     match (method, path) {
         (&Method::GET | &Method::HEAD, "/metrics") => match text() {
             Ok(text) => said(StatusCode::OK, TEXT, text),
@@ -146,4 +183,52 @@ fn said(status: StatusCode, kind: &'static str, text: String) -> Response<Full<B
     let kind = http::HeaderValue::from_static(kind);
     answer.headers_mut().insert(CONTENT_TYPE, kind);
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+    use super::*;
+
+    fn meant(uri: &str, hosts: &[&str]) -> bool {
+        let mut request = Request::builder().uri(uri);
+        for host in hosts {
+            request = request.header(HOST, *host);
+        }
+        let local = Some("10.0.0.5".parse().unwrap());
+        is_meant(&request.body(()).unwrap(), local)
+    }
+
+    #[test]
+    fn metrics_are_served_for_this_machines_address_and_no_other_name() {
+        for host in [
+            "localhost:9100",
+            "LOCALHOST",
+            "127.0.0.1:9100",
+            "127.8.9.1",
+            "[::1]:9100",
+            "[::ffff:127.0.0.1]",
+            "10.0.0.5:9100",
+            "localhost:1",
+        ] {
+            assert!(meant("/metrics", &[host]), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "evil.example:9100",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "10.0.0.6:9100",
+            "user@evil.example",
+            "",
+            "[::2]",
+        ] {
+            assert!(!meant("/metrics", &[host]), "{host}");
+        }
+        assert!(!meant("/metrics", &[]));
+        assert!(!meant("/metrics", &["localhost", "localhost"]));
+        assert!(meant("http://localhost/metrics", &["localhost"]));
+        assert!(!meant("http://evil.example/metrics", &["localhost"]));
+    }
 }
