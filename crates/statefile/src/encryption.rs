@@ -34,6 +34,10 @@ pub enum EncryptionError {
         "serial and lineage beside the encrypted text are not those within: it was tampered with"
     )]
     Tampered,
+    #[error(
+        "its key would take too much work to derive ({iterations} iterations for {key_length} bytes); the metadata beside it may have been tampered with"
+    )]
+    TooMuchWork { iterations: u32, key_length: usize },
     #[error("the system gives no random numbers")]
     NoRandom,
 }

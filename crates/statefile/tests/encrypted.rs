@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use statefile::StateFile;
 use statefile::encryption::{Encryption, EncryptionError, Hash, KeySource, Method, Secret};
 
@@ -117,4 +119,32 @@ fn a_fallback_reads_what_was_written_before_and_the_first_method_writes() {
         rotated.open(sealed.as_bytes()).unwrap(),
         plain().into_bytes()
     );
+}
+
+#[test]
+fn metadata_that_ask_for_absurd_work_are_refused_at_once() {
+    let way = Encryption::new(vec![aes(source("sixteen letters!"))]);
+    let sealed = way.seal(plain(), 8, "l").unwrap();
+    let mut envelope: serde_json::Value = serde_json::from_str(&sealed).unwrap();
+    let name = "key_provider.pbkdf2.key";
+    for (iterations, key_length) in [
+        (4_294_967_295_u64, 32_u64),
+        (600_000, 1 << 40),
+        (600_000, u64::MAX),
+        (1, 1 << 17),
+        (200_000_001, 1),
+        (600_000, 1 << 16),
+    ] {
+        let how = format!(
+            "{{\"salt\":\"AAAA\",\"iterations\":{iterations},\"hash_function\":\"sha512\",\"key_length\":{key_length}}}"
+        );
+        envelope["meta"][name] = STANDARD.encode(how).into();
+        let began = std::time::Instant::now();
+        let refused = way.open(envelope.to_string().as_bytes()).unwrap_err();
+        assert!(
+            matches!(refused, EncryptionError::TooMuchWork { .. }),
+            "{iterations} {key_length}: {refused}"
+        );
+        assert!(began.elapsed().as_secs() < 5, "{iterations} {key_length}");
+    }
 }

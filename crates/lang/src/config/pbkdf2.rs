@@ -17,6 +17,12 @@ const SHORTEST: u64 = 16;
 /// Rounds of the derivation, at least.
 const ROUNDS: u64 = 200_000;
 
+/// Most bytes of a key, and of a salt.
+const LONGEST: u64 = 1 << 16;
+
+/// Most rounds of a derivation over all blocks of its key: some minutes.
+const MOST_ROUNDS: u64 = 200_000_000;
+
 /// How a key is known inside of here; no configuration can write that.
 pub(super) const BYTES: &str = "bytes of the key";
 
@@ -89,6 +95,16 @@ impl Setup<'_> {
                 format!("iterations must be {ROUNDS} at least")
             }
             _ if salt == Some(0) => "salt_length must be larger than zero".to_owned(),
+            _ if bytes.max(salt) > Some(LONGEST) => {
+                format!("key_length and salt_length must be {LONGEST} at most")
+            }
+            _ if rounds.zip(bytes).is_some_and(|(n, bytes)| {
+                n.saturating_mul(bytes.div_ceil(if hash == "sha256" { 32 } else { 64 }))
+                    > MOST_ROUNDS
+            }) =>
+            {
+                format!("iterations times blocks of the key must be {MOST_ROUNDS} at most")
+            }
             _ if !matches!(&*hash, "sha256" | "sha512") => {
                 format!("there is no hash_function {hash:?}; sha256 and sha512 there are")
             }

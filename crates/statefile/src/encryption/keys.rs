@@ -10,6 +10,12 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Most bytes of a derived key; AES has 32 at most, and a key may be derived from a longer one.
+const MAX_KEY: usize = 1 << 16;
+/// Most rounds of one derivation over all blocks of a key: some minutes. Metadata beside a file says
+/// how its key is derived, and whoever can write the file can write that.
+const MAX_ROUNDS: u64 = 200_000_000;
+
 /// Keys that are remembered: one to write with, and those of what is read.
 const REMEMBERED: usize = 8;
 
@@ -61,6 +67,25 @@ struct Derivation {
     key_length: usize,
 }
 
+impl Derivation {
+    /// Refuses what would take hours, or gigabytes.
+    fn check(&self) -> Result<(), EncryptionError> {
+        let block = match self.hash_function {
+            Hash::Sha256 => 32,
+            Hash::Sha512 => 64,
+        };
+        let blocks = self.key_length.div_ceil(block) as u64;
+        let rounds = u64::from(self.iterations).saturating_mul(blocks);
+        if self.key_length > MAX_KEY || rounds > MAX_ROUNDS {
+            return Err(EncryptionError::TooMuchWork {
+                iterations: self.iterations,
+                key_length: self.key_length,
+            });
+        }
+        Ok(())
+    }
+}
+
 /// Deriving a key takes the better part of a second, on purpose: each is made once.
 #[derive(Clone, Default)]
 pub(super) struct Remembered(Arc<Mutex<Vec<Derived>>>);
@@ -109,7 +134,7 @@ impl Remembered {
         let (how, key) = match self.find(fits) {
             Some(known) => (known.how, known.key),
             None => {
-                let mut salt = vec![0; source.salt_length];
+                let mut salt = vec![0; source.salt_length.min(MAX_KEY)];
                 rand::fill(&mut salt).map_err(|_| EncryptionError::NoRandom)?;
                 let how = Derivation {
                     salt,
@@ -161,6 +186,7 @@ impl Remembered {
         how: &Derivation,
         ours: bool,
     ) -> Result<Vec<u8>, EncryptionError> {
+        how.check()?;
         let key = derive(&secret, how).ok_or_else(|| {
             EncryptionError::Envelope("a key cannot be derived in no rounds".to_owned())
         })?;
