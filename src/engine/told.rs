@@ -111,7 +111,7 @@ fn snippet(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -
     }
     Some(Snippet {
         line,
-        text,
+        text: fetch::masked(&text),
         mark: (u32::try_from(mark.0).ok()?, u32::try_from(mark.1).ok()?),
         whole: all_lines(d, &file, secrets).map(Box::new),
     })
@@ -150,7 +150,7 @@ fn all_lines(d: &lang::diag::Diagnostic, file: &SourceFile, secrets: &Secrets) -
     }
     Some(Lines {
         line: first.line,
-        text,
+        text: fetch::masked(&text),
         mark: (u32::try_from(mark.0).ok()?, u32::try_from(mark.1).ok()?),
     })
 }

@@ -1,6 +1,7 @@
 //! What can go wrong while something is fetched, in an operator's words.
 
 use crate::netrc::NetrcError;
+use crate::redact::redacted;
 use crate::signature::SignatureError;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,10 +16,10 @@ pub enum FetchError {
     #[error("{host} did not answer within {} seconds", .limit.as_secs_f32())]
     Slow { host: String, limit: Duration },
     /// The answer stopped coming.
-    #[error("{url} broke off after {got} bytes: {why}")]
+    #[error("{} broke off after {got} bytes: {why}", redacted(.url))]
     Broken { url: String, got: u64, why: String },
     /// The server refuses.
-    #[error("{host} wants other credentials for {url} (status {status}); {remedy}")]
+    #[error("{host} wants other credentials for {} (status {status}); {remedy}", redacted(.url))]
     Unauthorized {
         host: String,
         url: String,
@@ -26,28 +27,28 @@ pub enum FetchError {
         remedy: String,
     },
     /// The server answers otherwise than is wanted.
-    #[error("{url} was answered with status {status}")]
+    #[error("{} was answered with status {status}", redacted(.url))]
     Status { url: String, status: u16 },
     /// There is no such thing there.
-    #[error("{0} has nothing of that name")]
+    #[error("{} has nothing of that name", redacted(.0))]
     NotFound(String),
     /// An answer that is not what its protocol says.
-    #[error("{url} was answered with something else than is expected: {why}")]
+    #[error("{} was answered with something else than is expected: {}", redacted(.url), redacted(.why))]
     Answer { url: String, why: String },
     /// A host that is no registry of the kind.
     #[error("the host {host} offers no registry of {what}")]
     NoService { host: String, what: &'static str },
     /// An address that is none.
-    #[error("\"{url}\" is no address that can be fetched: {why}")]
+    #[error("\"{}\" is no address that can be fetched: {}", redacted(.url), redacted(.why))]
     Address { url: String, why: String },
     /// A way of fetching that is not there.
     #[error("packages cannot be fetched by {way}: {remedy}")]
     Unsupported { way: String, remedy: String },
     /// What came is not what was promised.
-    #[error("{what} is not what it should be: {why}")]
+    #[error("{} is not what it should be: {why}", redacted(.what))]
     Checksum { what: String, why: String },
     /// The signature says something else.
-    #[error("the signature of {what} does not hold: {source}")]
+    #[error("the signature of {} does not hold: {source}", redacted(.what))]
     Signature {
         what: String,
         source: SignatureError,
@@ -55,8 +56,11 @@ pub enum FetchError {
     /// An archive that cannot be, or must not be, unpacked.
     #[error("the archive {name} cannot be unpacked: {why}")]
     Archive { name: String, why: String },
+    /// A package that must not be used.
+    #[error("the package {name} is not installed: {why}")]
+    Package { name: String, why: String },
     /// git says no.
-    #[error("git could not fetch {url}: {why}")]
+    #[error("git could not fetch {}: {}", redacted(.url), redacted(.why))]
     Git { url: String, why: String },
     /// A file here.
     #[error("{}: {source}", .path.display())]

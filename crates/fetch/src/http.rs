@@ -3,6 +3,7 @@
 
 use crate::error::{FetchError, root_cause};
 use crate::netrc::{Netrc, NetrcError};
+use crate::redirects::redirects;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, HeaderMap, IF_RANGE, RANGE};
 use reqwest::{Response, StatusCode, Url};
 use std::path::Path;
@@ -15,6 +16,10 @@ use tokio::io::AsyncWriteExt as _;
 const MAX_ANSWER: u64 = 64 << 20;
 /// From the first byte of a request to a connection.
 const CONNECT: Duration = Duration::from_secs(10);
+/// Largest download, in bytes: packages of providers have several hundred megabytes.
+const MAX_DOWNLOAD: u64 = 16 << 30;
+/// For a download with all its attempts.
+const DOWNLOAD: Duration = Duration::from_secs(4 * 3600);
 /// Between two attempts.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -116,6 +121,7 @@ impl Http {
             .user_agent(agent)
             .connect_timeout(CONNECT.min(limits.answer))
             .read_timeout(limits.stall)
+            .redirect(redirects())
             .build()
             .map_err(|e| FetchError::Unreachable {
                 host: "the network".to_owned(),
@@ -213,20 +219,36 @@ impl Http {
     ) -> Result<(), FetchError> {
         let url = url(address)?;
         let mut file = File::create(to).await.map_err(FetchError::file(to))?;
-        let mut part = Part::default();
-        for attempt in 0.. {
-            match self
-                .more(&url, token, &mut file, to, &mut part, on_bytes)
-                .await
-            {
-                Ok(()) => break,
-                Err(error) if attempt == self.limits.download_retries || !is_passing(&error) => {
-                    return Err(error);
-                }
-                Err(_) => tokio::time::sleep(PAUSE * (attempt + 1)).await,
+        let whole = self.whole(&url, token, &mut file, to, on_bytes);
+        match tokio::time::timeout(DOWNLOAD, whole).await {
+            Ok(done) => done?,
+            Err(_) => {
+                let (host, limit) = (host(&url), DOWNLOAD);
+                return Err(FetchError::Slow { host, limit });
             }
         }
         file.sync_all().await.map_err(FetchError::file(to))
+    }
+
+    async fn whole(
+        &self,
+        url: &Url,
+        token: Option<&str>,
+        file: &mut File,
+        to: &Path,
+        on_bytes: OnBytes<'_>,
+    ) -> Result<(), FetchError> {
+        let mut part = Part::default();
+        let mut attempt = 0;
+        loop {
+            match self.more(url, token, file, to, &mut part, on_bytes).await {
+                Err(error) if attempt < self.limits.download_retries && is_passing(&error) => {
+                    attempt += 1;
+                    tokio::time::sleep(PAUSE * attempt).await;
+                }
+                done => return done,
+            }
+        }
     }
 
     async fn more(
@@ -280,6 +302,12 @@ impl Http {
             let Some(chunk) = chunk else { break };
             file.write_all(&chunk).await.map_err(FetchError::file(to))?;
             part.got += chunk.len() as u64;
+            if part.got > MAX_DOWNLOAD {
+                return Err(FetchError::Answer {
+                    url: url.to_string(),
+                    why: format!("it is longer than {MAX_DOWNLOAD} bytes"),
+                });
+            }
             on_bytes(part.got, part.total);
         }
         file.flush().await.map_err(FetchError::file(to))?;

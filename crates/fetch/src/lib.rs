@@ -9,6 +9,7 @@ mod error;
 mod git;
 mod hash;
 mod http;
+mod links;
 mod lock;
 mod logins;
 mod module_registry;
@@ -17,6 +18,8 @@ mod package;
 mod program;
 mod provider_package;
 mod provider_registry;
+mod redact;
+mod redirects;
 mod service;
 mod signature;
 
@@ -35,5 +38,6 @@ pub use provider_package::{
     Checks, Location as PackageLocation, Obtained, Policy, ProviderPackage, Reported,
 };
 pub use provider_registry::{Platform, Provider, Versions};
+pub use redact::{masked, redacted};
 pub use service::Services;
 pub use signature::{SignatureError, Signer, verify};

@@ -5,6 +5,8 @@ use crate::checksum::Checksum;
 use crate::error::FetchError;
 use crate::git;
 use crate::http::{Http, OnBytes, url};
+use crate::links;
+use crate::redact::redacted;
 use reqwest::Url;
 use std::path::{Path, PathBuf};
 
@@ -110,7 +112,13 @@ impl<'a> Packages<'a> {
             remedy: remedy.to_owned(),
         };
         match way {
-            "git" => git::clone(address, to).await.map(|()| Next::Done),
+            "git" => {
+                git::clone(address, to).await?;
+                let (to, name) = (to.to_owned(), redacted(address));
+                let checked = tokio::task::spawn_blocking(move || links::check(&to, &name)).await;
+                checked.unwrap_or(Err(FetchError::Cancelled))?;
+                Ok(Next::Done)
+            }
             "http" | "https" => self.by_http(address, token, to, on_bytes).await,
             "file" => local(address, to).await.map(|()| Next::Done),
             "s3" | "gcs" => Err(unsupported(

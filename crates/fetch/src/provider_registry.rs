@@ -224,6 +224,14 @@ impl Services {
             url: url.to_string(),
             why: format!("\"{}\" is no address: {e}", archive.url),
         })?;
+        if url.scheme() == "https" && at.scheme() != "https" {
+            return Err(FetchError::Answer {
+                url: url.to_string(),
+                why: format!(
+                    "its archive is at {at}, and an https mirror must name https addresses"
+                ),
+            });
+        }
         let same = crate::http::host(&at) == crate::http::host(&url);
         let token = self.credentials.token(&crate::http::host(&url)).await?;
         Ok(ProviderPackage {

@@ -199,8 +199,9 @@ impl<'a> Installer<'a> {
         let address = &package.remote.package;
         let failed = |why: String| {
             let detail = format!(
-                "The package of module \"{}\" could not be fetched from {address}: {}.",
+                "The package of module \"{}\" could not be fetched from {}: {}.",
                 asked.name,
+                fetch::redacted(address),
                 // The last words of a program may be a sentence.
                 why.trim_end().trim_end_matches('.')
             );
@@ -250,7 +251,7 @@ impl<'a> Installer<'a> {
                 "The registry {} says that version {text} of {} is at \"{}\", which is no address of a package: {error}.",
                 module.host,
                 module.package(),
-                location.source
+                fetch::redacted(&location.source)
             );
             told(asked, "Error accessing remote module registry", detail)
         })?;

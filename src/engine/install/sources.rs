@@ -70,7 +70,7 @@ impl Source {
     pub(super) fn words(&self, address: &ProviderAddress) -> String {
         match self {
             Self::Directory(path) => format!("the directory {}", path.display()),
-            Self::Mirror { url, .. } => format!("the mirror {url}"),
+            Self::Mirror { url, .. } => format!("the mirror {}", fetch::redacted(url)),
             Self::Registry => {
                 format!(
                     "the registry {}",

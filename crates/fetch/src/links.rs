@@ -1,0 +1,102 @@
+//! Links within a package: none may lead out of it, or a module would read files of this machine as
+//! its own.
+
+use crate::error::FetchError;
+use std::path::{Component, Path, PathBuf};
+
+/// Most entries of a package.
+const MAX_ENTRIES: usize = 200_000;
+
+/// Checks every link of a package that was put into a directory. Blocking.
+///
+/// # Errors
+/// A link leads out of the package, or the package cannot be read.
+pub(crate) fn check(package: &Path, name: &str) -> Result<(), FetchError> {
+    let refused = |why: String| FetchError::Package {
+        name: name.to_owned(),
+        why,
+    };
+    let root = package.canonicalize().map_err(FetchError::file(package))?;
+    let mut folders = vec![root.clone()];
+    let mut entries = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).map_err(FetchError::file(&folder))? {
+            let path = entry.map_err(FetchError::file(&folder))?.path();
+            entries += 1;
+            if entries > MAX_ENTRIES {
+                return Err(refused(format!("more than {MAX_ENTRIES} files")));
+            }
+            let kind = std::fs::symlink_metadata(&path).map_err(FetchError::file(&path))?;
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_symlink() && !stays(&path, &root) {
+                let link = path.strip_prefix(&root).unwrap_or(&path).display();
+                return Err(refused(format!("the link \"{link}\" leads out of it")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a link leads to a place within the package, whether or not anything is there.
+fn stays(link: &Path, root: &Path) -> bool {
+    if let Ok(real) = link.canonicalize() {
+        return real.starts_with(root);
+    }
+    let Ok(target) = std::fs::read_link(link) else {
+        return false;
+    };
+    let mut at: PathBuf = link.parent().unwrap_or(root).to_owned();
+    for part in target.components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(part) => at.push(part),
+            Component::ParentDir if at != root => drop(at.pop()),
+            _ => return false,
+        }
+    }
+    // What is there in part may lead elsewhere.
+    let there = at.ancestors().find_map(|part| part.canonicalize().ok());
+    there.is_some_and(|there| there.starts_with(root))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_link_may_lead_anywhere_within_the_package_and_nowhere_else() {
+        for (at, target, stays) in [
+            ("a/link", "file", true),
+            ("a/link", "../b/../a/file", true),
+            ("a/link", "not-there", true),
+            ("a/link", "../not/there", true),
+            ("link", "a", true),
+            ("a/link", "/etc/passwd", false),
+            ("a/link", "/not/there", false),
+            ("a/link", "../../outside", false),
+            ("a/link", "../../package/a/file", true),
+            ("a/link", "../../not-there", false),
+            ("a/link", "out/x", false),
+            ("a/link", "link", true),
+        ] {
+            let dir = tempfile::tempdir().expect("a directory");
+            let package = dir.path().join("package");
+            for folder in ["a", "b", ".git"] {
+                std::fs::create_dir_all(package.join(folder)).expect("made");
+            }
+            std::fs::write(dir.path().join("outside"), "").expect("written");
+            std::fs::write(package.join("a/file"), "").expect("written");
+            if target == "out/x" {
+                symlink("/etc", package.join("a/out")).expect("a link");
+            }
+            symlink(target, package.join(at)).expect("a link");
+            let checked = check(&package, "m");
+            assert_eq!(checked.is_ok(), stays, "{at} -> {target}: {checked:?}");
+            if let Err(error) = checked {
+                assert!(error.to_string().contains("leads out of it"), "{error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Addresses as they may be shown: without user, password and values of a query that may be secret.
+
+use std::ops::Range;
+
+/// Parameters of a query whose values are nobody's secret.
+const SHOWN: [&str; 6] = [
+    "ref",
+    "depth",
+    "archive",
+    "checksum",
+    "version",
+    "terraform-get",
+];
+
+/// A text with every address in it as it may be shown.
+#[must_use]
+pub fn redacted(text: &str) -> String {
+    replaced(text, |_| "REDACTED".to_owned())
+}
+
+/// The same in as many bytes, for a text in which places are marked.
+#[must_use]
+pub fn masked(text: &str) -> String {
+    replaced(text, |secret| "*".repeat(secret.len()))
+}
+
+fn replaced(text: &str, instead: impl Fn(&str) -> String) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for secret in secrets(text) {
+        out.push_str(&text[at..secret.start]);
+        out.push_str(&instead(&text[secret.clone()]));
+        at = secret.end;
+    }
+    out + &text[at..]
+}
+
+/// Where the secrets of all addresses in a text are, in order.
+fn secrets(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text[from..].find("://") {
+        let begin = from + at + 3;
+        let ends = |c: char| c.is_whitespace() || c.is_control() || "\"'`<>|\\^{}".contains(c);
+        let end = text[begin..].find(ends).map_or(text.len(), |n| begin + n);
+        found.extend(of_address(text, from + at, begin..end));
+        from = end;
+    }
+    found
+}
+
+/// The secrets of one address, whose scheme ends at `scheme`.
+fn of_address(text: &str, scheme: usize, rest: Range<usize>) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let whole = &text[rest.clone()];
+    let authority = whole.find(['/', '?', '#']).unwrap_or(whole.len());
+    if let Some(user) = whole[..authority].rfind('@') {
+        // Of ssh the user's name tells nothing, and others may be a token.
+        let name = whole[..user].find(':').unwrap_or(user);
+        let begin = match text[..scheme].ends_with("ssh") {
+            true => (name + 1).min(user),
+            false => 0,
+        };
+        if begin < user {
+            found.push(rest.start + begin..rest.start + user);
+        }
+    }
+    let Some(query) = whole.find('?') else {
+        return found;
+    };
+    let end = whole[query..].find('#').map_or(whole.len(), |n| query + n);
+    let mut at = query + 1;
+    for pair in whole[at..end].split('&') {
+        if let Some((name, value)) = pair.split_once('=')
+            && !value.is_empty()
+            && !SHOWN.contains(&name)
+        {
+            let begin = rest.start + at + name.len() + 1;
+            found.push(begin..begin + value.len());
+        }
+        at += pair.len() + 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_passwords_and_secret_parameters_of_addresses_are_not_shown() {
+        for (text, shown) in [
+            ("https://h/x", "https://h/x"),
+            ("https://me:pass@h/x", "https://REDACTED@h/x"),
+            (
+                "from git::https://token@h/x.git?ref=v1, then",
+                "from git::https://REDACTED@h/x.git?ref=v1, then",
+            ),
+            (
+                "https://me:p@ss@h:8443?a=b",
+                "https://REDACTED@h:8443?a=REDACTED",
+            ),
+            ("git::ssh://git@h/x.git", "git::ssh://git@h/x.git"),
+            ("ssh://git:pass@h/x", "ssh://git:REDACTED@h/x"),
+            (
+                "(\"https://h/x.zip?archive=zip&X-Amz-Signature=s&depth=1&sshkey=k#f\")",
+                "(\"https://h/x.zip?archive=zip&X-Amz-Signature=REDACTED&depth=1&sshkey=REDACTED#f\")",
+            ),
+            (
+                "https://a:b@h/x https://c:d@i/y",
+                "https://REDACTED@h/x https://REDACTED@i/y",
+            ),
+            ("https://h/x@y?z", "https://h/x@y?z"),
+            ("https://h/?token=", "https://h/?token="),
+            (
+                "git@github.com:a/b ü://ü@ü",
+                "git@github.com:a/b ü://REDACTED@ü",
+            ),
+            ("://", "://"),
+        ] {
+            assert_eq!(redacted(text), shown);
+            assert_eq!(masked(text).len(), text.len());
+        }
+        assert_eq!(
+            masked("x https://me:pass@h?k=v y"),
+            "x https://*******@h?k=* y"
+        );
+    }
+}
