@@ -25,9 +25,13 @@ mod values;
 mod variables;
 
 use crate::engine::shell::guard;
+use crate::engine::state;
 use clap::{CommandFactory, Parser};
 use output::Output;
 use std::process::ExitCode;
+
+/// How long a state's server may take to take a lock back at the end of a command.
+const UNLOCKING: std::time::Duration = std::time::Duration::from_secs(3);
 
 /// Runs the command line of this process to its end.
 pub fn main() -> ExitCode {
@@ -86,6 +90,10 @@ pub fn main() -> ExitCode {
     let worked = runtime.block_on(runtime.spawn(async move {
         let ended = commands::run(args, &mut out).await;
         commands::trust::tell_commands(&mut out);
+        // A command that was dropped halfway may have left locks.
+        for left in state::give_back_all(UNLOCKING).await {
+            out.problem(&left.to_string());
+        }
         (ended, out)
     }));
     let (ended, mut out) = worked.unwrap_or_else(|e| std::panic::resume_unwind(e.into_panic()));

@@ -237,8 +237,11 @@ impl Session {
                 () = self.signals.next() => {
                     self.asked += 1;
                     match self.asked {
+                        // Nothing runs that would have to end: the state is read, or a key derived.
+                        1 if !self.engine.cancel(CancelRung::StopStarting) => {
+                            break Err(CliError::Cancelled);
+                        }
                         1 => {
-                            self.engine.cancel(CancelRung::StopStarting);
                             let begun = self.engine.replacing();
                             self.ask_later = begun > 0;
                             if self.ask_later {

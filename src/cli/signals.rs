@@ -3,7 +3,9 @@
 //! one ends the process whatever it does.
 
 use super::exit::{self, CliError};
+use super::safe::safe;
 use crate::engine::Engine;
+use crate::engine::state;
 use crate::engine::words::CancelRung;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -83,6 +85,15 @@ impl Signals {
     }
 }
 
+/// Waits for something that may be dropped at any moment; the first signal drops it.
+pub(super) async fn interruptible<T>(work: impl Future<Output = T>) -> Result<T, CliError> {
+    let mut signals = Signals::listen()?;
+    tokio::select! { biased;
+        () = signals.next() => Err(CliError::Cancelled),
+        done = work => Ok(done),
+    }
+}
+
 impl Drop for Signals {
     fn drop(&mut self) {
         *listener() = None;
@@ -148,6 +159,9 @@ async fn follow(number: u32) {
         eprintln!(
             "error: ended at the third signal; what was going on then is told by the next start"
         );
+        for left in state::left_behind() {
+            eprintln!("error: {}", safe(&left.to_string()));
+        }
         std::process::exit(i32::from(exit::CANCELLED));
     }
     if SEEN.load(Ordering::Relaxed) >= number {

@@ -298,9 +298,10 @@ impl Engine {
         Box::pin(self.shared.work.deploy(request)).await
     }
 
-    /// Goes one rung down the cancel ladder of the running deploy (or stage).
-    pub fn cancel(&self, rung: CancelRung) {
-        self.shared.work.cancel(rung, &self.shared.tasks);
+    /// Goes one rung down the cancel ladder of the running deploy (or stage). The answer: whether
+    /// anything runs that heeds it; what does not, such as reading the state, may be dropped.
+    pub fn cancel(&self, rung: CancelRung) -> bool {
+        self.shared.work.cancel(rung, &self.shared.tasks)
     }
 
     /// How many replacements of the running deploy have begun and not ended.

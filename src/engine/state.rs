@@ -11,6 +11,7 @@ mod ciphers;
 mod compare;
 mod error;
 mod file;
+mod held;
 mod look;
 mod nowhere;
 mod ours;
@@ -27,6 +28,7 @@ use backend::Settings;
 pub use ciphers::{CipherError, Ciphers, UnknownMethod};
 pub use error::{Cause, HomeError};
 pub use file::{LeftLock, left_lock};
+pub use held::{give_back_all, left_behind};
 pub use ours::lock_info;
 pub use patience::Patience;
 pub use record::StateOfRecord;
@@ -37,6 +39,7 @@ use async_trait::async_trait;
 use statefile::LockInfo;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How a place wants the text of a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +70,18 @@ pub trait Home: Send + Sync + 'static {
     /// # Errors
     /// It cannot be given back.
     async fn unlock(&self) -> Result<(), HomeError>;
+
+    /// Gives back a lock whose request or release was dropped halfway; nothing happens where there
+    /// is none.
+    ///
+    /// # Errors
+    /// It may stay locked; the error names the lock.
+    async fn give_back(&self, within: Duration) -> Result<(), HomeError> {
+        match tokio::time::timeout(within, self.unlock()).await {
+            Ok(unlocked) => unlocked,
+            Err(_) => Ok(()),
+        }
+    }
 
     /// What is there; nothing where there is none.
     ///

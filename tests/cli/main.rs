@@ -47,6 +47,7 @@ mod seeds;
 mod sensitive;
 #[path = "../../src/engine/state/backend/tests/server.rs"]
 mod server;
+mod slow_backends;
 mod support;
 mod targets;
 mod trust;

@@ -21,7 +21,7 @@ fn signal(child: &Child, signal: Signal) {
 
 /// Waits until a process has used the processor for a while: it works, and is not starting any
 /// more.
-fn busy(child: &Child) {
+pub(crate) fn busy(child: &Child) {
     let began = Instant::now();
     loop {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();

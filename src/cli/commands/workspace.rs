@@ -6,6 +6,7 @@ use crate::cli::options::WorkspaceCommand;
 use crate::cli::output::Output;
 use crate::cli::safe::safe;
 use crate::cli::session::settings;
+use crate::cli::signals::interruptible;
 use crate::engine::install::unprepared;
 use crate::engine::settings::Access;
 use crate::engine::words::StageRequest;
@@ -30,13 +31,18 @@ fn said(error: InitError) -> CliError {
     CliError::Engine(unprepared(error))
 }
 
+/// Waits for a backend; a signal ends that.
+async fn answer<T>(asked: impl Future<Output = Result<T, InitError>>) -> Result<T, CliError> {
+    interruptible(asked).await?.map_err(said)
+}
+
 pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
     let (dir, selected) = here("workspace")?;
     let asked = StageRequest::default();
     match command {
         WorkspaceCommand::Show => out.line(&safe(&selected)),
         WorkspaceCommand::List { json } => {
-            let names = named::list(&dir, &asked).await.map_err(said)?;
+            let names = answer(named::list(&dir, &asked)).await?;
             if json {
                 let all = json!({ "workspaces": names, "current_workspace": selected });
                 out.line(&all.to_string());
@@ -49,28 +55,26 @@ pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
         }
         WorkspaceCommand::New { name } => {
             named::selectable().map_err(said)?;
-            named::create(&dir, &name, &asked).await.map_err(said)?;
+            answer(named::create(&dir, &name, &asked)).await?;
             named::select(&dir, &name).map_err(said)?;
             out.line(&format!("workspace {} is made, and selected", safe(&name)));
         }
         WorkspaceCommand::Select { name, or_create } => {
             named::selectable().map_err(said)?;
-            let there = named::exists(&dir, &name, &asked).await.map_err(said)?;
+            let there = answer(named::exists(&dir, &name, &asked)).await?;
             if !there && !or_create {
                 return Err(CliError::Refused(format!(
                     "there is no workspace {name:?}; `flightdeck workspace list` shows those that there are, --or-create makes it"
                 )));
             }
             if !there {
-                named::create(&dir, &name, &asked).await.map_err(said)?;
+                answer(named::create(&dir, &name, &asked)).await?;
             }
             named::select(&dir, &name).map_err(said)?;
             out.line(&format!("workspace {} is selected", safe(&name)));
         }
         WorkspaceCommand::Delete { name, force } => {
-            named::delete(&dir, &name, force, &asked)
-                .await
-                .map_err(said)?;
+            answer(named::delete(&dir, &name, force, &asked)).await?;
             out.line(&format!(
                 "workspace {} is gone, with its state",
                 safe(&name)
@@ -101,9 +105,8 @@ pub(super) async fn force_unlock(id: &str, force: bool, out: &mut Output) -> End
         }
     }
     let asked = StageRequest::default();
-    named::force_unlock(&settings.workspace, &settings.named, id, &asked)
-        .await
-        .map_err(said)?;
+    let unlocked = named::force_unlock(&settings.workspace, &settings.named, id, &asked);
+    answer(unlocked).await?;
     out.line(&format!("the lock {} is taken away", safe(id)));
     Ok(OK)
 }

@@ -10,6 +10,7 @@ mod http_error;
 mod local;
 mod pg;
 mod record;
+mod redirect;
 mod s3;
 mod schema;
 mod settings;
@@ -23,6 +24,7 @@ pub use duration::duration;
 pub use record::Record;
 pub use settings::{Settings, SettingsError};
 
+use super::held::tracked;
 use super::{Home, HomeError};
 use crate::engine::store::model::State;
 use crate::engine::store::version4;
@@ -59,8 +61,7 @@ pub trait Backend: Send + Sync + 'static {
         let home = self.home(named)?;
         home.lock(info).await?;
         let made = begin(&*home).await;
-        let unlocked = home.unlock().await;
-        made.and(unlocked)
+        HomeError::with_unlocked(made, home.unlock().await)
     }
 
     /// Takes a workspace away, with its state. What is in it is for the caller to look at.
@@ -71,8 +72,21 @@ pub trait Backend: Send + Sync + 'static {
         let home = self.home(named)?;
         home.lock(info).await?;
         let deleted = home.delete().await;
-        let unlocked = home.unlock().await;
-        deleted.and(unlocked)
+        HomeError::with_unlocked(deleted, home.unlock().await)
+    }
+}
+
+/// A backend whose locks do not stay behind when a command is dropped.
+struct Tracked<B>(B);
+
+#[async_trait]
+impl<B: Backend> Backend for Tracked<B> {
+    fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError> {
+        self.0.home(named).map(tracked)
+    }
+
+    async fn workspaces(&self) -> Result<Vec<String>, HomeError> {
+        self.0.workspaces().await
     }
 }
 
@@ -107,6 +121,7 @@ impl Settings {
         let values = Values::new(self, variables);
         let kind = self.kind();
         match kind {
+            // The system takes the lock of a file back.
             "local" => Ok(Arc::new(local::Local::new(dir, &values))),
             "http" => opened(kind, http::Http::new(&values)),
             "s3" => opened(kind, s3::S3::new(&values, dir)),
@@ -119,6 +134,19 @@ impl Settings {
     }
 }
 
+/// Whether a server may have done what it was asked to, by the causes of an error: only its answer is
+/// missing.
+pub(super) fn may_be_done(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<web::WebError>() {
+            return error.may_be_done();
+        }
+        cause = error.source();
+    }
+    false
+}
+
 #[derive(Debug, thiserror::Error)]
 #[error("there is no backend {0:?}")]
 struct Unknown(String);
@@ -128,7 +156,7 @@ fn opened<B: Backend, E: Error + Send + Sync + 'static>(
     made: Result<B, E>,
 ) -> Result<Arc<dyn Backend>, HomeError> {
     match made {
-        Ok(backend) => Ok(Arc::new(backend)),
+        Ok(backend) => Ok(Arc::new(Tracked(backend))),
         Err(why) => Err(unusable(kind, why)),
     }
 }

@@ -1,5 +1,6 @@
 //! What can go wrong with the state of record, in words for an operator.
 
+use super::backend;
 use crate::engine::store::{StoreError, Version4Error};
 use statefile::encryption::EncryptionError;
 use statefile::{LockInfo, ReadError};
@@ -87,6 +88,20 @@ pub enum HomeError {
         /// The id of a lock that stays behind.
         left: Option<String>,
     },
+    /// A lock that could not be given back at the end of a command.
+    #[error(
+        "the state in {place} may still be locked: {why}. Once nothing works on it any more, run `flightdeck force-unlock {id}`"
+    )]
+    LeftLocked {
+        place: String,
+        id: String,
+        why: String,
+    },
+    /// The command was ended while its request had no answer.
+    #[error(
+        "the state was not written to {place}: the command was stopped before the server answered"
+    )]
+    Stopped { place: String },
     #[error("there is another state in {place} already{}; nothing was brought there", apart(.differ.as_deref()))]
     Taken {
         place: String,
@@ -128,6 +143,34 @@ impl HomeError {
             place,
             source: Arc::new(why),
             left: None,
+        }
+    }
+
+    /// Whether a lock may have been taken though its request has failed: the answer alone is missing.
+    pub(super) fn may_be_done(&self) -> bool {
+        let Self::Remote { source, .. } = self else {
+            return false;
+        };
+        backend::may_be_done(&**source)
+    }
+
+    /// The reason alone, without the place.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::Remote { source, .. } => source.to_string(),
+            other => other.to_string(),
+        }
+    }
+
+    /// The outcome of work under a lock that was given back afterwards. Where both failed, the lock
+    /// that stays behind is named with the failure of the work.
+    pub fn with_unlocked<T>(done: Result<T, Self>, unlocked: Result<(), Self>) -> Result<T, Self> {
+        match (done, unlocked) {
+            (Err(error), Err(Self::Remote { left: Some(id), .. })) => Err(error.left_locked(&id)),
+            (done, unlocked) => {
+                let done = done?;
+                unlocked.map(|()| done)
+            }
         }
     }
 

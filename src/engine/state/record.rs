@@ -11,6 +11,7 @@ use statefile::LockInfo;
 use statefile::encryption::{Encryption, EncryptionError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// The state of record of a workspace.
 pub struct StateOfRecord {
@@ -106,10 +107,9 @@ impl StateOfRecord {
         let agreed = self.agree(&*home).await;
         if agreed.is_ok() {
             lock(&self.now).open = true;
-        } else {
-            home.unlock().await?;
+            return agreed;
         }
-        agreed
+        HomeError::with_unlocked(agreed, home.unlock().await)
     }
 
     /// Brings it home, and gives the lock back whether that went well or not.
@@ -121,13 +121,30 @@ impl StateOfRecord {
             return Ok(());
         }
         let brought = self.bring_home().await;
-        let home = {
-            let mut now = lock(&self.now);
-            now.open = false;
-            now.home.clone()
-        };
-        let unlocked = home.unlock().await;
-        brought.and(unlocked)
+        HomeError::with_unlocked(brought, self.unlock().await)
+    }
+
+    /// Gives the lock back without bringing it home.
+    ///
+    /// # Errors
+    /// The lock cannot be given back.
+    pub async fn unlock(&self) -> Result<(), HomeError> {
+        self.closed().unlock().await
+    }
+
+    /// Gives the lock back after a request to its home was dropped, whatever became of it.
+    ///
+    /// # Errors
+    /// The lock may stay behind; the error names it.
+    pub async fn give_back(&self, within: Duration) -> Result<(), HomeError> {
+        self.closed().give_back(within).await
+    }
+
+    /// The home, which is worked on no more.
+    fn closed(&self) -> Arc<dyn Home> {
+        let mut now = lock(&self.now);
+        now.open = false;
+        now.home.clone()
     }
 
     /// The whole of it.

@@ -33,8 +33,7 @@ impl StateOfRecord {
         let home = self.home();
         home.lock(info).await?;
         let settled = self.settle_locked(with, &*home).await;
-        home.unlock().await?;
-        settled
+        HomeError::with_unlocked(settled, home.unlock().await)
     }
 
     /// Brings the state to another place, where there is none yet or the same, and goes on there.
@@ -51,7 +50,7 @@ impl StateOfRecord {
             Ok(()) => old.unlock().await,
             Err(_) => self.close().await,
         };
-        brought.and(closed)
+        HomeError::with_unlocked(brought, closed)
     }
 
     async fn bring_over_locked(&self, place: &Place, info: LockInfo) -> Result<(), HomeError> {
@@ -62,8 +61,7 @@ impl StateOfRecord {
         })
         .await?;
         let written = self.write_over(&*home).await;
-        let unlocked = home.unlock().await;
-        written.and(unlocked)
+        HomeError::with_unlocked(written, home.unlock().await)
     }
 
     async fn write_over(&self, home: &dyn Home) -> Result<(), HomeError> {

@@ -60,9 +60,7 @@ impl Work {
         let _turn = self.turn.lock().await;
         let asked = StageRequest::with_variables(request.variables.clone());
         self.begin_on_state(&asked, "state-import").await?;
-        let switches = self.begin();
-        let result = self.import_locked(request, &switches).await;
-        self.end();
+        let result = self.import_locked(request, &self.current()).await;
         let said = self.say_unknown().await;
         self.end_on_state().await;
         let change = result?;
@@ -82,7 +80,7 @@ impl Work {
             return Err(ImportError::NoId(address).into());
         }
         let store = self.memory.store();
-        let state = self.memory.state().read().await?;
+        let state = self.state().await?;
         let name = address.to_string();
         if state
             .objects
@@ -214,7 +212,7 @@ impl Work {
 
     async fn forget_locked(&self, addresses: &[String]) -> Result<Vec<StateChange>, EngineError> {
         let store = self.memory.store();
-        let state = self.memory.state().read().await?;
+        let state = self.state().await?;
         let unknown = store.unknown_outcomes().await?;
         // By instance, so that one that is named twice is forgotten once.
         let mut all: BTreeMap<AbsInstance, Held<'_>> = BTreeMap::new();

@@ -31,7 +31,7 @@ impl Work {
         let purpose = Purpose::Deploy(&request.variables);
         let staged = self.request_of(request.stage, purpose).await?;
         let first = self.begin_on_state(&staged, "OperationTypeApply").await?;
-        let switches = self.begin();
+        let switches = self.current();
         let said = if first {
             self.say_unknown().await
         } else {
@@ -41,7 +41,6 @@ impl Work {
             Ok(()) => self.deploy_locked(request, &switches).await,
             Err(error) => Err(error),
         };
-        self.end();
         self.end_on_state().await;
         result
     }
@@ -157,7 +156,7 @@ impl Work {
             recorder.keep_current(&done),
         );
         let not_home = match kept_home {
-            Ok(()) => self.memory.state().bring_home().await.err(),
+            Ok(()) => self.bring_home(switches).await.err(),
             Err(error) => Some(error),
         };
         let told = tell_all(
@@ -249,9 +248,15 @@ impl Work {
     }
 
     /// Goes one rung down the cancel ladder.
-    pub fn cancel(self: &Arc<Self>, rung: CancelRung, tasks: &tokio_util::task::TaskTracker) {
+    ///
+    /// The answer: whether anything runs that heeds it.
+    pub fn cancel(
+        self: &Arc<Self>,
+        rung: CancelRung,
+        tasks: &tokio_util::task::TaskTracker,
+    ) -> bool {
         let Some(switches) = lock(&self.switches).clone() else {
-            return;
+            return false;
         };
         let text = match rung {
             CancelRung::StopStarting => {
@@ -280,6 +285,7 @@ impl Work {
                 tasks.spawn(async move { work.pool.kill_all().await });
             }
         }
+        true
     }
 
     /// Asks until what runs has ended or is killed: a plugin forgets that it was asked once it has

@@ -42,7 +42,7 @@ impl Work {
 
     async fn nodes_of(&self, request: &StageRequest) -> Result<Nodes, EngineError> {
         let loaded = self.read_with(request, true).await?;
-        let state = self.memory.state().read().await?;
+        let state = self.state().await?;
         let (root, schemas, sought) = self.providers(&loaded, &state, &self.current()).await?;
         let mut prior = PriorState::new(&state);
         prior.translate(&sought.found);
@@ -51,7 +51,7 @@ impl Work {
 
     async fn draw_destruction(&self, request: &StageRequest) -> Result<Drawing, EngineError> {
         let loaded = self.read_with(request, true).await?;
-        let state = self.memory.state().read().await?;
+        let state = self.state().await?;
         Ok(Drawing::of_destruction(
             &loaded.root,
             &PriorState::new(&state),
@@ -62,7 +62,7 @@ impl Work {
         let file = self.opened(text).await?;
         let id = file.id();
         let staged = self.restored(file.record(id)?, Purpose::Look).await?;
-        let state = self.memory.state().read().await?;
+        let state = self.state().await?;
         let mut prior = PriorState::new(&state);
         prior.translate(&staged.meant);
         let nodes = nodes(&staged.root, &staged.schemas, &prior);

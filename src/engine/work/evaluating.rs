@@ -89,7 +89,7 @@ impl Work {
                 self.read(&StageRequest { mode, ..request }).await?
             }
         };
-        let state = self.memory.state().read().await?;
+        let state = self.state().await?;
         self.learn(&loaded, &state);
         let (root, schemas, sought) = self.providers(&loaded, &state, &self.current()).await?;
         let secrets = self.pool.secrets().clone();

@@ -104,7 +104,7 @@ impl Work {
         let request = purpose.of_record(&record)?;
         let files = (&*record.config_digest, &*record.snapshot);
         let loaded = Arc::new(self.read_same(record.id, &request, files).await?);
-        let state = self.memory.state().read().await?;
+        let state = self.state().await?;
         let sought = self.search(&loaded, providers_in(&state)).await?;
         let other = sought.plugins.difference(&record.plugins_digest);
         if let (Some(what), Purpose::Deploy(_)) = (other, purpose) {
@@ -165,7 +165,7 @@ impl Work {
     /// Terraform's plan representation of a stage.
     pub async fn plan_json(&self, id: StageId) -> Result<serde_json::Value, EngineError> {
         let staged = self.whole(id, Purpose::Look).await?;
-        let state = self.memory.state().read().await?;
+        let state = self.state().await?;
         let configuration = Configuration {
             declared: &staged.loaded.root,
             root: &staged.root,
@@ -219,7 +219,7 @@ impl Work {
 
     /// The state as its representation for programs.
     pub async fn state_json(&self) -> Result<serde_json::Value, EngineError> {
-        let state = self.memory.state().read().await?;
+        let state = self.state().await?;
         Ok(plan_json::state_json(&state))
     }
 

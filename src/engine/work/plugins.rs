@@ -29,7 +29,7 @@ impl Work {
     pub async fn untrusted(&self) -> Result<Vec<WorkspacePlugin>, EngineError> {
         let _turn = self.turn.lock().await;
         let loaded = self.read(&StageRequest::default()).await?;
-        let state = self.memory.state().read().await?;
+        let state = self.state().await?;
         Ok(self.seek(&loaded, providers_in(&state)).await?.untrusted)
     }
 
@@ -54,7 +54,7 @@ impl Work {
 
     pub(super) async fn load_all(&self, switches: &Switches) -> Result<(), EngineError> {
         let loaded = self.read(&StageRequest::default()).await?;
-        let state = self.memory.state().read().await?;
+        let state = self.state().await?;
         let sought = self.seek(&loaded, providers_in(&state)).await?;
         let addresses: BTreeSet<Arc<str>> = sought
             .found

@@ -24,6 +24,16 @@ impl Work {
         said.map(|()| pushed)
     }
 
+    /// Once the operator has asked to stop, a server that does not answer is left: the state is on
+    /// record by then.
+    async fn pushed(&self, text: &[u8], force: bool) -> Result<Option<State>, EngineError> {
+        let stop = self.current().stop;
+        tokio::select! { biased;
+            pushed = self.memory.state().push(text, force) => Ok(pushed?),
+            () = stop.cancelled() => Err(EngineError::Cancelled),
+        }
+    }
+
     async fn push_locked(
         &self,
         text: &[u8],
@@ -31,7 +41,7 @@ impl Work {
     ) -> Result<Option<StateChange>, EngineError> {
         let Some(State {
             serial, lineage, ..
-        }) = self.memory.state().push(text, force).await?
+        }) = self.pushed(text, force).await?
         else {
             return Ok(None);
         };

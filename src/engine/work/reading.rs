@@ -64,7 +64,7 @@ impl Work {
     ) -> Result<RequiredProviders, EngineError> {
         let _turn = self.turn.lock().await;
         let loaded = self.read_with(&request, true).await?;
-        let state = self.memory.state().read().await?;
+        let state = self.state().await?;
         Ok(RequiredProviders {
             configuration: required(&loaded.root),
             state: providers_in(&state).into_iter().collect(),

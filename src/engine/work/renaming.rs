@@ -119,7 +119,7 @@ impl Work {
         self.begin_on_state(&StageRequest::default(), operation)
             .await?;
         let made = async {
-            let state = self.memory.state().read().await?;
+            let state = self.state().await?;
             let (edits, changes) = work_out(&state)?;
             self.nothing_unknown(&changes).await?;
             if dry_run || edits.is_empty() {

@@ -36,9 +36,7 @@ impl Work {
         let _turn = self.turn.lock().await;
         let result = match self.begin_on_state(&request, "OperationTypePlan").await {
             Ok(_) => {
-                let switches = self.begin();
-                let result = self.stage_locked(request, &switches).await;
-                self.end();
+                let result = self.stage_locked(request, &self.current()).await;
                 self.end_on_state().await;
                 result
             }
@@ -77,7 +75,7 @@ impl Work {
         }));
         // Whoever holds the lock for long is told with each stage.
         self.say_unknown().await?;
-        let state = self.memory.state().read().await?;
+        let state = self.state().await?;
         let loaded = Arc::new(self.read(&request).await?);
         self.learn(&loaded, &state);
         let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;

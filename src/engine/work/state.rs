@@ -5,26 +5,55 @@ use super::verb::{Switches, Work};
 use crate::engine::error::EngineError;
 use crate::engine::state::backend::Record;
 use crate::engine::state::{HomeError, Patience, Settled, lock_info};
+use crate::engine::store::model::State;
 use crate::engine::told::tell_all;
 use crate::engine::words::*;
 use crate::engine::workspace::home;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+
+/// How long a lock may take to be given back once the operator has asked to stop.
+const UNLOCKING: Duration = Duration::from_secs(3);
+/// How long the state's server may take to answer a write after the first and the second signal. The
+/// first asks what runs to end, and the outcome of that belongs into the state.
+const AFTER_STOP: Duration = Duration::from_secs(60);
+const AFTER_KILL: Duration = Duration::from_secs(2);
 
 impl Work {
     /// Takes the workspace's lock and that of the state's home, for a piece of work that
     /// `operation` names to others who meet the lock. The answer: whether the workspace's was not
-    /// ours before.
+    /// ours before. What runs can be stopped from here on, until [`Self::end_on_state`].
     pub(super) async fn begin_on_state(
         &self,
         request: &StageRequest,
         operation: &'static str,
     ) -> Result<bool, EngineError> {
         let first = self.take_lock().await?;
-        if let Err(error) = self.open_state(request, operation).await {
+        let switches = self.begin();
+        let opened = stoppable(&switches, self.open_state(request, operation)).await;
+        if let Err(error) = opened {
+            self.give_back_lock().await;
+            self.end();
             self.unlock().await;
             return Err(error);
         }
         Ok(first)
+    }
+
+    /// The state of record, unless what runs is stopped before it is read.
+    pub(super) async fn state(&self) -> Result<State, EngineError> {
+        let read = async { Ok(self.memory.state().read().await?) };
+        stoppable(&self.current(), read).await
+    }
+
+    /// Gives the lock of the state's home back after a request to it was dropped; names one that
+    /// may stay behind.
+    pub(super) async fn give_back_lock(&self) {
+        if let Err(error) = self.memory.state().give_back(UNLOCKING).await {
+            self.bus.emit(EventKind::Notice {
+                text: error.to_string(),
+            });
+        }
     }
 
     async fn open_state(
@@ -85,14 +114,49 @@ impl Work {
 
     /// Brings the state home and gives both locks back.
     pub(super) async fn end_on_state(&self) {
-        if let Err(error) = self.memory.state().close().await {
+        let switches = self.current();
+        if let Err(error) = self.bring_home(&switches).await {
             self.bus.emit(EventKind::Notice {
                 text: format!(
                     "{error}. The state is on record, and is brought home by the next command that works on it"
                 ),
             });
         }
+        let limit = async {
+            switches.stop.cancelled().await;
+            tokio::time::sleep(UNLOCKING).await;
+        };
+        tokio::select! { biased;
+            unlocked = self.memory.state().unlock() => if let Err(error) = unlocked {
+                self.bus.emit(EventKind::Notice { text: error.to_string() });
+            },
+            () = limit => self.give_back_lock().await,
+        }
+        self.end();
         self.unlock().await;
+    }
+
+    /// Brings the state home. Once the operator has asked to stop, a server that does not answer is
+    /// waited for only a little longer.
+    pub(super) async fn bring_home(&self, switches: &Switches) -> Result<(), HomeError> {
+        let state = self.memory.state();
+        let limit = async {
+            tokio::select! {
+                () = switches.stop.cancelled() => {}
+                () = switches.kill.cancelled() => {}
+            }
+            tokio::select! {
+                () = tokio::time::sleep(AFTER_STOP) => {}
+                () = async {
+                    switches.kill.cancelled().await;
+                    tokio::time::sleep(AFTER_KILL).await;
+                } => {}
+            }
+        };
+        tokio::select! { biased;
+            brought = state.bring_home() => brought,
+            () = limit => Err(HomeError::Stopped { place: state.place() }),
+        }
     }
 
     /// Brings the state home now and then, and at each rung of the ladder, until the deploy is
@@ -117,7 +181,7 @@ impl Work {
                     }
                 } => {}
             }
-            if let Err(error) = self.memory.state().bring_home().await {
+            if let Err(error) = self.bring_home(switches).await {
                 self.bus.emit(EventKind::Notice {
                     text: format!("{error}; nothing more is begun"),
                 });
@@ -135,16 +199,28 @@ impl Work {
     ) -> Result<Option<std::path::PathBuf>, EngineError> {
         let _turn = self.turn.lock().await;
         self.take_lock().await?;
-        let settled = match self.locate(&StageRequest::default()).await {
-            Ok(()) => {
-                let info = lock_info("state-use");
-                let settled = self.memory.state().settle(with, info).await;
-                settled.map_err(EngineError::from)
-            }
-            Err(error) => Err(error),
+        let switches = self.begin();
+        let settle = async {
+            self.locate(&StageRequest::default()).await?;
+            let info = lock_info("state-use");
+            Ok(self.memory.state().settle(with, info).await?)
         };
+        let settled = stoppable(&switches, settle).await;
+        self.give_back_lock().await;
+        self.end();
         self.unlock().await;
         settled
+    }
+}
+
+/// Runs something that changes nothing until what runs is stopped.
+async fn stoppable<T>(
+    switches: &Switches,
+    work: impl Future<Output = Result<T, EngineError>>,
+) -> Result<T, EngineError> {
+    tokio::select! { biased;
+        () = switches.stop.cancelled() => Err(EngineError::Cancelled),
+        done = work => done,
     }
 }
 

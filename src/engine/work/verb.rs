@@ -177,6 +177,8 @@ impl Work {
         let _turn = self.turn.lock().await;
         cores::free(lock(&self.newest).take());
         self.pool.shutdown().await;
+        // A verb that was dropped halfway may have left it.
+        self.give_back_lock().await;
         let held = *self.locks.lock().await;
         for _ in 0..held {
             self.unlock().await;

@@ -290,8 +290,7 @@ impl Moving<'_> {
         } else {
             from.lock(info("migration source state")).await?;
             let copied = copy(&*from, &*to).await;
-            let unlocked = from.unlock().await;
-            copied.and(unlocked)?;
+            HomeError::with_unlocked(copied, from.unlock().await)?;
         }
         if self.implicit
             && let Place::File(file) = home::placed(self.from.clone(), name)
@@ -330,9 +329,7 @@ async fn copy(
         to.write(crate::engine::state::respelt(&text, to.spelling()))
             .await
     };
-    let copied = copied.await;
-    let unlocked = to.unlock().await;
-    copied.and(unlocked)
+    HomeError::with_unlocked(copied.await, to.unlock().await)
 }
 
 /// What is left of a file that was nobody's choice: `.backup` has what was in it.

@@ -3,7 +3,7 @@
 
 use super::http_error::HttpError;
 use super::values::Values;
-use super::web::{Answer, Ask, Attempts, Reach, Web};
+use super::web::{Answer, Ask, Attempts, MAX_STATE, Reach, Web};
 use super::{Backend, Home, HomeError};
 use crate::engine::mutex::lock;
 use crate::engine::state::Spelling;
@@ -205,6 +205,9 @@ impl Inner {
                 ask.headers.insert("content-md5", sum);
             }
             ask.body = body;
+        }
+        if what == "read" {
+            ask.most = MAX_STATE;
         }
         let answer = self.web.send(ask, self.attempts).await;
         answer.map_err(|why| self.trouble(what, why))

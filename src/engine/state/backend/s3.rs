@@ -14,6 +14,7 @@ mod table;
 pub(super) use service::{element, elements};
 
 use super::values::Values;
+use super::web::{MAX_PAGES, WebError};
 use super::{Backend, Home, HomeError};
 use crate::engine::mutex::lock;
 use crate::engine::state::Spelling;
@@ -294,7 +295,7 @@ impl Backend for S3 {
     async fn workspaces(&self) -> Result<Vec<String>, HomeError> {
         let mut names = Vec::new();
         let mut from = None;
-        loop {
+        for _ in 0..MAX_PAGES {
             let (found, next) = self.0.page(from).await?;
             names.extend(found);
             from = next;
@@ -303,5 +304,6 @@ impl Backend for S3 {
                 return Ok(names);
             }
         }
+        Err(self.0.trouble("list", "", WebError::TooManyPages))
     }
 }

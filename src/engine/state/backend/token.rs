@@ -10,6 +10,8 @@ use std::time::{Duration, SystemTime};
 
 /// A token is not used in the last part of its life.
 const EARLY: Duration = Duration::from_secs(120);
+/// Longest life of a token that is believed, in seconds.
+const LONGEST: u64 = 86_400;
 
 /// Why there is no token.
 #[derive(Debug, thiserror::Error)]
@@ -58,8 +60,8 @@ impl Token {
         let seconds = said["expires_in"]
             .as_u64()
             .or_else(|| said["expires_in"].as_str()?.parse().ok());
-        let life = Duration::from_secs(seconds.unwrap_or(600));
-        Ok(Self::lasting(token, life))
+        let life = seconds.unwrap_or(600).min(LONGEST);
+        Ok(Self::lasting(token, Duration::from_secs(life)))
     }
 }
 

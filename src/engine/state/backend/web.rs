@@ -2,19 +2,25 @@
 //! proxies as the environment says, a deadline for everything, attempts where a request may be made
 //! again.
 
+use super::redirect::{self, RedirectError};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue, RETRY_AFTER};
-use reqwest::{Certificate, Client, Identity, Method, NoProxy, Proxy, Url};
+use reqwest::{Certificate, Client, Identity, Method, NoProxy, Proxy, Response, Url};
 use std::time::Duration;
 use tokio::sync::OnceCell;
+use tokio::time::Instant;
 
 /// For a connection to be there.
 const CONNECT: Duration = Duration::from_secs(30);
 /// Without a byte of an answer.
 const SILENCE: Duration = Duration::from_secs(60);
-/// For a whole exchange: a state may be large and the way to it slow.
+/// For a request with all its attempts: a state may be large and the way to it slow.
 const WHOLE: Duration = Duration::from_secs(600);
-/// What is taken of an answer.
-const MOST: usize = 1 << 30;
+/// Largest answer that may be a state, in bytes.
+pub(super) const MAX_STATE: usize = 1 << 30;
+/// Most pages of a list of workspaces.
+pub(super) const MAX_PAGES: usize = 10_000;
+/// Largest other answer, in bytes: a page of names is a few megabytes.
+const MAX_ANSWER: usize = 16 << 20;
 
 /// Why a request came to no answer.
 #[derive(Debug, thiserror::Error)]
@@ -23,8 +29,12 @@ pub(super) enum WebError {
     /// secrets in it.
     #[error("{}", words(.0))]
     Http(#[source] reqwest::Error),
-    #[error("the answer is larger than any state may be")]
-    TooLarge,
+    #[error("the answer is larger than {0} bytes")]
+    TooLarge(usize),
+    #[error("the list has more than {MAX_PAGES} pages")]
+    TooManyPages,
+    #[error(transparent)]
+    Redirect(#[from] RedirectError),
     #[error("there is no certificate in what is to be trusted")]
     NoCertificate,
     #[error("{what} fits no header")]
@@ -51,6 +61,21 @@ impl From<reqwest::Error> for WebError {
 }
 
 impl WebError {
+    /// Whether another attempt may have another outcome.
+    fn may_change(&self) -> bool {
+        matches!(self, Self::Http(_))
+    }
+
+    /// Whether a server may have done what it was asked to, and only its answer is missing.
+    pub(super) fn may_be_done(&self) -> bool {
+        match self {
+            Self::Http(error) => !error.is_connect() && !error.is_builder(),
+            Self::Code { status, .. } => matches!(status, 502 | 504),
+            Self::After { source, .. } => source.may_be_done(),
+            _ => false,
+        }
+    }
+
     /// The same, as the last of so many attempts.
     pub(super) fn after(self, made: u64) -> Self {
         Self::After {
@@ -90,14 +115,20 @@ pub(super) struct Attempts {
 }
 
 impl Attempts {
+    /// When the last attempt must have ended.
+    pub(super) fn until(&self) -> Instant {
+        Instant::now() + WHOLE
+    }
+
     /// After this many attempts; as long as the server asks for where it does.
     pub(super) fn pause(&self, made: u64, answer: Option<&Answer>) -> Duration {
         let asked = answer
             .filter(|a| matches!(a.status, 429 | 503))
             .and_then(|a| a.header(RETRY_AFTER.as_str())?.parse().ok())
             .map(Duration::from_secs);
-        let doubled = self.first_pause * 2u32.pow(u32::try_from(made.min(16)).unwrap_or(16) - 1);
-        asked.unwrap_or(doubled).min(self.longest_pause)
+        let times = 2u32.pow(u32::try_from(made.clamp(1, 16)).unwrap_or(16) - 1);
+        let doubled = self.first_pause.saturating_mul(times);
+        asked.unwrap_or(doubled).min(self.longest_pause).min(WHOLE)
     }
 }
 
@@ -108,6 +139,8 @@ pub(super) struct Ask {
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
+    /// Largest answer that is read, in bytes.
+    pub(super) most: usize,
 }
 
 impl Ask {
@@ -117,6 +150,7 @@ impl Ask {
             url,
             headers: HeaderMap::new(),
             body: Vec::new(),
+            most: MAX_ANSWER,
         }
     }
 
@@ -195,46 +229,76 @@ impl Web {
 
     /// Makes a request once.
     pub(super) async fn once(&self, ask: Ask) -> Result<Answer, WebError> {
+        self.once_until(ask, Instant::now() + WHOLE).await
+    }
+
+    /// Makes a request once, and follows redirects within the same server.
+    pub(super) async fn once_until(
+        &self,
+        mut ask: Ask,
+        until: Instant,
+    ) -> Result<Answer, WebError> {
         let client = self.client().await?;
-        let request = client
-            .request(ask.method, ask.url)
-            .headers(ask.headers)
-            .body(ask.body);
-        let mut response = request.send().await?;
-        let status = response.status().as_u16();
-        let headers = std::mem::take(response.headers_mut());
-        let mut body = Vec::new();
-        while let Some(part) = response.chunk().await? {
-            body.extend_from_slice(&part);
-            if body.len() > MOST {
-                return Err(WebError::TooLarge);
+        for _ in 0..redirect::MOST {
+            let request = client
+                .request(ask.method.clone(), ask.url.clone())
+                .headers(ask.headers.clone())
+                .timeout(until.saturating_duration_since(Instant::now()))
+                .body(ask.body.clone());
+            let response = request.send().await?;
+            let status = response.status().as_u16();
+            match redirect::next(&ask.method, &ask.url, status, response.headers())? {
+                Some(next) => ask.url = next,
+                None => return read(response, ask.most).await,
             }
         }
-        Ok(Answer {
-            status,
-            headers,
-            body,
-        })
+        Err(RedirectError::TooMany.into())
     }
 
     /// Makes a request, again where that may help.
     pub(super) async fn send(&self, ask: Ask, attempts: Attempts) -> Result<Answer, WebError> {
+        let until = attempts.until();
         for made in 1.. {
-            let answer = self.once(ask.clone()).await;
-            let again = answer.as_ref().map_or(true, Answer::may_change);
-            if !again {
+            let answer = self.once_until(ask.clone(), until).await;
+            if !may_change(&answer) {
                 return answer;
             }
-            if made >= attempts.most {
+            let pause = attempts.pause(made, answer.as_ref().ok());
+            if made >= attempts.most || Instant::now() + pause >= until {
                 return Err(match answer {
                     Ok(Answer { status, .. }) => WebError::Code { status, made },
                     Err(why) => why.after(made),
                 });
             }
-            tokio::time::sleep(attempts.pause(made, answer.as_ref().ok())).await;
+            tokio::time::sleep(pause).await;
         }
         Err(WebError::NoAttempt)
     }
+}
+
+/// Whether another attempt may be answered otherwise.
+pub(super) fn may_change(answer: &Result<Answer, WebError>) -> bool {
+    match answer {
+        Ok(answer) => answer.may_change(),
+        Err(error) => error.may_change(),
+    }
+}
+
+async fn read(mut response: Response, most: usize) -> Result<Answer, WebError> {
+    let status = response.status().as_u16();
+    let headers = std::mem::take(response.headers_mut());
+    let mut body = Vec::new();
+    while let Some(part) = response.chunk().await? {
+        body.extend_from_slice(&part);
+        if body.len() > most {
+            return Err(WebError::TooLarge(most));
+        }
+    }
+    Ok(Answer {
+        status,
+        headers,
+        body,
+    })
 }
 
 fn client(reach: &Reach) -> Result<Client, WebError> {
@@ -242,7 +306,8 @@ fn client(reach: &Reach) -> Result<Client, WebError> {
         .user_agent(concat!("flightdeck/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
         .read_timeout(reach.silence.unwrap_or(SILENCE))
-        .timeout(WHOLE)
+        // Followed by hand, and only within the same server.
+        .redirect(reqwest::redirect::Policy::none())
         .tls_danger_accept_invalid_certs(reach.any_certificate);
     if let Some(pem) = &reach.authorities {
         let all = Certificate::from_pem_bundle(pem.as_bytes())?;

@@ -1,7 +1,7 @@
 //! A container: requests for its blobs, and what their refusals mean.
 
 use super::super::s3::element;
-use super::super::web::{Answer, Ask, Attempts, Web};
+use super::super::web::{Answer, Ask, Attempts, MAX_STATE, Web};
 use super::access::Access;
 use super::error::{AzureError, Refusal};
 use crate::engine::state::HomeError;
@@ -82,6 +82,9 @@ impl Container {
                     .insert(HeaderName::from_static("content-length"), none);
             }
             ask.body = body;
+            if ask.method == Method::GET {
+                ask.most = MAX_STATE;
+            }
             self.access
                 .sign(&mut ask, &self.account, &self.web, self.attempts)
                 .await?;

@@ -2,7 +2,7 @@
 
 use super::super::error::ArgumentError;
 use super::super::values::Values;
-use super::super::web::{Attempts, Reach, Web};
+use super::super::web::{Attempts, MAX_PAGES, Reach, Web, WebError};
 use super::super::{Backend, Home, HomeError};
 use super::access::Access;
 use super::blob::Blob;
@@ -98,7 +98,7 @@ impl Backend for Azure {
         let before = format!("{}{BETWEEN}", container.key);
         let mut names = Vec::new();
         let mut from = String::new();
-        loop {
+        for _ in 0..MAX_PAGES {
             let mut url = container.url(None, "restype=container&comp=list");
             url.query_pairs_mut().append_pair("prefix", &before);
             if !from.is_empty() {
@@ -121,6 +121,7 @@ impl Backend for Azure {
                 return Ok(names);
             }
         }
+        Err(container.trouble("list", "", WebError::TooManyPages))
     }
 }
 

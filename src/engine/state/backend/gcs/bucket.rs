@@ -1,6 +1,6 @@
 //! A bucket: requests for its objects, and what their refusals mean.
 
-use super::super::web::{Answer, Ask, Attempts, Web};
+use super::super::web::{Answer, Ask, Attempts, MAX_STATE, Web};
 use super::credentials::Credentials;
 use super::error::GcsError;
 use crate::engine::state::HomeError;
@@ -79,6 +79,9 @@ impl Bucket {
     ) -> Result<Answer, HomeError> {
         let asked = async {
             let mut ask = Ask::new(method, url);
+            if ask.method == Method::GET {
+                ask.most = MAX_STATE;
+            }
             let token = self.credentials.token(&self.web, self.attempts).await?;
             // Of states alone: locks are nobody's secret, and are read by who has no key.
             let sealed = object.ends_with(".tfstate") && ask.method != Method::DELETE;

@@ -124,8 +124,14 @@ impl Home for Object {
         released.map_err(|e| e.left_locked(&generation))
     }
 
+    /// Also by the id in the lock, for a command that was stopped before it knew the generation.
     async fn force_unlock(&self, id: &str) -> Result<(), HomeError> {
-        self.release(id).await
+        let found = self.bucket.get("unlock", &self.lock_object()).await?;
+        let named = found.filter(|(text, _)| LockInfo::read(text).is_some_and(|l| l.id == id));
+        match named {
+            Some((_, generation)) => self.release(&generation).await,
+            None => self.release(id).await,
+        }
     }
 
     async fn read(&self) -> Result<Vec<u8>, HomeError> {

@@ -2,7 +2,7 @@
 
 use super::super::error::ArgumentError;
 use super::super::values::Values;
-use super::super::web::{Attempts, Reach, Web};
+use super::super::web::{Attempts, MAX_PAGES, Reach, Web, WebError};
 use super::super::{Backend, Home, HomeError};
 use super::bucket::Bucket;
 use super::credentials::Credentials;
@@ -104,7 +104,7 @@ impl Backend for Gcs {
         let bucket = &self.0;
         let mut names = Vec::new();
         let mut from: Option<String> = None;
-        loop {
+        for _ in 0..MAX_PAGES {
             let mut url = bucket.url(false, None);
             {
                 let mut query = url.query_pairs_mut();
@@ -131,5 +131,6 @@ impl Backend for Gcs {
                 return Ok(names);
             }
         }
+        Err(bucket.trouble("list", "", WebError::TooManyPages))
     }
 }

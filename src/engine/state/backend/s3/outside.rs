@@ -22,12 +22,9 @@ impl reqsign_core::HttpSend for Sender {
         let (parts, body) = request.into_parts();
         let url = Url::parse(&parts.uri.to_string())
             .map_err(|e| Error::request_invalid(e.to_string()))?;
-        let ask = Ask {
-            method: parts.method,
-            url,
-            headers: parts.headers,
-            body: body.to_vec(),
-        };
+        let mut ask = Ask::new(parts.method, url);
+        ask.headers = parts.headers;
+        ask.body = body.to_vec();
         let answer = self.0.once(ask).await;
         let answer = answer.map_err(|why| Error::unexpected(why.to_string()).with_source(why))?;
         let mut response = http::Response::builder()
@@ -45,7 +42,9 @@ pub(super) struct Files;
 
 impl reqsign_core::FileRead for Files {
     async fn file_read(&self, path: &str) -> Result<Vec<u8>> {
-        let read = tokio::fs::read(path).await;
+        let file = path.to_owned();
+        let read = tokio::task::spawn_blocking(move || lang::functions::read_regular(file)).await;
+        let read = read.map_err(|e| Error::unexpected(e.to_string()))?;
         read.map_err(|e| Error::config_invalid(format!("{path} cannot be read: {e}")))
     }
 }

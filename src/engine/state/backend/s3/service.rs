@@ -1,6 +1,6 @@
 //! Requests to services of AWS: signed, made again where that helps, their errors read.
 
-use super::super::web::{Answer, Ask, Attempts, Web, WebError};
+use super::super::web::{Answer, Ask, Attempts, MAX_STATE, Web, WebError, may_change};
 use super::credentials::Chain;
 use super::error::S3Error;
 use reqsign_aws_v4::{Credential, RequestSigner};
@@ -9,6 +9,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
+use tokio::time::Instant;
 
 /// One service in one region.
 pub(super) struct Service {
@@ -64,14 +65,15 @@ impl Service {
         headers: &[(&'static str, String)],
         body: Vec<u8>,
     ) -> Result<Answer, S3Error> {
+        let until = self.attempts.until();
         for made in 1.. {
             let ask = self.signed(&method, &url, headers, &body).await?;
-            let answer = self.web.once(ask).await;
-            let again = answer.as_ref().map_or(true, Answer::may_change);
-            if !again || made >= self.attempts.most {
+            let answer = self.web.once_until(ask, until).await;
+            let pause = self.attempts.pause(made, answer.as_ref().ok());
+            let late = made >= self.attempts.most || Instant::now() + pause >= until;
+            if late || !may_change(&answer) {
                 return answer.map_err(|why| why.after(made).into());
             }
-            let pause = self.attempts.pause(made, answer.as_ref().ok());
             tokio::time::sleep(pause).await;
         }
         Err(WebError::NoAttempt.into())
@@ -94,12 +96,13 @@ impl Service {
         let request = request.header("x-amz-content-sha256", sum).body(());
         let (mut parts, ()) = request?.into_parts();
         self.signer.sign(&mut parts, None).await?;
-        Ok(Ask {
-            method: method.clone(),
-            url: url.clone(),
-            headers: parts.headers,
-            body: body.to_vec(),
-        })
+        let mut ask = Ask::new(method.clone(), url.clone());
+        ask.headers = parts.headers;
+        ask.body = body.to_vec();
+        if *method == Method::GET {
+            ask.most = MAX_STATE;
+        }
+        Ok(ask)
     }
 }
 

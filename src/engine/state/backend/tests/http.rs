@@ -15,7 +15,7 @@ use statefile::encryption::Encryption;
 use std::sync::Mutex;
 use std::time::Duration;
 
-fn arguments(server: &Server) -> Vec<(&'static str, String)> {
+pub(super) fn arguments(server: &Server) -> Vec<(&'static str, String)> {
     vec![
         ("address", server.url("/state?ref=dev")),
         ("lock_address", server.url("/lock")),
@@ -32,7 +32,7 @@ fn home_with(server: &Server, more: &[(&str, &str)], reach: Reach) -> Http {
     Http::reaching(&Values::new(&settings, &|_| None), reach).unwrap()
 }
 
-fn home(server: &Server) -> Http {
+pub(super) fn home(server: &Server) -> Http {
     home_with(server, &[], Reach::default())
 }
 
@@ -42,7 +42,7 @@ fn refused(arguments: &[(&str, &str)]) -> String {
     Http::new(&values).err().unwrap().to_string()
 }
 
-fn said<T: std::fmt::Debug>(result: Result<T, HomeError>) -> String {
+pub(super) fn said<T: std::fmt::Debug>(result: Result<T, HomeError>) -> String {
     result.unwrap_err().to_string()
 }
 

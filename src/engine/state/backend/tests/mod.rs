@@ -8,6 +8,7 @@ mod gcs;
 mod http;
 mod parts;
 mod pg;
+mod redirects;
 mod s3;
 mod server;
 

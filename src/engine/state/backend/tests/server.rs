@@ -5,6 +5,7 @@
 #![allow(dead_code, reason = "shared with tests of the command line")]
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +25,12 @@ pub(crate) enum Trouble {
     DoAndLose,
     /// Does what was asked, and does not answer for as long as the connection is there.
     DoAndHang,
+    /// Does nothing, and does not answer for as long as the connection is there.
+    Hang,
+    /// Answers with a byte of a body now and then, which never ends.
+    Drip,
+    /// Redirects with this code to an address.
+    Redirect(u16, &'static str),
 }
 
 /// A request as it came.
@@ -36,6 +43,13 @@ pub(crate) struct Request {
 }
 
 impl Request {
+    /// Whether it is what `METHOD` or `METHOD END-OF-THE-TARGET` means.
+    pub(crate) fn is(&self, what: &str) -> bool {
+        let (method, end) = what.split_once(' ').unwrap_or((what, ""));
+        let path = self.target.split('?').next().unwrap_or_default();
+        self.method == method && path.ends_with(end)
+    }
+
     pub(crate) fn header(&self, name: &str) -> &str {
         let found = self
             .headers
@@ -49,6 +63,8 @@ impl Request {
 struct Kept {
     state: Option<Vec<u8>>,
     lock: Option<Vec<u8>>,
+    /// Objects by their paths, where it keeps those and no single state.
+    objects: Option<BTreeMap<String, Vec<u8>>>,
     seen: Vec<Request>,
     troubles: Vec<(String, Trouble)>,
 }
@@ -62,6 +78,23 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn start() -> Self {
         Self::start_with(None)
+    }
+
+    /// One that keeps objects as S3 does.
+    pub(crate) fn of_objects() -> Self {
+        let server = Self::start();
+        lock(&server.kept).objects = Some(BTreeMap::new());
+        server
+    }
+
+    /// The paths of the objects that are there.
+    pub(crate) fn objects(&self) -> Vec<String> {
+        let kept = lock(&self.kept);
+        kept.objects
+            .iter()
+            .flatten()
+            .map(|(path, _)| path.clone())
+            .collect()
     }
 
     /// One that is spoken to over TLS.
@@ -122,7 +155,8 @@ impl Server {
         lock(&self.kept).troubles.clear();
     }
 
-    /// What the next requests of a method meet, one after the other.
+    /// What the next requests of a method, or of `METHOD END-OF-THE-TARGET`, meet one after the
+    /// other.
     pub(crate) fn trouble(&self, method: &str, troubles: &[Trouble]) {
         let all = troubles.iter().map(|t| (method.to_owned(), *t));
         lock(&self.kept).troubles.extend(all);
@@ -175,10 +209,11 @@ fn serve(mut stream: impl Read + Write, kept: &Mutex<Kept>) {
     let (code, body, trouble) = {
         let mut kept = lock(kept);
         kept.seen.push(asked.clone());
-        let at = kept.troubles.iter().position(|(m, _)| *m == asked.method);
+        let at = kept.troubles.iter().position(|(what, _)| asked.is(what));
         let trouble = at.map(|at| kept.troubles.remove(at).1);
         match trouble {
-            Some(Trouble::Code(code)) => (code, Vec::new(), trouble),
+            Some(Trouble::Code(code) | Trouble::Redirect(code, _)) => (code, Vec::new(), trouble),
+            Some(Trouble::Hang | Trouble::Drip) => (200, Vec::new(), trouble),
             Some(Trouble::Lose) => return,
             _ => {
                 let (code, body) = answer(&mut kept, asked);
@@ -188,21 +223,57 @@ fn serve(mut stream: impl Read + Write, kept: &Mutex<Kept>) {
     };
     match trouble {
         Some(Trouble::DoAndLose) => return,
-        Some(Trouble::DoAndHang) => {
+        Some(Trouble::DoAndHang | Trouble::Hang) => {
             // Until the other side has had enough.
             drop(stream.read(&mut [0]));
             return;
         }
+        Some(Trouble::Drip) => {
+            drip(stream);
+            return;
+        }
         _ => {}
     }
+    let location = match trouble {
+        Some(Trouble::Redirect(_, to)) => format!("Location: {to}\r\n"),
+        _ => String::new(),
+    };
     let head = format!(
-        "HTTP/1.1 {code} X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 {code} X\r\n{location}Content-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
     drop(stream.write_all(&[head.as_bytes(), &body].concat()));
 }
 
+fn drip(mut stream: impl Write) {
+    let mut written = stream.write_all(b"HTTP/1.1 200 X\r\nContent-Length: 1000000\r\n\r\n");
+    while written.is_ok() {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        written = stream.write_all(b" ").and_then(|()| stream.flush());
+    }
+}
+
 fn answer(kept: &mut Kept, asked: Request) -> (u16, Vec<u8>) {
+    if let Some(objects) = &mut kept.objects {
+        let path = asked.target.split('?').next().unwrap_or_default();
+        let only_new = !asked.header("if-none-match").is_empty();
+        return match (asked.method.as_str(), objects.get(path)) {
+            ("GET", _) if asked.target.contains("list-type=") => {
+                (200, b"<ListBucketResult/>".to_vec())
+            }
+            ("GET", Some(object)) => (200, object.clone()),
+            ("GET", None) => (404, Vec::new()),
+            ("PUT", Some(_)) if only_new => (412, Vec::new()),
+            ("PUT", _) => {
+                objects.insert(path.to_owned(), asked.body);
+                (200, Vec::new())
+            }
+            _ => {
+                objects.remove(path);
+                (204, Vec::new())
+            }
+        };
+    }
     match asked.method.as_str() {
         "GET" => match &kept.state {
             Some(state) => (200, state.clone()),
