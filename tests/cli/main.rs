@@ -31,6 +31,9 @@ mod metrics;
 mod modules;
 mod once;
 mod outputs;
+#[path = "../../src/engine/state/backend/tests/parts.rs"]
+mod parts;
+mod pipeline;
 mod plan_json;
 mod plugin_contents;
 mod prompt;
@@ -47,6 +50,8 @@ mod seeds;
 mod sensitive;
 #[path = "../../src/engine/state/backend/tests/server.rs"]
 mod server;
+#[path = "../../src/engine/state/backend/tests/services.rs"]
+mod services;
 mod slow_backends;
 mod support;
 mod targets;

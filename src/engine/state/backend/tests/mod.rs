@@ -11,6 +11,7 @@ mod pg;
 mod redirects;
 mod s3;
 mod server;
+mod services;
 
 use super::*;
 use cty::Value;

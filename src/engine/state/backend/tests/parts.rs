@@ -1,5 +1,8 @@
 //! Programs that stand for services, started for the tests that need them and ended with the last.
 
+// Tests of the command line include it too.
+#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};

@@ -1,77 +1,12 @@
 //! States in a table, in a real PostgreSQL.
 
-use super::parts::{Part, Shared, find};
+use super::parts::Part;
+use super::services::postgres;
 use super::{info, settings};
 use crate::engine::state::backend::{Backend, Settings};
 use crate::engine::state::{Home, HomeError};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::Arc;
-
-static SERVER: Shared = Shared::new();
-
-fn programs() -> Option<PathBuf> {
-    if let Some(found) = find("FLIGHTDECK_TEST_POSTGRES", "postgres") {
-        return Some(found);
-    }
-    // Where Debian has them, the newest last.
-    let mut all: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path().join("bin/postgres"))
-        .filter(|file| file.is_file())
-        .collect();
-    all.sort();
-    all.pop()
-}
-
-/// A command that a database lets run: not as the system's administrator.
-fn as_somebody(program: &Path, dir: &Path) -> Command {
-    if !rustix::process::geteuid().is_root() {
-        return Command::new(program);
-    }
-    let owned = std::process::Command::new("chown")
-        .args(["-R", "nobody"])
-        .arg(dir)
-        .status();
-    assert!(owned.unwrap().success());
-    let mut command = Command::new("setpriv");
-    command
-        .args(["--reuid=nobody", "--clear-groups", "--"])
-        .arg(program);
-    command
-}
-
-fn server() -> Option<Arc<Part>> {
-    let Some(postgres) = programs() else {
-        cty::testing::skipped(
-            "there is no postgres on the path, and FLIGHTDECK_TEST_POSTGRES names none",
-        );
-        return None;
-    };
-    Some(SERVER.get(|| {
-        Part::start(|dir, port| {
-            let data = dir.join("data");
-            let initdb = postgres.canonicalize().unwrap().with_file_name("initdb");
-            let made = as_somebody(&initdb, dir)
-                .args(["-A", "trust", "-U", "me", "--no-sync", "-D"])
-                .arg(&data)
-                .output()
-                .unwrap();
-            assert!(made.status.success(), "{made:?}");
-            let mut command = as_somebody(&postgres.canonicalize().unwrap(), dir);
-            command
-                .arg("-D")
-                .arg(&data)
-                .args(["-c", "listen_addresses=127.0.0.1", "-c"])
-                .arg(format!("port={port}"))
-                .arg("-c")
-                .arg(format!("unix_socket_directories={}", dir.display()));
-            command
-        })
-    }))
-}
 
 fn said(server: &Part, more: &[(&str, &str)]) -> Settings {
     let address = format!(
@@ -103,7 +38,7 @@ async fn ready(home: &dyn Home) {
 
 #[tokio::test]
 async fn a_state_is_a_row_and_its_lock_is_of_the_session() {
-    let Some(server) = server() else { return };
+    let Some(server) = postgres() else { return };
     let settings = said(&server, &[("schema_name", "rows")]);
     let ours = open(&settings).home("").unwrap();
     ready(&*ours).await;
@@ -150,7 +85,7 @@ async fn a_state_is_a_row_and_its_lock_is_of_the_session() {
 
 #[tokio::test]
 async fn workspaces_are_rows() {
-    let Some(server) = server() else { return };
+    let Some(server) = postgres() else { return };
     let settings = said(
         &server,
         &[("schema_name", "spaces"), ("table_name", "t \"q\"")],
@@ -170,7 +105,7 @@ async fn workspaces_are_rows() {
 
 #[tokio::test]
 async fn a_database_that_has_no_tls_or_is_not_there_is_said_without_its_password() {
-    let Some(server) = server() else { return };
+    let Some(server) = postgres() else { return };
     ready(&*open(&said(&server, &[])).home("").unwrap()).await;
     let address = format!("postgres://me:hunter2@127.0.0.1:{}/postgres", server.port);
     let home = open(&settings("pg", &[("conn_str", &address)]))

@@ -1,7 +1,8 @@
 //! States in a bucket, on moto.
 
 use super::super::web::{Ask, Reach, Web};
-use super::parts::{Part, Shared, find};
+use super::parts::Part;
+use super::services::moto;
 use super::{info, settings};
 use crate::engine::state::backend::{Backend, Settings};
 use crate::engine::state::{Home, HomeError};
@@ -9,26 +10,7 @@ use cty::Value;
 use reqwest::{Method, Url};
 use statefile::LockInfo;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
-
-static MOTO: Shared = Shared::new();
-
-fn moto() -> Option<Arc<Part>> {
-    let Some(program) = find("FLIGHTDECK_TEST_MOTO", "moto_server") else {
-        cty::testing::skipped(
-            "there is no moto_server on the path, and FLIGHTDECK_TEST_MOTO names none",
-        );
-        return None;
-    };
-    Some(MOTO.get(|| {
-        Part::start(|_, port| {
-            let mut command = Command::new(program);
-            command.args(["-H", "127.0.0.1", "-p", &port.to_string()]);
-            command
-        })
-    }))
-}
 
 /// Asks moto for something, by hand.
 async fn ask(moto: &Part, method: Method, path: &str, target: &str, body: &str) -> (u16, String) {
