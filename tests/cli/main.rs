@@ -45,6 +45,7 @@ mod remote;
 mod renamed;
 mod replaces;
 mod same;
+mod saved_plan_paths;
 mod saved_plans;
 mod seeds;
 mod sensitive;

@@ -95,7 +95,7 @@ const READ: u64 = 64;
 /// The bytes of a file.
 pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>, Said> {
     let place = place(host, path)?;
-    let look = Look::File(look::within(host.scope.base_dir(), &place));
+    let look = Look::File(look::kept(host.scope.base_dir(), path, &place));
     // One that was not there is not there for what was approved without it, though the deploy
     // itself has made it by now: both branches of a conditional are worked out.
     let was_absent = host
@@ -165,7 +165,7 @@ pub(super) fn fileexists() -> Function {
     Function::new(vec![path_param().marked()], Type::Bool, |args, _, host| {
         let marks = args[0].marks();
         let place = place(host, text(args, 0)?).map_err(CallError::of)?;
-        let look = Look::Presence(look::within(host.scope.base_dir(), &place));
+        let look = Look::Presence(look::kept(host.scope.base_dir(), text(args, 0)?, &place));
         // Something that the deploy itself runs may make the file meanwhile: what was approved is
         // what counts.
         let found = match host.scope.approved(&look) {
@@ -221,10 +221,9 @@ pub(super) fn fileset() -> Function {
             }))
         })?;
         let base = host.scope.base_dir();
-        host.found(
-            Look::Names(look::within(base, &pattern)),
-            look::of_names(base, &found),
-        )?;
+        let kept = look::kept(base, text(args, 0)?, &pattern);
+        let names = look::of_names(base, &kept, &found);
+        host.found(Look::Names(kept), names)?;
         let names = found
             .iter()
             .map(|path| paths::relative(&folder, path).into())

@@ -8,7 +8,8 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// What a function looked at. Places inside the scope's folder are relative to it.
+/// What a function looked at. Places that are named relative to the scope's folder, or lie in it,
+/// are relative to it, and those in a home begin with `~`: the same ones wherever these lie.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Look {
     /// The bytes of a file.
@@ -57,17 +58,18 @@ impl Look {
     pub fn again(&self, base: &Path) -> Option<String> {
         let place = || {
             let place = self.place();
-            if place.starts_with('/') {
-                place.to_owned()
-            } else {
-                paths::join(&base.to_string_lossy(), place)
+            match place.strip_prefix('~') {
+                Some(_) => super::expand(place).unwrap_or_else(|_| place.to_owned()),
+                None if place.starts_with('/') => place.to_owned(),
+                None => paths::join(&base.to_string_lossy(), place),
             }
         };
         match self {
             Look::File(_) => Some(of_file(&super::bytes(&place()))),
             Look::Presence(_) => Some(of_presence(&std::fs::metadata(place()))),
-            Look::Names(_) => Some(of_names(
+            Look::Names(kept) => Some(of_names(
                 base,
+                kept,
                 &glob::files(&place(), &|| false).unwrap_or_default(),
             )),
             Look::Answer(_) => None,
@@ -102,8 +104,22 @@ impl FromStr for Look {
     }
 }
 
-/// A place as it is kept: relative to the folder that it is in.
-pub(super) fn within(base: &Path, place: &str) -> String {
+/// A place as it is kept, which an expression names `path`.
+pub(super) fn kept(base: &Path, path: &str, place: &str) -> String {
+    let kept = match path.chars().next() {
+        Some('~') if path == "~" || path.starts_with("~/") => return paths::clean(path),
+        Some('/') => within(base, place),
+        _ => paths::relative(&base.to_string_lossy(), place),
+    };
+    // A name that would be taken for the home.
+    match kept.starts_with('~') {
+        true => format!("./{kept}"),
+        false => kept,
+    }
+}
+
+/// A place relative to the folder that it is in.
+fn within(base: &Path, place: &str) -> String {
     let inside = Path::new(place)
         .strip_prefix(base)
         .ok()
@@ -132,8 +148,13 @@ pub(super) fn of_presence(found: &std::io::Result<std::fs::Metadata>) -> String 
     }
 }
 
-pub(super) fn of_names(base: &Path, names: &[String]) -> String {
-    let names: Vec<String> = names.iter().map(|name| within(base, name)).collect();
+/// The digest of the names that match a pattern, which is kept as `pattern`.
+pub(super) fn of_names(base: &Path, pattern: &str, names: &[String]) -> String {
+    let named = |name: &String| match pattern.starts_with('/') {
+        true => name.clone(),
+        false => paths::relative(&base.to_string_lossy(), name),
+    };
+    let names: Vec<String> = names.iter().map(named).collect();
     digest(names.join("\0").as_bytes())
 }
 
@@ -181,6 +202,35 @@ mod tests {
         write("b.txt", "there");
         assert_eq!(changed(&after, &now()), [false, true, true, true]);
         assert!(Look::Answer("f".into()).again(dir.path()).is_none());
+    }
+
+    #[test]
+    fn places_are_kept_as_they_are_named_wherever_the_folder_lies() {
+        let table = [
+            ("x/y", "/a/b/x/y", "x/y"),
+            ("../c/x", "/a/c/x", "../c/x"),
+            ("/a/b/x", "/a/b/x", "x"),
+            ("/etc/x", "/etc/x", "/etc/x"),
+            ("~/x", "/root/x", "~/x"),
+            ("./~/x", "/a/b/~/x", "./~/x"),
+        ];
+        for (path, place, expected) in table {
+            assert_eq!(kept(Path::new("/a/b"), path, place), expected, "{path}");
+        }
+        // In two folders beside a third one the same is found.
+        let dir = tempfile::tempdir().expect("a folder");
+        for name in ["one", "two", "three"] {
+            std::fs::create_dir(dir.path().join(name)).expect("a folder");
+        }
+        std::fs::write(dir.path().join("three/a.txt"), "x").expect("a file");
+        for look in [
+            Look::File("../three/a.txt".into()),
+            Look::Names("../three/*.txt".into()),
+        ] {
+            let at = |name| look.again(&dir.path().join(name));
+            assert_eq!(at("one"), at("two"), "{look}");
+            assert_ne!(at("one"), look.again(dir.path()), "{look}");
+        }
     }
 
     #[test]
