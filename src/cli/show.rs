@@ -248,7 +248,7 @@ pub(super) fn state_change(c: &StateChange) -> String {
         StateChangeKind::Imported => format!("imported{id}"),
         StateChangeKind::Forgotten => format!("forgotten; the object itself{id} stays as it is"),
         StateChangeKind::Tainted => "tainted: the next deploy replaces it".to_owned(),
-        StateChangeKind::Untainted => "not tainted any more".to_owned(),
+        StateChangeKind::Untainted => "not tainted".to_owned(),
         StateChangeKind::Settled => "let go; nothing of it was in the state".to_owned(),
         StateChangeKind::Renamed => format!("is {} now", safe(&to())),
         StateChangeKind::Reassigned => format!("belongs to {} now", safe(&to())),

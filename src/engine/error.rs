@@ -13,7 +13,7 @@ use super::state::{Cause, HomeError};
 use super::store::StoreError;
 use super::trust::TrustError;
 use super::trusted_commands::CommandError;
-use super::words::{BadStageName, Diagnostic, LockHolder, Severity, StageId};
+use super::words::{BadStageName, Diagnostic, LockHolder, Severity, StageId, moment};
 use lang::addr::AddrError;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub enum EngineError {
     /// Somebody else works on the workspace.
     #[error(
         "the workspace is held by {} on {} (pid {}, {}) since {}; wait for it or end it. Where it is certainly gone, --force-unlock takes the lock from it",
-        .0.who, .0.host, .0.pid, .0.reason, time(.0.since)
+        .0.who, .0.host, .0.pid, .0.reason, moment(.0.since)
     )]
     Locked(Box<LockHolder>),
     /// A plugin that is needed did not register, or cannot be used.
@@ -142,14 +142,6 @@ fn first(diagnostics: &[Diagnostic]) -> String {
         .iter()
         .find(|d| d.severity == Severity::Error)
         .map_or_else(|| "failed".to_owned(), |d| d.summary.clone())
-}
-
-/// A time as people write it, UTC.
-fn time(ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(ms).map_or_else(
-        |_| ms.to_string(),
-        |t| t.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
-    )
 }
 
 impl EngineError {

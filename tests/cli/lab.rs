@@ -66,8 +66,15 @@ impl Running {
     }
 
     pub(crate) fn start_with(lab: &Lab, more: &[&str]) -> Self {
-        let words = [&["deploy", "--auto-approve", "--json"], more].concat();
-        let mut child = lab.workspace.command(&words).spawn().unwrap();
+        Self::run(
+            lab,
+            &[&["deploy", "--auto-approve", "--json"], more].concat(),
+        )
+    }
+
+    /// With a whole command line, which must ask for JSON lines.
+    pub(crate) fn run(lab: &Lab, words: &[&str]) -> Self {
+        let mut child = lab.workspace.command(words).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Self {
             child,

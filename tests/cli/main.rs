@@ -8,6 +8,7 @@ mod bad_input;
 mod by_hand;
 mod consumers;
 mod deploys;
+mod destroy_provisioners;
 mod doctor;
 mod encrypted;
 mod evaluate;

@@ -65,6 +65,10 @@ pub fn unknown_keys(u: &Unknown) -> Line {
     } else if u.creation {
         key("i", "take it in…");
         key("X", "it is not there…");
+    } else if u.destroy_time {
+        key("s", "stage again");
+        key("T", "its work is done…");
+        key("X", "let go of the object…");
     } else if u.provisioner {
         key("s", "stage: replace it");
         key("T", "it is as it should be…");
@@ -83,6 +87,10 @@ pub fn unknown_note(state: &State, u: &Unknown) -> Line {
     let (key, step, deploy) = (state.keys.first("unknown"), &u.step, u.deploy);
     let text = if let Some(deed) = u.step.beside() {
         format!("? the {deed} beside it, in deploy #{deploy}, has no end on record ({key})")
+    } else if u.destroy_time {
+        format!(
+            "? its {step} in deploy #{deploy} has no recorded outcome: the next destroy runs it again ({key})"
+        )
     } else if u.provisioner {
         format!(
             "? its {step} in deploy #{deploy} has no end on record: replaced, and run again ({key})"
@@ -113,6 +121,13 @@ pub fn unknown_of_operation(state: &State, op: &Operation) -> Span {
         Some(u) if u.creation => span(
             Role::Warn,
             format!("may be there ({key}): no answer is on record"),
+        ),
+        Some(u) if u.destroy_time => span(
+            Role::Warn,
+            format!(
+                "not destroyed ({key}): its {} has no recorded outcome",
+                u.step
+            ),
         ),
         Some(u) if u.provisioner => span(
             Role::Warn,

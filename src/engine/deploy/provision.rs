@@ -13,8 +13,8 @@ use crate::engine::stage::change::Change;
 use crate::engine::stage::provision::{Connection, Unread, What, connection, read};
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::store::StoreError;
+use crate::engine::store::model::DestroyStepOf;
 use crate::engine::words::{FailureClass, ObjectPhase, OperationStep};
-use cty::{Type, Value};
 use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
 use std::path::Path;
@@ -58,13 +58,14 @@ struct Doing<'a> {
 }
 
 /// Runs one provisioner of the object of `change`, the one at `place` in its block (from 1); a
-/// failure counts unless it is told to go on.
+/// failure counts unless it is told to go on. `of` is there for a destroy-time one.
 pub async fn run(
     scope: &ModuleScope<'_>,
     provisioner: &Provisioner,
     place: usize,
     recorder: &DeployRecord,
     change: &Change,
+    of: Option<&DestroyStepOf>,
     cancel: &CancellationToken,
 ) -> Result<(), Failed> {
     let what = read(scope, provisioner, Some(recorder.secrets()))?;
@@ -80,7 +81,7 @@ pub async fn run(
         place,
     };
     recorder
-        .intend(change, "", step.clone(), &Value::null(Type::Dynamic))
+        .intend_provisioner(change, step.clone(), of)
         .await
         .map_err(|e| Failed::Store(e, false))?;
     let doing = Doing {

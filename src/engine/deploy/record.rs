@@ -5,20 +5,30 @@ mod beside;
 mod failure;
 mod operations;
 mod outcome;
+mod progress;
 
 use super::waits::Waits;
 use crate::engine::bus::Bus;
 use crate::engine::pool::Pool;
 use crate::engine::secrets::Secrets;
 use crate::engine::store::Store;
-use crate::engine::store::model::UnknownOutcome;
+use crate::engine::store::model::{DestroyStep, UnknownOutcome};
 use crate::engine::words::*;
 pub use beside::{Account, Objects};
 pub use failure::fingerprint;
 use operations::Operations;
+pub use progress::{DestroyProgress, object_digest};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// Unfinished business of earlier deploys.
+pub struct Earlier {
+    pub unknown: Vec<UnknownOutcome>,
+    /// Commands that ended well in destroys that were cut off.
+    pub destroy_steps: Vec<DestroyStep>,
+}
 
 /// Records one deploy.
 pub struct DeployRecord {
@@ -29,8 +39,9 @@ pub struct DeployRecord {
     operations: Arc<Mutex<Operations>>,
     /// Told whenever there is more to be kept of them.
     changed: Notify,
-    /// What earlier deploys left unknown.
-    unknown_before: Vec<UnknownOutcome>,
+    earlier: Earlier,
+    /// Cancelled once operations are being stopped: what fails from then on was cut off.
+    stopping: CancellationToken,
 }
 
 impl DeployRecord {
@@ -41,7 +52,8 @@ impl DeployRecord {
         pool: Pool,
         deploy: DeployId,
         operations: Vec<Operation>,
-        unknown_before: Vec<UnknownOutcome>,
+        earlier: Earlier,
+        stopping: CancellationToken,
     ) -> Self {
         let by_id = operations
             .iter()
@@ -60,7 +72,8 @@ impl DeployRecord {
                 unkept: BTreeSet::new(),
             })),
             changed: Notify::new(),
-            unknown_before,
+            earlier,
+            stopping,
         }
     }
 

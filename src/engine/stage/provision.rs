@@ -14,9 +14,12 @@ pub(in crate::engine) use remote::{RemoteExec, Scripts};
 
 use super::scope::ModuleScope;
 use crate::engine::secrets::Secrets;
+use crate::engine::workspace::load::digest;
 use crate::engine::workspace::refs::{self, Ref};
 use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What a block says.
 pub(in crate::engine) enum What {
@@ -45,6 +48,22 @@ pub fn names(provisioner: &Provisioner, resource: &lang::addr::Resource) -> bool
                 .values()
                 .any(|attribute| attribute.expr.traversals().into_iter().any(named))
         })
+}
+
+/// Digest of a provisioner's text: its kind and its arguments as they are written, those of its
+/// connection too. Values do not count: a time in a command would make it another one each time.
+pub(in crate::engine) fn text_digest(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> String {
+    let sources = &scope.around.sources;
+    let bodies = [Some(&provisioner.body), provisioner.connection.as_ref()];
+    let arguments = bodies.into_iter().flatten().flat_map(|body| {
+        let all: BTreeMap<Arc<str>, String> = (body.just_attributes().0.into_iter())
+            .map(|(name, argument)| (name, sources.snippet(argument.expr.span)))
+            .collect();
+        all.into_iter()
+            .flat_map(|(name, text)| [name.to_string(), text])
+            .chain([String::new()])
+    });
+    digest([provisioner.kind.to_string()].into_iter().chain(arguments))
 }
 
 /// What is to be done; `secrets` learn of what it is given. Without them nothing is done yet, and

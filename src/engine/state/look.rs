@@ -112,6 +112,11 @@ fn seen_and_begun(known: &HomeRecord) -> (&str, &str) {
     known.digest.split_once(' ').unwrap_or((&known.digest, ""))
 }
 
+/// Whether a text with this digest was written there by the store that `known` is of.
+pub(super) fn is_own(known: &HomeRecord, digest: &str) -> bool {
+    known.digest.split(' ').any(|one| one == digest)
+}
+
 /// Whether home lacks something that the copy has: what was worked out and could not be brought
 /// there, or a state that has never been anywhere else.
 pub(super) fn is_behind(known: &HomeRecord, copy: &State) -> bool {

@@ -1,6 +1,6 @@
 //! The state of record as it is worked with: what is at its home, and the store's copy of it.
 
-use super::look::{AtHome, Look, is_behind, is_blank, with_begun};
+use super::look::{AtHome, Look, is_behind, is_blank, is_own, with_begun};
 use super::sealed::Spelt;
 use super::told::{apart, brought, gone, taken_over};
 use super::{Home, HomeError, Patience, Place};
@@ -278,6 +278,10 @@ impl StateOfRecord {
         match self.look(&place, found, &copy).await? {
             // All was written, and that it was could not be kept; or it was brought there by hand.
             Look::Same => {
+                // Another program may have made an object anew that looks the same.
+                if !is_own(&known, &digest) {
+                    self.copy.drop_destroy_steps().await?;
+                }
                 self.note(place, digest, copy.serial).await?;
                 Ok(Vec::new())
             }

@@ -3,8 +3,8 @@
 
 use super::StoreError;
 use super::model::{
-    Acquired, Begun, CallSample, HomeRecord, Intent, NewDeploy, Outcome, StageRecord, State,
-    StateEdit, StateObject, UnknownOutcome,
+    Acquired, Begun, CallSample, DestroyStep, HomeRecord, Intent, NewDeploy, Outcome, Settling,
+    StageRecord, State, StateEdit, StateObject, UnknownOutcome,
 };
 use crate::engine::words::*;
 use async_trait::async_trait;
@@ -46,14 +46,12 @@ pub trait States: Send + Sync {
 /// Changes of the state by hand, and who made them.
 #[async_trait]
 pub trait Edits: Send + Sync {
-    /// Changes the state as an operator asked, settles the unknown outcomes with these numbers
-    /// (`how` in words), and keeps the records. The answer: the records with the state's new
-    /// serial.
+    /// Changes the state as an operator asked, settles unknown outcomes, and keeps the records. The
+    /// answer: the records with the state's new serial.
     async fn change_by_hand(
         &self,
         edits: Vec<StateEdit>,
-        settled: Vec<i64>,
-        how: &str,
+        settled: Settling,
         changes: Vec<StateChange>,
     ) -> Result<Vec<StateChange>, StoreError>;
 
@@ -133,6 +131,13 @@ pub trait Deploys: Send + Sync {
     /// Settles unknown outcomes by the numbers of their intents, `how` in words (`read back for
     /// stage #4`). The answer: how many there were to settle.
     async fn settle_unknown(&self, intents: Vec<i64>, how: &str) -> Result<usize, StoreError>;
+
+    /// Destroy-time provisioners that ended well in destroys that did not come to their end, oldest
+    /// first; only of objects that are still in the state.
+    async fn destroy_steps(&self) -> Result<Vec<DestroyStep>, StoreError>;
+
+    /// Drops all of them: objects in the state may have been made anew since.
+    async fn drop_destroy_steps(&self) -> Result<(), StoreError>;
 
     /// The newest deploys, newest first; all of them for a `limit` of 0.
     async fn history(&self, limit: u32) -> Result<Vec<DeploySummary>, StoreError>;

@@ -169,7 +169,39 @@ pub struct Outcome {
     pub step: OperationStep,
     pub at: UnixMs,
     pub ok: bool,
+    /// Whether a destroy has failed with it, so that the next one runs all its commands again.
+    pub starts_over: bool,
     pub edits: Vec<StateEdit>,
+}
+
+/// Ties a destroy-time provisioner to its object and its command, by digests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DestroyStepOf {
+    /// The object in the state.
+    pub object: String,
+    /// The text of the provisioner block.
+    pub command: String,
+}
+
+/// A destroy-time provisioner that ended well in a destroy that did not come to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DestroyStep {
+    pub address: String,
+    pub deploy: DeployId,
+    pub step: OperationStep,
+    pub ended: UnixMs,
+    pub of: DestroyStepOf,
+}
+
+/// Unknown outcomes that an operator settles.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settling {
+    /// Numbers of the intents.
+    pub intents: Vec<i64>,
+    /// In words, for the record.
+    pub how: String,
+    /// Whether destroy-time provisioners among them have done their work.
+    pub done: bool,
 }
 
 /// An operation whose intent is on record and whose outcome is not.
@@ -196,6 +228,13 @@ impl UnknownOutcome {
     /// that either.
     pub fn is_provisioner(&self) -> bool {
         self.step.is_provisioner()
+    }
+
+    /// Whether it is a provisioner's command of a destroy: its object is there, and no next deploy
+    /// has to replace it.
+    pub fn is_destroy_provisioner(&self) -> bool {
+        let detail = || serde_json::from_str::<serde_json::Value>(&self.detail).ok();
+        self.is_provisioner() && detail().is_some_and(|detail| detail["destroy"].is_object())
     }
 
     /// What it is beside the object of its operation, where it is: no state has anything of it, and

@@ -39,6 +39,7 @@ fn what_is_said_of_an_unknown_outcome_is_over_once_it_is_settled_in_whatever_wor
         begun_at: 0,
         creation: false,
         provisioner: false,
+        destroy_time: false,
         id: None,
         detail: "said otherwise by now".to_owned(),
     };

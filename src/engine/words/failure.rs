@@ -73,6 +73,9 @@ pub struct Unknown {
     /// Whether it is a provisioner's command: what it has done is done, and whether the object is
     /// as it should be is not known.
     pub provisioner: bool,
+    /// Whether that provisioner is one of a destroy: its object is still there as it was.
+    #[serde(default)]
+    pub destroy_time: bool,
     /// The id of the object, where it was known before the call.
     pub id: Option<String>,
     /// What is known, and how it is settled, in words.

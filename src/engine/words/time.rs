@@ -12,6 +12,14 @@ pub fn now_ms() -> UnixMs {
         .map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
 }
 
+/// A moment as people write it: `2026-11-21 10:15:02 UTC`.
+pub fn moment(ms: UnixMs) -> String {
+    jiff::Timestamp::from_millisecond(ms).map_or_else(
+        |_| ms.to_string(),
+        |t| t.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+    )
+}
+
 /// A duration as people write it: `60 s`, `1.5 s`, `250 ms`.
 pub fn seconds(d: Duration) -> String {
     match d.as_millis() {

@@ -14,7 +14,7 @@ use crate::engine::stage::scope::Phase;
 use crate::engine::stage::sights::Sights;
 use crate::engine::stage::walk::Walk;
 use crate::engine::stage::{adopt, moves};
-use crate::engine::store::model::{State, StateEdit, StateObject, UnknownOutcome};
+use crate::engine::store::model::{Settling, State, StateEdit, StateObject, UnknownOutcome};
 use crate::engine::told::tell_all;
 use crate::engine::words::*;
 use lang::addr::{AbsInstance, Mode};
@@ -156,8 +156,11 @@ impl Work {
         let kept = store
             .change_by_hand(
                 vec![StateEdit::Put(Box::new(object))],
-                settled,
-                &format!("imported under the id {id}"),
+                Settling {
+                    intents: settled,
+                    how: format!("imported under the id {id}"),
+                    done: false,
+                },
                 vec![change],
             )
             .await?;
@@ -280,7 +283,15 @@ impl Work {
             }
         }
         let kept = store
-            .change_by_hand(edits, settled, "forgotten", changes)
+            .change_by_hand(
+                edits,
+                Settling {
+                    intents: settled,
+                    how: "forgotten".to_owned(),
+                    done: false,
+                },
+                changes,
+            )
             .await?;
         Ok(self.changed(kept))
     }

@@ -4,7 +4,7 @@ use super::reading::nodes;
 use super::same::Purpose;
 use super::verb::{ASK_EVERY, ASKS, Staged, Switches, Work};
 use crate::engine::calls::{CallContext, Kind, Method};
-use crate::engine::deploy::record::DeployRecord;
+use crate::engine::deploy::record::{DeployRecord, Earlier};
 use crate::engine::deploy::run::{Deploying, Stops};
 use crate::engine::error::EngineError;
 use crate::engine::holder::this_process;
@@ -120,14 +120,18 @@ impl Work {
         }
         // From here on the store's copy is ahead of the state's home, until it is brought there.
         self.settle_by_reading(stage, &state).await?;
-        let unknown = store.unknown_outcomes().await?;
+        let earlier = Earlier {
+            unknown: store.unknown_outcomes().await?,
+            destroy_steps: store.destroy_steps().await?,
+        };
         let recorder = Arc::new(DeployRecord::new(
             store.clone(),
             self.bus.clone(),
             self.pool.clone(),
             deploy,
             operations,
-            unknown,
+            earlier,
+            switches.stop_all.clone(),
         ));
         self.learn(&staged.loaded, &state);
         let walk = self.walk(&staged, &state, switches);

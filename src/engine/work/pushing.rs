@@ -3,7 +3,7 @@
 use super::by_hand::by_hand;
 use super::verb::Work;
 use crate::engine::error::EngineError;
-use crate::engine::store::model::State;
+use crate::engine::store::model::{Settling, State};
 use crate::engine::words::*;
 
 impl Work {
@@ -51,7 +51,7 @@ impl Work {
         };
         let store = self.memory.store();
         let kept = store
-            .change_by_hand(Vec::new(), Vec::new(), "", vec![change])
+            .change_by_hand(Vec::new(), Settling::default(), vec![change])
             .await?;
         Ok(self.changed(kept).pop())
     }

@@ -5,7 +5,7 @@ use super::by_hand::by_hand;
 use super::verb::Work;
 use crate::engine::error::{EngineError, NotThere};
 use crate::engine::stage::renames::Renames;
-use crate::engine::store::model::{State, StateEdit, StateObject};
+use crate::engine::store::model::{Settling, State, StateEdit, StateObject};
 use crate::engine::words::*;
 use lang::addr::{AbsInstance, InstanceKey, ModuleInstance, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,7 +126,9 @@ impl Work {
                 return Ok(changes);
             }
             let store = self.memory.store();
-            let kept = store.change_by_hand(edits, Vec::new(), "", changes).await?;
+            let kept = store
+                .change_by_hand(edits, Settling::default(), changes)
+                .await?;
             Ok(self.changed(kept))
         }
         .await;

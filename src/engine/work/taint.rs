@@ -1,10 +1,11 @@
 //! The mark on an object that it is to be replaced, set and taken away by an operator. Taking it
-//! away says that the object is as it should be, and settles what is unknown of its provisioners.
+//! away says that the object is as it should be, and settles what is unknown of its provisioners;
+//! those of a destroy count as run from then on.
 
 use super::by_hand::by_hand;
 use super::verb::Work;
 use crate::engine::error::{EngineError, NotThere};
-use crate::engine::store::model::{StateEdit, StateObject, UnknownOutcome};
+use crate::engine::store::model::{Settling, StateEdit, StateObject, UnknownOutcome};
 use crate::engine::words::*;
 
 /// Why there is nothing to do about a mark.
@@ -40,7 +41,14 @@ impl Work {
         let Some(object) = self.memory.state().object(address).await? else {
             return Err(NotThere::ToMark(address.to_owned()).into());
         };
-        if object.tainted == tainted {
+        let unknown = store.unknown_outcomes().await?;
+        let settled: Vec<&UnknownOutcome> = unknown
+            .iter()
+            .filter(|u| !tainted && u.address == address && u.is_provisioner())
+            .collect();
+        // A command of a destroy leaves its object without a mark.
+        let destroy_time = settled.iter().any(|u| u.is_destroy_provisioner());
+        if object.tainted == tainted && !destroy_time {
             let already = if tainted {
                 TaintError::Tainted
             } else {
@@ -48,11 +56,6 @@ impl Work {
             };
             return Err(already(address.to_owned()).into());
         }
-        let unknown = store.unknown_outcomes().await?;
-        let settled: Vec<&UnknownOutcome> = unknown
-            .iter()
-            .filter(|u| !tainted && u.address == address && u.is_provisioner())
-            .collect();
         let what = if tainted {
             StateChangeKind::Tainted
         } else {
@@ -63,11 +66,16 @@ impl Work {
             settled: settled.iter().map(|u| u.text()).collect(),
             ..by_hand(what, address)
         };
-        let edit = StateEdit::Put(Box::new(StateObject { tainted, ..object }));
-        let ids = settled.iter().map(|u| u.id).collect();
-        let kept = store
-            .change_by_hand(vec![edit], ids, what.word(), vec![change])
-            .await?;
+        let edits = match object.tainted == tainted {
+            true => Vec::new(),
+            false => vec![StateEdit::Put(Box::new(StateObject { tainted, ..object }))],
+        };
+        let settling = Settling {
+            intents: settled.iter().map(|u| u.id).collect(),
+            how: what.word().to_owned(),
+            done: true,
+        };
+        let kept = store.change_by_hand(edits, settling, vec![change]).await?;
         self.changed(kept)
             .pop()
             .ok_or_else(|| EngineError::Unkept { what: "the mark" })

@@ -159,6 +159,7 @@ fn shown(unknown: &UnknownOutcome) -> Unknown {
         begun_at: unknown.at,
         creation: unknown.is_creation(),
         provisioner: unknown.is_provisioner(),
+        destroy_time: unknown.is_destroy_provisioner(),
         id: unknown.object_id(),
         detail: warning(unknown).detail,
     }
@@ -202,11 +203,19 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
         } else {
             elsewhere
         };
-        format!(
-            "{begun}: {what}; what it had done by then is done. An object whose provisioners did not all run is \
-             tainted: the next deploy replaces it and runs them again, which settles it. `flightdeck state untaint {name}` says that the object \
-             is as it should be, `flightdeck state forget {name}` lets go of it."
-        )
+        let next = if unknown.is_destroy_provisioner() {
+            format!(
+                "The next destroy of the object runs it again, which settles it. \
+                 Where it has done its work, run `flightdeck state untaint {name}`: the next destroy goes on without it."
+            )
+        } else {
+            format!(
+                "An object whose provisioners did not all run is \
+                 tainted: the next deploy replaces it and runs them again, which settles it. `flightdeck state untaint {name}` says that the object \
+                 is as it should be, `flightdeck state forget {name}` lets go of it."
+            )
+        };
+        format!("{begun}: {what}; what it had done by then is done. {next}")
     } else {
         format!(
             "{begun}: it may have been carried out or not. The next stage reads the object back, and the deploy of that stage settles it; \

@@ -278,6 +278,7 @@ fn what_is_beside_an_operation_is_told_with_it_and_is_an_unknown_outcome_of_its_
             begun_at: NOW,
             creation: false,
             provisioner: false,
+            destroy_time: false,
             id: None,
             detail: "look for it".into(),
         }],

@@ -32,8 +32,18 @@ pub fn ask_forget(state: &mut State, _: &mut Vec<Effect>) {
 
 /// The question before an object is taken for whole whose provisioners may not all have run.
 pub fn untaint(u: &Unknown) -> Popup {
+    let (title, yes) = match u.destroy_time {
+        true => (
+            format!("has the {} of {} done its work?", u.step, u.address),
+            "Yes keeps it from running again: the next destroy of the object goes on without it.",
+        ),
+        false => (
+            format!("is {} as it should be?", u.address),
+            "Yes takes the mark away that it is to be replaced: its provisioners do not run again.",
+        ),
+    };
     Popup::Confirm(Box::new(Confirm {
-        title: format!("is {} as it should be?", u.address),
+        title,
         body: vec![
             line(
                 Role::Plain,
@@ -42,10 +52,7 @@ pub fn untaint(u: &Unknown) -> Popup {
                     u.step, u.deploy
                 ),
             ),
-            line(
-                Role::Warn,
-                "Yes takes the mark away that it is to be replaced: its provisioners do not run again.",
-            ),
+            line(Role::Warn, yes),
         ],
         yes: false,
         typed: None,

@@ -146,6 +146,7 @@ impl Ledger for Account {
             step: OperationStep::Beside { deed, place },
             at: now_ms(),
             ok,
+            starts_over: false,
             edits: Vec::new(),
         };
         if let Err(error) = self.recorder.store.settle(outcome).await {

@@ -4,9 +4,9 @@
 use super::DeployRecord;
 use crate::engine::stage::change::Change;
 use crate::engine::store::StoreError;
-use crate::engine::store::model::{Intent, Outcome, StateEdit, UnknownOutcome};
+use crate::engine::store::model::{DestroyStepOf, Intent, Outcome, StateEdit, UnknownOutcome};
 use crate::engine::words::*;
-use cty::Value;
+use cty::{Type, Value};
 
 impl DeployRecord {
     /// Commits what is about to be done; only then may it be done. `object` is what is there before
@@ -21,6 +21,22 @@ impl DeployRecord {
         self.store
             .intend(self.intent(change, deposed, step, object))
             .await
+    }
+
+    /// [`Self::intend`] for a provisioner, which one of a destroy is recognized by later.
+    pub async fn intend_provisioner(
+        &self,
+        change: &Change,
+        step: OperationStep,
+        of: Option<&DestroyStepOf>,
+    ) -> Result<(), StoreError> {
+        let mut intent = self.intent(change, "", step, &Value::null(Type::Dynamic));
+        if let Some(of) = of {
+            let mut detail = Self::detail(change);
+            detail["destroy"] = serde_json::json!(of);
+            intent.detail = detail.to_string();
+        }
+        self.store.intend(intent).await
     }
 
     /// What was about to be done is not: nothing of it stays on record.
@@ -46,7 +62,8 @@ impl DeployRecord {
             .await?;
         if step == OperationStep::Import {
             let made = self
-                .unknown_before
+                .earlier
+                .unknown
                 .iter()
                 .filter(|u| u.address == change.address.to_string() && u.is_creation());
             self.settle_earlier(made, &step).await?;
@@ -61,7 +78,7 @@ impl DeployRecord {
         step: OperationStep,
         object: &Value,
     ) -> Intent {
-        let mut detail = serde_json::json!({"provider": change.provider.to_string(), "type": &*change.address.resource.kind});
+        let mut detail = Self::detail(change);
         if let (Some(id), Some(all)) = (plain_id(object), detail.as_object_mut()) {
             all.insert("id".to_owned(), id.into());
         }
@@ -74,6 +91,10 @@ impl DeployRecord {
             at: now_ms(),
             detail: detail.to_string(),
         }
+    }
+
+    fn detail(change: &Change) -> serde_json::Value {
+        serde_json::json!({"provider": change.provider.to_string(), "type": &*change.address.resource.kind})
     }
 
     /// Commits what came of it, together with the state that it left.
@@ -98,9 +119,21 @@ impl DeployRecord {
             step: step.clone(),
             at: now_ms(),
             ok,
+            starts_over: !ok
+                && !self.stopping.is_cancelled()
+                && (*step == OperationStep::Destroy || step.is_provisioner()),
             edits,
         };
         self.store.settle(outcome).await?;
+        if ok && step.is_provisioner() {
+            let again = |u: &&UnknownOutcome| {
+                u.is_destroy_provisioner()
+                    && u.address == change.address.to_string()
+                    && u.step == *step
+            };
+            self.settle_earlier(self.earlier.unknown.iter().filter(again), step)
+                .await?;
+        }
         if ok && *step != OperationStep::Create && !step.is_provisioner() {
             // What is known to be so now was reached from whatever an earlier deploy left. Not so a
             // creation: what it may have made would not be this object.
@@ -110,7 +143,7 @@ impl DeployRecord {
                     && u.beside().is_none()
                     && (u.deposed.is_empty() || u.deposed == deposed)
             };
-            self.settle_earlier(self.unknown_before.iter().filter(answered), step)
+            self.settle_earlier(self.earlier.unknown.iter().filter(answered), step)
                 .await?;
         }
         Ok(())

@@ -6,6 +6,7 @@ use super::trouble::Trouble;
 use super::turns::Turn;
 use crate::engine::deploy::instance::{self, Applied, Applying};
 use crate::engine::deploy::provision;
+use crate::engine::deploy::record::object_digest;
 use crate::engine::graph::Step;
 use crate::engine::mutex::lock;
 use crate::engine::provider::Provider;
@@ -13,9 +14,10 @@ use crate::engine::stage::change::Change;
 use crate::engine::stage::managed::{self};
 use crate::engine::stage::objects::{self, Around};
 use crate::engine::stage::plan::{self};
+use crate::engine::stage::provision::text_digest;
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::stage::walk::placed;
-use crate::engine::store::model::StateEdit;
+use crate::engine::store::model::{DestroyStepOf, StateEdit};
 use crate::engine::words::*;
 use cty::Value;
 use cty::schema::Schema;
@@ -261,6 +263,7 @@ impl Deploying {
         provisioner: &Provisioner,
         place: usize,
         change: &Change,
+        of: Option<&DestroyStepOf>,
     ) -> Result<(), Box<Trouble>> {
         let done = provision::run(
             scope,
@@ -268,6 +271,7 @@ impl Deploying {
             place,
             &self.recorder,
             change,
+            of,
             &self.walk.cancel,
         )
         .await;
@@ -298,6 +302,9 @@ impl Deploying {
         module: &Module,
         provisioners: Vec<(usize, &Provisioner)>,
     ) -> Result<(), Box<Trouble>> {
+        let object = lock(&self.state).get(&change.address).map(object_digest);
+        let address = change.address.to_string();
+        let mut earlier = self.recorder.destroy_progress(&address);
         let within = ModuleInstance(change.address.module.0[..module.path.0.len()].to_vec());
         for (place, provisioner) in provisioners {
             let scope = ModuleScope {
@@ -305,7 +312,16 @@ impl Deploying {
                 ..ModuleScope::new(&self.walk.around, module, &within)
             }
             .repeated(plan::repetition(&change.address.key));
-            self.provision(&scope, provisioner, place, change).await?;
+            let of = object.clone().map(|object| DestroyStepOf {
+                object,
+                command: text_digest(&scope, provisioner),
+            });
+            if let Some(done) = of.as_ref().and_then(|of| earlier.take(of)) {
+                self.recorder.skipped(&address, done);
+                continue;
+            }
+            self.provision(&scope, provisioner, place, change, of.as_ref())
+                .await?;
         }
         Ok(())
     }

@@ -168,7 +168,8 @@ impl Deploying {
                 own: None,
                 ..self.scope(module, resource, &change.address)
             };
-            self.provision(&scope, provisioner, place, change).await?;
+            self.provision(&scope, provisioner, place, change, None)
+                .await?;
         }
         Ok(())
     }

@@ -1,12 +1,12 @@
 //! Changes of the state by hand: each with a record of who did what, in one transaction with what
 //! it settles.
 
-use super::deploys::settle_intents;
+use super::deploys::{keep_settled, settle_intents};
 use super::file::Sqlite;
 use super::stages::{json, parse};
 use crate::engine::store::Edits;
 use crate::engine::store::error::StoreError;
-use crate::engine::store::model::StateEdit;
+use crate::engine::store::model::{Settling, StateEdit};
 use crate::engine::words::StateChange;
 use async_trait::async_trait;
 
@@ -18,14 +18,15 @@ impl Edits for Sqlite {
     async fn change_by_hand(
         &self,
         edits: Vec<StateEdit>,
-        settled: Vec<i64>,
-        how: &str,
+        settled: Settling,
         changes: Vec<StateChange>,
     ) -> Result<Vec<StateChange>, StoreError> {
-        let how = how.to_owned();
         self.write("the state", move |conn| {
             let serial = super::state::edit(conn, &edits)?;
-            settle_intents(conn, &settled, &how)?;
+            settle_intents(conn, &settled.intents, &settled.how)?;
+            if settled.done {
+                keep_settled(conn, &settled.intents)?;
+            }
             let changes: Vec<StateChange> = changes
                 .into_iter()
                 .map(|c| StateChange { serial, ..c })

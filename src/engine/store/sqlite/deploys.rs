@@ -2,6 +2,7 @@
 //! What a flightdeck that died left behind is found by the process that each deploy names; see
 //! [`super::interrupted`].
 
+mod destroy_steps;
 mod events;
 mod intents;
 mod rows;
@@ -15,10 +16,13 @@ use crate::engine::holder::lease::ByLease;
 use crate::engine::holder::{Judge, this_process};
 use crate::engine::mutex::lock;
 use crate::engine::store::error::StoreError;
-use crate::engine::store::model::{Begun, Intent, NewDeploy, Outcome, StateEdit, UnknownOutcome};
+use crate::engine::store::model::{
+    Begun, DestroyStep, Intent, NewDeploy, Outcome, StateEdit, UnknownOutcome,
+};
 use crate::engine::store::{Deploys, Keeping};
 use crate::engine::words::*;
 use async_trait::async_trait;
+pub(super) use destroy_steps::{drop_all, drop_of, keep, keep_settled, shift};
 pub(super) use events::Known;
 pub(super) use intents::{put_intent, settle_intents};
 use intents::{remove_intent, settle};
@@ -172,6 +176,15 @@ impl Deploys for Sqlite {
             settle_intents(conn, &intents, &how)
         })
         .await
+    }
+
+    async fn destroy_steps(&self) -> Result<Vec<DestroyStep>, StoreError> {
+        self.read(destroy_steps::all).await
+    }
+
+    async fn drop_destroy_steps(&self) -> Result<(), StoreError> {
+        self.write("a destroy's progress", destroy_steps::drop_all)
+            .await
     }
 
     async fn history(&self, limit: u32) -> Result<Vec<DeploySummary>, StoreError> {

@@ -1,7 +1,7 @@
 //! What the deploy that runs has come to, in memory beside the store: where the store is taken away
 //! under it, this is written to a file of its own, and nothing is lost.
 
-use super::deploys::{begin, operations, put_intent, put_operation};
+use super::deploys::{begin, keep, operations, put_intent, put_operation};
 use super::fault::{Fault, Job};
 use super::file::{Sqlite, connect, fill};
 use crate::engine::mutex::lock;
@@ -148,13 +148,19 @@ fn write(from: &Connection, shadow: &Shadow, to: &Path) -> Job<()> {
     )?;
     super::state::replace(&conn, &shadow.state)?;
     super::state::put_home(&conn, &shadow.home)?;
-    super::state::apply(&conn, &shadow.edits)?;
     if !whole {
         begin(&conn, Some(shadow.deploy), &mut shadow.new.clone(), false)?;
         for (intent, ok, at) in &shadow.ended {
             put_intent(&conn, intent, Some((*ok, *at)))?;
         }
     }
+    // Progress of a destroy is dropped by the edit that removes its object, and so comes first.
+    for (intent, ok, _) in &shadow.ended {
+        if *ok && intent.step.is_provisioner() {
+            keep(&conn, shadow.deploy, intent.index, &intent.step)?;
+        }
+    }
+    super::state::apply(&conn, &shadow.edits)?;
     // An intent that went into the lost file alone was never acted upon.
     conn.execute(
         "DELETE FROM intent WHERE deploy = ?1 AND ok IS NULL",

@@ -1,6 +1,7 @@
 //! The state of the workspace: objects and outputs, changed in batches, each one transaction and
 //! one serial.
 
+use super::deploys::{drop_all, drop_of, shift as move_steps};
 use super::fault::{Fault, Job};
 use super::file::Sqlite;
 use crate::engine::mutex::lock;
@@ -61,6 +62,7 @@ impl States for Sqlite {
     async fn take_over(&self, state: State, home: HomeRecord) -> Result<(), StoreError> {
         self.write("the state", move |conn| {
             conn.execute_batch("DELETE FROM state_resource; DELETE FROM state_output")?;
+            drop_all(conn)?;
             replace(conn, &state)?;
             put_home(conn, &home)
         })
@@ -270,6 +272,9 @@ fn apply_one(conn: &Connection, edit: &StateEdit) -> Job<()> {
         StateEdit::Remove { address, deposed } => {
             conn.prepare_cached("DELETE FROM state_resource WHERE address = ?1 AND deposed = ?2")?
                 .execute([address, deposed])?;
+            if deposed.is_empty() {
+                drop_of(conn, address)?;
+            }
         }
         StateEdit::Move { from, to } => shift(conn, from, to)?,
         StateEdit::PutOutput(output) => put_output(conn, output)?,
@@ -282,6 +287,7 @@ fn apply_one(conn: &Connection, edit: &StateEdit) -> Job<()> {
                 "UPDATE state_resource SET deposed = ?2 WHERE address = ?1 AND deposed = ''",
             )?
             .execute([address, key])?;
+            drop_of(conn, address)?;
         }
         // Where a new object took the place meanwhile, the old one stays deposed: neither is lost.
         StateEdit::Restore { address, key } => {
@@ -350,5 +356,5 @@ fn shift(conn: &Connection, from: &str, to: &str) -> Job<()> {
     }
     conn.prepare_cached("UPDATE state_resource SET address = ?2 WHERE address = ?1")?
         .execute([from, to])?;
-    Ok(())
+    move_steps(conn, from, to)
 }

@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension};
 pub(super) fn settle(conn: &Connection, outcome: &Outcome) -> Job<i64> {
     conn.prepare_cached("UPDATE intent SET ok = ?4, outcome_at = ?5 WHERE deploy = ?1 AND idx = ?2 AND step = ?3 AND ok IS NULL")?
         .execute((outcome.deploy, outcome.index, &outcome.step, outcome.ok, outcome.at))?;
+    super::destroy_steps::after(conn, outcome)?;
     apply(conn, &outcome.edits)
 }
 

@@ -2,6 +2,7 @@
 
 mod crash;
 mod deploys;
+mod destroy_steps;
 mod edits;
 mod file;
 mod plugins;
@@ -93,6 +94,7 @@ fn outcome(deploy: DeployId, index: u32, ok: bool, edits: Vec<StateEdit>) -> Out
         step: OperationStep::Create,
         at: 3_000,
         ok,
+        starts_over: false,
         edits,
     }
 }

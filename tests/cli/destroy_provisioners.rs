@@ -1,0 +1,262 @@
+//! Destroy-time provisioners of a destroy that was cut off: a good end is on record, and the
+//! command is not run a second time for the same object.
+
+use crate::lab::{Lab, Running};
+use crate::server::Server;
+use crate::support::Run;
+use providers::lab::control::{self, Fault, Kind, On};
+
+/// A command of a destroy that notes that it ran, and then does `more`.
+fn command(word: &str, more: &str) -> String {
+    format!(
+        "  provisioner \"local-exec\" {{\n    when    = destroy\n    command = \"echo {word} >> calls{more}\"\n  }}\n"
+    )
+}
+
+fn thing(arguments: &str, provisioners: &str) -> String {
+    format!("resource \"lab_thing\" \"a\" {{\n  name = \"a\"\n{arguments}\n{provisioners}}}\n")
+}
+
+/// A lab with one object that has these provisioners.
+fn deployed(text: &str) -> Lab {
+    let lab = Lab::new(text);
+    lab.deploy().expect(0);
+    lab
+}
+
+/// Deletes that end long after every test.
+fn slow_delete(lab: &Lab) {
+    lab.breaks(Fault {
+        on: On::Delete,
+        ms: Some(3_600_000),
+        ..Fault::new(Kind::Latency)
+    });
+}
+
+const DESTROY: [&str; 3] = ["destroy", "--auto-approve", "--json"];
+
+/// Kills a run while its delete is under way, whose commands have ended by then.
+fn killed_in_the_delete(lab: &Lab, words: &[&str]) {
+    slow_delete(lab);
+    let mut running = Running::run(lab, words);
+    running.until_applying();
+    running.signal(rustix::process::Signal::KILL);
+    running.end();
+    control::clear_all(&lab.file()).unwrap();
+}
+
+fn calls(lab: &Lab) -> Vec<String> {
+    let text = std::fs::read_to_string(lab.workspace.path().join("calls")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn destroy(lab: &Lab) -> Run {
+    lab.run(&["destroy", "--auto-approve"])
+}
+
+fn said(run: &Run) -> String {
+    format!("{}{}", run.stdout, run.stderr)
+}
+
+#[test]
+fn a_command_that_ended_well_before_a_kill_is_not_run_again_and_the_next_run_says_so() {
+    let lab = deployed(&thing("", &command("drained", "")));
+    killed_in_the_delete(&lab, &DESTROY);
+    let run = destroy(&lab).expect(0);
+    assert_eq!(calls(&lab), ["drained"]);
+    assert!(
+        said(&run).contains("the local-exec provisioner 1 of lab_thing.a is not run again: it ended well in deploy #2 at 20"),
+        "{run:?}"
+    );
+    let logs = lab.run(&["logs", "lab_thing.a"]).expect(0).stdout;
+    assert!(logs.contains("is not run again"), "{logs}");
+    assert!(control::objects(&lab.file()).unwrap().is_empty());
+    // Another object at the same address, even with the same content.
+    lab.deploy().expect(0);
+    destroy(&lab).expect(0);
+    assert_eq!(calls(&lab), ["drained", "drained"]);
+}
+
+#[test]
+fn of_several_commands_those_that_ended_well_are_left_out_and_the_unknown_one_is_named() {
+    let slow = "; [ -e quick ] || sleep 3600";
+    let blocks = command("first", "") + &command("second", slow) + &command("third", "");
+    let lab = deployed(&thing("", &blocks));
+    let mut running = Running::run(&lab, &DESTROY);
+    running.until(|e| e["type"] == "plugin_log" || calls(&lab).len() == 2);
+    while calls(&lab).len() < 2 {
+        std::thread::yield_now();
+    }
+    running.signal(rustix::process::Signal::KILL);
+    running.end();
+    let listed = said(&lab.run(&["state", "list"]).expect(0));
+    assert!(
+        listed.contains("the local-exec provisioner 2 of lab_thing.a was begun in deploy #2")
+            && listed.contains("The next destroy of the object runs it again")
+            && listed.contains("flightdeck state untaint lab_thing.a"),
+        "{listed}"
+    );
+    lab.workspace.write("quick", "");
+    destroy(&lab).expect(0);
+    assert_eq!(calls(&lab), ["first", "second", "second", "third"]);
+    assert!(!said(&lab.run(&["history"]).expect(0)).contains("provisioner 2"));
+}
+
+#[test]
+fn an_operator_may_say_that_a_command_without_an_outcome_has_done_its_work() {
+    let lab = deployed(&thing("", &command("begun", "; sleep 3600")));
+    let mut running = Running::run(&lab, &DESTROY);
+    running.until(|_| !calls(&lab).is_empty());
+    running.signal(rustix::process::Signal::KILL);
+    running.end();
+    let run = lab
+        .run(&["state", "untaint", "lab_thing.a", "--json"])
+        .expect(0);
+    assert_eq!(
+        run.result()["state_changes"][0]["settled"][0],
+        "local-exec provisioner 1 in deploy #2"
+    );
+    let again = lab.run(&["state", "untaint", "lab_thing.a"]).expect(1);
+    assert!(again.stderr.contains("not tainted"), "{again:?}");
+    destroy(&lab).expect(0);
+    assert_eq!(calls(&lab), ["begun"]);
+}
+
+#[test]
+fn the_destroy_half_of_a_replacement_goes_on_after_its_commands() {
+    let block = command("drained", "");
+    let lab = deployed(&thing("  triggers = { v = \"1\" }", &block));
+    lab.workspace
+        .write("main.tf", &thing("  triggers = { v = \"2\" }", &block));
+    killed_in_the_delete(&lab, &["deploy", "--auto-approve", "--json"]);
+    lab.deploy().expect(0);
+    assert_eq!(calls(&lab), ["drained"]);
+    destroy(&lab).expect(0);
+    assert_eq!(
+        calls(&lab),
+        ["drained", "drained"],
+        "the new object has its own"
+    );
+}
+
+#[test]
+fn a_replacement_that_creates_first_runs_no_command_for_the_old_object() {
+    let block = command("drained", "") + "  lifecycle {\n    create_before_destroy = true\n  }\n";
+    let lab = deployed(&thing("  triggers = { v = \"1\" }", &block));
+    killed_in_the_delete(&lab, &DESTROY);
+    assert_eq!(calls(&lab), ["drained"]);
+    lab.workspace
+        .write("main.tf", &thing("  triggers = { v = \"2\" }", &block));
+    lab.deploy().expect(0);
+    assert_eq!(
+        calls(&lab),
+        ["drained"],
+        "the reference engine runs none here"
+    );
+    destroy(&lab).expect(0);
+    assert_eq!(
+        calls(&lab),
+        ["drained", "drained"],
+        "what ran for the old object says nothing of the new one"
+    );
+}
+
+#[test]
+fn a_destroy_that_failed_runs_all_its_commands_again() {
+    let blocks = command("first", "") + &command("second", "; test -e allowed");
+    let lab = deployed(&thing("", &blocks));
+    destroy(&lab).expect(5);
+    lab.workspace.write("allowed", "");
+    lab.breaks(Fault {
+        on: On::Delete,
+        ..Fault::new(Kind::Permanent)
+    });
+    destroy(&lab).expect(5);
+    control::clear_all(&lab.file()).unwrap();
+    destroy(&lab).expect(0);
+    assert_eq!(
+        calls(&lab),
+        ["first", "second", "first", "second", "first", "second"]
+    );
+}
+
+#[test]
+fn a_crash_of_the_plugin_and_a_second_signal_cut_a_destroy_off() {
+    let blocks = command("first", "") + &command("second", "; [ -e quick ] || sleep 3600");
+    let lab = deployed(&thing("", &blocks));
+    let mut running = Running::run(&lab, &DESTROY);
+    running.until(|_| calls(&lab).len() == 2);
+    running.signal(rustix::process::Signal::INT);
+    running.signal(rustix::process::Signal::TERM);
+    assert_eq!(running.end().0, Some(130));
+    lab.workspace.write("quick", "");
+    lab.breaks(Fault {
+        on: On::Delete,
+        ..Fault::new(Kind::Crash)
+    });
+    destroy(&lab).expect(5);
+    control::clear_all(&lab.file()).unwrap();
+    destroy(&lab).expect(0);
+    assert_eq!(calls(&lab), ["first", "second", "second"]);
+}
+
+#[test]
+fn an_object_that_was_updated_since_and_a_command_that_was_changed_are_others() {
+    let blocks = command("same", "") + &command("old", "");
+    let lab = deployed(&thing("", &blocks));
+    killed_in_the_delete(&lab, &DESTROY);
+    let blocks = command("new", "") + &command("same", "");
+    lab.workspace.write("main.tf", &thing("", &blocks));
+    killed_in_the_delete(&lab, &DESTROY);
+    assert_eq!(calls(&lab), ["same", "old", "new"], "in whichever place");
+    for kind in ["one", "two"] {
+        let kind = format!("  kind = \"{kind}\"");
+        lab.workspace.write("main.tf", &thing(&kind, &blocks));
+        lab.deploy().expect(0);
+    }
+    destroy(&lab).expect(0);
+    assert_eq!(calls(&lab), ["same", "old", "new", "new", "same"]);
+}
+
+#[test]
+fn a_failure_that_does_not_count_and_a_move_of_the_object_change_nothing() {
+    let block = "  provisioner \"local-exec\" {\n    when       = destroy\n    on_failure = continue\n    command    = \"echo once >> calls; exit 3\"\n  }\n";
+    let lab = deployed(&thing("", block));
+    killed_in_the_delete(&lab, &DESTROY);
+    let moved = thing("", block).replace("\"a\" {", "\"b\" {")
+        + "moved {\n  from = lab_thing.a\n  to   = lab_thing.b\n}\n";
+    lab.workspace.write("main.tf", &moved);
+    lab.deploy().expect(0);
+    destroy(&lab).expect(0);
+    assert_eq!(calls(&lab), ["once"]);
+}
+
+#[test]
+fn with_the_state_in_a_backend_a_command_is_run_once_unless_others_changed_the_state() {
+    let server = Server::start();
+    let lab = Lab::new("");
+    let url = server.url("/s");
+    let backend = format!(
+        "terraform {{\n  backend \"http\" {{\n    address = {url:?}\n    lock_address = {url:?}\n    unlock_address = {url:?}\n    retry_max = 0\n  }}\n}}\n"
+    );
+    lab.workspace.write("backend.tf", &backend);
+    lab.workspace
+        .write("main.tf", &thing("", &command("drained", "")));
+    lab.deploy().expect(0);
+    killed_in_the_delete(&lab, &DESTROY);
+    destroy(&lab).expect(0);
+    assert_eq!(calls(&lab), ["drained"]);
+    lab.deploy().expect(0);
+    killed_in_the_delete(&lab, &DESTROY);
+    lab.run(&["state", "list"]).expect(0);
+    let text = String::from_utf8(server.state().unwrap()).unwrap();
+    let serial = serde_json::from_str::<serde_json::Value>(&text).unwrap()["serial"].clone();
+    let later = text.replace(
+        &format!("\"serial\":{serial}"),
+        &format!("\"serial\":{}", serial.as_i64().unwrap() + 5),
+    );
+    assert_ne!(later, text, "it is another state now");
+    server.set_state(&later);
+    destroy(&lab).expect(0);
+    assert_eq!(calls(&lab), ["drained", "drained", "drained"]);
+}
