@@ -69,22 +69,37 @@ fn all(out: &mut Output, deploys: &[DeploySummary], changes: &[StateChange]) {
         );
         return;
     }
-    let mut lines: Vec<(UnixMs, String)> = deploys
-        .iter()
-        .map(|d| (d.began, show::deploy_line(d)))
-        .collect();
-    lines.extend(changes.iter().map(|c| {
+    let deploys = deploys.iter().map(|d| (d.began, show::deploy_line(d)));
+    let changes = changes.iter().map(|c| {
         let who = format!("by {} on {}", safe(&c.who), safe(&c.host));
         (
             c.at,
             format!("      {}  {} {who}", moment(c.at), show::state_change(c)),
         )
-    }));
-    lines.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    });
+    let lines = merged(deploys.collect(), changes.collect());
     if lines.is_empty() {
         out.line("no deploys yet");
     }
-    lines.iter().for_each(|(_, line)| out.line(line));
+    lines.iter().for_each(|line| out.line(line));
+}
+
+/// Two lists in one, each in its own order. The clock, which may have gone back, only says how they
+/// lie to each other.
+fn merged<T>(one: Vec<(UnixMs, T)>, other: Vec<(UnixMs, T)>) -> Vec<T> {
+    let mut all = Vec::with_capacity(one.len() + other.len());
+    let (mut one, mut other) = (one.into_iter().peekable(), other.into_iter().peekable());
+    loop {
+        let next = match (one.peek(), other.peek()) {
+            (Some((a, _)), Some((b, _))) if a < b => other.next(),
+            (Some(_), _) => one.next(),
+            (None, _) => other.next(),
+        };
+        match next {
+            Some((_, item)) => all.push(item),
+            None => return all,
+        }
+    }
 }
 
 fn one(out: &mut Output, record: DeployRecord) {
@@ -142,5 +157,31 @@ fn operation_lines(out: &mut Output, operation: &Operation) {
     ));
     for line in safe_lines(&failure.detail).lines() {
         out.line(&format!("        {line}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::merged;
+
+    #[test]
+    fn deploys_stay_in_the_order_of_their_numbers_when_the_clock_went_back() {
+        for (deploys, changes, lines) in [
+            (
+                vec![(30, "#2"), (10, "#1")],
+                vec![(20, "edit")],
+                "#2 edit #1",
+            ),
+            (vec![(5, "#3"), (90, "#2"), (80, "#1")], vec![], "#3 #2 #1"),
+            (
+                vec![(5, "#2"), (90, "#1")],
+                vec![(3, "edit 2"), (95, "edit 1")],
+                "#2 #1 edit 2 edit 1",
+            ),
+            (vec![], vec![(1, "edit")], "edit"),
+            (vec![], vec![], ""),
+        ] {
+            assert_eq!(merged(deploys, changes).join(" "), lines);
+        }
     }
 }

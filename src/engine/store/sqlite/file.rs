@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 /// `FLDK`: what marks a file as ours.
 const APPLICATION_ID: i64 = 0x464C_444B;
 /// Layouts, oldest first; `user_version` is how many of them a file has.
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
@@ -36,6 +36,7 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("schema/007.sql"),
     include_str!("schema/008.sql"),
     include_str!("schema/009.sql"),
+    include_str!("schema/010.sql"),
 ];
 /// Idle connections kept for readers.
 const READERS: usize = 4;

@@ -39,11 +39,15 @@ impl Launches for Sqlite {
         self.keep("a launch attempt", move |conn| {
             conn.prepare_cached("INSERT INTO plugin (id, seen) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET seen = excluded.seen")?
                 .execute((&plugin.0, now_ms()))?;
-            conn.prepare_cached("INSERT OR REPLACE INTO launch_attempt (plugin, began, number, data) VALUES (?1, ?2, ?3, ?4)")?
+            conn.prepare_cached(
+                "INSERT INTO launch_attempt (plugin, began, number, data, seq)
+                 VALUES (?1, ?2, ?3, ?4, (SELECT coalesce(max(seq), 0) + 1 FROM launch_attempt WHERE plugin = ?1))
+                 ON CONFLICT (plugin, began, number) DO UPDATE SET data = excluded.data",
+            )?
                 .execute((&plugin.0, attempt.began, attempt.number, json("launch attempt", &attempt)?))?;
             conn.prepare_cached(
-                "DELETE FROM launch_attempt WHERE plugin = ?1 AND (began, number) <
-                 (SELECT began, number FROM launch_attempt WHERE plugin = ?1 ORDER BY began DESC, number DESC LIMIT 1 OFFSET ?2)",
+                "DELETE FROM launch_attempt WHERE plugin = ?1 AND (seq, began, number) <
+                 (SELECT seq, began, number FROM launch_attempt WHERE plugin = ?1 ORDER BY seq DESC, began DESC, number DESC LIMIT 1 OFFSET ?2)",
             )?
             .execute((&plugin.0, ATTEMPTS - 1))?;
             Ok(())
@@ -55,7 +59,7 @@ impl Launches for Sqlite {
         self.read(|conn| {
             let mut plugins = conn.prepare_cached("SELECT id, found FROM plugin ORDER BY id")?;
             let mut attempts = conn.prepare_cached(
-                "SELECT data FROM launch_attempt WHERE plugin = ?1 ORDER BY began, number",
+                "SELECT data FROM launch_attempt WHERE plugin = ?1 ORDER BY seq, began, number",
             )?;
             let rows = plugins.query_map([], |r| {
                 Ok((r.get::<_, String>(0)?, r.get::<_, Option<String>>(1)?))

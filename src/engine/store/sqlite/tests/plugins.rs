@@ -69,6 +69,29 @@ async fn launch_attempts_are_replaced_as_they_go_on_and_bounded() {
 }
 
 #[tokio::test]
+async fn launch_attempts_stay_in_their_order_when_the_clock_went_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let id = PluginId("bundled/lab".into());
+    // Others fill the list, which is bounded, and each is written twice.
+    let times: Vec<UnixMs> = [9_000, 8_000, 1_000, 500]
+        .into_iter()
+        .chain(501..601)
+        .collect();
+    for began in &times {
+        for verdict in [None, Some("ready")] {
+            store
+                .launch_attempt(id.clone(), attempt(1, *began, verdict))
+                .await
+                .unwrap();
+        }
+    }
+    let rows = store.plugins().await.unwrap();
+    let kept: Vec<UnixMs> = rows[0].attempts.iter().map(|a| a.began).collect();
+    assert_eq!(kept, times[4..]);
+}
+
+#[tokio::test]
 async fn latencies_merge_over_sessions() {
     let dir = tempfile::tempdir().unwrap();
     let sample = |took_ms, ok| CallSample {
