@@ -4,6 +4,7 @@
 mod address;
 mod diagnostic;
 mod lines;
+mod output_type;
 mod plan;
 
 use crate::engine::words::{Diagnostic, Event, Severity};

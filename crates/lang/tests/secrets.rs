@@ -71,10 +71,14 @@ fn names(mark: &Mark) -> BTreeMap<Arc<str>, Value> {
 }
 
 fn run(text: &str, names: &BTreeMap<Arc<str>, Value>) -> Diagnostics {
+    evaluated(text, names).1
+}
+
+fn evaluated(text: &str, names: &BTreeMap<Arc<str>, Value>) -> (Value, Diagnostics) {
     let sources = SourceMap::new();
     let (expr, parsed) = parse_expression(text, "test", &sources);
     assert!(!parsed.has_errors(), "{text}: {parsed:?}");
-    evaluate(&expr, &Bindings::new(names.clone())).1
+    evaluate(&expr, &Bindings::new(names.clone()))
 }
 
 fn told(diags: &Diagnostics) -> bool {
@@ -198,6 +202,75 @@ fn no_message_quotes_a_secret_of_three_characters() {
     }
 }
 
+/// What has something secret as a name of its own.
+const KEYED: &[&str] = &[
+    "o",
+    "{ (s) = 1 }",
+    "[{ (s) = 1 }]",
+    "{ (\"${s}x\") = 1 }",
+    "{ a = { (s) = 1 } }",
+    "{ for v in [s] : v => 1 }",
+    "{ for v in l : v => 1... }",
+    "{ for k, v in m : k => v }",
+    "{ for v in plain : v => v if s != v }",
+    "[ for k, v in o : k ]",
+    "[ for k, v in { (s) = 1 } : { (k) = v } ]",
+    "keys(o)",
+    "keys({ (s) = 1 })",
+    "values({ a = { (s) = 1 } })",
+    "merge({ a = 1 }, { (s) = 1 })",
+    "merge({ (s) = 1 }, { a = 1 }).a",
+    "zipmap([s], [1])",
+    "zipmap([\"a\"], [{ (s) = 1 }])",
+    "tomap({ (s) = 1 })",
+    "tolist([{ (s) = 1 }])",
+    "toset([{ (s) = 1 }])",
+    "transpose({ a = [s] })",
+    "transpose({ (s) = [\"a\"] })",
+    "setproduct([{ (s) = 1 }], plain)",
+    "flatten([[{ (s) = 1 }]])",
+    "concat([{ (s) = 1 }], [])",
+    "chunklist([{ (s) = 1 }], 1)",
+    "lookup({ a = { (s) = 1 } }, \"a\", {})",
+    "element([{ (s) = 1 }], 0)",
+    "one([{ (s) = 1 }])",
+    "coalesce({ (s) = 1 })",
+    "try({ (s) = 1 }, 1)",
+    "true ? { (s) = 1 } : null",
+    "false ? { (s) = 1 } : {}",
+    "x == \"x\" ? { (s) = 1 } : { (s) = 2 }",
+    "[{ (s) = 1 }][*]",
+    "jsonencode({ (s) = 1 })",
+    "yamlencode({ (s) = 1 })",
+    "jsondecode(jsonencode({ (s) = 1 }))",
+    "yamldecode(yamlencode({ (s) = 1 }))",
+    "csvdecode(\"${s}\\n1\")",
+    "regex(\"(?P<${x}>.*)\", s)",
+    "templatestring(\"$${jsonencode(v)}\", { v = { (s) = 1 } })",
+    "defaults_of_nothing ? 1 : { (s) = 1 }",
+    "provider::terraform::decode_tfvars(\"${x} = \\\"${s}\\\"\")",
+    "provider::terraform::encode_tfvars({ a = { (s) = 1 } })",
+    "provider::terraform::encode_expr({ (s) = 1 })",
+    "{ (s) = 1 } == { (s) = 2 }",
+    "contains([{ (s) = 1 }], { a = 1 })",
+    "{ (s) = 1 }[s]",
+    "m[*]",
+];
+
+/// An object has the marks of its keys, and so has all that is made of it.
+#[test]
+fn no_value_shows_a_secret_that_it_has_as_a_key() {
+    for mark in [Mark::Sensitive, Mark::Ephemeral] {
+        let names = names(&mark);
+        for text in KEYED {
+            let (value, diags) = evaluated(text, &names);
+            assert!(!told(&diags), "{text} tells: {diags:?}");
+            let shown = lang::written::written(&value, 0);
+            assert!(!shown.contains(SECRET), "{text} shows {shown}");
+        }
+    }
+}
+
 /// The rows show something: without marks most of them quote the value.
 #[test]
 fn the_same_messages_quote_what_is_not_secret() {
@@ -241,8 +314,12 @@ fn no_function_quotes_a_secret_whatever_it_is_given() {
                 ));
             }
             for call in calls {
-                let diags = run(&call, &names);
+                let (value, diags) = evaluated(&call, &names);
                 failed += usize::from(diags.has_errors());
+                assert!(
+                    !lang::written::written(&value, 0).contains(SECRET),
+                    "{call} shows {value:?}"
+                );
                 assert!(
                     !told(&diags),
                     "{call} tells: {:?}",

@@ -4,6 +4,7 @@
 
 use super::address::Resource;
 use super::diagnostic::Shown;
+use super::output_type::shown_type;
 use super::plan;
 use crate::engine::words::{
     Action, Counts, Diagnostic, Event, EventKind, ObjectPhase, ObjectStep, ObjectWork, OutputValue,
@@ -153,7 +154,7 @@ impl Lines {
         let mut all: Vec<&OutputValue> = outputs.iter().collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         let members = all.into_iter().map(|output| {
-            let mut one = json!({ "sensitive": output.sensitive, "type": parsed(&output.ty) });
+            let mut one = json!({ "sensitive": output.sensitive, "type": shown_type(output) });
             if !output.sensitive {
                 one["value"] = parsed(&output.value);
             }

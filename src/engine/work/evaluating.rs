@@ -42,7 +42,7 @@ impl Evaluator {
             ));
         }
         Ok(match inner {
-            Some(_) => written_type(value.ty(), 0),
+            Some(_) => written_type(&value),
             None => written(&value, 0),
         })
     }
