@@ -21,6 +21,7 @@ mod spelling;
 mod suggest;
 mod time;
 mod tofu;
+mod usage;
 mod values;
 mod variables;
 
@@ -113,12 +114,13 @@ fn arguments(words: Vec<std::ffi::OsString>) -> Result<args::Args, ExitCode> {
     let completed = match environment_args::complete(words.clone(), |name| std::env::var_os(name)) {
         Ok(completed) => completed,
         Err(error) => {
+            let error = safe::safe(&error.to_string()).into_owned();
             let error = args::Args::command().error(clap::error::ErrorKind::ValueValidation, error);
-            return Err(refuse(&error, &words, &[]));
+            return Err(usage::refuse(error, &words, &[]));
         }
     };
     let parsed = args::Args::try_parse_from(&completed.words);
-    parsed.map_err(|error| refuse(&error, &completed.words, &completed.variables))
+    parsed.map_err(|error| usage::refuse(error, &completed.words, &completed.variables))
 }
 
 /// How many threads the engine's tasks run on: one for each core but one, which is the plugins'. On
@@ -144,37 +146,6 @@ fn no_core_files() {
         )
         .ok();
     }
-}
-
-/// What clap has to say: help and version are no errors, wrong usage ends with 1 and, where a
-/// program listens, with a result. `variables` are those of the environment that added arguments.
-fn refuse(error: &clap::Error, words: &[std::ffi::OsString], variables: &[String]) -> ExitCode {
-    let mut code = exit::OK;
-    if error.use_stderr() {
-        code = exit::ERROR;
-        if words.iter().any(|w| w == "--json") {
-            let named = words
-                .iter()
-                .skip(1)
-                .find_map(|w| w.to_str().filter(|w| args::is_command(w)));
-            Output::new(true, true).result(named.unwrap_or("console"), exit::failed(code));
-        }
-    }
-    use std::io::Write;
-    let printed = error.print().and_then(|()| std::io::stdout().flush());
-    if let Err(e) = printed
-        && e.kind() != std::io::ErrorKind::BrokenPipe
-    {
-        Output::new(true, false).problem(&format!("the output is not whole: {e}"));
-        code = exit::ERROR;
-    }
-    if error.use_stderr() && !variables.is_empty() {
-        Output::new(true, false).note(&format!(
-            "arguments were added from the environment: {}",
-            variables.join(", ")
-        ));
-    }
-    ExitCode::from(code)
 }
 
 /// flightdeck's own log on stderr; `RUST_LOG` says more exactly what is wanted.

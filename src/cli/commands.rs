@@ -30,6 +30,7 @@ use super::args::{Args, Command};
 use super::exit::{CliError, Ended};
 use super::options::PluginSubcommand;
 use super::output::Output;
+use crate::cli::safe::safe_path;
 use crate::engine::trusted_commands;
 use std::path::Path;
 
@@ -71,8 +72,8 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
     if let Some(dir) = &args.dir {
         return Err(CliError::Refused(format!(
             "{} stands before the command; to run the command in another directory write `flightdeck -C {} {}`",
-            dir.display(),
-            dir.display(),
+            safe_path(dir),
+            safe_path(dir),
             command.name()
         )));
     }
@@ -154,7 +155,7 @@ fn go_to(dir: &Path) -> Result<(), CliError> {
     std::env::set_current_dir(dir).map_err(|e| {
         CliError::Refused(format!(
             "cannot work in {}: {e}; give an existing directory",
-            dir.display()
+            safe_path(dir)
         ))
     })
 }

@@ -4,6 +4,7 @@
 use super::exit::CliError;
 use super::output::{Ink, Output, paint};
 use super::progress::Progress;
+use super::safe::safe_lines;
 use super::signals::Signals;
 use crate::engine::bus::{Subscription, Update};
 use crate::engine::error::EngineError;
@@ -305,7 +306,7 @@ impl Session {
 
     /// Asks a person on the terminal; anything but `yes` is a no.
     pub(super) async fn yes(&mut self, question: &str, out: &Output) -> Result<bool, CliError> {
-        eprint!("{}", paint(out.err_color, Ink::Bold, question));
+        eprint!("{}", paint(out.err_color, Ink::Bold, &safe_lines(question)));
         let answer = self
             .ask(tokio::task::spawn_blocking(|| {
                 let mut line = String::new();

@@ -89,3 +89,188 @@ fn a_name_with_line_ends_forges_no_line_of_the_history() {
         "{kept}"
     );
 }
+
+/// Text that moves a cursor, turns other text around, and begins a line of its own.
+const EVIL: &str = "\u{1b}[31mx\u{202e}\u{9b}2Jy\nerror: forged";
+
+/// What a run prints that a terminal would obey, or that begins a line of its own.
+fn forged(run: &crate::support::Run, what: &str) -> Vec<String> {
+    let raw = |text: &str| text.contains(['\u{1b}', '\u{202e}', '\u{9b}']);
+    let line = |text: &str| text.lines().any(|line| line.starts_with("error: forged"));
+    let texts = [&run.stdout, &run.stderr].into_iter();
+    let bad = texts.filter(|text| raw(text) || line(text));
+    bad.map(|text| format!("{what}: {text:?}")).collect()
+}
+
+#[test]
+fn arguments_are_printed_escaped_in_usage_errors_and_in_all_others() {
+    let w = Workspace::new(&[(
+        "main.tf",
+        "variable \"a\" { default = 1 }\nresource \"terraform_data\" \"a\" { input = var.a }\n",
+    )]);
+    let flag = format!("--{EVIL}");
+    let assigned = format!("a={EVIL}");
+    let named = format!("{EVIL}=1");
+    let json = format!("--json={EVIL}");
+    let rows: &[&[&str]] = &[
+        &[EVIL],
+        &[&flag],
+        &["stage", EVIL],
+        &["stage", &flag],
+        &["stage", &json],
+        &["stage", "--out", EVIL],
+        &["stage", "--target", EVIL],
+        &["stage", "--exclude", EVIL],
+        &["stage", "--replace", EVIL],
+        &["stage", "--var", EVIL],
+        &["stage", "--var", &named],
+        &["stage", "--var", &assigned],
+        &["stage", "--var-file", EVIL],
+        &["stage", "--target-file", EVIL],
+        &["stage", "--parallelism", EVIL],
+        &["stage", "--lock-timeout", EVIL],
+        &["stage", "--log-level", EVIL],
+        &["stage", "--metrics", EVIL],
+        &["stage", "--otlp", EVIL],
+        &["stage", "--format", EVIL],
+        &["stage", "--plan-json", EVIL],
+        &["-C", EVIL, "stage"],
+        &["plan", "--out", EVIL],
+        &["plan", "--generate-config-out", EVIL],
+        &["apply", EVIL],
+        &["deploy", EVIL],
+        &["show", EVIL],
+        &["history", EVIL],
+        &["failures", "--since", EVIL],
+        &["failures", EVIL],
+        &["logs", EVIL],
+        &["logs", "--since", EVIL],
+        &["plugins", EVIL],
+        &["plugin", "serve", EVIL],
+        &["plugin", EVIL],
+        &["output", EVIL],
+        &["graph", "--plan", EVIL],
+        &["graph", "--type", EVIL],
+        &["console", "--var-file", EVIL],
+        &["fmt", EVIL],
+        &["init", "--plugin-dir", EVIL],
+        &["init", "--backend-config", EVIL],
+        &["init", "--backend-config", &assigned],
+        &["validate", EVIL],
+        &["get", EVIL],
+        &["doctor", EVIL],
+        &["trust", EVIL],
+        &["completions", EVIL],
+        &["providers", EVIL],
+        &["providers", "mirror", "--platform", EVIL, "to"],
+        &["providers", "lock", EVIL],
+        &["import", EVIL, EVIL],
+        &["taint", EVIL],
+        &["untaint", EVIL],
+        &["state", EVIL],
+        &["state", "list", EVIL],
+        &["state", "show", EVIL],
+        &["state", "import", EVIL, EVIL],
+        &["state", "import", "terraform_data.b", EVIL],
+        &["state", "forget", EVIL],
+        &["state", "rm", EVIL],
+        &["state", "taint", EVIL],
+        &["state", "untaint", EVIL],
+        &["state", "mv", EVIL, EVIL],
+        &["state", "replace-provider", EVIL, EVIL],
+        &["state", "push", EVIL],
+        &["state", "export", "--to", EVIL],
+        &["state", "use", EVIL],
+        &["workspace", EVIL],
+        &["workspace", "select", EVIL],
+        &["workspace", "new", EVIL],
+        &["workspace", "delete", EVIL],
+        &["force-unlock", EVIL],
+        &["force-unlock", "--force", EVIL],
+    ];
+    let mut bad = Vec::new();
+    for row in rows {
+        bad.extend(forged(&w.run(row), &format!("{row:?}")));
+        if row[0] != "plugin" {
+            let run = w.run(&[row, &["--json"][..]].concat());
+            bad.extend(forged(&run, &format!("{row:?} --json")));
+        }
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+    // The argument is still named, so that a slip is found.
+    let run = w.run(&["stage", &flag]).expect(1);
+    assert!(run.stderr.contains("--\\u{1b}[31mx"), "{run:?}");
+}
+
+#[test]
+fn values_of_the_environment_are_printed_escaped() {
+    let w = Workspace::new(&[(
+        "main.tf",
+        "variable \"a\" { type = number }\nresource \"terraform_data\" \"a\" { input = var.a }\n",
+    )]);
+    let mut bad = Vec::new();
+    for name in [
+        "TF_WORKSPACE",
+        "TF_DATA_DIR",
+        "TF_VAR_a",
+        "TF_CLI_CONFIG_FILE",
+        "TF_PLUGIN_CACHE_DIR",
+        "TF_INPUT",
+        "TF_LOG",
+        "TF_ENCRYPTION",
+        "TF_CLI_ARGS",
+        "TF_REGISTRY_CLIENT_TIMEOUT",
+        "FLIGHTDECK_FORMAT",
+        "FLIGHTDECK_SLOTS",
+        "FLIGHTDECK_PROCESSES",
+        "FLIGHTDECK_WAIT_S",
+        "FLIGHTDECK_CALL_ATTEMPTS",
+        "FLIGHTDECK_LAUNCH_DEADLINE_MS",
+        "FLIGHTDECK_STATE_EVERY_S",
+        "BLUELINK_DEPLOY_ENGINE_PLUGIN_PATH",
+        "RUST_LOG",
+        "HOME",
+        "USER",
+        "TMPDIR",
+        "TZ",
+    ] {
+        for args in [&["stage"][..], &["init"], &["deploy", "--auto-approve"]] {
+            let run = crate::support::Run::of(w.command(args).env(name, EVIL));
+            bad.extend(forged(&run, &format!("{name} {args:?}")));
+        }
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+#[test]
+fn names_of_files_and_directories_are_printed_escaped() {
+    let named = format!("{EVIL}.tf");
+    let w = Workspace::new(&[
+        (&named, "resource \"terraform_data\" \"a\" {"),
+        ("sub/main.tf", ""),
+    ]);
+    let mut bad = Vec::new();
+    for args in [
+        &["validate"][..],
+        &["stage"],
+        &["fmt"],
+        &["fmt", "--check", "--list"],
+        &["init"],
+    ] {
+        bad.extend(forged(&w.run(args), &format!("{args:?}")));
+    }
+    let dir = w.path().join("sub").join(EVIL);
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::write(dir.join("main.tf"), "locals { l = path.cwd }\n").unwrap();
+    for args in [
+        &["validate"][..],
+        &["deploy", "--auto-approve"],
+        &["state", "list"],
+        &["doctor"],
+        &["workspace", "list"],
+    ] {
+        let run = crate::support::Run::of(w.command(args).current_dir(&dir));
+        bad.extend(forged(&run, &format!("{args:?} in such a directory")));
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}

@@ -53,7 +53,7 @@ pub fn installed_as(program: &OsStr) -> Option<&'static str> {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is none of that name.
-    #[error("there is no bundled provider {name}; there are: {}", NAMES.join(", "))]
+    #[error("there is no bundled provider {name:?}; there are: {}", NAMES.join(", "))]
     Unknown {
         /// The name that was asked for.
         name: String,

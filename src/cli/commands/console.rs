@@ -6,6 +6,7 @@ use crate::cli::args::names;
 use crate::cli::exit::{self, CliError, Ended};
 use crate::cli::farewell::farewell;
 use crate::cli::output::Output;
+use crate::cli::safe::safe_path;
 use crate::cli::session;
 use crate::cli::suggest::nearest;
 use crate::engine::{Access, Engine, Settings};
@@ -118,14 +119,14 @@ fn keys() -> Result<BTreeMap<String, Vec<String>>, CliError> {
         Err(e) => {
             return Err(CliError::Refused(format!(
                 "{} cannot be read: {e}",
-                path.display()
+                safe_path(&path)
             )));
         }
     };
     toml::from_str(&text).map_err(|e| {
         CliError::Refused(format!(
             "{}: {}; write command = [\"key\"]",
-            path.display(),
+            safe_path(&path),
             e.message()
         ))
     })

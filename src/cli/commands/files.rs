@@ -2,6 +2,7 @@
 //! itself.
 
 use crate::cli::exit::CliError;
+use crate::cli::safe::safe_path;
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -12,7 +13,7 @@ fn not_ours(path: &Path) -> Result<(), CliError> {
     let refuse = || {
         Err(CliError::Refused(format!(
             "{} belongs to what flightdeck keeps in {STORE}, and is not written over; name a file elsewhere",
-            path.display()
+            safe_path(path)
         )))
     };
     let parent = path
@@ -50,7 +51,7 @@ pub(super) fn write_private(path: &Path, text: &str) -> Result<(), CliError> {
     let refuse = |e: std::io::Error| {
         CliError::Refused(format!(
             "cannot write {}: {e}; name a file in a directory that exists and may be written",
-            path.display()
+            safe_path(path)
         ))
     };
     let mut file = std::fs::OpenOptions::new()

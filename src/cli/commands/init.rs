@@ -5,7 +5,7 @@ use crate::cli::exit::{CliError, Ended, OK, fields};
 use crate::cli::installing::shown;
 use crate::cli::options::{InitArgs, LockfileMode};
 use crate::cli::output::{Ink, Output, paint};
-use crate::cli::safe::safe;
+use crate::cli::safe::{safe, safe_lines};
 use crate::cli::session::settings;
 use crate::cli::signals::Signals;
 use crate::engine::error::EngineError;
@@ -49,7 +49,7 @@ async fn installed(
 async fn yes_or_no(question: &str, out: &Output) -> Result<Option<bool>, CliError> {
     let mut signals = Signals::listen()?;
     for _ in 0..QUESTIONS {
-        eprint!("{}", paint(out.err_color, Ink::Bold, question));
+        eprint!("{}", paint(out.err_color, Ink::Bold, &safe_lines(question)));
         let line = tokio::task::spawn_blocking(|| {
             let mut line = String::new();
             std::io::stdin().read_line(&mut line).map(|_| line)

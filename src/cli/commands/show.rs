@@ -3,6 +3,7 @@
 
 use crate::cli::exit::{CliError, Ended, OK};
 use crate::cli::output::Output;
+use crate::cli::safe::safe_path;
 use crate::cli::session::{answered, settings};
 use crate::cli::show;
 use crate::engine::Engine;
@@ -19,7 +20,7 @@ pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> En
         return state_in(file, text, json, out).await;
     }
     let refused = |e: crate::engine::stage::keep::KeepError| {
-        CliError::Refused(format!("{}: {e}", file.display()))
+        CliError::Refused(format!("{}: {e}", safe_path(file)))
     };
     let stage = match statefile::encryption::is_sealed(text.as_bytes()) {
         true => opened(text, out).await?,
@@ -74,7 +75,7 @@ pub(super) fn read(file: &Path) -> Result<String, CliError> {
     text.map_err(|e| {
         CliError::Refused(format!(
             "{} cannot be read: {e}; name a file that `flightdeck plan --out` wrote",
-            file.display()
+            safe_path(file)
         ))
     })
 }

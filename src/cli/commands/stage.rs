@@ -5,6 +5,7 @@ use crate::cli::exit::{CHANGES, CliError, Ended, OK, fields};
 use crate::cli::options::{Choice, StageArgs};
 use crate::cli::output::Output;
 use crate::cli::progress::Progress;
+use crate::cli::safe::safe_path;
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
 use crate::engine::settings::Access;
@@ -41,7 +42,7 @@ pub(super) fn request(choice: &Choice, name: Option<String>) -> Result<StageRequ
 fn with_files(given: &[String], files: &[PathBuf]) -> Result<Vec<String>, CliError> {
     let mut all = given.to_vec();
     for file in files {
-        let shown = file.display();
+        let shown = safe_path(file);
         let text = std::fs::read_to_string(file).map_err(|e| {
             CliError::Refused(format!("{shown} cannot be read for its addresses: {e}; name a file that has one address a line"))
         })?;
@@ -129,7 +130,7 @@ pub(super) async fn work_out(wanted: Wanted, out: &mut Output) -> Ended {
         if let Some(file) = &wanted.file {
             out.note(&format!(
                 "It is kept in {}: `flightdeck apply` with that file applies it, `flightdeck show` shows it.",
-                file.display()
+                safe_path(file)
             ));
         }
     }

@@ -142,7 +142,8 @@ async fn show(address: &str, out: &mut Output) -> Ended {
             |near| format!("did you mean `{near}`?"),
         );
         return Err(CliError::Refused(format!(
-            "{address} is not in the state; {hint}"
+            "{} is not in the state; {hint}",
+            safe(address)
         )));
     }
     if out.json {

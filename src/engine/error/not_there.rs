@@ -1,5 +1,6 @@
 //! What an operator named and is not there, with where to look for what is.
 
+use crate::engine::visible::one_line;
 use crate::engine::words::{DeployId, PluginId, StageId};
 use std::path::PathBuf;
 
@@ -7,12 +8,12 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotThere {
     /// The directory of a workspace.
-    #[error("{} is not a directory", .0.display())]
+    #[error("{} is not a directory", one_line(&.0.to_string_lossy()))]
     Directory(PathBuf),
     /// It was there when it was chosen.
     #[error("there is no workspace {0:?} any more")]
     Workspace(String),
-    #[error("there is no plugin {0}")]
+    #[error("there is no plugin {}", one_line(&.0.0))]
     Plugin(PluginId),
     #[error("there is no deploy {0} on record; `flightdeck history` lists them")]
     Deploy(DeployId),
@@ -22,7 +23,7 @@ pub enum NotThere {
     AnyStage,
     /// The object whose mark is to be set or taken away.
     #[error(
-        "{0} is not in the state, so its mark stays as it is; `flightdeck state list` shows what there is"
+        "{} is not in the state, so its mark stays as it is; `flightdeck state list` shows what there is", one_line(.0)
     )]
     ToMark(String),
     /// What is to get another address; `near` is a name like it that is in the state.

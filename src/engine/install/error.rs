@@ -2,6 +2,7 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::state::HomeError;
+use crate::engine::visible::one_line;
 use statefile::ReadError;
 use statefile::encryption::EncryptionError;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ pub(super) enum InstallError {
     },
     /// A provider was named whose packages are not needed.
     #[error(
-        "the configuration needs no provider {0}; `flightdeck providers` shows those that it needs"
+        "the configuration needs no provider {}; `flightdeck providers` shows those that it needs", one_line(.0)
     )]
     Unneeded(String),
 }

@@ -3,6 +3,7 @@
 use crate::cli::exit::{Ended, OK, fields};
 use crate::cli::installing::shown;
 use crate::cli::output::{Ink, Output};
+use crate::cli::safe::safe_path;
 use crate::cli::session::settings;
 use crate::cli::variables::Variables;
 use crate::engine::install::{self, Elsewhere, From, Written};
@@ -52,7 +53,7 @@ pub(super) async fn mirror(
         platforms,
         ..Elsewhere::default()
     };
-    let text = format!("The mirror is in {}.", dir.display());
+    let text = format!("The mirror is in {}.", safe_path(&dir));
     let written = shown(out, |tell, stop| install::mirror(wanted, dir, tell, stop)).await?;
     told("providers mirror", written, &text, out)
 }

@@ -5,7 +5,7 @@ use super::changed;
 use crate::cli::exit::{CANCELLED, CliError, Ended, OK, fields};
 use crate::cli::output::Output;
 use crate::cli::progress::Progress;
-use crate::cli::safe::safe;
+use crate::cli::safe::{safe, safe_path};
 use crate::cli::session::{Session, answered, settings};
 use crate::engine::settings::Access;
 use crate::engine::words::StateChange;
@@ -94,7 +94,7 @@ pub(super) async fn push(file: &Path, force: bool, out: &mut Output) -> Ended {
     read.map_err(|e| {
         CliError::Refused(format!(
             "{} cannot be read: {e}; name a state file, or `-` for standard input",
-            file.display()
+            safe_path(file)
         ))
     })?;
     let settings = settings(command, Access::ReadWrite, None)?;

@@ -1,0 +1,73 @@
+//! Errors in the command line, help and version: prints them and maps them to an exit code.
+
+use super::args;
+use super::exit;
+use super::output::Output;
+use super::safe::safe;
+use clap::builder::StyledStr;
+use clap::error::ContextValue;
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Prints help and version, which are no errors, or an error in the arguments: that ends with 1
+/// and, where a program listens, with a result. `variables` are those of the environment that added
+/// arguments.
+pub(super) fn refuse(error: clap::Error, words: &[OsString], variables: &[String]) -> ExitCode {
+    let mut code = exit::OK;
+    let is_error = error.use_stderr();
+    if is_error {
+        code = exit::ERROR;
+        if words.iter().any(|w| w == "--json") {
+            let named = words
+                .iter()
+                .skip(1)
+                .find_map(|w| w.to_str().filter(|w| args::is_command(w)));
+            Output::new(true, true).result(named.unwrap_or("console"), exit::failed(code));
+        }
+    }
+    let printed = escaped(error)
+        .print()
+        .and_then(|()| std::io::stdout().flush());
+    if let Err(e) = printed
+        && e.kind() != std::io::ErrorKind::BrokenPipe
+    {
+        Output::new(true, false).problem(&format!("the output is not whole: {e}"));
+        code = exit::ERROR;
+    }
+    if is_error && !variables.is_empty() {
+        Output::new(true, false).note(&format!(
+            "arguments were added from the environment: {}",
+            variables.join(", ")
+        ));
+    }
+    ExitCode::from(code)
+}
+
+/// The error with the arguments that it quotes escaped, in its sentence and in its suggestions.
+fn escaped(mut error: clap::Error) -> clap::Error {
+    let context: Vec<_> = error.context().map(|(k, v)| (k, v.clone())).collect();
+    for (kind, value) in context {
+        let value = match value {
+            ContextValue::String(text) => ContextValue::String(safe(&text).into_owned()),
+            ContextValue::Strings(texts) => {
+                ContextValue::Strings(texts.iter().map(|t| safe(t).into_owned()).collect())
+            }
+            ContextValue::StyledStrs(texts) => {
+                ContextValue::StyledStrs(texts.into_iter().map(suggestion).collect())
+            }
+            _ => continue,
+        };
+        error.insert(kind, value);
+    }
+    error
+}
+
+/// A suggestion without styles where it quotes something that is to be escaped.
+fn suggestion(text: StyledStr) -> StyledStr {
+    let plain = text.to_string();
+    match safe(&plain) {
+        std::borrow::Cow::Borrowed(_) => text,
+        std::borrow::Cow::Owned(escaped) => escaped.into(),
+    }
+}
