@@ -25,6 +25,7 @@ mod usage;
 mod values;
 mod variables;
 
+use crate::engine::plugin::marked;
 use crate::engine::shell::guard;
 use crate::engine::state;
 use clap::{CommandFactory, Parser};
@@ -38,15 +39,11 @@ const UNLOCKING: std::time::Duration = std::time::Duration::from_secs(3);
 pub fn main() -> ExitCode {
     no_core_files();
     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    if words.get(1).is_some_and(|w| w == guard::WORD) {
-        return guard::main(&words[2..]);
-    }
-    if let [program] = &words[..]
-        && let Some(name) = providers::installed_as(program)
-    {
-        return providers::main(name);
+    if let Some(code) = helper(&words) {
+        return code;
     }
     guard::offer();
+    marked::offer();
     let args = match arguments(spelling::ours(words)) {
         Ok(args) => args,
         Err(code) => return code,
@@ -121,6 +118,16 @@ fn arguments(words: Vec<std::ffi::OsString>) -> Result<args::Args, ExitCode> {
     };
     let parsed = args::Args::try_parse_from(&completed.words);
     parsed.map_err(|error| usage::refuse(error, &completed.words, &completed.variables))
+}
+
+/// Runs what this program is started for by itself: helpers beside it, and bundled plugins.
+fn helper(words: &[std::ffi::OsString]) -> Option<ExitCode> {
+    match words {
+        [_, word, rest @ ..] if word == guard::WORD => Some(guard::main(rest)),
+        [_, word, rest @ ..] if word == marked::WORD => Some(marked::main(rest)),
+        [program] => providers::installed_as(program).map(providers::main),
+        _ => None,
+    }
 }
 
 /// How many threads the engine's tasks run on: one for each core but one, which is the plugins'. On

@@ -40,6 +40,7 @@ mod plugin_contents;
 mod prompt;
 mod provider_hosts;
 mod providers;
+mod provisioner_processes;
 mod provisioners;
 mod reasons;
 mod remote;

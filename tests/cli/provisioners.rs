@@ -9,26 +9,26 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 /// One object whose provisioner runs these lines.
-fn with(command: &str, more: &str) -> Workspace {
+pub(crate) fn with(command: &str, more: &str) -> Workspace {
     let text = format!(
         "resource \"terraform_data\" \"a\" {{\n  input = \"x\"\n  provisioner \"local-exec\" {{\n    command = <<-SH\n{command}\n    SH\n{more}\n  }}\n}}\n"
     );
     Workspace::new(&[("main.tf", &text)])
 }
 
-fn start(w: &Workspace) -> Child {
+pub(crate) fn start(w: &Workspace) -> Child {
     w.command(&["deploy", "--auto-approve", "--json"])
         .spawn()
         .unwrap()
 }
 
-fn signal(child: &Child, signal: rustix::process::Signal) {
+pub(crate) fn signal(child: &Child, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     rustix::process::kill_process(pid, signal).unwrap();
 }
 
 /// The number in a file, once it is there.
-fn number_in(path: PathBuf) -> i32 {
+pub(crate) fn number_in(path: PathBuf) -> i32 {
     let ends = Instant::now() + Duration::from_secs(300);
     while Instant::now() < ends {
         if let Ok(text) = std::fs::read_to_string(&path)
@@ -45,7 +45,7 @@ fn calls(w: &Workspace) -> String {
     std::fs::read_to_string(w.path().join("calls")).unwrap_or_default()
 }
 
-fn operation(w: &Workspace, deploy: &str) -> Value {
+pub(crate) fn operation(w: &Workspace, deploy: &str) -> Value {
     w.run(&["history", deploy, "--json"]).expect(0).result()["history"][0]["operation_list"][0]
         .clone()
 }

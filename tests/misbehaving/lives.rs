@@ -244,3 +244,50 @@ fn a_child_of_a_plugin_that_serves_ends_with_it() {
     assert_eq!(seen.operation("fake_thing.x")["state"], "done");
     assert!(bench.folder().join("grandchild").exists(), "it had one");
 }
+
+/// A plugin that starts processes in its own group and out of it before it does what the fake of
+/// this name does.
+fn with_daemons(fake: &str) -> Bench {
+    let script = format!(
+        "#!/bin/sh\nsleep 3600 >/dev/null 2>&1 &\nsetsid sleep 3600 >/dev/null 2>&1 &\n\
+         (setsid sh -c 'sleep 3600 & wait' >/dev/null 2>&1 &)\nexec {:?} {fake}\n",
+        env!("CARGO_BIN_EXE_fake-plugin")
+    );
+    Bench::of_file(fake, script.as_bytes(), 0o755)
+}
+
+#[test]
+fn what_a_plugin_has_started_in_sessions_of_their_own_ends_with_it() {
+    let bench = with_daemons("good");
+    bench.start(DEPLOY, &[]).end().expect(0);
+    assert_eq!(bench.alive(), Vec::<String>::new(), "at once");
+}
+
+#[test]
+fn what_a_plugin_that_crashes_has_started_ends_before_the_deploy_does() {
+    let bench = with_daemons("hangs-in-apply");
+    let (running, pid) = hanging(&bench);
+    kill_process(pid, Signal::KILL).unwrap();
+    running.end().expect(5);
+    assert_eq!(bench.alive(), Vec::<String>::new(), "at once");
+}
+
+#[test]
+fn what_a_plugin_has_started_ends_when_flightdeck_is_killed() {
+    let bench = with_daemons("hangs-in-apply");
+    let (running, _) = hanging(&bench);
+    running.signal(Signal::KILL);
+    running.end();
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[test]
+fn a_process_of_another_plugin_does_not_end_with_one_that_crashes() {
+    let bench = with_daemons("hangs-in-apply");
+    let (running, pid) = hanging(&bench);
+    let lab = |seen: &crate::bench::Seen| seen.operation("lab_bucket.good")["state"].clone();
+    kill_process(pid, Signal::KILL).unwrap();
+    let seen = running.end().expect(5);
+    assert_eq!(lab(&seen), "done");
+    assert_eq!(seen.crashes().len(), 1);
+}

@@ -17,6 +17,7 @@ mod incident;
 mod launch;
 pub mod life;
 mod logs;
+pub mod marked;
 mod newborn;
 mod observer;
 mod oom;

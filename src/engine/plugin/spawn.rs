@@ -6,6 +6,7 @@
 use super::failure::Exit;
 use super::group::Group;
 use super::life::Environment;
+use super::marked::{self, Mark};
 use super::oom::OutOfMemory;
 use super::settings::SpawnSpec;
 use crate::engine::process::ProcessIdentity;
@@ -42,6 +43,8 @@ pub(super) struct Process {
     stderr: Option<ChildStderr>,
     exit: Option<Exit>,
     out_of_memory: Option<OutOfMemory>,
+    /// Taken once all that the process has started is killed.
+    mark: Option<Mark>,
     /// The folder of its socket; gone with it, whatever the child left there.
     _sockets: SocketFolder,
 }
@@ -66,6 +69,10 @@ impl Process {
         // is in it, and no new process can have become a group of that number in the moment since.
         self.group.kill();
         self.group.let_go();
+        if let Some(mark) = self.mark.take() {
+            // Bounded, and it needs no answer: whatever it finds is killed.
+            tokio::task::spawn_blocking(move || mark.kill()).await.ok();
+        }
         self.exit = Some(exit);
         exit
     }
@@ -97,6 +104,16 @@ impl Process {
         }
         self.kill().await;
         None
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Nobody has waited for it.
+        if let Some(mark) = self.mark.take() {
+            self.group.kill();
+            mark.kill();
+        }
     }
 }
 
@@ -183,10 +200,13 @@ pub(super) async fn spawn(
     environment: Environment,
     sockets: SocketFolder,
 ) -> io::Result<Process> {
-    let command = command(spec, environment);
+    let mark = Mark::new();
+    let mut command = command(spec, environment);
+    command.env(marked::VARIABLE, mark.value());
     let (reply, answer) = oneshot::channel();
     let order = Spawning {
         command,
+        mark,
         sockets,
         runtime: tokio::runtime::Handle::current(),
         reply,
@@ -230,6 +250,7 @@ fn command(spec: &SpawnSpec, environment: Environment) -> std::process::Command 
 
 struct Spawning {
     command: std::process::Command,
+    mark: Mark,
     sockets: SocketFolder,
     runtime: tokio::runtime::Handle,
     reply: oneshot::Sender<io::Result<Process>>,
@@ -252,8 +273,11 @@ fn spawner() -> &'static SyncSender<Spawning> {
 }
 
 fn serve(orders: &Receiver<Spawning>) {
+    // As long as this thread, which is as long as the process.
+    let mut watcher = None;
     while let Ok(Spawning {
         command,
+        mark,
         sockets,
         runtime,
         reply,
@@ -262,7 +286,8 @@ fn serve(orders: &Receiver<Spawning>) {
         // The child is registered with the runtime of whoever asked. If nobody waits any more, the
         // answer is dropped here, and its guard kills what was started.
         let _runtime = runtime.enter();
-        reply.send(start(command, sockets)).ok();
+        reply.send(start(command, mark, sockets)).ok();
+        watcher.get_or_insert_with(marked::watch);
     }
 }
 
@@ -287,7 +312,11 @@ pub(in crate::engine) fn die_with_parent(command: &mut std::process::Command) {
     }
 }
 
-fn start(mut command: std::process::Command, sockets: SocketFolder) -> io::Result<Process> {
+fn start(
+    mut command: std::process::Command,
+    mark: Mark,
+    sockets: SocketFolder,
+) -> io::Result<Process> {
     die_with_parent(&mut command);
     let mut command = Command::from(command);
     command.process_group(0);
@@ -305,6 +334,7 @@ fn start(mut command: std::process::Command, sockets: SocketFolder) -> io::Resul
         stderr,
         exit: None,
         out_of_memory,
+        mark: Some(mark),
         _sockets: sockets,
     })
 }

@@ -41,6 +41,7 @@ impl LocalCommand {
         cancel: &CancellationToken,
     ) -> std::io::Result<Ended> {
         let words = guarded(&self.words);
+        let has_guard = words.len() > self.words.len();
         let mut command = tokio::process::Command::new(&words[0]);
         command
             .args(&words[1..])
@@ -51,8 +52,9 @@ impl LocalCommand {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
-        let mut group = Group::of(child.id());
+        // A guard kills more than its group, and so must not be killed before it has done that.
+        let mut child = command.process_group(0).kill_on_drop(!has_guard).spawn()?;
+        let mut group = Group::of(child.id().filter(|_| !has_guard));
         let line_of_life = child.stdin.take();
         let output = Output::new(say);
         let (out, err) = (child.stdout.take(), child.stderr.take());
@@ -69,8 +71,12 @@ impl LocalCommand {
         };
         drop(line_of_life);
         let Some(status) = status else {
-            group.kill();
-            tokio::time::timeout(REAP, child.wait()).await.ok();
+            let pid = child.id();
+            let ended = has_guard && tokio::time::timeout(REAP, child.wait()).await.is_ok();
+            if !ended {
+                Group::of(pid).kill();
+                tokio::time::timeout(REAP, child.wait()).await.ok();
+            }
             return Ok(Ended::Killed);
         };
         group.let_go();

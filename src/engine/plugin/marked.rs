@@ -1,0 +1,182 @@
+//! Processes that a plugin has started and that left its process group: daemons, `setsid`. Each
+//! launch marks its processes by a variable of their environment, which all of them inherit. Those
+//! that carry the mark are killed when the plugin has ended, and by a watcher process when
+//! flightdeck itself was killed. A process that clears its environment is not recognized.
+
+use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{ChildStdin, Command, ExitCode, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The variable that has the mark.
+pub(super) const VARIABLE: &str = "FLIGHTDECK_LAUNCH";
+/// First word of the command line of the watcher.
+pub const WORD: &str = "__watch";
+/// Searches at most: a process that is being killed may start another one meanwhile.
+const SEARCHES: u32 = 8;
+/// Between two searches: what was killed is gone by then.
+const BETWEEN: Duration = Duration::from_millis(2);
+/// Bytes of an environment that are looked at; the kernel takes less.
+const MOST: u64 = 8 << 20;
+
+/// The mark of one launch: that of this flightdeck, a dot, a number.
+#[derive(Debug, Clone)]
+pub(super) struct Mark(String);
+
+impl Mark {
+    pub(super) fn new() -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        Self(format!(
+            "{}.{}.",
+            own(),
+            NUMBER.fetch_add(1, Ordering::Relaxed)
+        ))
+    }
+
+    pub(super) fn value(&self) -> &str {
+        &self.0
+    }
+
+    /// Kills all processes that carry it. Blocks for some milliseconds.
+    pub(super) fn kill(&self) {
+        kill_all(&self.0);
+    }
+}
+
+/// The mark of this flightdeck, which those of its launches begin with.
+fn own() -> &'static str {
+    static OWN: OnceLock<String> = OnceLock::new();
+    OWN.get_or_init(|| uuid::Uuid::new_v4().simple().to_string())
+}
+
+fn kill_all(beginning: &str) {
+    let wanted = format!("{VARIABLE}={beginning}");
+    for search in 0..SEARCHES {
+        if search > 0 {
+            std::thread::sleep(BETWEEN);
+        }
+        if !kill_found(wanted.as_bytes()) {
+            return;
+        }
+    }
+}
+
+/// Whether there were any.
+fn kill_found(wanted: &[u8]) -> bool {
+    let own_pid = i32::try_from(std::process::id()).ok();
+    let pids = std::fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let mut found = false;
+    for pid in pids.filter(|pid| Some(*pid) != own_pid) {
+        // Opened before the look, so that the signal reaches the process that was looked at.
+        let Some(process) =
+            Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
+        else {
+            continue;
+        };
+        if carries(pid, wanted) {
+            found |= pidfd_send_signal(&process, Signal::KILL).is_ok();
+        }
+    }
+    found
+}
+
+/// Whether an entry of a process's environment begins so. That of a process that has ended is
+/// empty.
+fn carries(pid: i32, wanted: &[u8]) -> bool {
+    let Ok(file) = File::open(format!("/proc/{pid}/environ")) else {
+        return false;
+    };
+    // Root may look at everybody's processes; those of others are not ours.
+    let is_own = |file: &File| file.metadata().is_ok_and(|m| m.uid() == geteuid().as_raw());
+    if !geteuid().is_root() && !is_own(&file) {
+        return false;
+    }
+    let mut environment = Vec::new();
+    let read = file.take(MOST).read_to_end(&mut environment);
+    read.is_ok()
+        && environment
+            .split(|byte| *byte == 0)
+            .any(|entry| entry.starts_with(wanted))
+}
+
+static OFFERED: OnceLock<()> = OnceLock::new();
+
+/// Says that this program runs [`main`] when it is called with [`WORD`].
+pub fn offer() {
+    OFFERED.get_or_init(|| ());
+}
+
+/// Starts the watcher of this flightdeck: it acts when the answer is dropped, or the process ends.
+/// None where nobody has offered it, or where it cannot be started: plugins themselves end with us
+/// all the same.
+pub(super) fn watch() -> Option<ChildStdin> {
+    OFFERED.get()?;
+    // Nothing of what it could be asked to keep to itself, and out of reach of the terminal's keys.
+    let started = Command::new("/proc/self/exe")
+        .args([WORD, own()])
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn();
+    match started {
+        Ok(mut watcher) => watcher.stdin.take(),
+        Err(error) => {
+            tracing::warn!(%error, "processes that plugins leave behind are not ended if flightdeck is killed");
+            None
+        }
+    }
+}
+
+/// Waits for the end of its standard input, and kills all processes with the mark in the words.
+pub fn main(words: &[OsString]) -> ExitCode {
+    let Some(mark) = words.first().and_then(|word| word.to_str()) else {
+        return ExitCode::FAILURE;
+    };
+    let mut nothing = [0; 64];
+    while matches!(std::io::stdin().lock().read(&mut nothing), Ok(1..)) {}
+    kill_all(&format!("{mark}."));
+    ExitCode::SUCCESS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marked(mark: &Mark) -> std::process::Child {
+        Command::new("setsid")
+            .args(["sleep", "3600"])
+            .env(VARIABLE, mark.value())
+            .spawn()
+            .expect("started")
+    }
+
+    #[test]
+    fn processes_of_a_launch_are_killed_in_a_session_of_their_own_and_others_are_not() {
+        let (mark, other) = (Mark::new(), Mark::new());
+        let (mut one, mut others) = (marked(&mark), marked(&other));
+        // Between fork and exec the child still has the environment of its parent.
+        let status = loop {
+            mark.kill();
+            if let Some(status) = one.try_wait().expect("a child") {
+                break status;
+            }
+        };
+        assert!(!status.success());
+        assert_eq!(others.try_wait().expect("a child"), None);
+        other.kill();
+        assert!(!others.wait().expect("a child").success());
+    }
+}

@@ -1,0 +1,53 @@
+//! Processes of a provisioner's command: what ends with it, wherever it is.
+
+use crate::lab::gone;
+use crate::provisioners::{number_in, operation, signal, start, with};
+
+/// Starts a session of its own below itself, and one that has no parent any more.
+const SESSIONS: &str = "echo begin >> calls; (setsid sh -c 'echo $$ > orphan; sleep 3600' >/dev/null 2>&1 &); setsid sh -c 'echo $$ > session; sleep 3600' & wait";
+
+#[test]
+fn sessions_that_a_command_has_started_end_when_flightdeck_is_killed() {
+    let w = with(SESSIONS, "");
+    let mut child = start(&w);
+    let session = number_in(w.path().join("session"));
+    let orphan = number_in(w.path().join("orphan"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(gone(session) && gone(orphan), "nothing of it goes on");
+}
+
+#[test]
+fn sessions_that_a_command_has_started_end_with_the_second_signal() {
+    let w = with(SESSIONS, "");
+    let mut child = start(&w);
+    let session = number_in(w.path().join("session"));
+    let orphan = number_in(w.path().join("orphan"));
+    signal(&child, rustix::process::Signal::INT);
+    signal(&child, rustix::process::Signal::TERM);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    for pid in [session, orphan] {
+        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        assert!(
+            rustix::process::test_kill_process(pid).is_err(),
+            "it is gone by then"
+        );
+    }
+    assert_eq!(operation(&w, "1")["state"], "failed");
+}
+
+#[test]
+fn a_session_that_a_command_leaves_after_a_good_end_stays() {
+    let w = with(
+        "(setsid sh -c 'echo $$ > left; sleep 60' >/dev/null 2>&1 &); while ! [ -s left ]; do :; done",
+        "",
+    );
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let left = number_in(w.path().join("left"));
+    let pid = rustix::process::Pid::from_raw(left).unwrap();
+    assert!(
+        rustix::process::test_kill_process(pid).is_ok(),
+        "it runs still"
+    );
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}
