@@ -4,6 +4,7 @@
 mod args;
 mod commands;
 mod diagnostics;
+mod environment;
 mod environment_args;
 mod exit;
 mod farewell;
@@ -47,6 +48,11 @@ pub fn main() -> ExitCode {
     let args = match arguments(spelling::ours(words)) {
         Ok(args) => args,
         Err(code) => return code,
+    };
+    // SAFETY: no thread has been started yet.
+    #[allow(unsafe_code)]
+    unsafe {
+        environment::withdraw_variables();
     };
     if let Some(args::Command::Plugin(options::PluginSubcommand::Serve { name })) = &args.command {
         // A plugin's stdout, stderr and runtime are its own.

@@ -1,4 +1,5 @@
-//! Processes of a provisioner's command: what ends with it, wherever it is.
+//! Processes of a provisioner's command: what ends with it wherever it is, and what others can read
+//! of the values that it is given.
 
 use crate::lab::gone;
 use crate::provisioners::{number_in, operation, signal, start, with};
@@ -50,4 +51,41 @@ fn a_session_that_a_command_leaves_after_a_good_end_stays() {
         "it runs still"
     );
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}
+
+/// What the kernel shows of the environment of a process.
+fn environment_of(pid: u32) -> String {
+    let bytes = std::fs::read(format!("/proc/{pid}/environ")).unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[test]
+fn values_of_variables_are_not_in_the_environment_that_others_can_read_and_commands_have_them() {
+    let w = with(
+        "echo $TF_VAR_a $TF_VAR_none > seen; echo $$ > shell; while ! [ -e go ]; do sleep 0.05; done",
+        "",
+    );
+    w.write(
+        "variables.tf",
+        "variable \"a\" {}\nvariable \"b\" {}\noutput \"o\" {\n  value = var.a\n}\n",
+    );
+    let mut command = w.command(&["deploy", "--auto-approve"]);
+    command
+        .env("TF_VAR_a", "needle in the environment")
+        .env("TF_VAR_unused", "another needle")
+        .env("TF_CLI_ARGS_deploy", "-var 'b=a needle in arguments'")
+        .env("AWS_SECRET_ACCESS_KEY", "stays for providers");
+    let mut child = command.spawn().unwrap();
+    number_in(w.path().join("shell"));
+    let shown = environment_of(child.id());
+    w.write("go", "");
+    assert!(child.wait().unwrap().success());
+    assert!(
+        !shown.contains("needle") && !shown.contains("TF_VAR_"),
+        "{shown:?}"
+    );
+    assert!(shown.contains("stays for providers"), "{shown:?}");
+    assert_eq!(w.read("seen"), "needle in the environment\n");
+    let output = w.run(&["output", "-raw", "o"]).expect(0).stdout;
+    assert_eq!(output, "needle in the environment");
 }

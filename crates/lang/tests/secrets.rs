@@ -316,9 +316,10 @@ fn no_function_quotes_a_secret_whatever_it_is_given() {
             for call in calls {
                 let (value, diags) = evaluated(&call, &names);
                 failed += usize::from(diags.has_errors());
+                let shown = lang::written::written(&value, 0);
                 assert!(
-                    !lang::written::written(&value, 0).contains(SECRET),
-                    "{call} shows {value:?}"
+                    function == "nonsensitive" || !shown.contains(SECRET),
+                    "{call} shows {shown}"
                 );
                 assert!(
                     !told(&diags),

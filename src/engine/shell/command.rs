@@ -45,6 +45,7 @@ impl LocalCommand {
         let mut command = tokio::process::Command::new(&words[0]);
         command
             .args(&words[1..])
+            .envs(lang::config::environment::variables())
             .envs(&self.environment)
             .current_dir(&self.dir);
         // The guard's life line: it is closed when we are gone.

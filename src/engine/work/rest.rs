@@ -73,10 +73,12 @@ fn rest(
         withheld,
         ..
     } = keep::asked(stage)?;
+    let environment = lang::config::environment::variables();
     let again = |name: &&String| {
+        let variable = format!("{}{name}", lang::config::environment::PREFIX);
         let given =
             |flag: &VariableFlag| matches!(flag, VariableFlag::Value { name: n, .. } if n == *name);
-        !now.variables.iter().any(given) && std::env::var_os(format!("TF_VAR_{name}")).is_none()
+        !now.variables.iter().any(given) && !environment.iter().any(|(n, _)| *n == *variable)
     };
     if let Some(name) = withheld.iter().find(again) {
         let name = name.clone();

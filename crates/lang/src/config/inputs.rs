@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use cty::Value;
 
-use super::constant;
 use super::encryption::VARIABLE;
 use super::model::{Module, Variable};
 use super::planned::Planned;
 use super::var_files::{automatic, from_file};
+use super::{constant, environment};
 use crate::diag::Diagnostics;
 use crate::source::{SourceMap, Span};
 
@@ -53,10 +53,11 @@ impl Inputs {
     /// With the `TF_VAR_…` variables of this process's environment, its `TF_DATA_DIR` and its
     /// `TF_ENCRYPTION`.
     pub fn environment(mut self) -> Inputs {
-        self.env = std::env::vars_os()
+        self.env = environment::variables()
+            .into_iter()
             .filter_map(|(k, v)| {
                 Some((
-                    k.to_str()?.strip_prefix("TF_VAR_")?.to_owned(),
+                    k.to_str()?.strip_prefix(environment::PREFIX)?.to_owned(),
                     v.to_str()?.to_owned(),
                 ))
             })

@@ -12,6 +12,7 @@ mod defaults;
 mod draft;
 mod early;
 mod encryption;
+pub mod environment;
 mod files;
 mod inputs;
 mod keys;
