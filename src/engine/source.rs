@@ -30,7 +30,7 @@ use async_trait::async_trait;
 use cty::Value;
 use lang::config::Module;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 fn problem(summary: &str, detail: String, severity: Severity) -> Diagnostic {
@@ -50,11 +50,11 @@ fn problem(summary: &str, detail: String, severity: Severity) -> Diagnostic {
 fn refused(
     found: &mut Found,
     trust: &Trust,
-    (places, workspace): (&Places, &Path),
+    places: &Places,
     cache: &HashCache,
     untrusted: &mut Vec<WorkspacePlugin>,
 ) -> Option<NotLaunched> {
-    match trust.judge(found, places, workspace, cache) {
+    match trust.judge(found, places, cache) {
         Ok(Verdict::Free) => None,
         Ok(Verdict::Given { digest }) => {
             found.only_as(digest);
@@ -76,10 +76,11 @@ fn around(settings: &Settings) -> Surroundings {
     around
 }
 
-/// The transformers of the plugin path. What the environment names is the user's own: none of them
-/// needs a yes. Blocking.
+/// The transformers of the plugin path. A relative directory that lies in the workspace is left
+/// out: its plugins need trust, and no configuration needs a transformer. Blocking.
 pub fn transformers(settings: &Settings) -> Vec<find::FoundTransformer> {
-    let roots = find::plugin_roots(&around(settings));
+    let mut roots = find::plugin_roots(&around(settings));
+    roots.retain(|root| root.is_absolute() || is_outside(root, &settings.workspace));
     find::transformers(&PluginPath::read(&roots))
 }
 
@@ -136,13 +137,7 @@ pub fn seek(
         }
         match find::find(&want, &lock, &places, cache) {
             Ok(mut found) => {
-                if let Some(why) = refused(
-                    &mut found,
-                    trust,
-                    (&places, &workspace),
-                    cache,
-                    &mut out.untrusted,
-                ) {
+                if let Some(why) = refused(&mut found, trust, &places, cache, &mut out.untrusted) {
                     let record = PluginFound {
                         why: why.to_string(),
                         ..found.record()

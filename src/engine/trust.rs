@@ -49,10 +49,9 @@ impl Trust {
         &self,
         found: &Found,
         places: &Places,
-        workspace: &Path,
         cache: &HashCache,
     ) -> Result<Verdict, TrustError> {
-        if !is_brought(found, places, workspace) {
+        if !is_brought(found, places, cache) {
             return Ok(Verdict::Free);
         }
         let executable = found

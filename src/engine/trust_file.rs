@@ -40,6 +40,24 @@ pub fn is_outside(file: &Path, workspace: &Path) -> bool {
     workspace.is_ok_and(|workspace| real.is_some_and(|real| !real.starts_with(workspace)))
 }
 
+/// Directories whose files belong to a workspace: its own, and that of the repository that it lies
+/// in. A repository that the home directory lies in is the user's own, and no clone.
+pub fn roots(workspace: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let Ok(workspace) = workspace.canonicalize() else {
+        return Vec::new();
+    };
+    let home = home.and_then(|home| home.canonicalize().ok());
+    let repository = workspace.ancestors().find(|dir| dir.join(".git").exists());
+    let is_clone = |root: &&Path| !home.is_some_and(|home| home.starts_with(root));
+    let mut roots: Vec<PathBuf> = repository
+        .filter(is_clone)
+        .map(Path::to_owned)
+        .into_iter()
+        .collect();
+    roots.push(workspace);
+    roots
+}
+
 /// How a digest stands to the trust decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {

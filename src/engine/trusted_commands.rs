@@ -3,7 +3,7 @@
 //! text and of the workspace's files that it names.
 
 use super::mutex::lock;
-use super::trust_file::{Known, TrustFile, TrustFileError};
+use super::trust_file::{Known, TrustFile, TrustFileError, roots};
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -72,15 +72,8 @@ pub struct CommandTrust {
 
 impl CommandTrust {
     pub fn new(workspace: &Path, variable: impl Fn(&str) -> Option<String>) -> Self {
-        let mut roots = Vec::new();
-        if let Ok(workspace) = workspace.canonicalize() {
-            let home = variable("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
-            let repository = workspace.ancestors().find(|dir| dir.join(".git").exists());
-            // A repository that the home directory lies in is the user's own, and no clone.
-            let is_clone = |root: &&Path| !home.is_some_and(|home| home.starts_with(root));
-            roots.extend(repository.filter(is_clone).map(Path::to_owned));
-            roots.push(workspace);
-        }
+        let home = variable("HOME").map(PathBuf::from);
+        let roots = roots(workspace, home.as_deref());
         Self {
             roots,
             workspace: workspace.to_owned(),

@@ -38,6 +38,7 @@ mod pipeline;
 mod plan_json;
 mod plugin_contents;
 mod prompt;
+mod provenance;
 mod provider_hosts;
 mod providers;
 mod provisioner_processes;

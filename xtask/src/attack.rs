@@ -55,6 +55,21 @@ const FIXED: &[Fixed] = &[
         filter: "answers",
     },
     Fixed {
+        what: "provenance of plugins: ways by which a file of a clone could be launched",
+        target: "cli",
+        filter: "provenance",
+    },
+    Fixed {
+        what: "plugins replaced by other contents",
+        target: "cli",
+        filter: "plugin_contents",
+    },
+    Fixed {
+        what: "registrations, calls and ports of other processes",
+        target: "bluelink",
+        filter: "launches",
+    },
+    Fixed {
         what: "canaries in every spelling",
         target: "secrets",
         filter: "",

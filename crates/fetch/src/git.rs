@@ -140,6 +140,12 @@ impl Run<'_> {
         };
         let mut command = program("git");
         command
+            // No file of the repository that comes is run, whatever this user's own configuration
+            // says: hooks below a relative directory, a monitor of files, a transport that is a
+            // command.
+            .args(["-c", "core.hooksPath=/dev/null"])
+            .args(["-c", "core.fsmonitor=false"])
+            .args(["-c", "protocol.ext.allow=never"])
             .args(args)
             // Nobody can answer a question here: progress is drawn, or a pipeline runs.
             .env("GIT_TERMINAL_PROMPT", "0");

@@ -1,6 +1,6 @@
 //! One provider: its version chosen, its package had, checked and put where it belongs.
 
-use super::place::{LinkError, linked, lock};
+use super::place::{LinkError, linked, lock, remove};
 use super::requirements::Need;
 use super::sources::{Listed, Package, Source};
 use super::{Step, Tell};
@@ -146,6 +146,10 @@ impl Job {
             Some(done) => done,
             None => match self.taken(&cache, version).await {
                 Some(done) => done,
+                // Other workspaces use the cache, and trust it.
+                None if from.iter().any(|source| self.is_brought(source)) => {
+                    return self.install_into(&own, version, from).await;
+                }
                 None => self.install_into(&cache, version, from).await?,
             },
         };
@@ -243,6 +247,7 @@ impl Job {
             from: source.words(&self.address),
         });
         let allowed = self.allowed(version);
+        let is_brought = self.is_brought(source);
         let (h1, checked, vouched, signer) = match package {
             Package::Unpacked(dir) => {
                 let h1 = self.link_package(&dir, &to, &allowed).await;
@@ -260,6 +265,12 @@ impl Job {
                 (obtained.h1, obtained.checked, vouched, obtained.signer)
             }
         };
+        if is_brought && let Err(source) = self.shared.places.record_taken(&h1) {
+            // Nothing but the record tells it from a package of the user's own.
+            remove(&to).ok();
+            let why = format!("its provenance cannot be recorded: {source}");
+            return Err(self.failed(version, &why));
+        }
         (self.shared.tell)(Step::ProviderInstalled {
             provider: self.address.to_string(),
             version: version.to_string(),
@@ -279,6 +290,14 @@ impl Job {
             complete,
             warnings,
         })
+    }
+
+    /// Whether a package from there is one that the workspace itself brings.
+    fn is_brought(&self, source: &Source) -> bool {
+        match source {
+            Source::Directory(path) => self.shared.places.are_brought_from(path),
+            Source::Mirror { .. } | Source::Registry => false,
+        }
     }
 
     fn must_be_signed(&self) -> bool {

@@ -1,161 +1,145 @@
-//! Whether a plugin came with the workspace's own files, as a clone brings them, rather than from a
-//! place of the user's own. `.terraform/providers` is what `init` leaves there, so it counts only
-//! where git has it: whoever commits it brings it.
+//! Provenance of plugins: which of them a workspace itself brings, as a clone does, and which come
+//! from places of the user's own. It follows the contents: a package that `init` took from the
+//! workspace stays the workspace's in `.terraform/providers`.
 
 use super::found::{Found, Origin};
+use super::git_index::is_in_git;
+use super::hash::HashCache;
+use super::layout::scan;
 use super::places::{MirrorKind, Places};
-use std::path::{Path, PathBuf};
+use rustix::fs::OFlags;
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Component, Path, PathBuf};
 
-/// Whether the workspace itself brings what would run. What the environment or the CLI
-/// configuration names is the user's.
-pub fn is_brought(found: &Found, places: &Places, workspace: &Path) -> bool {
+/// The directory of packages that a workspace may have.
+const OWN_MIRROR: &str = "terraform.d/plugins";
+/// File beside `.terraform/providers` with the `h1:` hash of each package that was taken from the
+/// workspace, one a line.
+const TAKEN: &str = "flightdeck-workspace-packages";
+
+/// Whether the workspace itself brings what would run. `.terraform/providers` is what `init` leaves
+/// there, so a package in it counts where git has it, or where it was taken from the workspace.
+pub fn is_brought(found: &Found, places: &Places, cache: &HashCache) -> bool {
     let Some(executable) = found.executable() else {
         return false;
     };
-    if !matches!(
-        found.origin,
-        Origin::Workspace(_) | Origin::Mirror(MirrorKind::Implied, _)
-    ) {
-        return false;
+    match &found.origin {
+        Origin::Reattach | Origin::Bundled | Origin::Builtin => return false,
+        Origin::DevOverride(directory)
+        | Origin::PluginPath(directory)
+        | Origin::Mirror(MirrorKind::Configured, directory)
+            if places.named.contains(directory) =>
+        {
+            return false;
+        }
+        Origin::Workspace(_)
+        | Origin::DevOverride(_)
+        | Origin::PluginPath(_)
+        | Origin::Mirror(..) => {}
     }
-    // What cannot be followed cannot be launched either.
-    let [Ok(executable), Ok(workspace)] = [executable, workspace].map(Path::canonicalize) else {
+    lies_in_workspace(executable, places)
+        || is_in_git(executable)
+        || executable.canonicalize().is_ok_and(|real| is_in_git(&real))
+        || was_taken(found, places, cache)
+}
+
+/// Whether a path, or what it leads to, lies in the workspace and not where `init` puts packages. A
+/// link of the workspace counts wherever it leads: the workspace has chosen it. What cannot be
+/// followed counts, too.
+fn lies_in_workspace(path: &Path, places: &Places) -> bool {
+    let [Ok(real), Ok(root)] = [path, &places.root].map(Path::canonicalize) else {
         return true;
     };
-    let installed = places
-        .workspace
-        .canonicalize()
-        .is_ok_and(|installed| executable.starts_with(installed));
-    !installed && executable.starts_with(workspace) || is_in_git(&executable)
+    let installed = places.workspace.canonicalize();
+    let installed = installed.as_deref().unwrap_or(&places.workspace);
+    let within = |path: &Path, root: &Path, installed: &Path| {
+        path.starts_with(root) && !path.starts_with(installed)
+    };
+    let [path, own_root, own_installed] = [path, &places.root, &places.workspace].map(lexical);
+    within(&real, &root, installed) || within(&path, &own_root, &own_installed)
 }
 
-/// Whether git has the file, by the index of the repository that it lies in; where that cannot be
-/// read, it has.
-fn is_in_git(file: &Path) -> bool {
-    let Some((root, index)) = file
-        .ancestors()
-        .skip(1)
-        .find_map(|folder| Some((folder, index_of(folder)?)))
-    else {
+/// An absolute path without `.` and `..`, no link followed.
+fn lexical(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in std::path::absolute(path)
+        .as_deref()
+        .unwrap_or(path)
+        .components()
+    {
+        match part {
+            Component::ParentDir => drop(out.pop()),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+impl Places {
+    /// Whether the workspace itself brings what lies in a directory.
+    #[must_use]
+    pub fn are_brought_from(&self, directory: &Path) -> bool {
+        !self.named.contains(directory) && lies_in_workspace(directory, self)
+    }
+
+    fn taken_file(&self) -> PathBuf {
+        self.workspace.with_file_name(TAKEN)
+    }
+
+    /// Records that a package of the workspace was installed, by its `h1:` hash.
+    ///
+    /// # Errors
+    /// It cannot be recorded; then the package must not stay.
+    pub fn record_taken(&self, hash: &str) -> io::Result<()> {
+        let file = self.taken_file();
+        if taken(&file)?.lines().any(|line| line == hash) {
+            return Ok(());
+        }
+        let folder = file.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder)?;
+        let mut file = std::fs::File::options()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
+            .open(&file)?;
+        file.write_all(format!("{hash}\n").as_bytes())
+    }
+}
+
+fn taken(file: &Path) -> io::Result<String> {
+    match lang::functions::read_regular(file) {
+        Ok(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(String::new()),
+        Err(e) => Err(e),
+    }
+}
+
+/// Whether an installed package has the contents of one that the workspace brings, by the record of
+/// `init`, or by a look at what is there: another tool may have installed it.
+fn was_taken(found: &Found, places: &Places, cache: &HashCache) -> bool {
+    let (Some(package), Some(version)) = (&found.package, &found.version) else {
         return false;
     };
-    let Ok(name) = file.strip_prefix(root) else {
-        return false;
+    let Ok(hash) = cache.package(package) else {
+        return true;
     };
-    match lang::functions::read_regular(&index) {
-        Ok(index) => has(&index, name.as_os_str().as_encoded_bytes()).unwrap_or(true),
-        Err(e) => e.kind() != std::io::ErrorKind::NotFound,
+    match taken(&places.taken_file()) {
+        Ok(all) if all.lines().any(|line| line == hash) => return true,
+        Ok(_) => {}
+        // A record that cannot be read may name it.
+        Err(_) => return true,
     }
-}
-
-/// The index of the repository whose working tree begins here.
-fn index_of(folder: &Path) -> Option<PathBuf> {
-    let git = folder.join(".git");
-    let meta = std::fs::metadata(&git).ok()?;
-    if meta.is_dir() {
-        return Some(git.join("index"));
-    }
-    let text = String::from_utf8(lang::functions::read_regular(&git).ok()?).ok()?;
-    Some(
-        folder
-            .join(text.strip_prefix("gitdir:")?.trim())
-            .join("index"),
-    )
-}
-
-/// Whether an index (of version 2, 3 or 4) has this name; `None` where it is none that can be read.
-fn has(index: &[u8], wanted: &[u8]) -> Option<bool> {
-    const STAT_AND_HASH: usize = 60;
-    let number = |at: usize| Some(u32::from_be_bytes(index.get(at..at + 4)?.try_into().ok()?));
-    let version = number(4)?;
-    if index.get(..4)? != b"DIRC" || !(2..=4).contains(&version) {
-        return None;
-    }
-    let (mut at, mut name) = (12, Vec::new());
-    for _ in 0..number(8)? {
-        let begin = at;
-        let extended = index.get(begin + STAT_AND_HASH)? & 0x40 != 0;
-        at = begin + STAT_AND_HASH + if extended { 4 } else { 2 };
-        let kept = if version == 4 {
-            name.len().checked_sub(offset(index, &mut at)?)?
-        } else {
-            0
-        };
-        let end = at + index.get(at..)?.iter().position(|b| *b == 0)?;
-        name.truncate(kept);
-        name.extend_from_slice(&index[at..end]);
-        if name == wanted {
-            return Some(true);
-        }
-        at = if version == 4 {
-            end + 1
-        } else {
-            begin + (end - begin + 8) / 8 * 8
-        };
-    }
-    // A shared index has the rest of the names.
-    if index.get(at..at + 4)? == b"link" {
-        None
-    } else {
-        Some(false)
-    }
-}
-
-/// A number as the index writes it: seven bits a byte, each continued one counted up.
-fn offset(index: &[u8], at: &mut usize) -> Option<usize> {
-    let mut next = || {
-        *at += 1;
-        index.get(*at - 1).copied()
-    };
-    let mut byte = next()?;
-    let mut number = usize::from(byte & 0x7f);
-    while byte & 0x80 != 0 {
-        byte = next()?;
-        number = number.checked_add(1)?.checked_mul(128)? + usize::from(byte & 0x7f);
-    }
-    Some(number)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::process::Command;
-
-    fn git(folder: &Path, words: &[&str]) {
-        let run = Command::new("git")
-            .args(words)
-            .current_dir(folder)
-            .env("HOME", folder)
-            .output()
-            .expect("git runs");
-        assert!(run.status.success(), "{words:?}: {run:?}");
-    }
-
-    #[test]
-    fn git_is_asked_by_its_index_in_every_version_of_it() {
-        let folder = tempfile::tempdir().expect("folder");
-        let root = folder.path().canonicalize().expect("a place");
-        assert!(!is_in_git(&root.join("a/x")), "there is no repository");
-        git(&root, &["init", "-q"]);
-        assert!(!is_in_git(&root.join("a/x")), "nothing is added");
-        for name in ["a/x", "a/xy", "a/b/long-name-of-a-file", "b", "c/d"] {
-            std::fs::create_dir_all(root.join(name).parent().expect("a folder")).expect("made");
-            std::fs::write(root.join(name), name).expect("written");
-        }
-        git(&root, &["add", "a/x", "a/b", "c"]);
-        for version in ["2", "3", "4"] {
-            git(&root, &["update-index", "--index-version", version]);
-            let has = |name: &str| is_in_git(&root.join(name));
-            assert!(
-                has("a/x") && has("a/b/long-name-of-a-file") && has("c/d"),
-                "version {version}"
-            );
-            assert!(!has("a/xy") && !has("b") && !has("a"), "version {version}");
-        }
-        std::fs::write(root.join(".git/index"), "DIRC damaged").expect("written");
-        assert!(
-            is_in_git(&root.join("b")),
-            "what cannot be read is taken for the clone's"
-        );
-    }
+    let own = places.root.join(OWN_MIRROR);
+    let others = places.mirrors.iter().map(|mirror| &mirror.path);
+    let brought = others.filter(|path| places.are_brought_from(path));
+    std::iter::once(&own).chain(brought).any(|directory| {
+        let seen = scan(directory, &found.address);
+        let mut packages = seen.packages.iter().filter(|p| p.version == *version);
+        let mut archives = seen.archives.iter().filter(|(v, _)| v == version);
+        packages.any(|it| cache.package(&it.directory).is_ok_and(|h| h == hash))
+            // What cannot be unpacked was not installed.
+            || archives.any(|(_, path)| cache.archive(path).is_ok_and(|h| h == hash))
+    })
 }

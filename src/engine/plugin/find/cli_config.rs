@@ -5,7 +5,7 @@ use super::address::ProviderAddress;
 use super::methods::{Method, MethodKind, Registries};
 use super::places::{Mirror, MirrorKind, Pattern, PlacesError, Surroundings};
 use super::tree::{Item, Node, parse, parse_json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What a file says.
@@ -17,10 +17,30 @@ pub(super) struct CliConfig {
     pub methods: Option<Vec<Method>>,
     pub overrides: BTreeMap<ProviderAddress, PathBuf>,
     pub registries: Registries,
+    /// Directories that are named by absolute paths.
+    pub named: BTreeSet<PathBuf>,
     pub warnings: Vec<String>,
 }
 
 impl CliConfig {
+    /// Takes back what only a file of the user's own decides. The answer is a warning.
+    pub(super) fn belongs_to_workspace(&mut self, file: &Path) -> Option<String> {
+        self.named.clear();
+        let (name, _) = self.registries.helper.take()?;
+        Some(format!(
+            "{}: the credentials helper {name} is not run, since the file belongs to the workspace",
+            file.display()
+        ))
+    }
+
+    fn named(&mut self, base: &Path, path: &str) -> PathBuf {
+        let directory = base.join(path);
+        if Path::new(path).is_absolute() {
+            self.named.insert(directory.clone());
+        }
+        directory
+    }
+
     /// The directories among the ways of installing.
     pub(super) fn mirrors(&self) -> Option<Vec<Mirror>> {
         let of = |method: &Method| match &method.kind {
@@ -162,16 +182,12 @@ fn installation(
     base: &Path,
     config: &mut CliConfig,
 ) -> Result<(), PlacesError> {
-    let methods = config.methods.insert(Vec::new());
+    let mut methods = Vec::new();
     for method in block.value.items() {
         match method.key.as_str() {
             "filesystem_mirror" => {
-                let path = needed(file, method, "path")?;
-                methods.push(read_method(
-                    file,
-                    method,
-                    MethodKind::Filesystem(base.join(path)),
-                )?);
+                let path = config.named(base, needed(file, method, "path")?);
+                methods.push(read_method(file, method, MethodKind::Filesystem(path))?);
             }
             "network_mirror" => {
                 let url = needed(file, method, "url")?.to_owned();
@@ -194,7 +210,8 @@ fn installation(
                     let Some(path) = entry.value.text() else {
                         return Err(wrong(file, entry, "a directory is needed"));
                     };
-                    config.overrides.insert(address, base.join(path));
+                    let directory = config.named(base, path);
+                    config.overrides.insert(address, directory);
                 }
             }
             "oci_mirror" => config.warnings.push(format!(
@@ -210,6 +227,7 @@ fn installation(
             }
         }
     }
+    config.methods = Some(methods);
     Ok(())
 }
 

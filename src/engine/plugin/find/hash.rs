@@ -124,6 +124,32 @@ impl HashCache {
         fetch::h1_with(root, |file| self.sha256(file)).map_err(HashError::of(root))
     }
 
+    /// The `h1:` hash of the package in a zip archive.
+    ///
+    /// # Errors
+    /// It cannot be read or unpacked.
+    pub fn archive(&self, path: &Path) -> Result<String, HashError> {
+        let key = std::fs::metadata(path)
+            .map(|meta| (self.is_settled(&meta), format!("zip {}", version_of(&meta))))
+            .map_err(HashError::of(path))?;
+        if let (true, key) = &key
+            && let Some(hash) = self.cached().get(key)
+        {
+            return Ok(hash.clone());
+        }
+        let unpacked = || -> io::Result<String> {
+            let folder = tempfile::tempdir()?;
+            fetch::unpack(path, fetch::ArchiveKind::Zip, folder.path())
+                .map_err(io::Error::other)?;
+            fetch::h1(folder.path())
+        };
+        let hash = unpacked().map_err(HashError::of(path))?;
+        if let (true, key) = key {
+            self.insert(key, &hash, false);
+        }
+        Ok(hash)
+    }
+
     /// The SHA-256 of a single file, in hex.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ mod brought;
 mod choose;
 mod cli_config;
 mod found;
+mod git_index;
 mod hash;
 mod layout;
 mod lock;
@@ -14,6 +15,7 @@ mod methods;
 mod on_plugin_path;
 mod places;
 mod plugin_path;
+mod reattach;
 mod search;
 #[cfg(test)]
 mod tests;

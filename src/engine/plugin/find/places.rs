@@ -5,9 +5,11 @@ use super::address::{DEFAULT_HOSTS, ProviderAddress};
 use super::cli_config::{self, CliConfig};
 use super::methods::{Method, Registries};
 use super::plugin_path::{PluginPath, plugin_roots};
+use super::reattach::reattach;
 use super::tree::TreeError;
-use crate::engine::plugin::settings::{Address, Reattach};
-use std::collections::{BTreeMap, HashMap};
+use crate::engine::plugin::settings::Reattach;
+use crate::engine::trust_file::roots;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -199,8 +201,13 @@ impl Pattern {
 pub struct Places {
     pub reattach: BTreeMap<ProviderAddress, Reattach>,
     pub overrides: BTreeMap<ProviderAddress, PathBuf>,
+    /// The directory of the configuration.
+    pub root: PathBuf,
     /// `.terraform/providers` of the workspace.
     pub workspace: PathBuf,
+    /// Directories that the user has named: by an absolute path, and not in a file of the
+    /// workspace. What lies there is the user's, even in the workspace.
+    pub named: BTreeSet<PathBuf>,
     /// In the order of looking.
     pub mirrors: Vec<Mirror>,
     /// Plugins of the deploy engine's kind, by the directories that the environment names.
@@ -230,7 +237,12 @@ impl Places {
             .path("TF_DATA_DIR")
             .map_or_else(|| workspace.join(".terraform"), |d| workspace.join(d));
         let mut places = Self {
+            root: workspace.to_owned(),
             workspace: data.join("providers"),
+            named: plugin_roots(around)
+                .into_iter()
+                .filter(|root| root.is_absolute())
+                .collect(),
             executable: around.executable.clone(),
             plugin_path: PluginPath::read(&plugin_roots(around)),
             ..Self::default()
@@ -277,7 +289,11 @@ impl Places {
         let path = workspace.join(path);
         match std::fs::read_to_string(&path) {
             Ok(text) => {
-                let config = cli_config::read(&path, &text, workspace)?;
+                let mut config = cli_config::read(&path, &text, workspace)?;
+                if is_of_clone(&path, workspace, around) {
+                    self.warnings.extend(config.belongs_to_workspace(&path));
+                }
+                self.named.append(&mut config.named);
                 match named {
                     true => Ok(config),
                     false => cli_config::with_logins(config, workspace, around),
@@ -293,6 +309,16 @@ impl Places {
             Err(source) => Err(PlacesError::Read { path, source }),
         }
     }
+}
+
+/// Whether the workspace, or the repository that it lies in, brings a file.
+fn is_of_clone(file: &Path, workspace: &Path, around: &Surroundings) -> bool {
+    let all = roots(workspace, around.path("HOME").as_deref());
+    let real = file.canonicalize();
+    // By either path: a link of the workspace is the workspace's choice.
+    let real = real.as_deref().unwrap_or(file);
+    let within = |root: &PathBuf| real.starts_with(root) || file.starts_with(root);
+    file.starts_with(workspace) || all.iter().any(within)
 }
 
 /// Where the file is when nobody says so; the first that exists counts.
@@ -332,58 +358,6 @@ fn implied(workspace: &Path, around: &Surroundings) -> Vec<Mirror> {
         .into_iter()
         .map(|path| Mirror::plain(MirrorKind::Implied, path))
         .collect()
-}
-
-/// `{"ADDRESS": {"Protocol": "grpc", "ProtocolVersion": 6, "Pid": 1, "Test": true, "Addr":
-/// {"Network": "unix", "String": "…"}}}`
-fn reattach(text: &str) -> Result<BTreeMap<ProviderAddress, Reattach>, PlacesError> {
-    #[derive(serde::Deserialize)]
-    #[serde(rename_all = "PascalCase")]
-    struct Entry {
-        #[serde(default)]
-        protocol: String,
-        #[serde(default)]
-        protocol_version: u32,
-        #[serde(default)]
-        pid: u32,
-        #[serde(default)]
-        test: bool,
-        addr: Addr,
-    }
-    #[derive(serde::Deserialize)]
-    #[serde(rename_all = "PascalCase")]
-    struct Addr {
-        network: String,
-        string: String,
-    }
-    let wrong = |what: String| PlacesError::Reattach(what);
-    let entries: BTreeMap<String, Entry> = serde_json::from_str(text)
-        .map_err(|e| wrong(format!("it is not the JSON it should be: {e}")))?;
-    let mut all = BTreeMap::new();
-    for (key, entry) in entries {
-        let address: ProviderAddress = key.parse().map_err(|e| wrong(format!("{e}")))?;
-        if !matches!(entry.protocol.as_str(), "grpc" | "") {
-            return Err(wrong(format!(
-                "{key} speaks {}, and only grpc is supported",
-                entry.protocol
-            )));
-        }
-        let socket = Address::parse(&entry.addr.network, &entry.addr.string)
-            .map_err(|e| wrong(format!("{key}: {e}")))?;
-        let reattach = Reattach {
-            // Providers of the first kind did not say, and spoke 5.
-            protocol: if entry.protocol_version == 0 {
-                5
-            } else {
-                entry.protocol_version
-            },
-            pid: (entry.pid != 0).then_some(entry.pid),
-            test: entry.test,
-            address: socket,
-        };
-        all.insert(address, reattach);
-    }
-    Ok(all)
 }
 
 #[cfg(test)]
