@@ -72,19 +72,30 @@ fn what_only_such_a_state_has_is_destroyed_by_the_provider_that_is_there() {
 }
 
 #[test]
-fn a_lock_file_of_the_other_default_host_still_says_which_version() {
+fn locked_provider_of_the_other_default_host_is_not_replaced_until_init_agrees() {
     let w = workspace();
     w.run(&["deploy", "--auto-approve"]).expect(0);
     as_terraform_wrote_it(&w);
-    let lock = |version: &str| {
-        let text = format!(
-            "provider \"registry.terraform.io/acme/lab\" {{\n  version = \"{version}\"\n  hashes = [\n    \"h1:Gr4JsR1TRRZSsdWPAR3mdYrTTZb8x1pmJyv3yJDcb5Q=\",\n  ]\n}}\n"
-        );
-        w.write(".terraform.lock.hcl", &text);
-    };
-    lock("1.0.0");
+    let text = "provider \"registry.terraform.io/acme/lab\" {\n  version = \"1.0.0\"\n  hashes = [\n    \"h1:Gr4JsR1TRRZSsdWPAR3mdYrTTZb8x1pmJyv3yJDcb5Q=\",\n  ]\n}\n";
+    w.write(".terraform.lock.hcl", text);
+    for words in [
+        &["stage"][..],
+        &["plan"],
+        &["deploy", "--auto-approve"],
+        &["plugins"],
+    ] {
+        let run = w.run(words);
+        assert!(matches!(run.code, Some(1 | 3)), "{run:?}");
+        let says = "requires registry.terraform.io/acme/lab 1.0.0; packages of registry.opentofu.org/acme/lab are not used for it";
+        let said = format!("{}{}", run.stdout, run.stderr);
+        assert!(said.contains(says), "{run:?}");
+    }
+    assert_eq!(w.read(".terraform.lock.hcl"), text);
+    w.run(&["init"]).expect(0);
+    let lock = w.read(".terraform.lock.hcl");
+    assert!(
+        lock.contains("\"registry.opentofu.org/acme/lab\""),
+        "{lock}"
+    );
     w.run(&["stage"]).expect(0);
-    lock("2.0.0");
-    let run = w.run(&["stage"]).expect(3);
-    assert!(run.stderr.contains("the lock file has 2.0.0"), "{run:?}");
 }

@@ -111,13 +111,15 @@ impl Search<'_> {
     }
 
     fn only_locked(&mut self, locked: &[ProviderAddress], others: &[ProviderAddress]) {
-        let words = |all: &[ProviderAddress]| {
-            let all: Vec<String> = all.iter().map(ToString::to_string).collect();
-            all.join(", ")
-        };
-        let mut what = format!("requires {}", words(locked));
+        let required = locked.iter().filter_map(|address| {
+            let entry = self.lock.get(address)?;
+            Some(format!("{address} {}", entry.version))
+        });
+        let required: Vec<String> = required.collect();
+        let mut what = format!("requires {}", required.join(", "));
         if !others.is_empty() {
-            what += &format!("; packages of {} are not used for it", words(others));
+            let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+            what += &format!("; packages of {} are not used for it", others.join(", "));
         }
         self.saw(format!("the lock file {}", self.lock.path.display()), what);
     }

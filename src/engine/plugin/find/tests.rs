@@ -319,7 +319,7 @@ fn locked_provider_is_never_replaced_by_one_of_another_address_or_of_other_files
                     let error = scene.find_named("aws", "", named);
                     let error = error.expect_err("another provider").to_string();
                     let says =
-                        format!("requires {locked}; packages of {there} are not used for it");
+                        format!("requires {locked} 5.1.0; packages of {there} are not used for it");
                     assert!(error.contains(&says), "{error}");
                 }
             }
