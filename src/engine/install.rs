@@ -287,8 +287,8 @@ fn services(places: &Places, around: &Surroundings) -> Result<Services, FetchErr
     Ok(Services::new(http, credentials, said.hosts.clone()))
 }
 
-/// The program of a credentials helper: in the first of the folders for plugins that has it, none of
-/// them the workspace's.
+/// The program of a credentials helper: in the first of the folders for plugins that has it, none
+/// of them the workspace's.
 fn helper(places: &Places, name: &str) -> PathBuf {
     let program = format!("terraform-credentials-{name}");
     let folders = places

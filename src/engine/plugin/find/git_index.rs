@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// Whether git has the file, or a link on the way to it, by the index of the repository that it lies
-/// in; where that cannot be read, it has.
+/// Whether git has the file, or a link on the way to it, by the index of the repository that it
+/// lies in; where that cannot be read, it has.
 pub(super) fn is_in_git(file: &Path) -> bool {
     let Some((root, index)) = file
         .ancestors()
