@@ -1,0 +1,261 @@
+//! Every operation against every kind of entry that a clone may hold in its place.
+
+#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+use crate::{Below, Refusal};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+struct Place {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+    outside: PathBuf,
+}
+
+fn place() -> Place {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("clone");
+    let outside = dir.path().join("outside");
+    fs::create_dir(&root).unwrap();
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("file"), "precious").unwrap();
+    Place {
+        _dir: dir,
+        root,
+        outside,
+    }
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).unwrap().flatten();
+    let mut names: Vec<String> = entries
+        .map(|e| e.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+impl Place {
+    fn unharmed(&self) {
+        assert_eq!(names(&self.outside), ["file"]);
+        let text = fs::read_to_string(self.outside.join("file")).unwrap();
+        assert_eq!(text, "precious");
+    }
+}
+
+fn fifo(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+}
+
+/// Puts an entry of some kind at a path.
+type Put = fn(&Place, &Path);
+const ENTRIES: [(&str, Put); 6] = [
+    ("link to a file", |p, at| {
+        symlink(p.outside.join("file"), at).unwrap()
+    }),
+    ("link to a directory", |p, at| {
+        symlink(&p.outside, at).unwrap()
+    }),
+    ("dangling link", |p, at| {
+        symlink(p.outside.join("new"), at).unwrap()
+    }),
+    ("hard link", |p, at| {
+        fs::hard_link(p.outside.join("file"), at).unwrap()
+    }),
+    ("pipe", |_, at| fifo(at)),
+    ("link to a device", |_, at| {
+        symlink("/dev/null", at).unwrap()
+    }),
+];
+
+#[test]
+fn nothing_is_written_through_a_component_on_the_way() {
+    for inner in ["a", "a/b"] {
+        for link in ["a", inner] {
+            let p = place();
+            fs::create_dir_all(p.root.join(link).parent().unwrap()).unwrap();
+            symlink(&p.outside, p.root.join(link)).unwrap();
+            let file = Below::new(&p.root, inner).join("file");
+            let refused = |what: &str, e: std::io::Error| {
+                assert!(
+                    matches!(Refusal::of(&e), Some(Refusal::Link { .. })),
+                    "{what}: {e}"
+                );
+                assert!(e.to_string().contains(link), "{what}: {e}");
+            };
+            refused("replace", file.replace(b"x", 0o600).unwrap_err());
+            refused("create", file.create_new(0o600).unwrap_err());
+            refused("open", file.open_in_place().unwrap_err());
+            refused("read", file.read().unwrap_err());
+            refused("remove", file.remove_file().unwrap_err());
+            refused("remove all", file.remove_all().unwrap_err());
+            refused("mode", file.set_mode(0o600).unwrap_err());
+            refused("directories", file.create_dirs().unwrap_err());
+            refused("look", file.check_dirs().unwrap_err());
+            refused(
+                "create whole",
+                file.create_whole(b"x", 0o600, |_| Ok(())).unwrap_err(),
+            );
+            refused("link", file.replace_by_link(&p.outside).unwrap_err());
+            p.unharmed();
+        }
+    }
+}
+
+#[test]
+fn what_has_the_name_of_a_file_is_replaced_and_not_followed() {
+    for (what, put) in ENTRIES {
+        let p = place();
+        put(&p, &p.root.join("name"));
+        let file = Below::new(&p.root, "name");
+        file.replace(b"new", 0o600)
+            .unwrap_or_else(|e| panic!("{what}: {e}"));
+        assert_eq!(fs::read(p.root.join("name")).unwrap(), b"new", "{what}");
+        assert_eq!(names(&p.root), ["name"], "{what}");
+        p.unharmed();
+    }
+}
+
+#[test]
+fn only_a_regular_file_with_one_name_is_opened_in_place() {
+    for (what, put) in ENTRIES {
+        let p = place();
+        put(&p, &p.root.join("name"));
+        let file = Below::new(&p.root, "name");
+        let why = file.open_in_place().unwrap_err();
+        assert!(Refusal::of(&why).is_some(), "{what}: {why}");
+        let why = file.open_or_create(0o600).unwrap_err();
+        assert!(why.to_string().contains("name"), "{what}: {why}");
+        assert!(file.create_new(0o600).is_err(), "{what}");
+        assert!(
+            file.create_whole(b"", 0o600, |_| Ok(())).unwrap().is_none(),
+            "{what}"
+        );
+        if what != "hard link" {
+            assert!(file.read().is_err(), "{what}");
+        }
+        p.unharmed();
+    }
+}
+
+#[test]
+fn removing_takes_the_entry_and_not_what_it_leads_to() {
+    for (what, put) in ENTRIES {
+        let p = place();
+        let tree = p.root.join("tree");
+        fs::create_dir_all(tree.join("inner")).unwrap();
+        put(&p, &tree.join("inner/name"));
+        put(&p, &p.root.join("name"));
+        Below::new(&p.root, "name").remove_all().unwrap();
+        Below::new(&p.root, "tree").remove_all().unwrap();
+        assert_eq!(names(&p.root), Vec::<String>::new(), "{what}");
+        p.unharmed();
+    }
+    let p = place();
+    Below::new(&p.root, "none").remove_all().unwrap();
+    Below::new(&p.root, "none/at/all").remove_file().unwrap();
+}
+
+#[test]
+fn the_root_itself_may_be_reached_through_a_link() {
+    let p = place();
+    let link = p.root.parent().unwrap().join("link");
+    symlink(&p.root, &link).unwrap();
+    let file = Below::new(&link, "a/b/name");
+    file.replace(b"x", 0o644).unwrap();
+    assert_eq!(fs::read(p.root.join("a/b/name")).unwrap(), b"x");
+    assert_eq!(file.read().unwrap(), b"x");
+}
+
+#[test]
+fn a_path_that_leads_out_of_the_root_is_refused_and_one_named_outside_is_used() {
+    let p = place();
+    let out = Below::new(&p.root, "../outside/file");
+    let why = out.replace(b"x", 0o600).unwrap_err();
+    assert!(
+        matches!(Refusal::of(&why), Some(Refusal::Outside { .. })),
+        "{why}"
+    );
+    p.unharmed();
+    // Named by an operator: links there are followed.
+    symlink(p.outside.join("file"), p.outside.join("link")).unwrap();
+    let named = Below::named(&p.root, Path::new("../outside/link"));
+    assert!(named.open_in_place().unwrap().is_some());
+    // One that is inside, however it is spelled, is not.
+    symlink(p.outside.join("file"), p.root.join("link")).unwrap();
+    for spelling in ["link", "./link", "x/../link"] {
+        let named = Below::named(&p.root, Path::new(spelling));
+        assert!(named.open_in_place().is_err(), "{spelling}");
+    }
+    let whole = p.root.join("link");
+    assert!(Below::named(&p.root, &whole).open_in_place().is_err());
+}
+
+#[test]
+fn a_file_is_never_seen_without_its_text() {
+    let p = place();
+    let file = Below::new(&p.root, "name");
+    let made = file.create_whole(b"text", 0o600, |_| {
+        assert!(!p.root.join("name").exists());
+        Ok(())
+    });
+    assert!(made.unwrap().is_some());
+    assert_eq!(fs::read(p.root.join("name")).unwrap(), b"text");
+    let failing = Below::new(&p.root, "other")
+        .create_whole(b"x", 0o600, |_| Err(std::io::Error::other("no")));
+    assert!(failing.is_err());
+    assert_eq!(names(&p.root), ["name"]);
+}
+
+#[test]
+fn files_of_a_stranger_are_refused_unless_the_workspace_is_theirs() {
+    if !rustix::process::geteuid().is_root() {
+        cty::testing::skipped("without root nothing can be given to somebody else");
+        return;
+    }
+    let p = place();
+    let file = Below::new(&p.root, "d/name");
+    file.replace(b"x", 0o600).unwrap();
+    for stranger in ["d/name", "d"] {
+        let path = p.root.join(stranger);
+        std::os::unix::fs::chown(&path, Some(12_345), None).unwrap();
+        let why = file.open_in_place().unwrap_err();
+        assert!(
+            matches!(
+                Refusal::of(&why),
+                Some(Refusal::Owner { owner: 12_345, .. })
+            ),
+            "{why}"
+        );
+        std::os::unix::fs::chown(&p.root, Some(12_345), None).unwrap();
+        assert!(file.open_in_place().unwrap().is_some());
+        std::os::unix::fs::chown(&p.root, Some(0), None).unwrap();
+    }
+}
+
+#[test]
+fn reads_are_bounded_and_wait_for_nothing() {
+    let p = place();
+    fifo(&p.root.join("pipe"));
+    for path in [p.root.join("pipe"), "/dev/zero".into(), "/dev/null".into()] {
+        let why = crate::read_regular(&path).unwrap_err();
+        assert!(why.to_string().contains("not a regular file"), "{why}");
+    }
+    fs::write(p.root.join("long"), "12345").unwrap();
+    let why = crate::read_at_most(p.root.join("long"), 4).unwrap_err();
+    assert_eq!(why.to_string(), "it is larger than 4 bytes");
+    assert_eq!(
+        crate::read_at_most(p.root.join("long"), 5).unwrap(),
+        b"12345"
+    );
+    // A regular file of the kernel that has no size.
+    assert!(!crate::read_regular("/proc/self/status").unwrap().is_empty());
+    assert!(
+        crate::read_regular(&p.root)
+            .unwrap_err()
+            .to_string()
+            .contains("directory")
+    );
+}

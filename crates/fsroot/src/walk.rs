@@ -1,0 +1,177 @@
+//! Opens directories below a root one component at a time, without following links.
+
+use crate::refusal::{Kind, Refusal};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
+
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
+
+/// An open directory below a root.
+pub(crate) struct Dir {
+    pub(crate) fd: OwnedFd,
+    pub(crate) path: PathBuf,
+    /// Owner of the root directory: that user can replace everything in it anyway.
+    root_owner: u32,
+    /// Owners and other names of files matter.
+    strict: bool,
+}
+
+/// Missing directories are created.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    Create,
+    Fail,
+}
+
+impl Dir {
+    /// Opens the root itself, which an operator has named: links in its path are followed.
+    fn root(path: &Path, strict: bool, missing: Missing) -> io::Result<Self> {
+        let open = || rustix::fs::openat(CWD, or_here(path), DIRECTORY, Mode::empty());
+        let fd = match open() {
+            Err(Errno::NOENT) if missing == Missing::Create => {
+                std::fs::create_dir_all(path)?;
+                open()
+            }
+            opened => opened,
+        }?;
+        let root_owner = rustix::fs::fstat(&fd)?.st_uid;
+        Ok(Self {
+            fd,
+            path: path.to_owned(),
+            root_owner,
+            strict,
+        })
+    }
+
+    /// Opens the directory `inner` below the root.
+    pub(crate) fn below(
+        root: &Path,
+        inner: &Path,
+        strict: bool,
+        missing: Missing,
+    ) -> io::Result<Self> {
+        let mut dir = Self::root(root, strict, missing)?;
+        for part in inner.components() {
+            match part {
+                Component::CurDir => {}
+                Component::Normal(name) => dir = dir.child(name, missing)?,
+                _ => {
+                    return Err(io::Error::other(Refusal::Outside {
+                        path: inner.to_owned(),
+                        root: root.to_owned(),
+                    }));
+                }
+            }
+        }
+        Ok(dir)
+    }
+
+    pub(crate) fn child(&self, name: &OsStr, missing: Missing) -> io::Result<Self> {
+        let path = self.path.join(name);
+        let open = || {
+            let flags = DIRECTORY | OFlags::NOFOLLOW;
+            rustix::fs::openat(&self.fd, name, flags, Mode::empty())
+        };
+        let opened = match open() {
+            Err(Errno::NOENT) if missing == Missing::Create => {
+                match rustix::fs::mkdirat(&self.fd, name, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => open(),
+                    Err(e) => return Err(e.into()),
+                }
+            }
+            opened => opened,
+        };
+        let fd = match opened {
+            Ok(fd) => fd,
+            Err(e @ (Errno::LOOP | Errno::NOTDIR)) => {
+                let found = self.stat(name)?.ok_or(e)?;
+                let kind = Kind::of(found.st_mode);
+                return Err(Refusal::wrong_type(&path, kind, Kind::Directory));
+            }
+            Err(e) => return Err(e.into()),
+        };
+        self.trusted(&path, &rustix::fs::fstat(&fd)?)?;
+        Ok(Self {
+            fd,
+            path,
+            root_owner: self.root_owner,
+            strict: self.strict,
+        })
+    }
+
+    /// Looks at an entry itself, not at what a link leads to.
+    pub(crate) fn stat(&self, name: &OsStr) -> io::Result<Option<Stat>> {
+        match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(Some(found)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Refuses an entry that is not a regular file of this user with one name.
+    pub(crate) fn writable(&self, name: &OsStr, found: &Stat) -> io::Result<()> {
+        let path = self.path.join(name);
+        let kind = Kind::of(found.st_mode);
+        if kind != Kind::RegularFile {
+            return Err(Refusal::wrong_type(&path, kind, Kind::RegularFile));
+        }
+        let names = found.st_nlink;
+        if names > 1 && self.strict {
+            return Err(io::Error::other(Refusal::HardLinks { path, names }));
+        }
+        self.trusted(&path, found)
+    }
+
+    /// Refuses what belongs to a stranger, who could change it under us. Root can anyway, and so
+    /// can the owner of the root directory: a container often works as root on a user's files.
+    fn trusted(&self, path: &Path, found: &Stat) -> io::Result<()> {
+        let me = rustix::process::geteuid().as_raw();
+        let sudo = || {
+            let uid = std::env::var("SUDO_UID").ok()?;
+            uid.parse::<u32>().ok()
+        };
+        let owner = found.st_uid;
+        if !self.strict
+            || owner == me
+            || owner == 0
+            || owner == self.root_owner
+            || (me == 0 && sudo() == Some(owner))
+        {
+            return Ok(());
+        }
+        Err(io::Error::other(Refusal::Owner {
+            path: path.to_owned(),
+            owner,
+        }))
+    }
+
+    /// Opens an entry without following a link and without waiting for a pipe or a device.
+    pub(crate) fn open(&self, name: &OsStr, flags: OFlags, mode: u32) -> io::Result<OwnedFd> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(self.fd.as_fd(), name, flags, Mode::from_raw_mode(mode));
+        Ok(opened?)
+    }
+
+    /// Puts the directory's entries on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        match rustix::fs::fsync(&self.fd) {
+            // Not every file system has that for directories.
+            Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
+fn or_here(path: &Path) -> &Path {
+    if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    }
+}
