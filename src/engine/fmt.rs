@@ -4,8 +4,9 @@
 use super::secrets::Secrets;
 use super::told;
 use super::words::{Diagnostic, Severity};
+use fsroot::Below;
 use lang::source::SourceMap;
-use std::io::Write;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// What is laid out. Test files are of the same syntax, though nothing else here reads them.
@@ -45,8 +46,7 @@ pub fn lay_out(name: &str, text: String) -> Result<Option<Unformatted>, Problems
 /// # Errors
 /// Where it cannot be read or parsed.
 pub fn look_at(path: &Path) -> Result<Option<Unformatted>, Problems> {
-    let bytes = lang::functions::read_regular(path)
-        .map_err(|e| problem("Failed to read file", path, &e))?;
+    let bytes = fsroot::read_regular(path).map_err(|e| problem("Failed to read file", path, &e))?;
     let text = String::from_utf8(bytes)
         .map_err(|e| problem("Invalid character encoding", path, &e.utf8_error()))?;
     lay_out(&path.display().to_string(), text)
@@ -120,20 +120,26 @@ fn below(
 }
 
 /// Puts a text in the place of a file's: whole or not at all, with the permissions that the file
-/// has.
+/// has. Of the files of a directory, `found_in`, a link that leads out of it is refused: a
+/// repository may hold links to anything.
 ///
 /// # Errors
 /// Where its directory may not be written, or has no room.
-pub fn write(path: &Path, text: &str) -> Result<(), Problems> {
+pub fn write(path: &Path, found_in: Option<&Path>, text: &str) -> Result<(), Problems> {
     let replace = || -> std::io::Result<()> {
-        let path = path.canonicalize()?;
-        let mut new = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new("/")))?;
-        new.write_all(text.as_bytes())?;
-        new.as_file()
-            .set_permissions(std::fs::metadata(&path)?.permissions())?;
-        new.as_file().sync_all()?;
-        new.persist(&path)?;
-        Ok(())
+        let real = path.canonicalize()?;
+        if let Some(dir) = found_in
+            && !real.starts_with(dir.canonicalize()?)
+        {
+            return Err(std::io::Error::other(format!(
+                "it is a link to {0}, which is not in {1}; run `flightdeck fmt {0}` to format that file",
+                real.display(),
+                dir.display()
+            )));
+        }
+        let mode = std::fs::metadata(&real)?.permissions().mode() & 0o7777;
+        let (folder, name) = (real.parent(), real.file_name().unwrap_or_default());
+        Below::trusted(folder.unwrap_or(Path::new("/")), name).replace(text.as_bytes(), mode)
     };
     replace().map_err(|e| problem("Writing formatted file failed", path, &e))
 }

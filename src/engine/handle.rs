@@ -122,6 +122,7 @@ impl Engine {
     /// Says, in a notice and as a list, which plugin processes of this workspace have lost their
     /// flightdeck; one that only reads says nothing. The list is kept up until it is empty.
     pub async fn tell_orphans(&self) {
+        self.shared.work.tell_rescue_file().await;
         self.shared.work.tell_orphans().await;
         let work = self.shared.work.clone();
         self.shared.tasks.spawn(work.follow_orphans());

@@ -94,6 +94,12 @@ pub async fn install(
     tell: Tell,
     stop: CancellationToken,
 ) -> Result<Installed, EngineError> {
+    for folder in ["providers", "modules"] {
+        let place = home::data(&request.dir).join(folder);
+        place
+            .check_dirs()
+            .map_err(EngineError::unable("nothing can be installed"))?;
+    }
     plugin_dirs::record(&request)?;
     // The home of the state comes first: what is there is asked for providers.
     let initialized = init_backend(&request.dir, &request.named, &request.backend).await;

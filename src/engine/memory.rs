@@ -9,12 +9,11 @@ use super::secrets::Secrets;
 use super::settings::{Access, Settings};
 use super::state::{Ciphers, Place, StateOfRecord};
 use super::store::model::State;
-use super::store::{Recorder, Store, StoreError, outputs, rows, sensitive, version4};
+use super::store::{Recorder, Store, outputs, rows, sensitive, version4};
 use super::words::*;
 use super::workspace::home;
 use statefile::encryption::Encryption;
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tokio_util::task::TaskTracker;
 
@@ -25,15 +24,6 @@ pub struct Memory {
     recorder: Option<Recorder>,
     secrets: Secrets,
     plans: Mutex<Ciphers>,
-}
-
-/// The store in `dir`, which is made where it is that of a workspace with a name.
-fn open_in(dir: &Path, access: Access) -> Result<Store, StoreError> {
-    if access == Access::ReadWrite {
-        // What cannot be made is told by what is to be made in it.
-        drop(std::fs::create_dir_all(dir));
-    }
-    Store::open(dir, access)
 }
 
 impl Memory {
@@ -47,9 +37,9 @@ impl Memory {
         bus: &Bus,
         tasks: &TaskTracker,
     ) -> Result<Self, EngineError> {
-        let dir = home::store_dir(&settings.workspace, &settings.named);
+        let dir = home::store_below(&settings.workspace, &settings.named);
         let access = settings.access;
-        let store = tokio::task::spawn_blocking(move || open_in(&dir, access))
+        let store = tokio::task::spawn_blocking(move || Store::open(dir, access))
             .await
             .map_err(EngineError::task("the store could not be opened"))??;
         let recorder = (access == Access::ReadWrite)

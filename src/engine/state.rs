@@ -11,6 +11,7 @@ mod ciphers;
 mod compare;
 mod error;
 mod file;
+mod file_content;
 mod held;
 mod look;
 mod nowhere;

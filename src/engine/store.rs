@@ -6,6 +6,7 @@ mod keeping;
 pub mod model;
 mod packed;
 mod recorder;
+mod rescue_files;
 mod rows;
 pub mod sensitive;
 mod sqlite;
@@ -16,12 +17,13 @@ pub use keeping::{
     Deploys, Edits, Failures, Keeping, Launches, Locks, Logs, Rescues, Stages, States,
 };
 pub use recorder::Recorder;
+pub use rescue_files::{rescue_instructions, waiting_rescue};
 pub use rows::{outputs, rows};
 pub use version4::{Version4Error, from_version4, version4};
 
 use super::settings::Access;
+use fsroot::Below;
 use std::ops::Deref;
-use std::path::Path;
 use std::sync::Arc;
 
 /// What is kept of a workspace, whoever keeps it. Cheap to clone.
@@ -29,13 +31,20 @@ use std::sync::Arc;
 pub struct Store(Arc<dyn Keeping>);
 
 impl Store {
-    /// Opens the store of the workspace `dir`, creating it for [`Access::ReadWrite`]. Blocks for
-    /// some milliseconds.
+    /// Opens the store of the workspace `dir`, creating it for [`Access::ReadWrite`]; none is
+    /// opened behind a link. Blocks for some milliseconds.
     ///
     /// # Errors
     /// Every way in which a file can be unusable has its own [`StoreError`].
-    pub fn open(dir: &Path, access: Access) -> Result<Self, StoreError> {
-        Ok(Self(Arc::new(sqlite::Sqlite::open(dir, access)?)))
+    pub fn open(dir: impl Into<Below>, access: Access) -> Result<Self, StoreError> {
+        let dir = dir.into();
+        let checked = match access {
+            Access::ReadWrite => dir.create_dirs(),
+            Access::ReadOnly => dir.check_dirs(),
+        };
+        let path = dir.path();
+        checked.map_err(|e| StoreError::unchecked(&path, e))?;
+        Ok(Self(Arc::new(sqlite::Sqlite::open(&path, access)?)))
     }
 }
 

@@ -109,7 +109,7 @@ impl TrustFile {
         let Some(file) = &self.file else {
             return Ok(String::new());
         };
-        match lang::functions::read_regular(file) {
+        match fsroot::read_regular(file) {
             Ok(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(String::new()),
             Err(e) => Err(TrustFileError::Unreadable {

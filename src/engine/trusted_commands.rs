@@ -141,7 +141,7 @@ impl CommandTrust {
         for word in command.split(separates).filter(|word| !word.is_empty()) {
             let file = self.workspace.join(word);
             if self.belongs_to_workspace(&file)
-                && let Ok(content) = lang::functions::read_regular(&file)
+                && let Ok(content) = fsroot::read_regular(&file)
             {
                 add(word.as_bytes());
                 add(&content);

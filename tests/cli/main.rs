@@ -26,6 +26,7 @@ mod lab;
 mod language;
 mod left_behind;
 mod lines;
+mod links;
 mod looks;
 mod lost_store;
 mod metrics;
@@ -57,6 +58,7 @@ mod server;
 #[path = "../../src/engine/state/backend/tests/services.rs"]
 mod services;
 mod slow_backends;
+mod state_file;
 mod support;
 mod targets;
 mod trust;

@@ -1,7 +1,7 @@
 //! The campaign against what is promised (docs/promises.md): deploys killed, stopped, taken down
 //! the ladder and robbed of their stores at random moments, races, full disks, foreign stores,
-//! secrets in every spelling. The attacks are tests of the project; here they run long, and a table
-//! says what they met.
+//! links at every path that is written, secrets in every spelling. The attacks are tests of the
+//! project; here they run long, and a table says what they met.
 
 use color_eyre::eyre::{Result, bail, eyre};
 use serde_json::Value;
@@ -43,6 +43,16 @@ const FIXED: &[Fixed] = &[
         what: "full disks, foreign and damaged stores, loss of power",
         target: "store_trouble",
         filter: "",
+    },
+    Fixed {
+        what: "links, hard links, pipes and devices at every path that is written",
+        target: "cli",
+        filter: "links",
+    },
+    Fixed {
+        what: "state files written by others or cut off by a kill",
+        target: "cli",
+        filter: "state_file",
     },
     Fixed {
         what: "plugins that misbehave",

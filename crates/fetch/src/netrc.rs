@@ -62,7 +62,7 @@ impl Netrc {
         if !path.is_file() {
             return Ok(Self::default());
         }
-        match std::fs::read_to_string(&path) {
+        match fsroot::read_text(&path) {
             Ok(text) => Self::parse(&text).map_err(|source| NetrcError::Wrong { path, source }),
             Err(source) => Err(NetrcError::Unreadable {
                 path,

@@ -32,9 +32,18 @@ impl Below {
         }
     }
 
+    /// A path in a directory of an operator's, which is part of no clone: links on the way are
+    /// followed, and owners and other names of files do not matter.
+    pub fn trusted(root: impl Into<PathBuf>, inner: impl Into<PathBuf>) -> Self {
+        Self {
+            strict: false,
+            ..Self::new(root, inner)
+        }
+    }
+
     /// A path as it is named in a workspace, relative or absolute. Where it does not lie below the
-    /// workspace it is no part of a clone: its directory is the root, a link with its name is
-    /// followed, and owners and other names do not matter.
+    /// workspace it is part of no clone, and used as [`Self::trusted`] does; a link with its name
+    /// is followed, too.
     #[must_use]
     pub fn named(workspace: &Path, path: &Path) -> Self {
         let whole = cleaned(&workspace.join(path));
@@ -42,12 +51,9 @@ impl Below {
         if let Ok(inner) = whole.strip_prefix(&from) {
             return Self::new(workspace, inner);
         }
-        let whole = std::fs::canonicalize(&whole).unwrap_or(whole);
+        let whole = resolved(whole);
         let name = whole.file_name().unwrap_or_default();
-        Self {
-            strict: false,
-            ..Self::new(whole.parent().unwrap_or(&whole), name)
-        }
+        Self::trusted(whole.parent().unwrap_or(&whole), name)
     }
 
     /// The same root, one step down.
@@ -318,6 +324,27 @@ pub fn is_same_file(file: &File, path: &Path) -> bool {
         return false;
     };
     (ours.dev(), ours.ino()) == (there.dev(), there.ino())
+}
+
+/// A directory that an operator named.
+impl<P: AsRef<Path> + ?Sized> From<&P> for Below {
+    fn from(root: &P) -> Self {
+        Self::new(root.as_ref(), "")
+    }
+}
+
+/// Links that are followed one after the other, as the system has it.
+const MAX_LINKS: usize = 40;
+
+/// Follows links in the place of the last component, dangling ones too.
+fn resolved(mut path: PathBuf) -> PathBuf {
+    for _ in 0..MAX_LINKS {
+        let Ok(target) = std::fs::read_link(&path) else {
+            break;
+        };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    path
 }
 
 /// A path without `.` and with `..` taken back, by its text alone.

@@ -183,6 +183,15 @@ fn a_path_that_leads_out_of_the_root_is_refused_and_one_named_outside_is_used() 
     symlink(p.outside.join("file"), p.outside.join("link")).unwrap();
     let named = Below::named(&p.root, Path::new("../outside/link"));
     assert!(named.open_in_place().unwrap().is_some());
+    symlink("new", p.outside.join("dangling")).unwrap();
+    let named = Below::named(&p.root, Path::new("../outside/dangling"));
+    assert!(
+        named
+            .create_whole(b"", 0o600, |_| Ok(()))
+            .unwrap()
+            .is_some()
+    );
+    assert!(p.outside.join("new").exists());
     // One that is inside, however it is spelled, is not.
     symlink(p.outside.join("file"), p.root.join("link")).unwrap();
     for spelling in ["link", "./link", "x/../link"] {

@@ -15,5 +15,8 @@ mod walk;
 mod below_tests;
 
 pub use below::{Below, is_same_file};
-pub use read::{MAX_FILE, read_at_most, read_regular, read_text};
+pub use read::{
+    MAX_FILE, open_regular, read_at_most, read_input, read_named, read_named_async, read_regular,
+    read_text,
+};
 pub use refusal::{Kind, Refusal};

@@ -1,9 +1,12 @@
 //! Bounded reads of regular files that a path leads to, through links too.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Largest file that is read whole, in bytes.
 pub const MAX_FILE: u64 = 256 << 20;
@@ -22,11 +25,25 @@ pub fn read_regular(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read_regular`].
 pub fn read_at_most(path: impl AsRef<Path>, max: u64) -> io::Result<Vec<u8>> {
+    whole(open_regular(path)?, max)
+}
+
+/// Opens a regular file for reading, without waiting for a pipe or a device.
+///
+/// # Errors
+/// It is not a regular file, or cannot be opened.
+pub fn open_regular(path: impl AsRef<Path>) -> io::Result<File> {
     // Opening a device can have effects of its own, so its type is checked before, too.
     regular(&rustix::fs::stat(path.as_ref())?)?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let fd = rustix::fs::openat(CWD, path.as_ref(), flags, Mode::empty())?;
-    whole(File::from(fd), max)
+    let file = File::from(rustix::fs::openat(
+        CWD,
+        path.as_ref(),
+        flags,
+        Mode::empty(),
+    )?);
+    regular(&rustix::fs::fstat(&file)?)?;
+    Ok(file)
 }
 
 /// Reads a regular file as UTF-8 text; see [`read_regular`].
@@ -34,8 +51,106 @@ pub fn read_at_most(path: impl AsRef<Path>, max: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read_regular`], or it is not UTF-8.
 pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
-    let bytes = read_regular(path)?;
+    text(read_regular(path)?)
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.utf8_error()))
+}
+
+/// Longest wait for a pipe that this process was given.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Longest wait for a pipe that the environment or a configuration names.
+const SHORT: Duration = Duration::from_secs(10);
+/// How often a wait looks whether it is to end, in nanoseconds.
+const LOOK_NS: i64 = 50_000_000;
+
+/// Reads what an operator named: a regular file of `max` bytes at most, or a pipe that this process
+/// was given as a descriptor (`/dev/stdin`, `/dev/fd/63` of `<(…)`). `stop` ends the wait for one.
+///
+/// # Errors
+/// It cannot be read, is neither, or is larger.
+pub fn read_input(
+    path: impl AsRef<Path>,
+    max: u64,
+    stop: &dyn Fn() -> bool,
+) -> io::Result<Vec<u8>> {
+    let path = path.as_ref();
+    match FileType::from_raw_mode(rustix::fs::stat(path)?.st_mode) {
+        FileType::Fifo | FileType::CharacterDevice if is_descriptor(path) => {
+            from_pipe(path, max, PATIENCE, stop)
+        }
+        _ => read_at_most(path, max),
+    }
+}
+
+/// Reads a file with settings or credentials that the environment or a configuration names: a
+/// regular file, a pipe for some seconds, or nothing from `/dev/null`.
+///
+/// # Errors
+/// It cannot be read, is neither, or is larger than [`MAX_FILE`].
+pub fn read_named(path: impl AsRef<Path>) -> io::Result<String> {
+    let path = path.as_ref();
+    let bytes = match FileType::from_raw_mode(rustix::fs::stat(path)?.st_mode) {
+        FileType::Fifo => from_pipe(path, MAX_FILE, SHORT, &|| false)?,
+        FileType::CharacterDevice if path == Path::new("/dev/null") => Vec::new(),
+        _ => read_regular(path)?,
+    };
+    text(bytes)
+}
+
+/// [`read_named`] on a thread for blocking work.
+///
+/// # Errors
+/// As [`read_named`].
+pub async fn read_named_async(path: impl Into<PathBuf>) -> io::Result<String> {
+    let path = path.into();
+    let read = tokio::task::spawn_blocking(move || read_named(path)).await;
+    read.map_err(io::Error::other)?
+}
+
+fn from_pipe(
+    path: &Path,
+    max: u64,
+    patience: Duration,
+    stop: &dyn Fn() -> bool,
+) -> io::Result<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?);
+    let until = Instant::now() + patience;
+    let (mut bytes, mut part) = (Vec::new(), vec![0; 64 << 10]);
+    while bytes.len() as u64 <= max {
+        if stop() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        if Instant::now() > until {
+            let why = format!("it did not end within {} s", patience.as_secs());
+            return Err(io::Error::other(why));
+        }
+        let mut waits = [PollFd::new(&file, PollFlags::IN)];
+        let looks = Timespec {
+            tv_sec: 0,
+            tv_nsec: LOOK_NS,
+        };
+        match poll(&mut waits, Some(&looks)) {
+            Ok(0) | Err(Errno::INTR) => continue,
+            polled => polled?,
+        };
+        match file.read(&mut part) {
+            Ok(0) => return Ok(bytes),
+            Ok(n) => bytes.extend_from_slice(&part[..n]),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Err(too_large(max))
+}
+
+/// Whether a path stands for a descriptor that this process was started with.
+fn is_descriptor(path: &Path) -> bool {
+    path == Path::new("/dev/stdin")
+        || path.starts_with("/dev/fd")
+        || path.starts_with("/proc/self/fd")
 }
 
 /// Reads an open file to its end, refusing what is not a regular file and what passes the bound.

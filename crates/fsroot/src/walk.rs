@@ -18,7 +18,7 @@ pub(crate) struct Dir {
     pub(crate) path: PathBuf,
     /// Owner of the root directory: that user can replace everything in it anyway.
     root_owner: u32,
-    /// Owners and other names of files matter.
+    /// Links on the way, owners, and other names of files matter.
     strict: bool,
 }
 
@@ -75,8 +75,11 @@ impl Dir {
     pub(crate) fn child(&self, name: &OsStr, missing: Missing) -> io::Result<Self> {
         let path = self.path.join(name);
         let open = || {
-            let flags = DIRECTORY | OFlags::NOFOLLOW;
-            rustix::fs::openat(&self.fd, name, flags, Mode::empty())
+            let no_follow = match self.strict {
+                true => OFlags::NOFOLLOW,
+                false => OFlags::empty(),
+            };
+            rustix::fs::openat(&self.fd, name, DIRECTORY | no_follow, Mode::empty())
         };
         let opened = match open() {
             Err(Errno::NOENT) if missing == Missing::Create => {

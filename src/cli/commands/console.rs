@@ -113,7 +113,7 @@ fn keys() -> Result<BTreeMap<String, Vec<String>>, CliError> {
         return Ok(BTreeMap::new());
     };
     let path = base.config_dir().join("flightdeck").join("keys.toml");
-    let text = match std::fs::read_to_string(&path) {
+    let text = match fsroot::read_named(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         Err(e) => {

@@ -226,8 +226,8 @@ async fn take_in(file: &Path, session: &Session) -> Result<StageId, CliError> {
 async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
     let refuse = |e: crate::engine::store::StoreError| CliError::Refused(e.to_string());
     let settings = session.engine.settings();
-    let dir = home::store_dir(&settings.workspace, &settings.named);
-    let store = Store::open(&dir, Access::ReadOnly).map_err(refuse)?;
+    let dir = home::store_below(&settings.workspace, &settings.named);
+    let store = Store::open(dir, Access::ReadOnly).map_err(refuse)?;
     let named = store
         .stage_named(wanted)
         .await

@@ -32,9 +32,12 @@ pub(super) fn run(args: &FmtArgs, out: &mut Output) -> Ended {
         };
         for path in paths {
             match fmt::files(path, args.recursive) {
-                Ok(files) => files
-                    .iter()
-                    .for_each(|file| one_file(args, file, out, &mut seen)),
+                Ok(files) => {
+                    let found_in = path.is_dir().then_some(path.as_path());
+                    files
+                        .iter()
+                        .for_each(|file| one_file(args, file, found_in, out, &mut seen));
+                }
                 Err(problems) => complain(problems, out, &mut seen),
             }
         }
@@ -59,7 +62,13 @@ pub(super) fn run(args: &FmtArgs, out: &mut Output) -> Ended {
     }
 }
 
-fn one_file(args: &FmtArgs, file: &Path, out: &mut Output, seen: &mut Seen) {
+fn one_file(
+    args: &FmtArgs,
+    file: &Path,
+    found_in: Option<&Path>,
+    out: &mut Output,
+    seen: &mut Seen,
+) {
     let found = match fmt::look_at(file) {
         Ok(None) => return,
         Ok(Some(found)) => found,
@@ -68,7 +77,7 @@ fn one_file(args: &FmtArgs, file: &Path, out: &mut Output, seen: &mut Seen) {
     let name = file.display().to_string();
     if args.write
         && !args.check
-        && let Err(problems) = fmt::write(file, &found.after)
+        && let Err(problems) = fmt::write(file, found_in, &found.after)
     {
         return complain(problems, out, seen);
     }

@@ -70,8 +70,8 @@ async fn opened(text: String, out: &mut Output) -> Result<StageFile, CliError> {
 
 /// What a file says that `plan --out` wrote.
 pub(super) fn read(file: &Path) -> Result<String, CliError> {
-    let text = lang::functions::read_regular(file)
-        .and_then(|bytes| std::io::read_to_string(bytes.as_slice()));
+    let text =
+        fsroot::read_regular(file).and_then(|bytes| std::io::read_to_string(bytes.as_slice()));
     text.map_err(|e| {
         CliError::Refused(format!(
             "{} cannot be read: {e}; name a file that `flightdeck plan --out` wrote",

@@ -18,8 +18,8 @@ pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     let here = Path::new(".");
     let named = home::selected(here, |name| std::env::var_os(name))
         .map_err(|e| CliError::Refused(e.to_string()))?;
-    let dir = home::store_dir(here, &named);
-    let store = Store::open(&dir, Access::ReadWrite).map_err(EngineError::from)?;
+    let dir = home::store_below(here, &named);
+    let store = Store::open(dir, Access::ReadWrite).map_err(EngineError::from)?;
     let Some(holder) = store.holder().await.map_err(refuse)? else {
         out.note("nobody holds the workspace; there is no lock to take away");
         return Ok(());

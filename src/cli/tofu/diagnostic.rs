@@ -74,7 +74,7 @@ impl Shown {
     fn file(&mut self, name: &str) -> Option<Arc<NativeBody>> {
         let read = || {
             let native = name.ends_with(".tf") || name.ends_with(".tofu");
-            let text = lang::functions::read_regular(std::path::Path::new(name));
+            let text = fsroot::read_regular(std::path::Path::new(name));
             let text = String::from_utf8(text.ok().filter(|_| native)?).ok()?;
             let file = SourceMap::new().add(name, &*text);
             Some(Arc::new(parse_file(&text, file).0))

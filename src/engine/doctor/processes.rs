@@ -16,7 +16,8 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) {
             continue;
         }
         // What cannot be read is told where the record is looked at.
-        let opened = tokio::task::spawn_blocking(move || Store::open(&dir, Access::ReadOnly));
+        let opened =
+            tokio::task::spawn_blocking(move || Store::open(dir.as_path(), Access::ReadOnly));
         let Ok(Ok(store)) = opened.await else {
             continue;
         };

@@ -4,7 +4,7 @@ use super::finding::{Area, Findings};
 use super::workspace::counted;
 use crate::engine::holder::this_process;
 use crate::engine::settings::{Access, Settings};
-use crate::engine::store::Store;
+use crate::engine::store::{Store, rescue_instructions, waiting_rescue};
 use crate::engine::words::LockHolder;
 use crate::engine::workspace::home;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,13 +13,14 @@ use std::path::Path;
 /// Looks at it; the answer is the store, where there is one that can be read.
 pub(super) async fn examine(settings: &Settings, found: &mut Findings) -> Option<Store> {
     let area = Area::Record;
-    let dir = home::store_dir(&settings.workspace, &settings.named);
-    let path = dir.join(".flightdeck").join("flightdeck.db");
+    let dir = home::store_below(&settings.workspace, &settings.named);
+    let path = dir.path().join(".flightdeck").join("flightdeck.db");
+    rescued(&path, found);
     if std::fs::symlink_metadata(&path).is_err() {
         found.fine(area, "nothing is on record yet");
         return None;
     }
-    let opened = tokio::task::spawn_blocking(move || Store::open(&dir, Access::ReadOnly)).await;
+    let opened = tokio::task::spawn_blocking(move || Store::open(dir, Access::ReadOnly)).await;
     let store = match opened.map(|store| store.map_err(|e| e.to_string())) {
         Ok(Ok(store)) => store,
         Ok(Err(why)) => {
@@ -75,6 +76,23 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) -> Option
         Err(e) => found.error(area, e.to_string()),
     }
     Some(store)
+}
+
+/// Reports a rescue file that was not used yet.
+fn rescued(path: &Path, found: &mut Findings) {
+    if let Some(rescue) = waiting_rescue(path) {
+        found.warning(
+            Area::Record,
+            format!(
+                "{} has the state of a deploy that lost its store, and was not used yet",
+                rescue.display()
+            ),
+        );
+        found.remedy(format!(
+            "{} puts it in the place of the store; or move it away",
+            rescue_instructions(path, &rescue)
+        ));
+    }
 }
 
 /// Whether it is the very process that looks.

@@ -43,9 +43,11 @@ pub(super) async fn examine(
         }
     };
     if let Place::File(file) = &place.place {
-        let path = settings.workspace.join(file);
-        locked(&path, found);
-        private(&path, &place, found);
+        locked(&settings.workspace, file, found);
+        match fsroot::Below::named(&settings.workspace, file).check_file() {
+            Ok(()) => private(&settings.workspace.join(file), &place, found),
+            Err(why) => found.error(area, why.to_string()),
+        }
     }
     let providers = match content(settings, &place).await {
         Ok(Some(file)) => {
@@ -63,27 +65,33 @@ pub(super) async fn examine(
     };
     if let Some(store) = store {
         let state = StateOfRecord::of(&settings.workspace, store, place.place, place.encryption);
-        if let Err(why) = state.read().await {
-            found.error(area, why.to_string());
-        }
-        match state.is_behind().await {
-            Ok(true) => {
-                found.warning(
-                    area,
-                    format!(
-                        "what a deploy did is on record and not yet in {}",
-                        state.place()
-                    ),
-                );
-                found.remedy(
-                    "the next command that works on the state brings it there, `flightdeck stage`",
-                );
-            }
-            Ok(false) => {}
-            Err(why) => found.error(area, why.to_string()),
-        }
+        on_record(&state, found).await;
     }
     providers
+}
+
+/// Compares it with the record.
+async fn on_record(state: &StateOfRecord, found: &mut Findings) {
+    let area = Area::State;
+    if let Err(why) = state.read().await {
+        found.error(area, why.to_string());
+    }
+    match state.is_behind().await {
+        Ok(true) => {
+            found.warning(
+                area,
+                format!(
+                    "what a deploy did is on record and not yet in {}",
+                    state.place()
+                ),
+            );
+            found.remedy(
+                "the next command that works on the state brings it there, `flightdeck stage`",
+            );
+        }
+        Ok(false) => {}
+        Err(why) => found.error(area, why.to_string()),
+    }
 }
 
 /// Why the state cannot be looked into.
@@ -152,8 +160,8 @@ fn providers(file: &StateFile) -> BTreeSet<String> {
 }
 
 /// Who has the lock on the file, or had it and is gone.
-fn locked(path: &Path, found: &mut Findings) {
-    match left_lock(path) {
+fn locked(dir: &Path, file: &Path, found: &mut Findings) {
+    match left_lock(dir, file) {
         LeftLock::Nobody => {}
         LeftLock::Held(info) => {
             let who = info.map_or_else(

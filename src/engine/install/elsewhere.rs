@@ -111,7 +111,7 @@ pub async fn lock(
         }
     }
     let text = lock_text(&known.into_iter().map(locked_entry).collect::<Vec<_>>());
-    let changed = std::fs::read_to_string(&before.path).ok().as_ref() != Some(&text)
+    let changed = fsroot::read_text(&before.path).ok().as_ref() != Some(&text)
         && (before.exists() || !ground.needs.is_empty());
     if changed {
         write(&before.path, &text).map_err(InstallError::lockfile(&before.path))?;

@@ -106,7 +106,7 @@ fn index(
 
 /// What an index says; nothing where it is none.
 fn before(path: &PathBuf, member: &str) -> Map<String, Value> {
-    let text = lang::functions::read_regular(path).unwrap_or_default();
+    let text = fsroot::read_regular(path).unwrap_or_default();
     let mut all: Value = serde_json::from_slice(&text).unwrap_or_default();
     match all.get_mut(member).map(Value::take) {
         Some(Value::Object(said)) => said,

@@ -1,9 +1,11 @@
 //! Modules, installed while the configuration is read: which ones a module calls is known once it
 //! is there. Owns the manifest until it is written.
 
-use super::place::{copy, remove};
+use super::place::copy;
 use super::{Request, Step, Tell};
+use crate::engine::workspace::home;
 use fetch::{FetchError, Packages as Fetcher, Services, expand};
+use fsroot::Below;
 use lang::config::{
     self, Asked, Manifest, ModuleSource, Record, RegistryModule, RemoteModule, Version,
     VersionConstraint,
@@ -19,6 +21,8 @@ pub(super) struct Installer<'a> {
     root: PathBuf,
     /// The folder of the modules, seen from the root.
     folder: PathBuf,
+    /// The same, for writing.
+    to: Below,
     manifest: Manifest,
     before: Manifest,
     services: &'a Services,
@@ -55,6 +59,7 @@ impl<'a> Installer<'a> {
         runtime: Handle,
     ) -> Result<Self, Diagnostic> {
         let folder = config::modules_dir(Path::new(""), data);
+        let to = home::data(&request.dir).join(folder.file_name().unwrap_or_default());
         let at = request.dir.join(&folder);
         let before = Manifest::read(&at).map_err(|why| {
             let file = at.join(config::MANIFEST);
@@ -76,6 +81,7 @@ impl<'a> Installer<'a> {
         Ok(Self {
             root: request.dir.clone(),
             folder,
+            to,
             manifest,
             before,
             services,
@@ -99,22 +105,9 @@ impl<'a> Installer<'a> {
         if none || self.manifest == self.before {
             return;
         }
-        let folder = self.root.join(&self.folder);
-        let file = folder.join(config::MANIFEST);
-        let write = || -> std::io::Result<()> {
-            use std::io::Write as _;
-            std::fs::create_dir_all(&folder)?;
-            let mut new = tempfile::NamedTempFile::new_in(&folder)?;
-            new.write_all(self.manifest.text().as_bytes())?;
-            // As whoever made the folder would make the file.
-            use std::os::unix::fs::PermissionsExt as _;
-            new.as_file()
-                .set_permissions(std::fs::Permissions::from_mode(0o644))?;
-            new.persist(&file)?;
-            Ok(())
-        };
-        if let Err(error) = write() {
-            let detail = format!("{} could not be written: {error}.", file.display());
+        let file = self.to.join(config::MANIFEST);
+        if let Err(error) = file.replace(self.manifest.text().as_bytes(), 0o644) {
+            let detail = format!("{} could not be written: {error}.", file.path().display());
             diags.push(Diagnostic::error(
                 "Failed to update the modules manifest",
                 detail,
@@ -177,8 +170,9 @@ impl<'a> Installer<'a> {
             },
             version: package.version.as_ref().map(Version::to_string),
         });
+        let place = self.to.join(&asked.key);
         let to = self.root.join(&self.folder).join(&asked.key);
-        self.fetch(asked, &package, &to)?;
+        self.fetch(asked, &package, &place, &to)?;
         let dir = expand(&to, &package.remote.subdir).or_else(|e| {
             let subdir = &package.remote.subdir;
             let detail = format!(
@@ -195,7 +189,13 @@ impl<'a> Installer<'a> {
         ))
     }
 
-    fn fetch(&mut self, asked: &Asked<'_>, package: &Package, to: &Path) -> Told<()> {
+    fn fetch(
+        &mut self,
+        asked: &Asked<'_>,
+        package: &Package,
+        place: &Below,
+        to: &Path,
+    ) -> Told<()> {
         let address = &package.remote.package;
         let failed = |why: String| {
             let detail = format!(
@@ -207,7 +207,8 @@ impl<'a> Installer<'a> {
             );
             told(asked, "Failed to download module", detail)
         };
-        if let Err(e) = remove(to) {
+        // The folder is there, and no link, before anything is fetched into it.
+        if let Err(e) = place.create_parents().and_then(|()| place.remove_all()) {
             return failed(format!("{} is in the way: {e}", to.display()));
         }
         if let Some(other) = self.fetched.get(address).filter(|other| other.is_dir()) {

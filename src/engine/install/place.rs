@@ -1,7 +1,8 @@
 //! How things come to lie in their places: locks that other tools honour, links, copies.
 
 use crate::engine::plugin::find::HashError;
-use std::fs::{File, OpenOptions};
+use fsroot::Below;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,18 +11,11 @@ const LOCK: Duration = Duration::from_secs(600);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The lock of a package's place, which other tools honour.
-pub(super) async fn lock(to: &Path) -> std::io::Result<File> {
+pub(super) async fn lock(to: &Below) -> std::io::Result<File> {
     use nix::fcntl::{FcntlArg, fcntl};
-    let folder = to.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let mut name = to.file_name().unwrap_or_default().to_owned();
+    let mut name = to.name();
     name.push(".lock");
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(folder.join(name))?;
+    let file = to.beside(name).open_or_create(0o644)?;
     let until = tokio::time::Instant::now() + LOCK;
     loop {
         let whole = nix::libc::flock {
@@ -56,22 +50,8 @@ pub(super) enum LinkError {
 }
 
 /// A link to a package in the place of whatever is there.
-pub(super) fn linked(package: &Path, to: &Path) -> std::io::Result<()> {
-    if let Some(folder) = to.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    remove(to)?;
-    std::os::unix::fs::symlink(std::path::absolute(package)?, to)
-}
-
-/// Takes away whatever is at a path; a link, not what it leads to.
-pub(super) fn remove(path: &Path) -> std::io::Result<()> {
-    match std::fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_dir() => std::fs::remove_dir_all(path),
-        Ok(_) => std::fs::remove_file(path),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(e) => Err(e),
-    }
+pub(super) fn linked(package: &Path, to: &Below) -> std::io::Result<()> {
+    to.replace_by_link(&std::path::absolute(package)?)
 }
 
 /// A copy of a package, links as links.

@@ -4,7 +4,7 @@
 use super::Request;
 use super::error::InstallError;
 use crate::engine::plugin::find::{Method, MethodKind, Places};
-use crate::engine::workspace::home::data_dir;
+use crate::engine::workspace::home;
 use std::path::{Path, PathBuf};
 
 /// The file in the data directory that names them.
@@ -24,20 +24,19 @@ pub(super) fn record(request: &Request) -> Result<(), InstallError> {
     if request.plugin_dirs.is_empty() {
         return Ok(());
     }
-    let data = data_dir(&request.dir);
-    let file = data.join(FILE);
+    let file = home::data(&request.dir).join(FILE);
     let written = match given(request) {
-        [] => match std::fs::remove_file(&file) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
-            _ => Ok(()),
-        },
+        [] => file.remove_file(),
         all => {
             let text: Vec<String> = all.iter().map(|p| p.to_string_lossy().into()).collect();
             let text = serde_json::to_string_pretty(&text).unwrap_or_default();
-            std::fs::create_dir_all(&data).and_then(|()| std::fs::write(&file, text))
+            file.replace(text.as_bytes(), 0o644)
         }
     };
-    written.map_err(|source| InstallError::PluginDirs { path: file, source })
+    written.map_err(|source| InstallError::PluginDirs {
+        path: file.path(),
+        source,
+    })
 }
 
 /// Has providers come from these directories alone, where some were given.

@@ -1,6 +1,6 @@
 //! One provider: its version chosen, its package had, checked and put where it belongs.
 
-use super::place::{LinkError, linked, lock, remove};
+use super::place::{LinkError, linked, lock};
 use super::requirements::Need;
 use super::sources::{Listed, Package, Source};
 use super::{Step, Tell};
@@ -9,9 +9,10 @@ use crate::engine::plugin::find::{
 };
 use crate::engine::words::DEFAULT_HOST;
 use fetch::{Checks, FetchError, Policy, Services};
+use fsroot::Below;
 use semver::Version;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What all providers of a run share.
@@ -106,23 +107,29 @@ impl Job {
         hashes.into_iter().filter(known).collect()
     }
 
-    fn package_dir(&self, base: &Path, version: &Version) -> PathBuf {
+    fn package_dir(&self, base: &Path, version: &Version) -> Below {
         let ProviderAddress {
             host,
             namespace,
             name,
         } = &self.address;
-        base.join(host.as_deref().unwrap_or_default())
+        let inner = Path::new(host.as_deref().unwrap_or_default())
             .join(namespace)
             .join(name)
             .join(version.to_string())
-            .join(&self.shared.platform)
+            .join(&self.shared.platform);
+        // A plugin cache is a place of the operator's, who may have made it of links.
+        if base == self.shared.places.workspace {
+            Below::new(base, inner)
+        } else {
+            Below::trusted(base, inner)
+        }
     }
 
     /// What is there already, where it is what the lock file says.
     async fn there(&self, base: &Path, version: &Version, warnings: Vec<String>) -> Option<Done> {
         let allowed = self.allowed(version);
-        let dir = self.package_dir(base, version);
+        let dir = self.package_dir(base, version).path();
         if !dir.is_dir() || !allowed.iter().any(|h| h.starts_with("h1:")) {
             return None;
         }
@@ -154,7 +161,7 @@ impl Job {
             },
         };
         let (package, link) = (
-            self.package_dir(&cache, version),
+            self.package_dir(&cache, version).path(),
             self.package_dir(&own, version),
         );
         linked(&package, &link).map_err(|e| self.failed(version, &e.to_string()))?;
@@ -169,7 +176,7 @@ impl Job {
 
     /// What is in the cache, where it is taken without a word of it in the lock file.
     async fn taken(&self, cache: &Path, version: &Version) -> Option<Done> {
-        let dir = self.package_dir(cache, version);
+        let dir = self.package_dir(cache, version).path();
         if !self.shared.places.may_break_lock || !self.allowed(version).is_empty() || !dir.is_dir()
         {
             return None;
@@ -255,7 +262,7 @@ impl Job {
                 (h1, BTreeSet::new(), BTreeSet::new(), None)
             }
             Package::Packed(package) => {
-                let obtained = self.unpack(&package, &to, &allowed).await;
+                let obtained = self.unpack(&package, &to.path(), &allowed).await;
                 let obtained = obtained.map_err(|e| self.failed(version, &e.to_string()))?;
                 let mut vouched = obtained.vouched;
                 let is_mirrored = matches!(package.checks, Checks::Hashes { .. });
@@ -267,7 +274,7 @@ impl Job {
         };
         if is_brought && let Err(source) = self.shared.places.record_taken(&h1) {
             // Nothing but the record tells it from a package of the user's own.
-            remove(&to).ok();
+            to.remove_all().ok();
             let why = format!("its provenance cannot be recorded: {source}");
             return Err(self.failed(version, &why));
         }
@@ -371,7 +378,7 @@ impl Job {
     async fn link_package(
         &self,
         package: &Path,
-        to: &Path,
+        to: &Below,
         allowed: &[String],
     ) -> Result<String, LinkError> {
         let (shared, dir) = (self.shared.clone(), package.to_owned());

@@ -9,6 +9,7 @@ use crate::engine::error::EngineError;
 use crate::engine::plugin::find::{LockEntry, LockFile, Places, ProviderAddress, Surroundings};
 use crate::engine::words::{DEFAULT_HOST, Diagnostic, NO_TRANSFORMERS, Severity};
 use fetch::{Locked, Services, constraints, lock_text};
+use fsroot::Below;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -248,14 +249,7 @@ fn keep(
 
 /// Puts a text in the place of a file, whole or not at all.
 pub(super) fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    use std::io::Write as _;
-    use std::os::unix::fs::PermissionsExt as _;
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    new.write_all(text.as_bytes())?;
-    new.as_file()
-        .set_permissions(std::fs::Permissions::from_mode(0o644))?;
-    new.as_file().sync_all()?;
-    new.persist(path)?;
-    Ok(())
+    let name = path.file_name().unwrap_or_default();
+    Below::new(folder, name).replace(text.as_bytes(), 0o644)
 }

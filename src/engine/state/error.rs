@@ -59,6 +59,11 @@ pub enum HomeError {
         /// What differs, in words.
         differ: String,
     },
+    /// Another program wrote it although it was locked.
+    #[error(
+        "another program has written the state in {place} since flightdeck locked it. It is left as it is, and the state of this run is on record here. `flightdeck state use home` continues with the one in {place}, `flightdeck state use record` with the one on record; the other is kept in a file"
+    )]
+    Overwritten { place: String },
     /// What was there is not there any more.
     #[error(
         "the state that was in {place} is gone, and {objects} objects of it are on record here. `flightdeck state use record` writes it anew, `flightdeck state use home` begins with nothing; what was on record is kept in a file"

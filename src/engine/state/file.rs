@@ -3,15 +3,15 @@
 //! on the file and not on its name.
 
 use super::error::UnlockError;
+use super::file_content::{MAX_STATE, content, digest, initial, is_initial, on_one_line, put};
 use super::{Home, HomeError, Spelling};
 use crate::engine::mutex::lock;
 use async_trait::async_trait;
+use fsroot::{Below, Refusal, is_same_file};
 use nix::fcntl::{FcntlArg, fcntl};
-use statefile::encryption::is_sealed;
-use statefile::{LockInfo, StateFile};
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use statefile::LockInfo;
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -26,6 +26,10 @@ struct Inner {
     /// As the configuration has it.
     name: String,
     path: PathBuf,
+    state: Below,
+    /// `.NAME.lock.info` beside it.
+    info: Below,
+    backup: Below,
     held: Mutex<Option<Held>>,
 }
 
@@ -37,16 +41,14 @@ struct Held {
     made: bool,
     /// What was there when it was locked, until that is kept beside it.
     before: Option<Vec<u8>>,
+    /// Digest of the content as this process last read or wrote it.
+    seen: [u8; 32],
 }
 
 impl InFile {
     /// The file of this name, seen from the workspace's directory.
     pub(super) fn new(dir: &Path, name: &Path) -> Self {
-        Self(Arc::new(Inner {
-            name: name.display().to_string(),
-            path: dir.join(name),
-            held: Mutex::default(),
-        }))
+        Self(Arc::new(Inner::new(dir, name)))
     }
 
     async fn blocking<T: Send + 'static>(
@@ -108,7 +110,7 @@ impl Home for InFile {
 
     async fn delete(&self) -> Result<(), HomeError> {
         self.blocking(|inner| {
-            let removed = std::fs::remove_file(&inner.path);
+            let removed = inner.state.remove_file();
             removed.map_err(HomeError::io("remove", &inner.path))
         })
         .await
@@ -116,17 +118,21 @@ impl Home for InFile {
 }
 
 impl Inner {
-    /// `.NAME.lock.info` beside the file.
-    fn info(&self) -> PathBuf {
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.strip_prefix('.').unwrap_or(&name);
-        self.path.with_file_name(format!(".{name}.lock.info"))
-    }
-
-    fn backup(&self) -> PathBuf {
-        let mut name = self.path.clone().into_os_string();
-        name.push(".backup");
-        name.into()
+    fn new(dir: &Path, name: &Path) -> Self {
+        let path = dir.join(name);
+        let file = name.file_name().unwrap_or_default().to_string_lossy();
+        let beside = |file: String| Below::named(dir, &name.with_file_name(file));
+        Self {
+            name: name.display().to_string(),
+            state: Below::named(dir, name),
+            info: beside(format!(
+                ".{}.lock.info",
+                file.strip_prefix('.').unwrap_or(&file)
+            )),
+            backup: beside(format!("{file}.backup")),
+            path,
+            held: Mutex::default(),
+        }
     }
 
     fn take(&self, info: &LockInfo) -> Result<(), HomeError> {
@@ -140,89 +146,109 @@ impl Inner {
             path: self.name.clone(),
             ..info.clone()
         };
-        let info = self.info();
-        private(&info)
-            .and_then(|mut file| file.write_all(word.to_line().as_bytes()))
-            .map_err(HomeError::io("write", &info))?;
+        self.info
+            .replace(word.to_line().as_bytes(), 0o600)
+            .map_err(HomeError::io("write", &self.info.path()))?;
         *held = Some(Held {
             file,
             made,
-            before: Some(before).filter(|text| !text.is_empty()),
+            seen: digest(&before),
+            before: Some(before).filter(|text| !is_initial(text)),
         });
         Ok(())
     }
 
     /// The file, locked, and whether it was made for that.
     fn locked(&self) -> Result<(File, bool), HomeError> {
-        if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder).map_err(HomeError::io("create", folder))?;
-        }
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        self.state
+            .create_parents()
+            .map_err(HomeError::io("create", folder))?;
         for _ in 0..TRIES {
-            let made = match std::fs::metadata(&self.path) {
-                Ok(found) if !found.is_file() => {
-                    return Err(HomeError::NotAFile {
-                        path: self.path.clone(),
-                    });
+            let opened = self.state.open_in_place().map_err(|e| self.refused(e))?;
+            if let Some(file) = opened {
+                self.lock_file(&file)?;
+                // Whoever gave the name to another file meanwhile left us a lock on the old one.
+                if is_same_file(&file, &self.path) {
+                    return Ok((file, false));
                 }
-                Ok(_) => false,
-                Err(e) if e.kind() == ErrorKind::NotFound => true,
-                Err(e) => return Err(HomeError::io("read", &self.path)(e)),
-            };
-            let file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .mode(0o600)
-                .open(&self.path)
-                .map_err(HomeError::io("open", &self.path))?;
-            match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file())) {
-                Ok(_) => {}
-                Err(nix::Error::EAGAIN | nix::Error::EACCES) => {
-                    let info = std::fs::read(self.info()).ok();
-                    return Err(HomeError::Locked {
-                        place: self.name.clone(),
-                        info: info.and_then(|text| LockInfo::read(&text)).map(Box::new),
-                    });
-                }
-                Err(e) => return Err(HomeError::io("lock", &self.path)(e.into())),
+                continue;
             }
-            // Whoever gave the name to another file meanwhile left us a lock on the old one.
-            if same_file(&file, &self.path) {
-                return Ok((file, made));
+            // Other programs lock the file itself, so it must be there while a deploy runs. It
+            // gets its name with a state in it and the lock on it: what is left of a process
+            // that is killed is never an empty file, which looks like a lost state.
+            let made = self
+                .state
+                .create_whole(initial().as_bytes(), 0o600, |file| {
+                    self.lock_file(file).map_err(std::io::Error::other)
+                })
+                .map_err(HomeError::io("create", &self.path))?;
+            if let Some(file) = made {
+                return Ok((file, true));
             }
         }
         let changing = std::io::Error::other("it is replaced by other files all the time");
         Err(HomeError::io("lock", &self.path)(changing))
     }
 
+    fn lock_file(&self, file: &File) -> Result<(), HomeError> {
+        match fcntl(file, FcntlArg::F_OFD_SETLK(&whole_file())) {
+            Ok(_) => Ok(()),
+            Err(nix::Error::EAGAIN | nix::Error::EACCES) => {
+                let info = self.info.read().ok();
+                Err(HomeError::Locked {
+                    place: self.name.clone(),
+                    info: info.and_then(|text| LockInfo::read(&text)).map(Box::new),
+                })
+            }
+            Err(e) => Err(HomeError::io("lock", &self.path)(e.into())),
+        }
+    }
+
+    fn refused(&self, error: std::io::Error) -> HomeError {
+        match Refusal::of(&error) {
+            Some(Refusal::Type { .. }) => HomeError::NotAFile {
+                path: self.path.clone(),
+            },
+            _ => HomeError::io("open", &self.path)(error),
+        }
+    }
+
     fn release(&self) -> Result<(), HomeError> {
-        let Some(held) = lock(&self.held).take() else {
+        let Some(mut held) = lock(&self.held).take() else {
             return Ok(());
         };
-        let removed = match std::fs::remove_file(self.info()) {
-            Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
-            _ => Ok(()),
-        };
-        let empty = held.file.metadata().is_ok_and(|found| found.len() == 0);
-        if held.made && empty && same_file(&held.file, &self.path) {
-            drop(std::fs::remove_file(&self.path));
+        let removed = self.info.remove_file();
+        // Removed while it is locked still: nobody else can have written it.
+        if held.made
+            && content(&mut held.file)
+                .is_ok_and(|text| is_initial(&text) && digest(&text) == held.seen)
+            && is_same_file(&held.file, &self.path)
+            && let Err(error) = self.state.remove_file()
+        {
+            tracing::warn!(%error, file = %self.path.display(), "could not be removed");
         }
-        removed.map_err(HomeError::io("remove", &self.info()))
+        removed.map_err(HomeError::io("remove", &self.info.path()))
     }
 
     fn read(&self) -> Result<Vec<u8>, HomeError> {
         let io = HomeError::io("read", &self.path);
-        if let Some(held) = &mut *lock(&self.held) {
-            return content(&mut held.file).map_err(io);
-        }
-        match std::fs::metadata(&self.path) {
-            Ok(found) if !found.is_file() => Err(HomeError::NotAFile {
-                path: self.path.clone(),
-            }),
-            Ok(_) => std::fs::read(&self.path).map_err(io),
+        let text = match &mut *lock(&self.held) {
+            Some(held) => content(&mut held.file),
+            None => match std::fs::metadata(&self.path) {
+                Ok(found) if !found.is_file() => {
+                    return Err(HomeError::NotAFile {
+                        path: self.path.clone(),
+                    });
+                }
+                _ => fsroot::read_at_most(&self.path, MAX_STATE),
+            },
+        };
+        match text {
+            // A deploy that was killed before its first write left it: nothing is there.
+            Ok(text) if is_initial(&text) => Ok(Vec::new()),
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-            Err(e) => Err(io(e)),
+            text => text.map_err(io),
         }
     }
 
@@ -232,13 +258,9 @@ impl Inner {
             return Ok(());
         };
         if let Some(line) = held.before.as_deref().and_then(on_one_line) {
-            let backup = self.backup();
-            private(&backup)
-                .and_then(|mut to| {
-                    to.write_all(line.as_bytes())?;
-                    to.sync_all()
-                })
-                .map_err(HomeError::io("write", &backup))?;
+            self.backup
+                .replace(line.as_bytes(), 0o600)
+                .map_err(HomeError::io("write", &self.backup.path()))?;
         }
         held.before = None;
         Ok(())
@@ -250,18 +272,25 @@ impl Inner {
             let unlocked = std::io::Error::other("it is not locked");
             return Err(HomeError::io("write", &self.path)(unlocked));
         };
-        if !same_file(&held.file, &self.path) {
+        if !is_same_file(&held.file, &self.path) {
             let replaced = std::io::Error::other(
                 "another file has its name since it was locked; move that one away",
             );
             return Err(HomeError::io("write", &self.path)(replaced));
         }
-        self.keep(Some(held))?;
         let old = content(&mut held.file).map_err(HomeError::io("read", &self.path))?;
+        if digest(&old) != held.seen {
+            return Err(HomeError::Overwritten {
+                place: self.name.clone(),
+            });
+        }
+        self.keep(Some(held))?;
         let written = put(&mut held.file, text.as_bytes());
         if written.is_err() {
             // What was there needs no more room than it had.
             drop(put(&mut held.file, &old));
+        } else {
+            held.seen = digest(text.as_bytes());
         }
         written.map_err(HomeError::io("write", &self.path))
     }
@@ -282,19 +311,17 @@ pub enum LeftLock {
 }
 
 /// Who has the lock on a state's file, without taking it.
-pub fn left_lock(path: &Path) -> LeftLock {
-    let inner = Inner {
-        name: path.display().to_string(),
-        path: path.to_owned(),
-        held: Mutex::default(),
-    };
-    let word = inner.info();
-    let text = std::fs::read(&word).ok();
+pub fn left_lock(dir: &Path, name: &Path) -> LeftLock {
+    let inner = Inner::new(dir, name);
+    let text = inner.info.read().ok();
     let info = text.as_deref().and_then(LockInfo::read).map(Box::new);
-    if File::open(path).is_ok_and(|file| is_locked(&file)) {
+    if inner.state.open().is_ok_and(|file| is_locked(&file)) {
         LeftLock::Held(info)
     } else if text.is_some() {
-        LeftLock::Gone { info, path: word }
+        LeftLock::Gone {
+            info,
+            path: inner.info.path(),
+        }
     } else {
         LeftLock::Nobody
     }
@@ -315,44 +342,4 @@ fn whole_file() -> nix::libc::flock {
         l_len: 0,
         l_pid: 0,
     }
-}
-
-/// A state file as it is kept beside another; `None` for what is no state file.
-fn on_one_line(text: &[u8]) -> Option<String> {
-    if is_sealed(text) {
-        let text = std::str::from_utf8(text).ok()?;
-        return Some(statefile::compact(text) + "\n");
-    }
-    StateFile::read_on_one_line(text).ok()?
-}
-
-/// A file for its owner alone, emptied.
-fn private(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)
-}
-
-fn content(file: &mut File) -> std::io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    file.rewind()?;
-    file.read_to_end(&mut text)?;
-    Ok(text)
-}
-
-fn put(file: &mut File, text: &[u8]) -> std::io::Result<()> {
-    file.rewind()?;
-    file.set_len(0)?;
-    file.write_all(text)?;
-    file.sync_all()
-}
-
-fn same_file(file: &File, path: &Path) -> bool {
-    let (Ok(ours), Ok(there)) = (file.metadata(), std::fs::metadata(path)) else {
-        return false;
-    };
-    (ours.dev(), ours.ino()) == (there.dev(), there.ino())
 }

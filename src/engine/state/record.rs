@@ -200,6 +200,14 @@ impl StateOfRecord {
         ))
     }
 
+    /// Whether it was never written where it lives.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn is_unwritten(&self) -> Result<bool, HomeError> {
+        Ok(self.copy.home().await?.place.is_empty())
+    }
+
     /// The current object at an address.
     ///
     /// # Errors
@@ -237,6 +245,7 @@ impl StateOfRecord {
             serial,
         } = spelt?;
         // On record before it is touched: a file that is half written then is known to be ours.
+        let before = known.clone();
         let known = if known.place == home.place() {
             known
         } else {
@@ -251,7 +260,12 @@ impl StateOfRecord {
             ..known
         };
         self.copy.put_home(begun).await?;
-        home.write(text).await?;
+        let written = home.write(text).await;
+        if let Err(HomeError::Overwritten { .. }) = written {
+            // Nothing of ours was written: what is there must not pass for half of it.
+            self.copy.put_home(before).await?;
+        }
+        written?;
         let written = HomeRecord {
             place: home.place(),
             digest,

@@ -6,6 +6,7 @@ use super::record::StateOfRecord;
 use super::sealed::{Spelt, spelt};
 use super::{Home, HomeError, Patience, Place, Spelling};
 use crate::engine::store::model::{HomeRecord, State};
+use fsroot::Below;
 use statefile::LockInfo;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -145,16 +146,11 @@ impl StateOfRecord {
     async fn keep(&self, text: Option<Vec<u8>>) -> Result<Option<PathBuf>, HomeError> {
         let Some(text) = text else { return Ok(None) };
         let folder = self.copy.path().parent().unwrap_or(&self.dir);
-        let path = folder.join(format!("state-{}.tfstate", uuid::Uuid::new_v4().simple()));
-        let to = path.clone();
+        let name = format!("state-{}.tfstate", uuid::Uuid::new_v4().simple());
+        let (path, to) = (folder.join(&name), Below::new(folder, name));
         let written = tokio::task::spawn_blocking(move || {
             use std::io::Write as _;
-            use std::os::unix::fs::OpenOptionsExt as _;
-            let mut file = std::fs::OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(&to)?;
+            let mut file = to.create_new(0o600)?;
             file.write_all(&text)?;
             file.sync_all()
         });

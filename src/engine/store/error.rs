@@ -80,8 +80,8 @@ pub enum StoreError {
     )]
     Vanished { path: PathBuf, why: &'static str },
     #[error(
-        "nothing is on record in {}, and {} has the state of the last deploy, which lost its store; put it there (`mkdir -p -m 700 {} && rm -f {}* && mv {} {}`), or move it away to begin with nothing",
-        path.display(), rescue.display(), path.parent().unwrap_or(path).display(), path.display(), rescue.display(), path.display()
+        "nothing is on record in {}, and {} has the state of the last deploy, which lost its store; put it there ({}), or move it away to begin with nothing",
+        path.display(), rescue.display(), super::rescue_instructions(path, rescue)
     )]
     Rescued { path: PathBuf, rescue: PathBuf },
     #[error("{} is damaged ({source}); move it away together with its -wal and -shm files, and restore a copy or import the resources anew", path.display())]
@@ -162,6 +162,17 @@ impl StoreError {
     }
 
     /// A file that cannot be made, opened or changed.
+    /// A directory on the way to the store that is not used.
+    pub(super) fn unchecked(path: &Path, source: std::io::Error) -> Self {
+        match fsroot::Refusal::of(&source) {
+            Some(fsroot::Refusal::Link { path }) => Self::Foreign {
+                path: path.clone(),
+                source: Alien::Is("a symbolic link"),
+            },
+            _ => Self::io(path, "open", source),
+        }
+    }
+
     pub(super) fn io(path: &Path, what: &str, source: std::io::Error) -> Self {
         use std::io::ErrorKind as K;
         match source.kind() {

@@ -1,11 +1,27 @@
 //! What is done with a deploy whose store is lost under it.
 
-use super::unknown::quoted;
 use super::verb::Work;
-use crate::engine::words::{DeployId, Diagnostic, Severity};
+use crate::engine::store::{rescue_instructions, waiting_rescue};
+use crate::engine::words::{DeployId, Diagnostic, EventKind, Severity};
 use crate::engine::workspace::home;
 
 impl Work {
+    /// Reports a rescue file that was not used yet, with the way to use it.
+    pub async fn tell_rescue_file(&self) {
+        let store = self.memory.store().path().to_owned();
+        let found = tokio::task::spawn_blocking(move || {
+            let file = waiting_rescue(&store)?;
+            let how = rescue_instructions(&store, &file);
+            Some(format!(
+                "{} has the state of a deploy that lost its store, and was not used yet; put it in the place of the store ({how}), or move it away",
+                file.display()
+            ))
+        });
+        if let Ok(Some(text)) = found.await {
+            self.bus.emit(EventKind::Notice { text });
+        }
+    }
+
     /// What the store does not take any more is written beside it.
     pub(super) async fn rescue(&self, deploy: DeployId) {
         let store = self.memory.store();
@@ -19,22 +35,10 @@ impl Work {
         );
         let detail = match rescued {
             Ok(file) => {
-                let (from, to) = (
-                    quoted(&file.display().to_string()),
-                    quoted(&store.path().display().to_string()),
-                );
+                let how = rescue_instructions(store.path(), &file);
                 format!(
-                    "{begun} The state as it is now, with all that was begun, is in {}. Before anything is staged again, put it in the place \
-                     of the store: `mkdir -p -m 700 {} && rm -f {to} {to}-wal {to}-shm && mv {from} {to}`.",
+                    "{begun} The state as it is now, with all that was begun, is in {}. Before anything is staged again, put it in the place of the store: {how}.",
                     file.display(),
-                    quoted(
-                        &store
-                            .path()
-                            .parent()
-                            .unwrap_or(store.path())
-                            .display()
-                            .to_string()
-                    )
                 )
             }
             Err(error) => format!(

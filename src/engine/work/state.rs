@@ -18,6 +18,11 @@ const UNLOCKING: Duration = Duration::from_secs(3);
 /// first asks what runs to end, and the outcome of that belongs into the state.
 const AFTER_STOP: Duration = Duration::from_secs(60);
 const AFTER_KILL: Duration = Duration::from_secs(2);
+/// How often a deploy looks whether the first state can be written.
+const FIRST_WRITE: Duration = Duration::from_millis(100);
+
+/// Whoever sets a longer interval between writes wants none before the end.
+const RARELY: Duration = Duration::from_secs(60);
 
 impl Work {
     /// Takes the workspace's lock and that of the state's home, for a piece of work that
@@ -84,7 +89,7 @@ impl Work {
             Ok(found) => {
                 self.absent(|absent| absent.backend = None);
                 if let Some((record, told)) = found.record {
-                    let data = home::data_dir(&self.settings.workspace);
+                    let data = home::data(&self.settings.workspace);
                     let written =
                         tokio::task::spawn_blocking(move || Record::write(Some(&record), &data));
                     written
@@ -169,11 +174,17 @@ impl Work {
     ) -> Result<(), HomeError> {
         let rungs = [&switches.stop, &switches.stop_all, &switches.kill];
         loop {
+            // A state that was never written is written with its first object: until then, other
+            // programs find none.
+            let pause = match self.memory.state().is_unwritten().await {
+                Ok(true) if self.settings.home_every <= RARELY => FIRST_WRITE,
+                _ => self.settings.home_every,
+            };
             let next_rung = rungs.iter().find(|rung| !rung.is_cancelled());
             tokio::select! {
                 biased;
                 () = done.cancelled() => return Ok(()),
-                () = tokio::time::sleep(self.settings.home_every) => {}
+                () = tokio::time::sleep(pause) => {}
                 () = async {
                     match next_rung {
                         Some(rung) => rung.cancelled().await,

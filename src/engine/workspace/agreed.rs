@@ -105,7 +105,7 @@ fn first(
     let Place::File(file) = unsaid(named).place else {
         return Err(Disagreement::NoPlace { kind });
     };
-    let text = lang::functions::read_regular(dir.join(&file)).unwrap_or_default();
+    let text = fsroot::read_regular(dir.join(&file)).unwrap_or_default();
     if is_used(&text) {
         return Err(Disagreement::LeftBehind { kind, file });
     }

@@ -8,6 +8,7 @@ use crate::engine::provider::builtin::RemoteStates;
 use crate::engine::state::backend::{Record, Settings, SettingsError};
 use crate::engine::state::{Ciphers, Place};
 use crate::engine::words::StageRequest;
+use fsroot::Below;
 use lang::config::{Backend, ENCRYPTION_VARIABLE, backend_of};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{SourceMap, Span};
@@ -50,7 +51,7 @@ pub fn selected(
         None => {
             let data = said("TF_DATA_DIR").unwrap_or_else(|| DATA_DIR.to_owned());
             let file = dir.join(data).join("environment");
-            let text = lang::functions::read_regular(&file).unwrap_or_default();
+            let text = fsroot::read_regular(&file).unwrap_or_default();
             let name = String::from_utf8_lossy(&text).trim().to_owned();
             (name, file.display().to_string())
         }
@@ -110,8 +111,22 @@ pub struct Unlocated {
 
 /// Where tofu keeps what belongs to a directory.
 pub fn data_dir(dir: &Path) -> PathBuf {
-    let said = std::env::var_os("TF_DATA_DIR").filter(|text| !text.is_empty());
-    dir.join(said.unwrap_or_else(|| DATA_DIR.into()))
+    data(dir).path()
+}
+
+/// The data directory, for writing. One that TF_DATA_DIR names may be anywhere; the usual one is
+/// part of the workspace and must not be a link.
+pub fn data(dir: &Path) -> Below {
+    match std::env::var_os("TF_DATA_DIR").filter(|text| !text.is_empty()) {
+        Some(named) => Below::new(dir.join(named), ""),
+        None => Below::new(dir, DATA_DIR),
+    }
+}
+
+/// The store's directory of a workspace, for writing.
+pub fn store_below(dir: &Path, named: &str) -> Below {
+    let inner = store_dir(Path::new(""), named);
+    Below::new(dir, inner)
 }
 
 /// Where the state of a directory lives.
@@ -220,7 +235,7 @@ fn may_say(dir: &Path) -> bool {
         let ours = [".tf", ".tf.json", ".tofu", ".tofu.json"]
             .iter()
             .any(|end| name.ends_with(end));
-        ours && lang::functions::read_regular(entry.path())
+        ours && fsroot::read_regular(entry.path())
             .is_ok_and(|text| says(&String::from_utf8_lossy(&text)))
     })
 }

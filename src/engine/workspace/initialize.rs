@@ -3,7 +3,7 @@
 
 use super::agreed::is_used;
 use super::encrypted;
-use super::home::{self, Unlocated, data_dir};
+use super::home::{self, Unlocated};
 use super::load::inputs;
 use crate::engine::settings::Access;
 use crate::engine::state::backend::{Record, Settings, SettingsError};
@@ -11,6 +11,7 @@ use crate::engine::state::{HomeError, Place, StateOfRecord, lock_info as info};
 use crate::engine::store::Store;
 use crate::engine::words::{StageRequest, VariableFlag};
 use cty::Value;
+use fsroot::Below;
 use lang::config::backend_of;
 use lang::diag::Diagnostics;
 use lang::source::SourceMap;
@@ -77,8 +78,8 @@ pub async fn init_backend(
     named: &str,
     options: &InitBackend,
 ) -> Result<Initialized, InitError> {
-    let data = data_dir(dir);
-    let recorded = Record::read(&data)?;
+    let data = home::data(dir);
+    let recorded = Record::read(&data.path())?;
     if options.without_backend {
         let backend = recorded.map(|record| record.kind);
         return Ok(Initialized {
@@ -274,7 +275,7 @@ impl Moving<'_> {
             self.to.open(self.dir)?.home(name)?,
         );
         if on_record {
-            let store = Store::open(&home::store_dir(self.dir, name), Access::ReadWrite)
+            let store = Store::open(home::store_below(self.dir, name), Access::ReadWrite)
                 .map_err(HomeError::from)?;
             let old = home::placed(self.from.clone(), name);
             let encryption = self.encryption.clone().ok_or_else(|| {
@@ -296,7 +297,7 @@ impl Moving<'_> {
             && let Place::File(file) = home::placed(self.from.clone(), name)
             && self.to.kind() != "local"
         {
-            emptied(&self.dir.join(file))?;
+            emptied(self.dir, &file)?;
         }
         let what = if name.is_empty() {
             "the state".to_owned()
@@ -333,16 +334,21 @@ async fn copy(
 }
 
 /// What is left of a file that was nobody's choice: `.backup` has what was in it.
-fn emptied(file: &Path) -> Result<(), HomeError> {
+fn emptied(dir: &Path, file: &Path) -> Result<(), HomeError> {
     let mut backup = file.as_os_str().to_owned();
     backup.push(".backup");
-    let kept = std::fs::copy(file, &backup).and_then(|_| {
-        let file = std::fs::OpenOptions::new().write(true).open(file)?;
-        file.set_len(0)?;
-        file.sync_all()
-    });
-    kept.map_err(|source| HomeError::NotEmptied {
-        path: file.to_owned(),
+    let (state, backup) = (
+        Below::named(dir, file),
+        Below::named(dir, Path::new(&backup)),
+    );
+    let empty = || {
+        let open = state.open_in_place()?.ok_or(std::io::ErrorKind::NotFound)?;
+        backup.replace(&state.read()?, 0o600)?;
+        open.set_len(0)?;
+        open.sync_all()
+    };
+    empty().map_err(|source| HomeError::NotEmptied {
+        path: dir.join(file),
         source: Arc::new(source),
     })
 }

@@ -1,7 +1,7 @@
 //! The workspaces of a directory by their names, in whatever backend they are: list, make, take
 //! away, select; and a lock that somebody left. None of it needs a running engine.
 
-use super::home::{self, data_dir};
+use super::home;
 use super::initialize::InitError;
 use crate::engine::settings::Access;
 use crate::engine::state::backend::{Backend, Record, Settings};
@@ -20,7 +20,7 @@ async fn backend(dir: &Path, request: &StageRequest) -> Result<Arc<dyn Backend>,
     // Which one is selected makes no difference to where they are.
     let found = home::of(dir, "", request).map_err(InitError::Configuration)?;
     if let Some((record, _)) = found.record {
-        Record::write(Some(&record), &data_dir(dir))?;
+        Record::write(Some(&record), &home::data(dir))?;
     }
     let settings = match found.settings {
         Some(settings) => settings,
@@ -105,11 +105,11 @@ pub async fn delete(
 
 /// What is on record of it is of no state any more: one that is made under this name begins anew.
 async fn forget(dir: &Path, name: &str) -> Result<(), InitError> {
-    let folder = home::store_dir(dir, name);
-    if !folder.join(".flightdeck").is_dir() {
+    let folder = home::store_below(dir, name);
+    if !folder.path().join(".flightdeck").is_dir() {
         return Ok(());
     }
-    let opened = tokio::task::spawn_blocking(move || Store::open(&folder, Access::ReadWrite));
+    let opened = tokio::task::spawn_blocking(move || Store::open(folder, Access::ReadWrite));
     let store = opened
         .await
         .map_err(|e| HomeError::Task(Arc::new(e)))?
@@ -133,10 +133,10 @@ fn has_objects(text: &[u8]) -> bool {
 /// Its name is none, or the selection cannot be written.
 pub fn select(dir: &Path, name: &str) -> Result<(), InitError> {
     home::checked(name, "what was given").map_err(|e| InitError::Refused(e.to_string()))?;
-    let data = data_dir(dir);
-    let file = data.join("environment");
-    let written = std::fs::create_dir_all(&data).and_then(|()| std::fs::write(&file, name));
-    written.map_err(|e| InitError::Refused(format!("{} cannot be written: {e}", file.display())))
+    let file = home::data(dir).join("environment");
+    file.replace(name.as_bytes(), 0o644).map_err(|e| {
+        InitError::Refused(format!("{} cannot be written: {e}", file.path().display()))
+    })
 }
 
 /// Whether another workspace can be selected: what the environment says goes before it.

@@ -13,6 +13,8 @@ mod server;
 mod signer;
 mod stopped;
 
+pub(crate) use registry::platform;
+
 use crate::support::{Run, Workspace};
 use server::Server;
 use std::ffi::OsString;

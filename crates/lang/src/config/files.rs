@@ -149,19 +149,15 @@ pub(super) fn read_body(
     sources: &SourceMap,
     diags: &mut Diagnostics,
 ) -> Option<Body> {
-    let read = || -> std::io::Result<Vec<u8>> {
-        let meta = std::fs::metadata(path)?;
-        if !meta.is_file() {
-            return Err(std::io::Error::other("it is not a regular file"));
-        }
-        if meta.len() > MAX_FILE {
-            return Err(std::io::Error::other("it is larger than 64 MiB"));
-        }
-        std::fs::read(path)
-    };
-    let bytes = match read() {
+    let bytes = match fsroot::read_at_most(path, MAX_FILE) {
         Ok(bytes) => bytes,
         Err(error) => {
+            let error = match error.kind() {
+                std::io::ErrorKind::IsADirectory => {
+                    std::io::Error::other("it is a directory, not a regular file")
+                }
+                _ => error,
+            };
             diags.push(Diagnostic::error(
                 "Failed to read file",
                 format!("The file \"{shown}\" could not be read: {error}."),

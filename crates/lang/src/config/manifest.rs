@@ -97,7 +97,7 @@ impl Manifest {
     /// # Errors
     /// Why it cannot be used.
     pub fn read(folder: &Path) -> Result<Self, ManifestError> {
-        match crate::functions::read_regular(folder.join(MANIFEST)) {
+        match fsroot::read_regular(folder.join(MANIFEST)) {
             Ok(bytes) if bytes.is_empty() => Ok(Self::default()),
             Ok(bytes) => Self::parse(&bytes),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),

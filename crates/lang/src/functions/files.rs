@@ -61,31 +61,11 @@ fn place(host: Host<'_>, path: &str) -> Result<String, PlaceError> {
     Ok(paths::join(&host.scope.base_dir().to_string_lossy(), &path))
 }
 
-/// Largest file that is read for a value, in bytes.
-const MAX_FILE: u64 = 256 << 20;
-
-/// The bytes of a regular file of 256 MiB at most. What a device or a pipe has to say may never
-/// come, or never end.
-///
-/// # Errors
-/// It cannot be read, is none, or is larger.
-pub fn read_regular(place: impl AsRef<std::path::Path>) -> std::io::Result<Vec<u8>> {
-    let found = std::fs::metadata(&place)?;
-    // A directory is refused by the reading, in the system's words.
-    if !found.is_file() && !found.is_dir() {
-        return Err(std::io::Error::other("it is not a regular file"));
-    }
-    if found.len() > MAX_FILE {
-        return Err(std::io::Error::other("it is larger than 256 MiB"));
-    }
-    std::fs::read(place)
-}
-
 fn bytes(place: &str) -> std::io::Result<Vec<u8>> {
     if place == "/dev/null" {
         std::fs::read(place)
     } else {
-        read_regular(place)
+        fsroot::read_regular(place)
     }
 }
 
@@ -279,7 +259,9 @@ mod tests {
         }
         assert_eq!(bytes("/dev/null").expect("there is one"), b"");
         let file = tempfile::NamedTempFile::new().expect("a file");
-        file.as_file().set_len(MAX_FILE + 1).expect("sparse");
+        file.as_file()
+            .set_len(fsroot::MAX_FILE + 1)
+            .expect("sparse");
         assert_eq!(
             bytes(&file.path().to_string_lossy())
                 .expect_err("too large")

@@ -89,7 +89,7 @@ pub(super) async fn push(file: &Path, force: bool, out: &mut Output) -> Ended {
     let read = if file == Path::new("-") {
         std::io::stdin().read_to_end(&mut text).map(|_| ())
     } else {
-        lang::functions::read_regular(file).map(|bytes| text = bytes)
+        fsroot::read_regular(file).map(|bytes| text = bytes)
     };
     read.map_err(|e| {
         CliError::Refused(format!(

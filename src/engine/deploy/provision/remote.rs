@@ -176,7 +176,9 @@ async fn contents(
                     name: name.to_owned(),
                     source,
                 };
-                let read = tokio::fs::read(base.join(name)).await;
+                let script = base.join(name);
+                let read = tokio::task::spawn_blocking(move || fsroot::read_regular(script));
+                let read = read.await.map_err(std::io::Error::other).flatten();
                 all.push((format!("{name:?}"), read.map_err(unreadable)?));
             }
         }

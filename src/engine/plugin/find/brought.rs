@@ -109,7 +109,7 @@ impl Places {
 }
 
 fn taken(file: &Path) -> io::Result<String> {
-    match lang::functions::read_regular(file) {
+    match fsroot::read_regular(file) {
         Ok(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(String::new()),
         Err(e) => Err(e),

@@ -132,7 +132,7 @@ pub(super) fn with_logins(
     });
     files.sort();
     for path in files {
-        let text = std::fs::read_to_string(&path).map_err(|source| PlacesError::Read {
+        let text = fsroot::read_named(&path).map_err(|source| PlacesError::Read {
             path: path.clone(),
             source,
         })?;

@@ -15,7 +15,7 @@ pub(super) fn is_in_git(file: &Path) -> bool {
     let Ok(name) = file.strip_prefix(root) else {
         return false;
     };
-    match lang::functions::read_regular(&index) {
+    match fsroot::read_regular(&index) {
         Ok(index) => has(&index, name.as_os_str().as_encoded_bytes()).unwrap_or(true),
         Err(e) => e.kind() != std::io::ErrorKind::NotFound,
     }
@@ -28,7 +28,7 @@ fn index_of(folder: &Path) -> Option<PathBuf> {
     if meta.is_dir() {
         return Some(git.join("index"));
     }
-    let text = String::from_utf8(lang::functions::read_regular(&git).ok()?).ok()?;
+    let text = String::from_utf8(fsroot::read_regular(&git).ok()?).ok()?;
     Some(
         folder
             .join(text.strip_prefix("gitdir:")?.trim())

@@ -53,8 +53,8 @@ impl LockFile {
     /// It cannot be read or understood.
     pub fn read(workspace: &Path) -> Result<Self, LockError> {
         let path = workspace.join(FILE);
-        let text = lang::functions::read_regular(&path)
-            .and_then(|bytes| std::io::read_to_string(bytes.as_slice()));
+        let text =
+            fsroot::read_regular(&path).and_then(|bytes| std::io::read_to_string(bytes.as_slice()));
         match text {
             Ok(text) => Self::parse(path, &text),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Self {

@@ -287,7 +287,7 @@ impl Places {
             },
         };
         let path = workspace.join(path);
-        match std::fs::read_to_string(&path) {
+        match fsroot::read_named(&path) {
             Ok(text) => {
                 let mut config = cli_config::read(&path, &text, workspace)?;
                 if is_of_clone(&path, workspace, around) {

@@ -322,7 +322,7 @@ impl Manifest {
     /// One that is not there, or is none, says nothing.
     fn beside(root: &Path) -> Self {
         let file = root.parent().map(|folder| folder.join("manifest.json"));
-        let text = file.and_then(|file| lang::functions::read_regular(&file).ok());
+        let text = file.and_then(|file| fsroot::read_regular(&file).ok());
         text.and_then(|text| serde_json::from_slice(&text).ok())
             .unwrap_or_default()
     }

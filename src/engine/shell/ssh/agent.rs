@@ -60,7 +60,7 @@ async fn key_in(file: &Path) -> Option<PublicKey> {
     let mut beside = file.as_os_str().to_owned();
     beside.push(".pub");
     for path in [file.to_owned(), PathBuf::from(beside)] {
-        let Ok(text) = tokio::fs::read_to_string(&path).await else {
+        let Ok(text) = fsroot::read_named_async(&path).await else {
             continue;
         };
         let private = || {

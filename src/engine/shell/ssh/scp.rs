@@ -129,7 +129,10 @@ impl Scp {
     /// A file of this machine.
     async fn local(&mut self, path: &Path, name: &str, mode: u32) -> Result<(), SshError> {
         let about = |e| SshError::Local(path.to_owned(), e);
-        let file = tokio::fs::File::open(path).await.map_err(about)?;
+        let from = path.to_owned();
+        let opened = tokio::task::spawn_blocking(move || fsroot::open_regular(from)).await;
+        let file = opened.map_err(std::io::Error::other).flatten();
+        let file = tokio::fs::File::from_std(file.map_err(&about)?);
         let size = file.metadata().await.map_err(about)?.len();
         self.file(name, mode, size, file, path).await
     }

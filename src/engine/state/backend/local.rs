@@ -4,6 +4,7 @@ use super::values::Values;
 use super::{Backend, Home, HomeError};
 use crate::engine::state::file::InFile;
 use async_trait::async_trait;
+use fsroot::Below;
 use statefile::LockInfo;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,8 +47,19 @@ impl Local {
         }
     }
 
-    fn of(&self, named: &str) -> PathBuf {
-        self.dir.join(&self.folder).join(named)
+    /// Works on the folder of a workspace, which is not followed where it is a link.
+    async fn blocking(
+        &self,
+        what: &'static str,
+        named: &str,
+        work: fn(&Below) -> std::io::Result<()>,
+    ) -> Result<(), HomeError> {
+        let folder = Below::named(&self.dir, &self.folder.join(named));
+        let path = folder.path();
+        tokio::task::spawn_blocking(move || work(&folder))
+            .await
+            .map_err(|e| HomeError::Task(Arc::new(e)))?
+            .map_err(HomeError::io(what, &path))
     }
 }
 
@@ -83,20 +95,18 @@ impl Backend for Local {
         if named.is_empty() {
             return Ok(());
         }
-        let folder = self.of(named);
-        let made = tokio::fs::create_dir_all(&folder).await;
-        made.map_err(HomeError::io("create", &folder))
+        self.blocking("create", named, |folder| folder.create_dirs())
+            .await
     }
 
     async fn delete(&self, named: &str, info: LockInfo) -> Result<(), HomeError> {
         let home = self.home(named)?;
         home.lock(info).await?;
-        let folder = self.of(named);
         let deleted = if named.is_empty() {
             home.delete().await
         } else {
-            let removed = tokio::fs::remove_dir_all(&folder).await;
-            removed.map_err(HomeError::io("remove", &folder))
+            self.blocking("remove", named, |folder| folder.remove_all())
+                .await
         };
         let unlocked = home.unlock().await;
         deleted.and(unlocked)

@@ -3,9 +3,9 @@
 
 use super::settings::Settings;
 use crate::engine::state::HomeError;
+use fsroot::Below;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
-use std::io::Write as _;
 use std::path::Path;
 
 /// Its name in the data directory.
@@ -58,7 +58,7 @@ impl Record {
     /// It cannot be read, or is none.
     pub fn read(data: &Path) -> Result<Option<Self>, HomeError> {
         let path = data.join(NAME);
-        let text = match lang::functions::read_regular(&path) {
+        let text = match fsroot::read_regular(&path) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(HomeError::io("read", &path)(e)),
@@ -88,8 +88,8 @@ impl Record {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn write(record: Option<&Self>, data: &Path) -> Result<(), HomeError> {
-        let path = data.join(NAME);
+    pub fn write(record: Option<&Self>, data: &Below) -> Result<(), HomeError> {
+        let to = data.join(NAME);
         let file = File {
             version: VERSION,
             terraform_version: None,
@@ -99,14 +99,9 @@ impl Record {
                 hash: r.hash,
             }),
         };
-        let io = || HomeError::io("write", &path);
-        std::fs::create_dir_all(data).map_err(io())?;
         // There may be secrets in it.
-        let mut new = tempfile::NamedTempFile::new_in(data).map_err(io())?;
-        new.write_all(spelt(&file).as_bytes()).map_err(io())?;
-        new.as_file().sync_all().map_err(io())?;
-        new.persist(&path).map_err(|e| io()(e.error))?;
-        Ok(())
+        to.replace(spelt(&file).as_bytes(), 0o600)
+            .map_err(HomeError::io("write", &to.path()))
     }
 }
 
@@ -153,9 +148,9 @@ mod tests {
         assert_eq!((read.kind.as_str(), read.hash), ("local", 3_761_973_635));
         assert_eq!(read.config["path"], "a<b&.tfstate");
         std::fs::remove_file(&file).unwrap();
-        Record::write(Some(&read), &data).unwrap();
+        Record::write(Some(&read), &Below::new(&data, "")).unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), WRITTEN);
-        Record::write(None, &data).unwrap();
+        Record::write(None, &Below::new(&data, "")).unwrap();
         assert_eq!(Record::read(&data).unwrap(), None);
     }
 

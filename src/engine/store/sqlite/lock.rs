@@ -8,7 +8,7 @@ use crate::engine::holder::{Judge, lease, this_process};
 use crate::engine::mutex::lock;
 use crate::engine::store::error::StoreError;
 use crate::engine::store::model::Acquired;
-use crate::engine::store::{Keeping, Locks};
+use crate::engine::store::{Keeping, Locks, waiting_rescue};
 use crate::engine::words::{LockHolder, UnixMs, now_ms};
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension};
@@ -23,7 +23,7 @@ impl Locks for Sqlite {
                 // Whoever made a new store while another was lost under a deploy must not take it
                 // for the beginning.
                 if is_blank(conn)?
-                    && let Some(rescue) = super::shadow::waiting(&path)
+                    && let Some(rescue) = waiting_rescue(&path)
                 {
                     return Err(StoreError::Rescued { path, rescue }.into());
                 }

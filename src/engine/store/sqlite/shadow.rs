@@ -5,9 +5,9 @@ use super::deploys::{begin, keep, operations, put_intent, put_operation};
 use super::fault::{Fault, Job};
 use super::file::{Sqlite, connect, fill};
 use crate::engine::mutex::lock;
-use crate::engine::store::Rescues;
 use crate::engine::store::error::StoreError;
 use crate::engine::store::model::{HomeRecord, Intent, NewDeploy, Outcome, State, StateEdit};
+use crate::engine::store::{Keeping as _, Rescues, rescue_files};
 use crate::engine::words::{DeployId, Operation, OperationState, OperationStep, UnixMs};
 use async_trait::async_trait;
 use rusqlite::Connection;
@@ -81,34 +81,11 @@ impl Shadow {
     }
 }
 
-/// What the names of rescue files begin with.
-const PREFIX: &str = "flightdeck-rescue-";
-
-/// The newest rescue file that waits beside the store to be put into its place.
-pub(super) fn waiting(store: &Path) -> Option<PathBuf> {
-    let workspace = store.parent()?.parent()?;
-    let workspace = if workspace.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        workspace
-    };
-    let names = std::fs::read_dir(workspace)
-        .ok()?
-        .flatten()
-        .map(|e| e.path());
-    names
-        .filter(|p| {
-            p.file_name()
-                .is_some_and(|n| n.to_string_lossy().starts_with(PREFIX))
-        })
-        .max()
-}
-
 #[async_trait]
 impl Rescues for Sqlite {
     async fn rescue(&self, dir: &Path) -> Result<PathBuf, StoreError> {
         let shadow = self.shadow();
-        let to = dir.join(format!("{PREFIX}{}.db", crate::engine::words::now_ms()));
+        let to = dir.join(rescue_files::new_name(dir, self.path()));
         let file = to.clone();
         let done = self.apart("a rescue", move |conn| {
             let guard = lock(&shadow);

@@ -45,7 +45,7 @@ impl Assertion {
         match self {
             Self::Text(text) => Ok(text.clone()),
             Self::File(file) => {
-                let read = tokio::fs::read_to_string(file).await;
+                let read = fsroot::read_named_async(file).await;
                 let read = read.map(|text| text.trim().to_owned());
                 read.map_err(|source| AzureError::Unreadable {
                     path: file.clone(),

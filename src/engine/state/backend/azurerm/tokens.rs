@@ -64,7 +64,7 @@ impl Who {
     fn of(values: &Values<'_>) -> Result<Self, AzureError> {
         let text = |name: &str, variables: &[&str]| {
             let file = values.text(&format!("{name}_file_path"), &[]);
-            let read = file.and_then(|file| std::fs::read_to_string(file).ok());
+            let read = file.and_then(|file| fsroot::read_named(file).ok());
             let read = read.map(|text| text.trim().to_owned());
             values.text(name, variables).or(read)
         };

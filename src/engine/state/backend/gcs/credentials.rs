@@ -121,8 +121,7 @@ impl Source {
                 Some(rest) => home.join(rest),
                 None => PathBuf::from(text),
             };
-            std::fs::read_to_string(&path)
-                .map_err(|source| GcsError::Unreadable { path, source })?
+            fsroot::read_named(&path).map_err(|source| GcsError::Unreadable { path, source })?
         };
         let said: Json = serde_json::from_str(&content).map_err(GcsError::NoObject)?;
         match said["type"].as_str() {

@@ -80,7 +80,7 @@ fn endpoint(values: &Values<'_>) -> Result<Url, ArgumentError> {
 
 /// A key as text or in a file: 32 bytes in base64.
 fn own_key(said: &str) -> Result<Vec<(&'static str, String)>, GcsError> {
-    let text = std::fs::read_to_string(said).unwrap_or_else(|_| said.to_owned());
+    let text = fsroot::read_named(said).unwrap_or_else(|_| said.to_owned());
     let key = STANDARD.decode(text.trim()).ok().filter(|k| k.len() == 32);
     let key = key.ok_or(GcsError::Key)?;
     Ok(vec![

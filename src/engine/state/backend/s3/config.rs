@@ -240,7 +240,7 @@ fn endpoint(values: &Values<'_>, names: &Names, region: &str) -> Result<Url, S3E
 fn reach(values: &Values<'_>) -> Result<Reach, S3Error> {
     let bundle = values.text("custom_ca_bundle", &["AWS_CA_BUNDLE"]);
     let read = |file: String| {
-        std::fs::read_to_string(&file).map_err(|source| S3Error::Unreadable { file, source })
+        fsroot::read_named(&file).map_err(|source| S3Error::Unreadable { file, source })
     };
     Ok(Reach {
         authorities: bundle.map(read).transpose()?,

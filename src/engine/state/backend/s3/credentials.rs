@@ -129,7 +129,7 @@ impl Environment {
     pub(super) fn profiles(&self) -> Profiles {
         let mut profiles = Profiles::default();
         for file in self.config_files.iter().chain(&self.credential_files) {
-            if let Ok(text) = lang::functions::read_regular(file) {
+            if let Ok(text) = fsroot::read_regular(file) {
                 profiles.take(&String::from_utf8_lossy(&text), file);
             }
         }
@@ -339,7 +339,7 @@ impl Chain {
 /// Content of a small file, which a FIFO or a device is not.
 async fn regular(file: &Path) -> std::io::Result<String> {
     let file = file.to_owned();
-    let read = tokio::task::spawn_blocking(move || lang::functions::read_regular(file));
+    let read = tokio::task::spawn_blocking(move || fsroot::read_regular(file));
     let content = read.await.map_err(std::io::Error::other)??;
     String::from_utf8(content).map_err(std::io::Error::other)
 }

@@ -43,7 +43,7 @@ pub(super) struct Files;
 impl reqsign_core::FileRead for Files {
     async fn file_read(&self, path: &str) -> Result<Vec<u8>> {
         let file = path.to_owned();
-        let read = tokio::task::spawn_blocking(move || lang::functions::read_regular(file)).await;
+        let read = tokio::task::spawn_blocking(move || fsroot::read_regular(file)).await;
         let read = read.map_err(|e| Error::unexpected(e.to_string()))?;
         read.map_err(|e| Error::config_invalid(format!("{path} cannot be read: {e}")))
     }

@@ -6,7 +6,7 @@ use super::{APPLICATION_ID, MIGRATIONS};
 use crate::engine::store::error::{Damage, NoStore, StoreError};
 use crate::engine::store::sqlite::fault::{Fault, Job};
 use crate::engine::store::sqlite::guard;
-use crate::engine::store::sqlite::shadow::waiting;
+use crate::engine::store::waiting_rescue;
 use rusqlite::Connection;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -159,7 +159,7 @@ pub(super) fn make_private(path: &Path) -> Result<(), StoreError> {
             |conn| check(conn, path),
             path,
         )?;
-    } else if let Some(rescue) = waiting(path) {
+    } else if let Some(rescue) = waiting_rescue(path) {
         return Err(StoreError::Rescued {
             path: path.to_owned(),
             rescue,

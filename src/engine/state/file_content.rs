@@ -1,0 +1,80 @@
+//! Content of a state file: read with a bound, written in place, and the one of a file that was
+//! never written.
+
+use super::Spelling;
+use super::sealed::spelt;
+use crate::engine::store::model::State;
+use sha2::{Digest as _, Sha256};
+use statefile::StateFile;
+use statefile::encryption::is_sealed;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+
+/// Largest state that is read, in bytes.
+pub(super) const MAX_STATE: u64 = 1 << 30;
+/// Longest initial state, in bytes.
+const MAX_INITIAL: usize = 1 << 10;
+
+/// The content of a state file that was never written: a state without objects, whose serial no
+/// written state has.
+pub(super) fn initial() -> String {
+    let state = State {
+        lineage: uuid::Uuid::new_v4().to_string(),
+        ..State::default()
+    };
+    spelt(&state, Spelling::Indented)
+}
+
+/// Whether a text is an initial state, or none at all as other programs leave it.
+pub(super) fn is_initial(text: &[u8]) -> bool {
+    if text.is_empty() {
+        return true;
+    }
+    text.len() < MAX_INITIAL
+        && matches!(StateFile::read(text), Ok(Some(state))
+            if state.serial == 0
+                && !state.lineage.is_empty()
+                && state.resources.is_empty()
+                && state.outputs.is_empty()
+                && state.to_local().as_bytes() == text)
+}
+
+/// A state file as it is kept beside another; `None` for what is no state file.
+pub(super) fn on_one_line(text: &[u8]) -> Option<String> {
+    if is_sealed(text) {
+        let text = std::str::from_utf8(text).ok()?;
+        return Some(statefile::compact(text) + "\n");
+    }
+    StateFile::read_on_one_line(text).ok()?
+}
+
+pub(super) fn content(file: &mut File) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    file.rewind()?;
+    file.take(MAX_STATE + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > MAX_STATE {
+        return Err(std::io::Error::other("it is larger than 1 GiB"));
+    }
+    Ok(text)
+}
+
+/// Writes a text in place. Until all of it is there its first byte is one that no state begins
+/// with: what a kill leaves is neither an empty file, which looks like no state, nor a mixture of
+/// two that can be read.
+pub(super) fn put(file: &mut File, text: &[u8]) -> std::io::Result<()> {
+    let Some((first, rest)) = text.split_first() else {
+        file.set_len(0)?;
+        return file.sync_all();
+    };
+    file.rewind()?;
+    file.write_all(b"#")?;
+    file.write_all(rest)?;
+    file.set_len(text.len() as u64)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(&[*first])?;
+    file.sync_all()
+}
+
+pub(super) fn digest(text: &[u8]) -> [u8; 32] {
+    Sha256::digest(text).into()
+}

@@ -1,0 +1,108 @@
+//! Rescue files: copies of a store that was lost during a deploy, beside the configuration or in
+//! the temporary directory.
+
+use sha2::{Digest as _, Sha256};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// Prefix of the names of rescue files.
+const PREFIX: &str = "flightdeck-rescue-";
+
+/// The name of a new rescue file of `store` in `dir`. In a directory that workspaces share it names
+/// the workspace, too.
+pub(super) fn new_name(dir: &Path, store: &Path) -> String {
+    let now = crate::engine::words::now_ms();
+    match of_workspace(store) {
+        Some(workspace) if same(dir, &workspace) => format!("{PREFIX}{now}.db"),
+        _ => format!("{PREFIX}{}-{now}.db", digest(store)),
+    }
+}
+
+/// The newest rescue file of the store that was not used yet.
+pub fn waiting_rescue(store: &Path) -> Option<PathBuf> {
+    let workspace = of_workspace(store)?;
+    let mut shared = vec![
+        std::env::temp_dir(),
+        PathBuf::from("/tmp"),
+        PathBuf::from("/var/tmp"),
+    ];
+    shared.dedup();
+    let named = format!("{PREFIX}{}-", digest(store));
+    newest(&workspace, PREFIX).or_else(|| shared.iter().find_map(|dir| newest(dir, &named)))
+}
+
+/// Instructions to put a rescue file in the place of its store.
+pub fn rescue_instructions(store: &Path, rescue: &Path) -> String {
+    let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
+    let (from, to) = (quoted(rescue), quoted(store));
+    format!(
+        "`mkdir -p -m 700 {} && rm -f {to} {to}-wal {to}-shm && mv {from} {to}`",
+        quoted(store.parent().unwrap_or(store))
+    )
+}
+
+/// The directory of the workspace that a store, `…/.flightdeck/flightdeck.db`, belongs to.
+fn of_workspace(store: &Path) -> Option<PathBuf> {
+    let workspace = store.parent()?.parent()?;
+    Some(match workspace.as_os_str().is_empty() {
+        true => PathBuf::from("."),
+        false => workspace.to_owned(),
+    })
+}
+
+/// Sixteen hexadecimal digits for the place of a store.
+fn digest(store: &Path) -> String {
+    let workspace = of_workspace(store).unwrap_or_default();
+    let whole = workspace.canonicalize().unwrap_or(workspace);
+    let hash = Sha256::digest(whole.as_os_str().as_encoded_bytes());
+    fetch::hex(&hash[..8])
+}
+
+fn same(dir: &Path, other: &Path) -> bool {
+    let id = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
+    id(dir).is_some_and(|dir| Some(dir) == id(other))
+}
+
+/// The newest file of this user's with such a name: everybody may write to a temporary directory.
+fn newest(dir: &Path, prefix: &str) -> Option<PathBuf> {
+    let me = rustix::process::geteuid().as_raw();
+    let names = std::fs::read_dir(dir).ok()?.flatten();
+    names
+        .filter(|e| e.file_name().to_string_lossy().starts_with(prefix))
+        .map(|e| e.path())
+        .filter(|path| {
+            let found = std::fs::symlink_metadata(path);
+            found.is_ok_and(|found| found.is_file() && found.uid() == me)
+        })
+        .max()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn a_rescue_file_is_found_beside_the_configuration_and_in_a_shared_directory() {
+        let (dir, shared) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let store = dir.path().join(".flightdeck/flightdeck.db");
+        let own = new_name(dir.path(), &store);
+        let named = new_name(shared.path(), &store);
+        assert!(named.len() > own.len(), "{named} names the workspace");
+        let prefix = format!("{PREFIX}{}-", digest(&store));
+        assert_eq!(newest(shared.path(), &prefix), None);
+        std::os::unix::fs::symlink("/dev/null", shared.path().join(&named)).unwrap();
+        assert_eq!(newest(shared.path(), &prefix), None, "a link is no file");
+        std::fs::remove_file(shared.path().join(&named)).unwrap();
+        std::fs::write(shared.path().join(&named), "").unwrap();
+        assert_eq!(
+            newest(shared.path(), &prefix),
+            Some(shared.path().join(&named))
+        );
+        let other = dir.path().join("other/.flightdeck/flightdeck.db");
+        assert_ne!(digest(&other), digest(&store));
+        std::fs::write(dir.path().join(&own), "").unwrap();
+        assert_eq!(waiting_rescue(&store), Some(dir.path().join(own)));
+    }
+}
