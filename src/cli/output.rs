@@ -2,11 +2,13 @@
 //! each. Owns stdout.
 
 use super::diagnostics;
+use super::signals;
 use super::tofu::{Form, Lines};
 use super::values::Level;
 use crate::engine::words::{Diagnostic, Endpoint, Event, EventKind, PluginEvent};
 use serde_json::{Map, Value, json};
 use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
 
 /// Version of the lines' schema.
 const FORMAT_VERSION: &str = "1.0";
@@ -76,6 +78,42 @@ pub(super) fn paint(on: bool, ink: Ink, text: &str) -> String {
     }
 }
 
+/// How long a pipe may be full after a signal before it counts as read by nobody.
+const UNREAD: Duration = Duration::from_secs(1);
+/// Bytes that a pipe takes without a wait once it takes any.
+const PIPE_BUF: usize = 4096;
+
+/// Writes to stdout. Where it is a pipe that nobody empties, a signal ends the wait for it.
+fn to_stdout(bytes: &[u8]) -> std::io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut stdout = std::io::stdout().lock();
+    let looks = Timespec {
+        tv_sec: 0,
+        tv_nsec: 50_000_000,
+    };
+    let mut unread: Option<Instant> = None;
+    for part in bytes.chunks(PIPE_BUF) {
+        loop {
+            let fd = std::io::stdout();
+            let mut waits = [PollFd::new(&fd, PollFlags::OUT)];
+            match poll(&mut waits, Some(&looks)) {
+                Ok(0) if signals::asked() => {
+                    let since = *unread.get_or_insert_with(Instant::now);
+                    if since.elapsed() >= UNREAD {
+                        return Err(std::io::Error::other("nobody reads it"));
+                    }
+                }
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                // What cannot be waited for is written to at once.
+                _ => break,
+            }
+        }
+        stdout.write_all(part)?;
+        stdout.flush()?;
+    }
+    Ok(())
+}
+
 impl Output {
     pub(super) fn new(no_color: bool, json: bool) -> Self {
         let wanted = !no_color
@@ -135,8 +173,7 @@ impl Output {
         if self.closed {
             return;
         }
-        let mut stdout = std::io::stdout().lock();
-        if let Err(error) = stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        if let Err(error) = to_stdout(bytes) {
             self.closed = true;
             // Whoever closes a pipe has read enough.
             self.broken = Some(error).filter(|e| e.kind() != std::io::ErrorKind::BrokenPipe);

@@ -45,6 +45,11 @@ pub(super) fn files_may_be_too_large() -> std::io::Result<()> {
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
 }
 
+/// Whether a signal has asked for the end.
+pub(super) fn asked() -> bool {
+    HEARD.get().is_some_and(|heard| *heard.borrow() > 0)
+}
+
 /// The signals that ask a command to end.
 pub(super) struct Signals {
     heard: watch::Receiver<u32>,

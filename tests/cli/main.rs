@@ -36,6 +36,7 @@ mod outputs;
 #[path = "../../src/engine/state/backend/tests/parts.rs"]
 mod parts;
 mod pipeline;
+mod pipes;
 mod plan_json;
 mod plugin_contents;
 mod prompt;

@@ -1,77 +1,255 @@
-//! Files with values in them: written with mode 0600, whole, and never over what flightdeck keeps
-//! itself.
+//! Files that a command writes for an operator: with mode 0600, and never over what flightdeck or
+//! the configuration needs. Pipes and devices are waited for only until a signal comes.
 
 use crate::cli::exit::CliError;
 use crate::cli::safe::safe_path;
-use std::io::Write;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use crate::cli::signals;
+use crate::engine::state::Place;
+use crate::engine::words::StageRequest;
+use crate::engine::workspace::home;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use std::fs::{File, Metadata};
+use std::io::Write as _;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-/// Refuses a file of the store, by whatever name it goes.
-fn not_ours(path: &Path) -> Result<(), CliError> {
-    let store = Path::new(STORE);
-    let refuse = || {
-        Err(CliError::Refused(format!(
-            "{} belongs to what flightdeck keeps in {STORE}, and is not written over; name a file elsewhere",
-            safe_path(path)
-        )))
-    };
-    let parent = path
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    if let (Ok(kept), Ok(parent)) = (store.canonicalize(), parent.canonicalize())
-        && parent.starts_with(kept)
-    {
-        return refuse();
+/// Directories of this workspace that no output goes into.
+const OWN: [&str; 3] = [".flightdeck", ".terraform", "terraform.tfstate.d"];
+/// Endings of files that are read as configuration.
+const CONFIGURATION: [&str; 12] = [
+    ".tf",
+    ".tf.json",
+    ".tofu",
+    ".tofu.json",
+    ".tfvars",
+    ".tfvars.json",
+    ".tftest.hcl",
+    ".tftest.json",
+    ".tofutest.hcl",
+    ".tofutest.json",
+    ".terraform.lock.hcl",
+    "bluelink.deploy.json",
+];
+const IS_CONFIGURATION: &str = "is a file of the configuration, by its name or as a link to one, and is not written over; name a file with another ending";
+/// How long a pipe is waited for that nobody reads yet.
+const READER: Duration = Duration::from_secs(60);
+/// How often a wait looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(50);
+
+fn refused(path: &Path, why: &str) -> CliError {
+    CliError::Refused(format!("{} {why}", safe_path(path)))
+}
+
+/// Refuses a path that must not be written, before any work is done for it.
+pub(super) fn check(path: &Path) -> Result<(), CliError> {
+    if path == Path::new("-") {
+        return Err(refused(
+            path,
+            "is no file here: stdout has what is shown; name a file (./- for one of that name, /dev/stdout for stdout)",
+        ));
     }
-    // A link, symbolic or hard, leads to the same file.
-    let Ok(there) = std::fs::metadata(path) else {
-        return Ok(());
+    // A link leads to another file, whose name counts too.
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if [path, &real].iter().any(|path| is_configuration(path)) {
+        return Err(refused(path, IS_CONFIGURATION));
+    }
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new(".")).canonicalize();
+    for own in own_directories() {
+        if let (Ok(own), Ok(parent)) = (own.canonicalize(), &parent)
+            && parent.starts_with(&own)
+        {
+            return Err(refused(path, &belongs(&own)));
+        }
+    }
+    let is_state = state_files().iter().any(|state| is_named(path, state));
+    if is_state {
+        return Err(refused(
+            path,
+            "is where the state of this workspace is kept, and is not written over; name another file",
+        ));
+    }
+    not_linked(path)
+}
+
+fn is_configuration(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    CONFIGURATION.iter().any(|ending| name.ends_with(ending))
+}
+
+fn own_directories() -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = OWN.iter().map(PathBuf::from).collect();
+    all.push(home::data_dir(Path::new(".")));
+    all
+}
+
+/// The state file and those beside it.
+fn state_files() -> Vec<PathBuf> {
+    let here = Path::new(".");
+    let named = home::selected(here, |name| std::env::var_os(name)).unwrap_or_default();
+    let mut states = vec![PathBuf::from("terraform.tfstate")];
+    if let Ok(found) = home::of(here, &named, &StageRequest::default())
+        && let Place::File(file) = found.place
+    {
+        states.push(file);
+    }
+    let backup = |state: &PathBuf| {
+        let mut name = state.clone().into_os_string();
+        name.push(".backup");
+        PathBuf::from(name)
     };
-    let same = |entry: std::fs::DirEntry| {
-        entry
-            .metadata()
-            .is_ok_and(|m| (m.dev(), m.ino()) == (there.dev(), there.ino()))
+    let backups: Vec<PathBuf> = states.iter().map(backup).collect();
+    states.into_iter().chain(backups).collect()
+}
+
+/// Whether two paths name the same file, which may not be there yet.
+fn is_named(path: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| {
+        let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+        let parent = parent.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(parent.join(path.file_name()?))
     };
-    let kept = std::fs::read_dir(store).into_iter().flatten().flatten();
-    if kept.into_iter().any(same) {
-        refuse()
-    } else {
-        Ok(())
+    whole(path).is_some_and(|path| Some(path) == whole(other)) || same(path, other)
+}
+
+fn same(path: &Path, other: &Path) -> bool {
+    let id = |path: &Path| {
+        let found = std::fs::metadata(path).ok()?;
+        Some((found.dev(), found.ino()))
+    };
+    id(path).is_some_and(|found| Some(found) == id(other))
+}
+
+/// Refuses another name (a link, symbolic or hard) of a file that is not written over.
+fn not_linked(path: &Path) -> Result<(), CliError> {
+    let entries = |dir: &str| std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let is_one = |entry: std::fs::DirEntry| same(path, &entry.path());
+    if entries(OWN[0]).any(is_one) {
+        return Err(refused(path, &belongs(Path::new(OWN[0]))));
+    }
+    let configuration = |e: &std::fs::DirEntry| is_configuration(&e.path());
+    if entries(".").filter(configuration).any(is_one) {
+        return Err(refused(path, IS_CONFIGURATION));
+    }
+    Ok(())
+}
+
+fn belongs(dir: &Path) -> String {
+    format!(
+        "belongs to what flightdeck keeps in {}, and is not written over; name a file elsewhere",
+        dir.file_name().unwrap_or_default().to_string_lossy()
+    )
+}
+
+/// Ends the work on a blocking thread when nobody waits for it any more.
+struct Stop(Arc<AtomicBool>);
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// Where the store of this directory lies.
-const STORE: &str = ".flightdeck";
-
-/// Writes `text` to `path`, over what is there.
-pub(super) fn write_private(path: &Path, text: &str) -> Result<(), CliError> {
-    not_ours(path)?;
-    let refuse = |e: std::io::Error| {
-        CliError::Refused(format!(
-            "cannot write {}: {e}; name a file in a directory that exists and may be written",
-            safe_path(path)
-        ))
+/// Writes `text` to `path`, over what is there. A pipe is waited for; the wait ends with the
+/// future.
+pub(super) async fn write_private(path: &Path, text: String) -> Result<(), CliError> {
+    check(path)?;
+    // One that came before ends the wait, too.
+    if signals::asked() {
+        return Err(CliError::Cancelled);
+    }
+    let stop = Stop(Arc::default());
+    let (to, stopped) = (path.to_owned(), stop.0.clone());
+    let written = tokio::task::spawn_blocking(move || put(&to, text.as_bytes(), &stopped)).await;
+    let why = match written {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(why)) => why.to_string(),
+        Err(why) => why.to_string(),
     };
-    let mut file = std::fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(refuse)?;
-    let about = file.metadata().map_err(refuse)?;
-    // A file that was there may be open to others; a device or pipe is none of our business.
-    if about.is_file() && about.permissions().mode() & 0o077 != 0 {
-        file.set_permissions(std::fs::Permissions::from_mode(0o600))
-            .map_err(refuse)?;
+    Err(CliError::Refused(format!(
+        "cannot write {}: {why}; name a file in a directory that exists and may be written",
+        safe_path(path)
+    )))
+}
+
+fn put(path: &Path, text: &[u8], stop: &AtomicBool) -> std::io::Result<()> {
+    let mut file = open(path, stop)?;
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return send(&file, text, stop);
     }
-    file.write_all(text.as_bytes()).map_err(refuse)?;
+    // A file that was there may be open to others.
+    if about.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    }
+    file.write_all(text)?;
     // A full disk may show only here.
-    if about.is_file() {
-        file.sync_all().map_err(refuse)
-    } else {
-        Ok(())
+    file.sync_all()
+}
+
+/// Opens a file, or a pipe as soon as somebody reads it.
+fn open(path: &Path, stop: &AtomicBool) -> std::io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let until = Instant::now() + READER;
+    loop {
+        let opened = std::fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .custom_flags(i32::try_from(flags.bits()).unwrap_or_default())
+            .open(path);
+        let waits = |e: &std::io::Error| {
+            let is_pipe = |about: Metadata| about.file_type().is_fifo();
+            e.raw_os_error() == Some(Errno::NXIO.raw_os_error())
+                && std::fs::metadata(path).is_ok_and(is_pipe)
+        };
+        match opened {
+            Err(e) if waits(&e) => {
+                ended(stop)?;
+                if Instant::now() > until {
+                    let why = format!("nobody read this pipe for {} s", READER.as_secs());
+                    return Err(std::io::Error::other(why));
+                }
+                std::thread::sleep(LOOK);
+            }
+            opened => return opened,
+        }
     }
+}
+
+/// Writes to a pipe or a device as far as it takes it.
+fn send(file: &File, mut text: &[u8], stop: &AtomicBool) -> std::io::Result<()> {
+    while !text.is_empty() {
+        ended(stop)?;
+        match rustix::io::write(file, text) {
+            Ok(n) => text = &text[n..],
+            Err(Errno::AGAIN) => {
+                let mut waits = [PollFd::new(file, PollFlags::OUT)];
+                poll(&mut waits, Some(&looks()))?;
+            }
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    Ok(())
+}
+
+fn looks() -> Timespec {
+    Timespec {
+        tv_sec: 0,
+        tv_nsec: i64::from(LOOK.subsec_nanos()),
+    }
+}
+
+fn ended(stop: &AtomicBool) -> std::io::Result<()> {
+    if stop.load(Ordering::Relaxed) {
+        return Err(std::io::ErrorKind::Interrupted.into());
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! `flightdeck stage`: work out the changes.
 
-use super::files::write_private;
+use super::files::{check, write_private};
 use crate::cli::exit::{CHANGES, CliError, Ended, OK, fields};
 use crate::cli::options::{Choice, StageArgs};
 use crate::cli::output::Output;
@@ -8,6 +8,7 @@ use crate::cli::progress::Progress;
 use crate::cli::safe::safe_path;
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
+use crate::cli::signals;
 use crate::engine::settings::Access;
 use crate::engine::words::{Action, StageId, StageMode, StageRequest, StageSummary};
 use lang::addr::Target;
@@ -37,15 +38,19 @@ pub(super) fn request(choice: &Choice, name: Option<String>) -> Result<StageRequ
     })
 }
 
+/// Largest file with addresses, in bytes.
+const MAX_ADDRESSES: u64 = 16 << 20;
+
 /// Addresses that were given, and those of files: one a line, but for blank lines and those that
 /// begin with `#`.
 fn with_files(given: &[String], files: &[PathBuf]) -> Result<Vec<String>, CliError> {
     let mut all = given.to_vec();
     for file in files {
         let shown = safe_path(file);
-        let text = std::fs::read_to_string(file).map_err(|e| {
+        let text = fsroot::read_input(file, MAX_ADDRESSES, &signals::asked).map_err(|e| {
             CliError::Refused(format!("{shown} cannot be read for its addresses: {e}; name a file that has one address a line"))
         })?;
+        let text = String::from_utf8_lossy(&text);
         for (n, line) in text
             .lines()
             .enumerate()
@@ -114,6 +119,9 @@ pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
 }
 
 pub(super) async fn work_out(wanted: Wanted, out: &mut Output) -> Ended {
+    for path in wanted.plan_json.iter().chain(&wanted.file) {
+        check(path)?;
+    }
     let parallelism = wanted.choice.values.parallelism;
     let mut settings = settings(wanted.command, Access::ReadWrite, parallelism)?;
     settings.lock_timeout = wanted.choice.values.lock_timeout.unwrap_or_default();
@@ -207,12 +215,12 @@ async fn staged(
         let plan = session
             .wait(out, &mut progress, engine.plan_json(summary.stage))
             .await?;
-        write_private(file, &plan.to_string())?;
+        session.ask(write_private(file, plan.to_string())).await??;
     }
     if let Some(file) = &wanted.file {
         let text = engine.stage_file(summary.stage);
         let text = session.wait(out, &mut progress, text).await?;
-        write_private(file, &text)?;
+        session.ask(write_private(file, text)).await??;
     }
     Ok(summary)
 }

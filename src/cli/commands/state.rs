@@ -2,7 +2,7 @@
 
 mod change;
 
-use super::files::write_private;
+use super::files::{check, write_private};
 use crate::cli::args::{StateCommand, UseState};
 use crate::cli::exit::{CliError, Ended, OK, fields};
 use crate::cli::options::{ImportArgs, TaintArgs};
@@ -10,6 +10,7 @@ use crate::cli::output::{Ink, Output};
 use crate::cli::safe::{safe, safe_lines};
 use crate::cli::session::{answered, settings};
 use crate::cli::show;
+use crate::cli::signals::interruptible;
 use crate::cli::suggest::nearest;
 use crate::engine::handle::Engine;
 use crate::engine::settings::Access;
@@ -236,6 +237,8 @@ async fn pull(out: &mut Output) -> Ended {
 }
 
 async fn export(file: Option<&Path>, out: &mut Output) -> Ended {
+    let file = file.filter(|file| *file != Path::new("-"));
+    file.map_or(Ok(()), check)?;
     let settings = settings("state", Access::ReadOnly, None)?;
     let state = answered(settings, out, |engine| async move {
         engine.export_state().await
@@ -243,7 +246,7 @@ async fn export(file: Option<&Path>, out: &mut Output) -> Ended {
     .await;
     let text = state?.to_local();
     match file {
-        Some(file) => write_private(file, &text)?,
+        Some(file) => interruptible(write_private(file, text)).await??,
         None => out.line(text.trim_end()),
     }
     Ok(OK)

@@ -7,6 +7,7 @@ use crate::cli::output::Output;
 use crate::cli::progress::Progress;
 use crate::cli::safe::{safe, safe_path};
 use crate::cli::session::{Session, answered, settings};
+use crate::cli::signals;
 use crate::engine::settings::Access;
 use crate::engine::words::StateChange;
 use serde_json::json;
@@ -83,15 +84,24 @@ async fn replace(
     session.wait(out, &mut progress, replaced).await
 }
 
+/// Largest state that is pushed, in bytes.
+const MAX_PUSHED: u64 = 1 << 30;
+
 pub(super) async fn push(file: &Path, force: bool, out: &mut Output) -> Ended {
     let command = "state push";
-    let mut text = Vec::new();
     let read = if file == Path::new("-") {
-        std::io::stdin().read_to_end(&mut text).map(|_| ())
+        let mut text = Vec::new();
+        let mut stdin = std::io::stdin().take(MAX_PUSHED + 1);
+        match stdin.read_to_end(&mut text) {
+            Ok(_) if text.len() as u64 > MAX_PUSHED => {
+                Err(std::io::Error::other("it is larger than 1 GiB"))
+            }
+            read => read.map(|_| text),
+        }
     } else {
-        fsroot::read_regular(file).map(|bytes| text = bytes)
+        fsroot::read_input(file, MAX_PUSHED, &signals::asked)
     };
-    read.map_err(|e| {
+    let text = read.map_err(|e| {
         CliError::Refused(format!(
             "{} cannot be read: {e}; name a state file, or `-` for standard input",
             safe_path(file)
