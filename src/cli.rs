@@ -22,6 +22,7 @@ mod spelling;
 mod suggest;
 mod time;
 mod tofu;
+mod unset;
 mod usage;
 mod values;
 mod variables;

@@ -216,11 +216,11 @@ pub(super) struct RefreshArgs {
     pub(super) unasked: Unasked,
 }
 
-/// What scripts give so that they are not asked for values of variables: nobody is.
+/// Whether values of variables may be asked for on a terminal.
 #[derive(Debug, Default, ClapArgs)]
 pub(super) struct Unasked {
-    /// Taken as scripts write it; values of variables are never asked for
-    #[arg(long, value_name = "BOOL", default_missing_value = "true", num_args = 0..=1, require_equals = true, hide = true)]
+    /// Ask for values of variables that have none, on a terminal
+    #[arg(long, value_name = "BOOL", default_missing_value = "true", num_args = 0..=1, require_equals = true)]
     pub(super) input: Option<bool>,
 }
 

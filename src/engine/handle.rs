@@ -171,6 +171,19 @@ impl Engine {
         Box::pin(self.shared.work.evaluator(request)).await
     }
 
+    /// Variables that need a value and have none: of a request, or of a stage that is to be
+    /// deployed with its flags.
+    ///
+    /// # Errors
+    /// There is no such stage, or it cannot be read any more.
+    pub async fn unset_variables(
+        &self,
+        request: StageRequest,
+        stage: Option<StageId>,
+    ) -> Result<Vec<UnsetVariable>, EngineError> {
+        self.shared.work.unset_variables(request, stage).await
+    }
+
     /// A graph as a text that programs draw (DOT).
     ///
     /// # Errors

@@ -183,3 +183,52 @@ fn init_asks_whether_a_state_is_to_be_brought_to_its_new_backend() {
         assert!(run.stderr.contains("-force-copy"), "{run:?}");
     }
 }
+
+const ASKS: &str = r#"
+variable "size" {
+  type        = number
+  description = "How large it is"
+}
+variable "token" {
+  type      = string
+  ephemeral = true
+}
+resource "terraform_data" "a" {
+  input = var.size
+  provisioner "local-exec" {
+    command     = "printf %s \"$T\" >used"
+    environment = { T = var.token }
+  }
+}
+"#;
+
+#[test]
+fn values_of_variables_are_asked_for_on_a_terminal_and_belong_to_the_plan() {
+    let w = Workspace::new(&[("main.tf", ASKS)]);
+    let plan = ["plan", "-out=p", "-var", "token=morning"];
+    let (code, shown) = answered_to("Enter a value: ", &w, &plan, "3\r");
+    assert_eq!(code, 0, "{shown}");
+    assert!(
+        shown.contains("var.size") && shown.contains("How large it is"),
+        "{shown}"
+    );
+    // The ephemeral one alone is asked for again, and what is typed is not shown.
+    let apply = ["apply", "p"];
+    let (code, shown) = answered_to("Enter a value: ", &w, &apply, "evening\r");
+    assert_eq!(code, 0, "{shown}");
+    assert!(
+        shown.contains("var.token") && !shown.contains("var.size"),
+        "{shown}"
+    );
+    assert!(!shown.contains("evening"), "{shown}");
+    assert_eq!(w.read("used"), "evening");
+}
+
+#[test]
+fn no_value_of_a_variable_is_asked_for_where_input_is_off() {
+    let w = Workspace::new(&[("main.tf", ASKS)]);
+    let plan = ["plan", "-input=false"];
+    let (code, shown) = answered_to("No value for required variable", &w, &plan, "");
+    assert_eq!(code, 1, "{shown}");
+    assert!(!shown.contains("Enter a value"), "{shown}");
+}

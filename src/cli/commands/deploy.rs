@@ -8,6 +8,7 @@ use crate::cli::output::Output;
 use crate::cli::progress::Progress;
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
+use crate::cli::unset::{ask, can_ask};
 use crate::engine::settings::Access;
 use crate::engine::stage::commands::asked_for;
 use crate::engine::store::Store;
@@ -23,6 +24,8 @@ struct Approved {
     stage: Option<String>,
     choice: Choice,
     auto_approve: bool,
+    /// `-input=…`.
+    input: Option<bool>,
 }
 
 pub(super) async fn deploy(args: DeployArgs, out: &mut Output) -> Ended {
@@ -32,6 +35,7 @@ pub(super) async fn deploy(args: DeployArgs, out: &mut Output) -> Ended {
             stage: args.stage,
             choice: args.choice,
             auto_approve: args.auto_approve,
+            input: args.unasked.input,
         },
         out,
     )
@@ -54,6 +58,7 @@ pub(super) async fn refresh(args: RefreshArgs, out: &mut Output) -> Ended {
             stage: None,
             choice,
             auto_approve: true,
+            input: args.unasked.input,
         },
         out,
     )
@@ -76,6 +81,7 @@ pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> Ended {
             stage: None,
             choice,
             auto_approve: args.auto_approve,
+            input: args.unasked.input,
         },
         out,
     )
@@ -166,18 +172,31 @@ async fn apply(
 ) -> Result<DeploySummary, CliError> {
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
+    let asks = can_ask(approved.input, out);
+    // Values for a stage that is there already; one that is staged now has them.
+    let mut variables = Vec::new();
     let summary = match &approved.stage {
         Some(wanted) => {
             let id = match Path::new(wanted).is_file() {
                 true => take_in(Path::new(wanted), session).await?,
                 false => find(wanted, session).await?,
             };
+            let request = request(&approved.choice, None)?;
+            variables.clone_from(&request.variables);
+            if asks {
+                variables.extend(ask(session, &mut progress, request, Some(id), out).await?);
+            }
             session
                 .wait(out, &mut progress, engine.staged(Some(id)))
                 .await?
         }
         None => {
-            let staging = engine.stage(request(&approved.choice, None)?);
+            let mut request = request(&approved.choice, None)?;
+            if asks && request.rest_of.is_none() {
+                let answers = ask(session, &mut progress, request.clone(), None, out).await?;
+                request.variables.extend(answers);
+            }
+            let staging = engine.stage(request);
             let staged = session.wait(out, &mut progress, staging).await;
             told_or(staged, session, out)?
         }
@@ -207,10 +226,7 @@ async fn apply(
                 stage: summary.stage,
                 only: None,
                 parallelism,
-                variables: match approved.stage {
-                    Some(_) => approved.choice.values.variables.flags.clone(),
-                    None => Vec::new(),
-                },
+                variables,
             }),
         )
         .await

@@ -9,6 +9,7 @@ use crate::cli::safe::safe_path;
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
 use crate::cli::signals;
+use crate::cli::unset::{ask, can_ask};
 use crate::engine::settings::Access;
 use crate::engine::words::{Action, StageId, StageMode, StageRequest, StageSummary};
 use lang::addr::Target;
@@ -104,6 +105,8 @@ pub(super) struct Wanted {
     /// Where the stage itself goes.
     pub(super) file: Option<PathBuf>,
     pub(super) detailed_exitcode: bool,
+    /// `-input=…`.
+    pub(super) input: Option<bool>,
 }
 
 pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
@@ -114,6 +117,7 @@ pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
         plan_json: args.plan_json,
         file: None,
         detailed_exitcode: args.detailed_exitcode,
+        input: args.unasked.input,
     };
     work_out(wanted, out).await
 }
@@ -204,7 +208,11 @@ async fn staged(
 ) -> Result<Arc<StageSummary>, CliError> {
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let request = request(&wanted.choice, wanted.name.clone())?;
+    let mut request = request(&wanted.choice, wanted.name.clone())?;
+    if can_ask(wanted.input, out) && request.rest_of.is_none() {
+        let answers = ask(session, &mut progress, request.clone(), None, out).await?;
+        request.variables.extend(answers);
+    }
     engine.nothing_follows();
     let staged = session
         .wait(out, &mut progress, engine.stage(request))

@@ -16,6 +16,15 @@ pub enum VariableFlag {
     File(PathBuf),
 }
 
+/// A variable of the root module that needs a value and has none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnsetVariable {
+    pub name: String,
+    pub description: String,
+    /// Whether its value must not be shown: it is sensitive or ephemeral.
+    pub is_secret: bool,
+}
+
 /// What to stage.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageRequest {

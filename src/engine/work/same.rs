@@ -102,6 +102,34 @@ impl Work {
         loaded.ok_or_else(|| WorkError::Configuration.into())
     }
 
+    /// Variables that need a value before a request is staged, or before a stage is deployed with
+    /// the flags of the request. A configuration that cannot be read has none: its errors are told
+    /// by the work itself.
+    pub async fn unset_variables(
+        &self,
+        request: StageRequest,
+        stage: Option<StageId>,
+    ) -> Result<Vec<UnsetVariable>, EngineError> {
+        let request = match stage {
+            Some(id) => StageRequest {
+                variables: request.variables,
+                ..self.request_of(id, Purpose::Look).await?
+            },
+            None => request,
+        };
+        let Ok((loaded, _)) = self.load(&request, true).await? else {
+            return Ok(Vec::new());
+        };
+        let declared = loaded.root.variables.values();
+        let unset = declared.filter(|v| v.default.is_none() && !loaded.given.contains_key(&v.name));
+        let named = |v: &lang::config::Variable| UnsetVariable {
+            name: v.name.to_string(),
+            description: v.description.clone(),
+            is_secret: v.sensitive || v.ephemeral,
+        };
+        Ok(unset.map(named).collect())
+    }
+
     /// The state that is worked on, and where it lives.
     pub(super) fn origin(&self, state: &State) -> StateOrigin {
         StateOrigin {

@@ -1,0 +1,92 @@
+//! Prompts for values of variables that have none, on a terminal.
+
+use super::exit::CliError;
+use super::output::{Ink, Output, paint};
+use super::progress::Progress;
+use super::safe::safe;
+use super::session::Session;
+use crate::engine::words::{StageId, StageRequest, UnsetVariable, VariableFlag};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use std::io::IsTerminal;
+
+/// Whether somebody is there to answer; `input` is `-input=…`.
+pub(super) fn can_ask(input: Option<bool>, out: &Output) -> bool {
+    input != Some(false)
+        && !out.json
+        && std::io::stdin().is_terminal()
+        && std::io::stderr().is_terminal()
+}
+
+/// Asks for the variables of a request, or of the stage that is to be deployed, that need a value
+/// and have none. The answers are flags.
+///
+/// # Errors
+/// A signal ended it.
+pub(super) async fn ask(
+    session: &mut Session,
+    progress: &mut Progress,
+    request: StageRequest,
+    stage: Option<StageId>,
+    out: &mut Output,
+) -> Result<Vec<VariableFlag>, CliError> {
+    let engine = session.engine.clone();
+    let unset = engine.unset_variables(request, stage);
+    let mut flags = Vec::new();
+    for variable in session.wait(out, progress, unset).await? {
+        let Some(text) = answer(session, &variable, out).await? else {
+            // The end of the input: the command says what is missing.
+            break;
+        };
+        let name = variable.name;
+        flags.push(VariableFlag::Value { name, text });
+    }
+    Ok(flags)
+}
+
+async fn answer(
+    session: &mut Session,
+    variable: &UnsetVariable,
+    out: &Output,
+) -> Result<Option<String>, CliError> {
+    let title = paint(out.err_color, Ink::Bold, &format!("var.{}", variable.name));
+    eprintln!("{title}");
+    for line in variable.description.lines() {
+        eprintln!("  {}", safe(line));
+    }
+    eprint!("  Enter a value: ");
+    let hidden = variable.is_secret.then(Hidden::begin).flatten();
+    let read = tokio::task::spawn_blocking(|| {
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).map(|n| (n, line))
+    });
+    let read = session.ask(read).await;
+    if hidden.is_some() {
+        eprintln!();
+    }
+    drop(hidden);
+    match read? {
+        Ok(Ok((1.., line))) => Ok(Some(line.trim_end_matches(['\r', '\n']).to_owned())),
+        _ => Ok(None),
+    }
+}
+
+/// A terminal that does not show what is typed, until this is dropped.
+struct Hidden(Termios);
+
+impl Hidden {
+    fn begin() -> Option<Self> {
+        let before = tcgetattr(std::io::stdin()).ok()?;
+        let mut hidden = before.clone();
+        hidden.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(std::io::stdin(), OptionalActions::Flush, &hidden).ok()?;
+        Some(Self(before))
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        if let Err(e) = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0) {
+            tracing::warn!(error = %e, "the terminal still hides what is typed; run `stty echo`");
+        }
+    }
+}
