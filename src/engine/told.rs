@@ -31,7 +31,7 @@ pub fn tell(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) 
         start: position(r.start),
         end: position(r.end),
     });
-    let hidden = |text: &str, limit: usize| shortened(secrets.hide(text).into_owned(), limit);
+    let hidden = |text: &str, limit: usize| shortened(fetch::redacted(&secrets.hide(text)), limit);
     Diagnostic {
         severity: if d.is_error() {
             Severity::Error

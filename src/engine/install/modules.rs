@@ -166,7 +166,7 @@ impl<'a> Installer<'a> {
             module: asked.key.clone(),
             source: match asked.source {
                 ModuleSource::Registry(module) => module.package(),
-                _ => package.remote.package.clone(),
+                _ => fetch::redacted(&package.remote.package),
             },
             version: package.version.as_ref().map(Version::to_string),
         });
@@ -177,7 +177,8 @@ impl<'a> Installer<'a> {
             let subdir = &package.remote.subdir;
             let detail = format!(
                 "The package of module \"{}\", {}, has no directory \"{subdir}\" that could be used: {e}.",
-                asked.name, package.remote.package
+                asked.name,
+                fetch::redacted(&package.remote.package)
             );
             told(asked, "Module subdirectory not found", detail)
         })?;

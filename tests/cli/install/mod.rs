@@ -3,6 +3,7 @@
 
 mod elsewhere;
 mod get;
+mod hostile;
 mod logins;
 mod modules;
 mod packed;
