@@ -7,9 +7,8 @@ use super::git_index::is_in_git;
 use super::hash::HashCache;
 use super::layout::scan;
 use super::places::{MirrorKind, Places};
-use rustix::fs::OFlags;
-use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use fsroot::Below;
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 /// The directory of packages that a workspace may have.
@@ -92,19 +91,17 @@ impl Places {
     /// # Errors
     /// It cannot be recorded; then the package must not stay.
     pub fn record_taken(&self, hash: &str) -> io::Result<()> {
-        let file = self.taken_file();
-        if taken(&file)?.lines().any(|line| line == hash) {
-            return Ok(());
+        let file = Below::named(&self.root, &self.taken_file());
+        file.create_parents()?;
+        let mut file = file.open_or_create(0o600)?;
+        // Several packages are installed at once, each with its line.
+        file.lock()?;
+        let mut recorded = String::new();
+        file.read_to_string(&mut recorded)?;
+        if !recorded.lines().any(|line| line == hash) {
+            file.write_all(format!("{hash}\n").as_bytes())?;
         }
-        let folder = file.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)?;
-        let mut file = std::fs::File::options()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
-            .open(&file)?;
-        file.write_all(format!("{hash}\n").as_bytes())
+        Ok(())
     }
 }
 
