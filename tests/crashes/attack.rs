@@ -21,6 +21,8 @@ pub(crate) enum Attack {
     Ladder,
     /// The store is moved away, replaced, cut off, or robbed of its log.
     LoseStore,
+    /// The server with the state answers slowly or not at all, and then Ctrl-C once or twice.
+    Slow,
 }
 
 impl Attack {
@@ -31,8 +33,11 @@ impl Attack {
             Ok("stop") => Self::Stop,
             Ok("ladder") => Self::Ladder,
             Ok("lose-store") => Self::LoseStore,
+            Ok("slow") => Self::Slow,
             Ok(other) => {
-                panic!("FLIGHTDECK_TEST_ATTACK={other}: there are kill, stop, ladder, lose-store")
+                panic!(
+                    "FLIGHTDECK_TEST_ATTACK={other}: there are kill, stop, ladder, lose-store, slow"
+                )
             }
         }
     }
@@ -55,10 +60,19 @@ impl Attack {
                 }
             }
             Self::LoseStore => lose(&world.workspace.store(), random),
+            Self::Slow => {
+                world.home.slow_down(random.below(3));
+                for n in 0..=random.below(2) {
+                    // Two signals within moments of each other are meant as one.
+                    std::thread::sleep(Duration::from_millis(1500 * n));
+                    send(child);
+                }
+            }
         }
         let until = Instant::now() + ENDS_WITHIN;
         loop {
             if let Some(status) = child.try_wait().unwrap() {
+                world.home.at_ease();
                 return status;
             }
             assert!(

@@ -2,7 +2,7 @@
 //! backend, or in a bucket. What is there in the end is held against the world too.
 
 use crate::parts::{Part, find};
-use crate::server::Server;
+use crate::server::{Server, Trouble};
 use crate::support::Workspace;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -107,6 +107,24 @@ impl Home {
                 let (code, word) = request(*port, "GET", &format!("/{BUCKET}/{key}.tflock"));
                 (code == 200).then_some(word)
             }
+        }
+    }
+
+    /// Has a server answer the next requests slowly, or not at all, having done what they ask or
+    /// not.
+    pub(crate) fn slow_down(&self, how: u64) {
+        let Self::Http(server) = self else {
+            panic!("FLIGHTDECK_TEST_ATTACK=slow needs FLIGHTDECK_TEST_HOME=http");
+        };
+        let trouble = [Trouble::Drip, Trouble::Hang, Trouble::DoAndHang][how as usize];
+        for method in ["GET", "POST", "LOCK", "UNLOCK"] {
+            server.trouble(method, &[trouble; 50]);
+        }
+    }
+
+    pub(crate) fn at_ease(&self) {
+        if let Self::Http(server) = self {
+            server.at_ease();
         }
     }
 

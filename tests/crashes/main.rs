@@ -6,7 +6,7 @@
 //!
 //! `FLIGHTDECK_TEST_KILLS` says how many kills (default 12, 40 in `.ci/run`),
 //! `FLIGHTDECK_TEST_SEED` repeats the choice of moments, `FLIGHTDECK_TEST_ATTACK` is `kill`,
-//! `stop`, `ladder` or `lose-store`, `FLIGHTDECK_TEST_HOME` where the state lives: `file`, `http`
+//! `stop`, `ladder`, `lose-store` or `slow` (its state is behind http), `FLIGHTDECK_TEST_HOME` where the state lives: `file`, `http`
 //! or
 //! `s3`, `FLIGHTDECK_TOFU` a `tofu` whose plan is held against each world in the end.
 //! `cargo xtask attack` runs them all.
@@ -30,6 +30,7 @@ mod kill;
 mod settle;
 mod world;
 
+use attack::Attack;
 use home::Homes;
 use kill::Random;
 use std::sync::Mutex;
@@ -59,18 +60,34 @@ fn now() -> u64 {
 
 #[test]
 fn a_deploy_that_is_attacked_at_any_moment_loses_nothing_and_makes_nothing_twice() {
-    let homes = Homes::from_environment();
-    attacked(homes, number("FLIGHTDECK_TEST_KILLS").unwrap_or(KILLS));
+    let (homes, attack) = (Homes::from_environment(), Attack::from_environment());
+    let homes = match attack {
+        Attack::Slow => Some(Homes::Http),
+        _ => homes,
+    };
+    attacked(
+        homes,
+        number("FLIGHTDECK_TEST_KILLS").unwrap_or(KILLS),
+        attack,
+    );
 }
 
 #[test]
 fn nor_does_one_whose_state_is_behind_an_address() {
-    attacked(Some(Homes::Http), elsewhere());
+    attacked(Some(Homes::Http), elsewhere(), Attack::from_environment());
 }
 
 #[test]
 fn nor_does_one_whose_state_is_in_a_bucket() {
-    attacked(Homes::on_moto(), elsewhere());
+    match Attack::from_environment() {
+        Attack::Slow => {}
+        attack => attacked(Homes::on_moto(), elsewhere(), attack),
+    }
+}
+
+#[test]
+fn nor_does_one_that_is_stopped_while_the_server_with_its_state_is_slow() {
+    attacked(Some(Homes::Http), elsewhere(), Attack::Slow);
 }
 
 /// How often where the state lives elsewhere: a few times, unless it is asked for alone.
@@ -78,10 +95,9 @@ fn elsewhere() -> u64 {
     number("FLIGHTDECK_TEST_KILLS").unwrap_or(KILLS).div_ceil(5)
 }
 
-fn attacked(homes: Option<Homes>, kills: u64) {
+fn attacked(homes: Option<Homes>, kills: u64, attack: Attack) {
     let Some(homes) = homes else { return };
     let seed = number("FLIGHTDECK_TEST_SEED").unwrap_or_else(now);
-    let attack = attack::Attack::from_environment();
     println!("{kills} times {attack:?}, FLIGHTDECK_TEST_SEED={seed}");
     let template = Template::new(homes);
     let whole = kill::undisturbed(&template);

@@ -1,7 +1,8 @@
-//! The campaign against what is promised (docs/promises.md): deploys killed, stopped, taken down
-//! the ladder and robbed of their stores at random moments, races, full disks, foreign stores,
-//! links at every path that is written, secrets in every spelling. The attacks are tests of the
-//! project; here they run long, and a table says what they met.
+//! The campaign against the promises in docs/promises.md: deploys that are killed, stopped, taken
+//! down the cancel ladder, robbed of their stores, or left waiting by the server of their state at
+//! random moments; races, full disks, foreign stores, links at every written path, misbehaving and
+//! foreign plugins, secrets in every spelling. The attacks are tests of the project. Here they run
+//! long, and a table lists their events.
 
 use color_eyre::eyre::{Result, bail, eyre};
 use serde_json::Value;
@@ -24,6 +25,11 @@ struct Fixed {
 }
 
 const FIXED: &[Fixed] = &[
+    Fixed {
+        what: "servers with the state that are slow or silent, and a signal",
+        target: "cli",
+        filter: "slow_backends",
+    },
     Fixed {
         what: "races, in and across pid namespaces",
         target: "cli",
@@ -97,6 +103,7 @@ pub fn run(campaign: &Campaign) -> Result<()> {
         ("stop", "file", campaign.others),
         ("ladder", "file", campaign.others),
         ("lose-store", "file", campaign.others),
+        ("slow", "http", campaign.others),
     ] {
         println!("{}", at_any_moment(attack, home, times, campaign.seed)?);
     }
