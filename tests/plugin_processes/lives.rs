@@ -305,6 +305,26 @@ async fn a_process_of_somebody_else_is_attached_to_and_left_alone() {
 }
 
 #[tokio::test]
+async fn shutdown_does_not_wait_for_the_output_of_an_attached_process() {
+    let bench = Bench::new(settings());
+    let manner = Manner {
+        open_stdio: true,
+        ..Manner::default()
+    };
+    let server = Server::start(bench.folder.path(), "socket", manner);
+    let plugin = bench.add(Start::Attach(Reattach {
+        protocol: 6,
+        pid: Some(std::process::id()),
+        test: true,
+        address: Address::Unix(server.socket.clone()),
+    }));
+    plugin.ready().await.expect("attached");
+    tokio::time::timeout(PATIENCE, bench.plugins.shutdown())
+        .await
+        .expect("the process goes on running and its output stays open");
+}
+
+#[tokio::test]
 async fn whoever_dies_takes_his_plugins_along() {
     let folder = tempfile::tempdir().expect("folder");
     let mut host = tokio::process::Command::new(std::env::current_exe().expect("own path"))

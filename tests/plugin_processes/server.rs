@@ -31,6 +31,8 @@ pub struct Manner {
     pub stubborn: bool,
     /// What the stdio stream carries.
     pub stdio: Vec<StdioData>,
+    /// Keeps the stdio stream open after that, as go-plugin's servers do.
+    pub open_stdio: bool,
 }
 
 /// A running server.
@@ -240,9 +242,11 @@ impl GrpcStdio for All {
         &self,
         _: Request<()>,
     ) -> Result<Response<Self::StreamStdioStream>, Status> {
-        Ok(Response::new(Box::pin(
-            tokio_stream::iter(self.manner.stdio.clone()).map(Ok),
-        )))
+        let printed = tokio_stream::iter(self.manner.stdio.clone()).map(Ok);
+        Ok(Response::new(match self.manner.open_stdio {
+            true => Box::pin(printed.chain(futures_util::stream::pending())),
+            false => Box::pin(printed),
+        }))
     }
 }
 

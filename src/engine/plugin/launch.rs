@@ -67,6 +67,7 @@ pub(super) enum Body {
     Attached {
         identity: Option<ProcessIdentity>,
         pid: Option<u32>,
+        readers: Vec<JoinHandle<()>>,
     },
 }
 
@@ -108,20 +109,26 @@ impl Body {
         }
     }
 
-    /// Lets the readers come to the end of what was written. Grandchildren that left the group may
-    /// hold a pipe open; what the process itself wrote is heard all the same.
+    /// Lets the readers of a process of ours come to the end of its output. Grandchildren that left
+    /// the group may hold a pipe open; the output of the process itself is read all the same. An
+    /// attached process goes on running and its output has no end, so its readers stop at once.
     pub(super) async fn hear_out(&mut self, logs: &Logs) {
-        if let Self::Own { readers, .. } = self {
-            let all = async {
-                for reader in readers.iter_mut() {
-                    reader.await.ok();
+        match self {
+            Self::Own { readers, .. } => {
+                let all = async {
+                    for reader in readers.iter_mut() {
+                        reader.await.ok();
+                    }
+                };
+                tokio::select! { biased; // the end of the streams says most
+                    () = all => {}
+                    () = quiet(logs) => readers.iter().for_each(JoinHandle::abort),
                 }
-            };
-            tokio::select! { biased; // the end of the streams says most
-                () = all => {}
-                () = quiet(logs) => readers.iter().for_each(JoinHandle::abort),
+                readers.clear();
             }
-            readers.clear();
+            Self::Attached { readers, .. } => {
+                readers.drain(..).for_each(|reader| reader.abort());
+            }
         }
     }
 }
@@ -387,12 +394,17 @@ async fn attach(
         () = stop.cancelled() => Err(StartFailure::Stopped),
         outcome = steps => outcome,
     };
+    let mut body = Body::Attached {
+        identity,
+        pid: other.pid,
+        readers: newborn.followers,
+    };
     recorder.end(outcome.as_ref().map(|_| ()), None);
-    Ok((
-        Body::Attached {
-            identity,
-            pid: other.pid,
-        },
-        outcome?,
-    ))
+    match outcome {
+        Ok(link) => Ok((body, link)),
+        Err(failure) => {
+            body.hear_out(&context.logs).await;
+            Err(failure)
+        }
+    }
 }
