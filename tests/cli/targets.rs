@@ -346,11 +346,81 @@ fn a_target_that_is_cut_off_from_what_it_needs_is_refused() {
         ])
         .expect(1);
     assert!(
-        run.stderr
-            .contains("terraform_data.b[\"y\"] needs terraform_data.a[\"y\"], which is not there"),
+        run.stderr.contains(
+            "terraform_data.b[\"y\"] needs terraform_data.a[\"y\"], which does not exist yet"
+        ),
         "{}",
         run.stderr
     );
+}
+
+/// A retry after a deploy that failed in part names the instances that are still to be created, and
+/// resources that need all instances. Instances that exist already need no target.
+#[test]
+fn targets_need_only_instances_that_do_not_exist() {
+    let count = "resource \"terraform_data\" \"a\" {\n  count = 2\n}\n\
+        resource \"terraform_data\" \"b\" {\n  input = terraform_data.a[*].id\n}\n";
+    let each = "resource \"terraform_data\" \"a\" {\n  for_each = toset([\"x\", \"y\"])\n}\n\
+        resource \"terraform_data\" \"b\" {\n  depends_on = [terraform_data.a]\n}\n";
+    let levels = "resource \"terraform_data\" \"a\" {\n  count = 2\n}\n\
+        locals {\n  ids = terraform_data.a[*].id\n}\n\
+        resource \"terraform_data\" \"m\" {\n  count = 2\n  input = local.ids\n}\n\
+        resource \"terraform_data\" \"b\" {\n  input = terraform_data.m[*].output\n}\n\
+        output \"b\" {\n  value = terraform_data.b.output\n}\n";
+    let modules = "module \"m\" {\n  source = \"./m\"\n  count = 2\n}\n\
+        resource \"terraform_data\" \"b\" {\n  input = module.m[*].id\n}\n";
+    // Configuration, target of the first deploy, targets of the retry, the instance to leave out.
+    let table: [(&str, &str, &[&str], &str); 4] = [
+        (
+            count,
+            "terraform_data.a[0]",
+            &["terraform_data.a[1]", "terraform_data.b"],
+            "terraform_data.a[0]",
+        ),
+        (
+            each,
+            "terraform_data.a[\"x\"]",
+            &["terraform_data.a[\"y\"]", "terraform_data.b"],
+            "terraform_data.a[\"x\"]",
+        ),
+        (
+            levels,
+            "terraform_data.a[0]",
+            &[
+                "terraform_data.a[1]",
+                "terraform_data.m",
+                "terraform_data.b",
+            ],
+            "terraform_data.a[0]",
+        ),
+        (
+            modules,
+            "module.m[0]",
+            &["module.m[1].terraform_data.a", "terraform_data.b"],
+            "module.m[0].terraform_data.a",
+        ),
+    ];
+    for (config, first, retry, existing) in table {
+        let w = Workspace::new(&[("main.tf", config)]);
+        let id = "resource \"terraform_data\" \"a\" {}\noutput \"id\" {\n  value = terraform_data.a.id\n}\n";
+        w.write("m/main.tf", id);
+        let targets: Vec<&str> = retry.iter().flat_map(|t| ["--target", t]).collect();
+        // Nothing exists yet: the first instance is missing, and named.
+        let refused = w.run(&[&["stage"], targets.as_slice()].concat()).expect(1);
+        assert!(
+            refused.stderr.contains(&format!(
+                "needs {existing}, which does not exist yet and which the targets leave out"
+            )),
+            "{}",
+            refused.stderr
+        );
+        w.run(&["deploy", "--auto-approve", "--target", first])
+            .expect(0);
+        w.run(&[&["deploy", "--auto-approve"], targets.as_slice()].concat())
+            .expect(0);
+        let rest = w.run(&["stage"]).expect(0).stdout;
+        assert!(rest.contains("no changes"), "{rest}");
+    }
 }
 
 /// What comes along with a target though it is not needed is shown, said to be left out, and left

@@ -107,6 +107,7 @@ impl Narrow {
         &self,
         changes: &[Change],
         prior: &PriorState,
+        expansions: &BTreeMap<AbsResource, BTreeSet<InstanceKey>>,
     ) -> Result<Vec<String>, Diagnostics> {
         if self.targets.is_empty() {
             return Ok(Vec::new());
@@ -120,16 +121,14 @@ impl Narrow {
         let selection = select::only(&refs, &asked)
             .map_err(|e| Diagnostic::error("Invalid target", e.to_string()))?;
         let taken: HashSet<&str> = selection.taken.iter().map(String::as_str).collect();
+        let cut_off = self.cut_off(prior, expansions);
         let mut faults = Diagnostics::new();
         for change in changes.iter().filter(|c| taken.contains(c.id().as_str())) {
-            for need in change
-                .needs
-                .iter()
-                .filter(|need| self.cuts_off(need, prior))
-            {
+            let needs = change.needs.iter();
+            for missing in needs.flat_map(|need| needed_of(&cut_off, need)) {
                 let detail = format!(
-                    "{} needs {need}, which is not there, and which the targets leave out. Name it with --target too.",
-                    change.id()
+                    "{} needs {missing}, which does not exist yet and which the targets leave out. Add --target '{missing}'.",
+                    change.id(),
                 );
                 faults.push(
                     Diagnostic::error("Targets leave out what they need", detail)
@@ -144,13 +143,31 @@ impl Narrow {
         }
     }
 
-    fn cuts_off(&self, need: &str, prior: &PriorState) -> bool {
-        need.parse::<AbsInstance>().is_ok_and(|instance| {
-            let there = prior
-                .objects(&instance)
-                .is_some_and(|o| o.current.is_some());
-            !there && self.aimed.contains(&instance.config()) && !self.named(&instance)
-        })
+    /// Declared instances that do not exist yet and that the targets leave out, though they name
+    /// other instances of the same resource.
+    fn cut_off(
+        &self,
+        prior: &PriorState,
+        expansions: &BTreeMap<AbsResource, BTreeSet<InstanceKey>>,
+    ) -> HashMap<ConfigResource, Vec<AbsInstance>> {
+        let mut cut_off: HashMap<ConfigResource, Vec<AbsInstance>> = HashMap::new();
+        for (resource, keys) in expansions {
+            let config = resource.config();
+            if !self.aimed.contains(&config) {
+                continue;
+            }
+            let instances = keys.iter().map(|key| resource.instance(key.clone()));
+            let missing: Vec<AbsInstance> = instances
+                .filter(|i| {
+                    let exists = prior.objects(i).is_some_and(|o| o.current.is_some());
+                    !exists && !self.named(i)
+                })
+                .collect();
+            if !missing.is_empty() {
+                cut_off.entry(config).or_default().extend(missing);
+            }
+        }
+        cut_off
     }
 
     /// Whether an instance is among what the addresses name.
@@ -237,6 +254,18 @@ impl Narrow {
         }
         web.with_what_needs_them(named(true))
     }
+}
+
+/// The instances that a need stands for: one, or all of a resource where it is not known which.
+fn needed_of<'m>(
+    missing: &'m HashMap<ConfigResource, Vec<AbsInstance>>,
+    need: &str,
+) -> Vec<&'m AbsInstance> {
+    let (Ok(target), Ok(address)) = (need.parse::<Target>(), need.parse::<AbsInstance>()) else {
+        return Vec::new();
+    };
+    let all = missing.get(&address.config()).into_iter().flatten();
+    all.filter(|instance| target.contains(instance)).collect()
 }
 
 /// Resources among the nodes, declared or no longer.

@@ -318,7 +318,9 @@ fn put_together(
         .narrow
         .as_ref()
         .filter(|_| basis.request.mode == StageMode::Normal);
-    let left = narrow.map(|n| n.besides(&changes, prior)).transpose()?;
+    let left = narrow
+        .map(|n| n.besides(&changes, prior, &found.expansions))
+        .transpose()?;
     if !errored {
         can_be_deployed(&basis, walk, &changes, &outputs)?;
     }
