@@ -13,6 +13,7 @@ use super::values::Repetition;
 use super::walk::Walk;
 use crate::engine::provider::IdentitySchema;
 use crate::engine::workspace::provider_addr;
+use crate::engine::workspace::refs::{self, Ref};
 use cty::Value;
 pub use fetch::fetch;
 use lang::addr::{AbsInstance, ConfigResource, Mode, ModuleInstance, Target};
@@ -146,6 +147,7 @@ pub fn validate(walk: &Walk) -> Diagnostics {
         let scope = base.repeated(repetition);
         for expr in expressions(import) {
             found.append(scope.check(&expr.traversals()));
+            found.extend(self_reference(expr, &target));
         }
         if !found.has_errors() && declared {
             found.append(names::validate(
@@ -157,6 +159,23 @@ pub fn validate(walk: &Walk) -> Diagnostics {
         diags.append(found);
     }
     diags
+}
+
+/// The error of an import that needs the resource it imports into: the instances of a resource are
+/// planned with their imports, so that neither could be first.
+fn self_reference(expr: &Expr, target: &ConfigResource) -> Option<Diagnostic> {
+    let names_target = |t: &&Traversal| {
+        let parsed = refs::parse(t);
+        matches!(parsed, Ok(Ref::Resource { resource, .. }) if resource == target.resource)
+    };
+    // The block stands in the root module, where names of resources mean those of the root.
+    let own = expr.traversals().into_iter().find(names_target)?;
+    target.module.is_root().then(|| {
+        let detail = format!(
+            "The import block needs {target}, the resource that it imports into, which is planned only once its imports are known. Write the keys or ids as literals, or take them from a variable, a local value or another resource."
+        );
+        Diagnostic::error("Import block refers to its own target", detail).at(own.span())
+    })
 }
 
 /// How objects of the type are told apart, where its provider says.

@@ -296,3 +296,40 @@ fn what_is_imported_is_judged_before_anything_is_planned() {
         },
     ]);
 }
+
+/// The imports of a resource are planned before its instances, so that neither could be first.
+#[test]
+fn import_that_needs_its_own_target_is_an_error() {
+    const A: &str = "resource \"terraform_data\" \"a\" {\n  for_each = toset([\"x\"])\n}\n";
+    macro_rules! case {
+        ($name:literal, $line:literal, $($text:expr),+) => {
+            Case {
+                name: $name,
+                files: &[("a.tf", A), ("main.tf", concat!($($text),+))],
+                verdict: Refused(&[("main.tf", $line)]),
+            }
+        };
+    }
+    judge(&[
+        case!(
+            "in for_each",
+            2,
+            "import {\n  for_each = terraform_data.a\n  to = terraform_data.a[each.key]\n  id = each.key\n}\n"
+        ),
+        case!(
+            "in an expression of for_each",
+            2,
+            "import {\n  for_each = { for k, v in terraform_data.a : k => v.id }\n  to = terraform_data.a[each.key]\n  id = each.value\n}\n"
+        ),
+        case!(
+            "in id",
+            3,
+            "import {\n  to = terraform_data.a[\"x\"]\n  id = terraform_data.a[\"x\"].id\n}\n"
+        ),
+        case!(
+            "in a key of the target",
+            2,
+            "import {\n  to = terraform_data.a[keys(terraform_data.a)[0]]\n  id = \"1\"\n}\n"
+        ),
+    ]);
+}
