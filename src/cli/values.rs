@@ -15,6 +15,8 @@ pub(super) enum ValueError {
     NoPair,
     #[error("it needs a name before the `=`")]
     NoName,
+    #[error("the name has a space beside it; write NAME=VALUE without spaces around the `=`")]
+    SpacedName,
     #[error("it needs a time (2026-11-21T08:00:00Z), a date, or how long ago (30m, 2h, 3d)")]
     Time(#[source] jiff::Error),
     /// A time that there is not.
@@ -125,11 +127,11 @@ pub(super) fn duration(text: &str) -> Result<std::time::Duration, ValueError> {
 /// `--var name=text`.
 pub(super) fn variable(text: &str) -> Result<(String, String), ValueError> {
     let (name, value) = text.split_once('=').ok_or(ValueError::NoPair)?;
-    let name = name.trim();
-    if name.is_empty() {
-        return Err(ValueError::NoName);
+    match name {
+        _ if name.trim().is_empty() => Err(ValueError::NoName),
+        _ if name.trim() != name => Err(ValueError::SpacedName),
+        _ => Ok((name.to_owned(), value.to_owned())),
     }
-    Ok((name.to_owned(), value.to_owned()))
 }
 
 /// `--since`: a time, a date, or how long ago (`2h`, `3d`, `1w`). Milliseconds since the epoch.
@@ -154,9 +156,21 @@ mod tests {
     #[test]
     fn a_variable_keeps_everything_after_the_first_equals_sign() {
         assert_eq!(variable("a=b=c").ok(), Some(("a".into(), "b=c".into())));
-        assert_eq!(variable(" a =").ok(), Some(("a".into(), String::new())));
-        assert!(variable("a").is_err());
-        assert!(variable("=b").is_err());
+        assert_eq!(variable("a=").ok(), Some(("a".into(), String::new())));
+        assert_eq!(variable("a= b").ok(), Some(("a".into(), " b".into())));
+        assert!(matches!(variable("a"), Err(ValueError::NoPair)));
+        assert!(matches!(variable("=b"), Err(ValueError::NoName)));
+        assert!(matches!(variable(" = b"), Err(ValueError::NoName)));
+    }
+
+    #[test]
+    fn a_variable_with_a_space_beside_its_name_is_refused() {
+        for text in ["a = x", "a =x", " a=x", "a\t=x"] {
+            assert!(
+                matches!(variable(text), Err(ValueError::SpacedName)),
+                "{text:?}"
+            );
+        }
     }
 
     #[test]

@@ -99,10 +99,15 @@ fn outputs_are_shown_in_the_languages_words_and_as_documents() {
         assert!(run.stderr.contains(why), "{run:?}");
     }
     let empty = Workspace::new(&[("main.tf", "")]);
-    assert_eq!(
-        empty.run(&["output", "-json", "any"]).expect(0).stdout,
-        "{}\n"
-    );
+    assert_eq!(empty.run(&["output", "-json"]).expect(0).stdout, "{}\n");
+    // A script must not take a missing output for an empty one, also where there are no outputs.
+    for flags in [&["-json"][..], &["-raw"], &[]] {
+        let run = empty
+            .run(&[&["output"], flags, &["any"]].concat())
+            .expect(1);
+        assert!(run.stdout.is_empty(), "{run:?}");
+        assert!(run.stderr.contains("has no output \"any\""), "{run:?}");
+    }
 }
 
 #[test]

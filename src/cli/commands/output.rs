@@ -23,18 +23,14 @@ pub(super) async fn run(name: Option<&str>, (json, raw): (bool, bool), out: &mut
     let Some(name) = name else {
         return all(&outputs, json, out);
     };
-    // Without any there is nothing to be wrong about, as scripts of comparable tools expect.
-    if outputs.is_empty() {
-        return all(&outputs, json, out);
-    }
     let Some(found) = outputs.iter().find(|output| output.name == name) else {
         let near = nearest(name, outputs.iter().map(|o| o.name.as_str()));
         let hint = near.map_or_else(
-            || "`flightdeck output` shows those that there are".to_owned(),
+            || "`flightdeck output` lists the outputs".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
         return Err(CliError::Refused(format!(
-            "the state has no output {name:?}; {hint}. One that is new comes with the next deploy"
+            "the state has no output {name:?}; {hint}. The next deploy adds outputs that are new in the configuration"
         )));
     };
     if json {
