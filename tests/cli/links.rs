@@ -46,6 +46,7 @@ fn of_init() -> Vec<String> {
         ".terraform",
         ".terraform/terraform.tfstate",
         ".terraform/plugin_path",
+        ".terraform/flightdeck-workspace-packages",
         ".terraform/modules",
         ".terraform/modules/m",
         ".terraform/modules/modules.json",

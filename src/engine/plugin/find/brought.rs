@@ -91,7 +91,13 @@ impl Places {
     /// # Errors
     /// It cannot be recorded; then the package must not stay.
     pub fn record_taken(&self, hash: &str) -> io::Result<()> {
-        let file = Below::named(&self.root, &self.taken_file());
+        let path = self.taken_file();
+        // The usual data directory is part of the workspace; one that TF_DATA_DIR names may be a
+        // link.
+        let file = match path.strip_prefix(&self.root) {
+            Ok(inner) if inner.starts_with(".terraform") => Below::new(&self.root, inner),
+            _ => Below::new(path.parent().unwrap_or(Path::new(".")), TAKEN),
+        };
         file.create_parents()?;
         let mut file = file.open_or_create(0o600)?;
         // Several packages are installed at once, each with its line.

@@ -82,9 +82,14 @@ async fn a_state_is_an_object_and_its_locks_id_a_generation() {
     assert_eq!(other.read().await.unwrap(), b"{}\n");
     let refused = words(other.force_unlock("abc").await);
     assert!(refused.contains("that is a number"), "{refused}");
-    let refused = words(other.force_unlock("1").await);
+    let refused = words(other.force_unlock("2").await);
     assert!(refused.contains("has the id"), "{refused}");
     other.force_unlock(&id).await.unwrap();
+    let refused = words(ours.unlock().await);
+    assert!(refused.contains("it is not locked"), "{refused}");
+    // A command that was stopped before it knew the generation names the id in the lock.
+    ours.lock(info("1")).await.unwrap();
+    other.force_unlock("1").await.unwrap();
     let refused = words(ours.unlock().await);
     assert!(refused.contains("it is not locked"), "{refused}");
     ours.lock(info("1")).await.unwrap();
