@@ -72,7 +72,7 @@ fn metrics(port: u16) -> String {
     loop {
         if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
             stream.set_read_timeout(Some(LONG)).unwrap();
-            let asked = stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+            let asked = stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
             let mut text = String::new();
             if asked
                 .and_then(|()| stream.read_to_string(&mut text))

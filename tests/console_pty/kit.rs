@@ -30,6 +30,8 @@ pub fn demo(columns: u16, rows: u16, variables: &[(&str, &str)]) -> (Pty, TempDi
 /// A workspace with a bucket of the bundled lab.
 pub struct Workspace {
     pub place: TempDir,
+    /// A directory of the operator's: plugins in the workspace itself would need trust.
+    own: TempDir,
 }
 
 impl Workspace {
@@ -37,7 +39,8 @@ impl Workspace {
     pub fn of(text: &str) -> Self {
         let place = tempfile::tempdir().unwrap();
         std::fs::write(place.path().join("main.tf"), text).unwrap();
-        Self { place }
+        let own = tempfile::tempdir().unwrap();
+        Self { place, own }
     }
 
     pub fn new(source: &str) -> Self {
@@ -48,7 +51,8 @@ impl Workspace {
             place.path().join("lab.json")
         );
         std::fs::write(place.path().join("main.tf"), text).unwrap();
-        Self { place }
+        let own = tempfile::tempdir().unwrap();
+        Self { place, own }
     }
 
     pub fn bundled() -> Self {
@@ -161,12 +165,12 @@ pub fn given_back(screen: &vt100::Screen) {
 pub fn workspace_of(program: &str) -> (Workspace, PathBuf) {
     use std::os::unix::fs::PermissionsExt;
     let w = Workspace::new("example.com/demo/lab");
-    let folder = w.path().join("built");
+    let folder = w.own.path().join("built");
     std::fs::create_dir(&folder).unwrap();
     let plugin = folder.join("terraform-provider-lab");
     std::fs::write(&plugin, program).unwrap();
     std::fs::set_permissions(&plugin, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let settings = w.path().join("settings.rc");
+    let settings = w.own.path().join("settings.rc");
     let text = format!(
         "provider_installation {{\n  dev_overrides {{\n    \"example.com/demo/lab\" = {folder:?}\n  }}\n  direct {{}}\n}}\n"
     );
