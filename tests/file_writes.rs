@@ -15,6 +15,10 @@ const NAMED: &str = "a path that the operator named on the command line";
 const LISTED: &[(&str, &str)] = &[
     ("src/app/effects.rs", NEW),
     ("src/cli/commands/console.rs", OWN),
+    (
+        "src/cli/environment.rs",
+        "the memory of this process itself",
+    ),
     ("src/cli/commands/files.rs", NAMED),
     (
         "src/engine/doctor/mend.rs",

@@ -6,10 +6,9 @@
 //!
 //! `FLIGHTDECK_TEST_KILLS` says how many kills (default 12, 40 in `.ci/run`),
 //! `FLIGHTDECK_TEST_SEED` repeats the choice of moments, `FLIGHTDECK_TEST_ATTACK` is `kill`,
-//! `stop`, `ladder`, `lose-store` or `slow` (its state is behind http), `FLIGHTDECK_TEST_HOME` where the state lives: `file`, `http`
-//! or
-//! `s3`, `FLIGHTDECK_TOFU` a `tofu` whose plan is held against each world in the end.
-//! `cargo xtask attack` runs them all.
+//! `stop`, `ladder`, `lose-store` or `slow` (its state is behind http), `FLIGHTDECK_TEST_HOME` is
+//! the place of the state, `file`, `http` or `s3`, and `FLIGHTDECK_TOFU` a `tofu` whose plan is
+//! compared with each world in the end. `cargo xtask attack` runs them all.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 #[path = "../cli/support.rs"]

@@ -6,8 +6,8 @@ use reqwest::redirect::Policy;
 /// Most redirects of one request.
 const MAX_REDIRECTS: usize = 10;
 
-/// Follows redirects as browsers do, but never from https to http: whoever is on the way there could
-/// put something else into the place of what is fetched.
+/// Follows redirects as browsers do, but never from https to http, where anybody on the network
+/// path could replace the download.
 pub(crate) fn redirects() -> Policy {
     Policy::custom(|attempt| {
         let was_secure = attempt.previous().iter().any(|url| url.scheme() == "https");

@@ -134,8 +134,8 @@ impl Settings {
     }
 }
 
-/// Whether a server may have done what it was asked to, by the causes of an error: only its answer is
-/// missing.
+/// Returns true if the server may have carried out a failed request, by the causes of the error:
+/// only the answer is missing.
 pub(super) fn may_be_done(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {

@@ -151,7 +151,7 @@ impl HomeError {
         }
     }
 
-    /// Whether a lock may have been taken though its request has failed: the answer alone is missing.
+    /// Returns true if a failed request may have taken the lock: only its answer is missing.
     pub(super) fn may_be_done(&self) -> bool {
         let Self::Remote { source, .. } = self else {
             return false;

@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 /// How long a lock may take to be given back once the operator has asked to stop.
 const UNLOCKING: Duration = Duration::from_secs(3);
-/// How long the state's server may take to answer a write after the first and the second signal. The
-/// first asks what runs to end, and the outcome of that belongs into the state.
+/// Time for the state's server to answer a write after the first and after the second signal. The
+/// first signal lets running operations end, and their outcomes belong in the state.
 const AFTER_STOP: Duration = Duration::from_secs(60);
 const AFTER_KILL: Duration = Duration::from_secs(2);
 /// How often a deploy looks whether the first state can be written.

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Most bytes of a derived key; AES has 32 at most, and a key may be derived from a longer one.
 const MAX_KEY: usize = 1 << 16;
-/// Most rounds of one derivation over all blocks of a key: some minutes. Metadata beside a file says
-/// how its key is derived, and whoever can write the file can write that.
+/// Most rounds of one derivation over all blocks of a key, which take some minutes. The metadata of
+/// a file set its derivation, and everybody who can write the file can set the metadata.
 const MAX_ROUNDS: u64 = 200_000_000;
 
 /// Keys that are remembered: one to write with, and those of what is read.
