@@ -30,7 +30,7 @@ impl Memory {
     /// Opens the store as the settings say; from then on what `bus` hears is written down.
     ///
     /// # Errors
-    /// When the store cannot be used; see [`StoreError`].
+    /// When the store cannot be used; see [`store::StoreError`](crate::engine::store::StoreError).
     pub async fn open(
         settings: &Settings,
         (place, encryption): (Place, Encryption),
