@@ -5,6 +5,7 @@
 use crate::PORTS;
 use crate::convert::{json, node};
 use crate::doing::unexpected;
+use crate::pinging;
 use crate::place::{called, file};
 use proto::bluelink::pluginservicev1::acquire_resource_lock_response::Response as Locked;
 use proto::bluelink::pluginservicev1::lookup_resource_in_state_response::Response as Found;
@@ -103,6 +104,8 @@ async fn one(own: &str, words: &[&str], request: &DeployResourceRequest) -> Resu
         }
         ["destroy", kind, id] => destroy(kind, id, request).await,
         ["lookup", kind, id] => lookup(instance, kind, id, context).await,
+        // As many times over one connection; how long one of them took, in microseconds.
+        ["lookup-often", kind, id, times] => often(instance, kind, id, context, times).await,
         ["lookup-elsewhere", kind, id] => lookup("elsewhere".into(), kind, id, context).await,
         ["lock", name] => lock(instance, name, "", context).await,
         ["lock", name, by] => lock(instance, name, by, context).await,
@@ -247,6 +250,23 @@ pub async fn lookup(
         Some(Found::ErrorResponse(error)) => Err(error.message),
         None => Err("no answer".to_owned()),
     }
+}
+
+async fn often(
+    instance_id: String,
+    kind: &str,
+    id: &str,
+    context: Option<ProviderContext>,
+    times: &str,
+) -> Result<Value, String> {
+    let request = LookupResourceInStateRequest {
+        instance_id,
+        resource_type: kind.to_owned(),
+        external_id: id.to_owned(),
+        context,
+    };
+    let one = pinging::lookups(&request, times.parse().unwrap()).await;
+    Ok(json!(u64::try_from(one.as_micros()).unwrap()))
 }
 
 pub async fn lock(

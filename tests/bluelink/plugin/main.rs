@@ -32,6 +32,7 @@ mod foreigner;
 mod functions;
 mod linking;
 mod links;
+mod pinging;
 mod place;
 mod provider;
 mod schema;
@@ -48,8 +49,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio_stream::wrappers::{TcpListenerStream, UnixListenerStream};
+use tokio_stream::wrappers::UnixListenerStream;
 use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
 
 /// Under which the host says at which port it listens, both names of it.
 const PORTS: [&str; 2] = [
@@ -201,6 +203,8 @@ async fn listen(fault: &str, host: Host) -> (i32, String) {
     }
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+    // As Go does with every socket.
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    tokio::spawn(server.serve_with_incoming(incoming));
     (port.into(), String::new())
 }

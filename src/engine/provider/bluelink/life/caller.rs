@@ -7,8 +7,9 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
-use tonic::transport::server::Connected;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_stream::{Stream, StreamExt as _};
+use tonic::transport::server::{Connected, TcpIncoming};
 
 /// A connection to the service.
 pub(super) struct Caller {
@@ -21,9 +22,21 @@ pub(super) struct Caller {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Verified(pub(super) bool);
 
+/// Connections that the listener accepts.
+pub(super) fn connections(
+    listener: TcpListener,
+    pid: u32,
+) -> impl Stream<Item = io::Result<Caller>> {
+    // A reply is several small writes. With Nagle's algorithm the last of them waits for a delayed
+    // acknowledgement, which costs each call 40 ms on Linux.
+    TcpIncoming::from(listener)
+        .with_nodelay(Some(true))
+        .then(move |stream| async move { Ok(Caller::of(stream?, pid).await) })
+}
+
 impl Caller {
     /// Looks who has made the connection, while that process has it open.
-    pub(super) async fn of(stream: TcpStream, pid: u32) -> Self {
+    async fn of(stream: TcpStream, pid: u32) -> Self {
         let ends = || -> io::Result<(SocketAddr, SocketAddr)> {
             Ok((stream.peer_addr()?, stream.local_addr()?))
         };
@@ -75,5 +88,20 @@ impl AsyncWrite for Caller {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn accepted_connections_send_small_writes_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let mut accepted = std::pin::pin!(connections(listener, std::process::id()));
+        let _client = TcpStream::connect(address).await.expect("connected");
+        let caller = accepted.next().await.expect("accepted").expect("open");
+        assert!(caller.stream.nodelay().expect("the socket option"));
     }
 }

@@ -3,7 +3,7 @@
 //! plugin.
 
 use super::super::neighbours::Neighbours;
-use super::caller::{Caller, Verified};
+use super::caller::{Verified, connections};
 use super::failure::BluelinkFailure;
 use crate::engine::plugin::Feed;
 use crate::engine::words::{LogStream, PluginKind};
@@ -15,8 +15,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tokio_stream::StreamExt as _;
-use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 use tonic::{Request, Response, Status};
@@ -66,11 +64,9 @@ pub(super) struct Door {
 /// Serves until the connection to the plugin is over, or it has said that it is gone.
 pub(super) async fn serve(listener: TcpListener, door: Door) {
     let (gone, log, pid) = (door.lost.clone(), door.log.clone(), door.pid);
-    let incoming = TcpListenerStream::new(listener)
-        .then(move |stream| async move { Ok::<_, std::io::Error>(Caller::of(stream?, pid).await) });
     let served = Server::builder()
         .add_service(ServiceServer::new(door))
-        .serve_with_incoming_shutdown(incoming, gone.cancelled())
+        .serve_with_incoming_shutdown(connections(listener, pid), gone.cancelled())
         .await;
     if let Err(error) = served {
         let line = format!("the service that it registers at has failed: {error}");
