@@ -49,6 +49,17 @@ fn number<T: std::str::FromStr>(name: &str) -> Result<Option<T>, CliError> {
     })
 }
 
+/// A number under our own name, or under those of the deploy engines, the newer first.
+fn engine_number<T: std::str::FromStr>(own: &str, engine: &str) -> Result<Option<T>, CliError> {
+    let theirs = ["BLUELINK", "CELERITY"].map(|family| format!("{family}_DEPLOY_ENGINE_{engine}"));
+    for name in [own, &theirs[0], &theirs[1]] {
+        if let Some(found) = number(name)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
 /// Where this user keeps data, by the rules of the system.
 fn data_dir() -> Option<std::path::PathBuf> {
     use etcetera::BaseStrategy;
@@ -139,24 +150,18 @@ fn serving(service: &mut ServiceSettings) -> Result<(), CliError> {
 /// How plugins are launched and launched again, as the environment says; the names of the deploy
 /// engines hold too.
 fn launching(settings: &mut Settings) -> Result<(), CliError> {
-    for name in [
-        "CELERITY_DEPLOY_ENGINE_PLUGIN_LAUNCH_ATTEMPT_LIMIT",
-        "BLUELINK_DEPLOY_ENGINE_PLUGIN_LAUNCH_ATTEMPT_LIMIT",
-        "FLIGHTDECK_LAUNCH_ATTEMPTS",
-    ] {
-        if let Some(attempts) = number::<u32>(name)? {
-            settings.launch.attempts = attempts.max(1);
-        }
+    let attempts = engine_number("FLIGHTDECK_LAUNCH_ATTEMPTS", "PLUGIN_LAUNCH_ATTEMPT_LIMIT")?;
+    if let Some(attempts) = attempts {
+        settings.launch.attempts = u32::max(attempts, 1);
     }
-    for name in [
-        "CELERITY_DEPLOY_ENGINE_PLUGINS_V1_LAUNCH_WAIT_TIMEOUT_MS",
-        "BLUELINK_DEPLOY_ENGINE_PLUGINS_V1_LAUNCH_WAIT_TIMEOUT_MS",
-        "FLIGHTDECK_LAUNCH_DEADLINE_MS",
-    ] {
-        if let Some(ms) = number(name)? {
-            settings.launch.deadline = Duration::from_millis(ms);
-        }
+    let deadline = "PLUGINS_V1_LAUNCH_WAIT_TIMEOUT_MS";
+    if let Some(ms) = engine_number("FLIGHTDECK_LAUNCH_DEADLINE_MS", deadline)? {
+        settings.launch.deadline = Duration::from_millis(ms);
+        settings.launch.registration_deadline = settings.launch.deadline;
     }
+    let total = "PLUGINS_V1_TOTAL_LAUNCH_WAIT_TIMEOUT_MS";
+    let total = engine_number("FLIGHTDECK_LAUNCH_TOTAL_MS", total)?;
+    settings.launch.total = total.filter(|ms| *ms > 0).map(Duration::from_millis);
     if let Some(crashes) = number::<u32>("FLIGHTDECK_CRASH_LIMIT")? {
         settings.crashes.limit = crashes.max(1);
     }

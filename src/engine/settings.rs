@@ -21,6 +21,10 @@ pub struct LaunchSettings {
     pub attempts: u32,
     /// From exec to the handshake line.
     pub deadline: Duration,
+    /// From exec to the registration of a plugin that registers itself.
+    pub registration_deadline: Duration,
+    /// For all launches of a plugin together, with the pauses between them; no limit where `None`.
+    pub total: Option<Duration>,
     /// From the handshake line to the first answer.
     pub connect_deadline: Duration,
     /// For the answer with the schema.
@@ -36,6 +40,8 @@ impl Default for LaunchSettings {
         Self {
             attempts: 5,
             deadline: Duration::from_secs(60),
+            registration_deadline: Duration::from_secs(15),
+            total: None,
             connect_deadline: Duration::from_secs(10),
             schema_deadline: Duration::from_secs(60),
             backoff: [500, 1_000, 2_000, 4_000]

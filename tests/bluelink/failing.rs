@@ -233,6 +233,26 @@ fn a_provider_without_a_policy_has_the_one_that_is_set() {
 }
 
 #[test]
+fn launches_together_take_no_longer_than_either_variable_says() {
+    for family in ["BLUELINK", "CELERITY"] {
+        let mut bench = Bench::new(MAIN);
+        bench.set("FLIGHTDECK_LAUNCH_ATTEMPTS", "50");
+        bench.set("FLIGHTDECK_LAUNCH_DEADLINE_MS", "400");
+        let name = format!("{family}_DEPLOY_ENGINE_PLUGINS_V1_TOTAL_LAUNCH_WAIT_TIMEOUT_MS");
+        bench.set(&name, "900");
+        bench.tell("faults", &"late\n".repeat(50));
+        let (run, plugin) = bench.plugin();
+        let run = run.expect(3);
+        let attempts = plugin["attempts"].as_array().unwrap();
+        assert!((1..=3).contains(&attempts.len()), "{family}: {plugin:#}");
+        let words = format!("was given up after {} launches", attempts.len());
+        assert!(run.stdout.contains(&words), "{words}: {run:#?}");
+        let words = "all launches together may take 900 ms (FLIGHTDECK_LAUNCH_TOTAL_MS)";
+        assert!(run.stdout.contains(words), "{run:#?}");
+    }
+}
+
+#[test]
 fn a_registration_is_waited_for_as_long_as_either_variable_says() {
     for family in ["BLUELINK", "CELERITY"] {
         let mut bench = Bench::new(MAIN);

@@ -108,6 +108,34 @@ fn what_is_wrong_with_a_registration_is_said_and_told_to_the_plugin_too() {
 }
 
 #[test]
+fn plugin_of_another_program_and_one_that_serves_no_provider_are_launched_once() {
+    let table = [
+        (
+            "other-program",
+            "other_program",
+            "it is a plugin of another program and not one of Bluelink: it refused the magic cookie",
+        ),
+        (
+            "serves-another",
+            "not_a_provider",
+            "it registered as a provider and serves none: asked for its namespace, it answered",
+        ),
+    ];
+    for (fault, kind, words) in table {
+        let bench = Bench::new("provider \"fake\" {}\n");
+        bench.tell("faults", &format!("{fault}\n").repeat(9));
+        let (run, plugin) = bench.plugin();
+        run.expect(3);
+        assert_eq!(plugin["state"]["state"], "incompatible", "{fault}");
+        assert_eq!(attempts(&plugin).len(), 1, "{fault}");
+        let verdict = &attempts(&plugin)[0]["verdict"];
+        assert_eq!(verdict["kind"], kind);
+        let text = verdict["text"].as_str().unwrap();
+        assert!(text.starts_with(words), "{fault}: {text}");
+    }
+}
+
+#[test]
 fn s2_08_s2_09_there_are_five_launches_in_all_and_as_many_as_either_variable_says() {
     let mut bench = Bench::new("provider \"fake\" {}\n");
     bench.tell("faults", &"exits\n".repeat(9));

@@ -37,6 +37,11 @@ const OTHER_RELEASE: &str = "this is an error of the plugin: take another releas
 
 const NO_PLUGIN: &str = "is it a plugin? install the provider's package again";
 
+const OTHER_PROGRAM: &[&str] = &[
+    "it is a plugin of another program and not a Terraform provider: it refused the magic cookie",
+    "install the provider's package again, or, where a script starts it, have that pass its environment on",
+];
+
 const ROW: Row = Row {
     fake: "",
     file: None,
@@ -161,6 +166,37 @@ pub(super) const FAILING: &[Row] = &[
         words: &[
             "exit code 1; its last words: /etc/acme.conf cannot be read: permission denied (`flightdeck logs` has all of them)",
         ],
+        ..ROW
+    },
+    Row {
+        fake: "other-program",
+        verdict: "other_program",
+        retried: false,
+        code: Some(1),
+        phases: SAID,
+        words: OTHER_PROGRAM,
+        ..ROW
+    },
+    Row {
+        fake: "other-program-after-a-line",
+        verdict: "other_program",
+        retried: false,
+        code: Some(1),
+        phases: SAID,
+        words: OTHER_PROGRAM,
+        ..ROW
+    },
+    Row {
+        fake: "other-program-in-a-script",
+        file: Some((
+            b"#!/bin/sh\necho 'Please do not execute plugins directly. Packer will execute these for you.' >&2\nexit 255\n",
+            0o755,
+        )),
+        verdict: "other_program",
+        retried: false,
+        code: Some(255),
+        phases: SAID,
+        words: OTHER_PROGRAM,
         ..ROW
     },
     Row {
@@ -494,9 +530,26 @@ pub(super) const FAILING: &[Row] = &[
     },
     Row {
         fake: "schema-unknown",
-        verdict: "schema",
+        verdict: "not_a_provider",
+        retried: false,
         phases: CONNECTED,
-        words: &["unknown method GetProviderSchema", OTHER_RELEASE],
+        words: &[
+            "it is not a Terraform provider",
+            "it answered Unimplemented: unknown method GetProviderSchema",
+            "install the provider's package again",
+        ],
+        ..ROW
+    },
+    Row {
+        fake: "provisioner",
+        verdict: "not_a_provider",
+        retried: false,
+        phases: CONNECTED,
+        words: &[
+            "it is not a Terraform provider",
+            "it answered Unimplemented: unknown service tfplugin6.Provider",
+            "install the provider's package again",
+        ],
         ..ROW
     },
     Row {

@@ -172,6 +172,37 @@ async fn s0_07_a_deadline_is_on_record() {
 }
 
 #[tokio::test]
+async fn launches_end_when_the_time_for_all_of_them_is_over() {
+    let mut short = settings();
+    short.launch.attempts = 100;
+    short.launch.deadline = Duration::from_millis(150);
+    short.launch.total = Some(Duration::from_millis(400));
+    let bench = Bench::new(short);
+    let plugin = bench.shell("exec sleep 600");
+    let error = plugin.ready().await.expect_err("gives up");
+    let attempts = bench.ear.attempts();
+    assert!((1..=3).contains(&attempts.len()), "{attempts:#?}");
+    let PluginError::GaveUp {
+        attempts: told,
+        why,
+        ..
+    } = error
+    else {
+        panic!("{error:?}")
+    };
+    assert_eq!(told as usize, attempts.len());
+    assert!(
+        why.contains("all launches together may take 400 ms"),
+        "{why}"
+    );
+    let within = attempts.iter().all(|a| a.deadline_ms <= 150);
+    assert!(
+        within,
+        "no launch may take longer than what is left: {attempts:#?}"
+    );
+}
+
+#[tokio::test]
 async fn five_launches_by_default_and_not_one_more() {
     assert_eq!(PluginSettings::default().launch.attempts, 5);
     let bench = Bench::new(settings());

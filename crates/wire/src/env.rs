@@ -7,6 +7,19 @@ pub const MAGIC_COOKIE_KEY: &str = "TF_PLUGIN_MAGIC_COOKIE";
 /// with 1.
 pub const MAGIC_COOKIE_VALUE: &str =
     "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
+/// What plugins print that another program is to start: go-plugin and its ports, and Packer with
+/// what is built on it.
+const REFUSALS: [&str; 2] = [
+    "These are not meant to be executed directly",
+    "Please do not execute plugins directly",
+];
+
+/// Whether a line of a plugin's output says that its magic cookie is another one.
+#[must_use]
+pub fn is_cookie_refusal(line: &str) -> bool {
+    REFUSALS.iter().any(|refusal| line.contains(refusal))
+}
+
 /// Protocol versions that the host speaks, separated by commas.
 pub const PROTOCOL_VERSIONS: &str = "PLUGIN_PROTOCOL_VERSIONS";
 /// First TCP port that a plugin without unix sockets may take.

@@ -6,6 +6,7 @@ use super::executable::FileIdentity;
 use super::failure::{Exit, StartFailure};
 use super::life::{Arrival, Life, PhaseKind};
 use super::logs::Logs;
+use super::settings::deadline_of;
 use crate::engine::mutex::lock;
 use crate::engine::process::ProcessIdentity;
 use crate::engine::settings::LaunchSettings;
@@ -152,7 +153,8 @@ impl AttemptRecord {
             phases: Vec::new(),
             pid: None,
             start_time: None,
-            deadline_ms: u64::try_from(settings.deadline.as_millis()).unwrap_or(u64::MAX),
+            deadline_ms: u64::try_from(deadline_of(settings, life.arrival()).as_millis())
+                .unwrap_or(u64::MAX),
             exit_code: None,
             signal: None,
             last_lines: Vec::new(),

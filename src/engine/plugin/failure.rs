@@ -222,6 +222,11 @@ impl StartFailure {
         }
     }
 
+    /// Whether the process did nothing by which it could be known before it was ended.
+    pub(in crate::engine) fn is_before_arrival(&self) -> bool {
+        matches!(self, Self::Exited { .. } | Self::TimedOut { .. })
+    }
+
     pub(super) fn suspicion(&self) -> Suspicion {
         match self {
             Self::Connect { .. } | Self::Schema(_) => Suspicion::Dies,

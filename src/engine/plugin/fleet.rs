@@ -163,6 +163,7 @@ impl Plugins {
             generation: 0,
             outgoing: Vec::new(),
             crashes: VecDeque::new(),
+            out_of_time: None,
         };
         shared.tracker.spawn(supervisor.run());
         let plugin = Plugin {

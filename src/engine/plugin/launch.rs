@@ -12,7 +12,7 @@ use super::life::{Arrival, Birth, Life, Link, Prepared};
 use super::logs::{Logs, drain};
 use super::newborn::{Child, FirstLine, FirstOutput, Newborn, quiet};
 use super::programs::Programs;
-use super::settings::{PluginSettings, Reattach, SpawnSpec, Start};
+use super::settings::{PluginSettings, Reattach, SpawnSpec, Start, deadline_of};
 use super::spawn::{Process, SocketFolder, spawn};
 use crate::engine::process::ProcessIdentity;
 use crate::engine::words::{LogStream, PhaseName};
@@ -47,6 +47,13 @@ pub(super) struct LaunchContext {
     pub(super) hashes: Arc<HashCache>,
     /// Whether another process of the plugin serves meanwhile.
     pub(super) beside: bool,
+}
+
+impl LaunchContext {
+    /// How long the process may take from exec to its arrival.
+    pub(super) fn deadline(&self) -> Duration {
+        deadline_of(&self.settings.launch, self.life.arrival())
+    }
 }
 
 /// A plugin that came up.
@@ -170,7 +177,7 @@ async fn own(
     stop: &CancellationToken,
 ) -> Launched {
     let begun = Instant::now();
-    let limit = context.settings.launch.deadline;
+    let limit = context.deadline();
     let awaited = context.life.arrival().word();
     let made = async {
         tokio::select! { biased; // an order to stop goes before what it makes useless
@@ -229,6 +236,7 @@ async fn own(
                 recorder.reached_at(PhaseName::FIRST_OUTPUT, at);
             }
             let failure = with_last_words(failure, logs);
+            let failure = context.life.explain(failure, &logs.tail());
             recorder.end(Err(&failure), exit);
             Err(failure)
         }

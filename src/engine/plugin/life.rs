@@ -31,6 +31,11 @@ pub trait Life: Send + Sync + 'static {
     /// It cannot be made.
     fn prepare(&self, folder: &Path) -> Result<Prepared, StartFailure>;
 
+    /// The failure of a launch in the light of the last lines that the process has printed.
+    fn explain(&self, failure: StartFailure, _lines: &[String]) -> StartFailure {
+        failure
+    }
+
     /// Reaches a process that somebody else runs.
     ///
     /// # Errors

@@ -45,6 +45,11 @@ impl Newborn<'_> {
         &self.context.settings
     }
 
+    /// How long it may take from exec to its arrival.
+    pub fn deadline(&self) -> Duration {
+        self.context.deadline()
+    }
+
     /// Its process; `None` for one of somebody else.
     pub fn pid(&self) -> Option<u32> {
         self.child.as_ref().map(|child| child.process.pid)
@@ -105,7 +110,7 @@ impl Newborn<'_> {
     /// # Errors
     /// It ended, or took too long.
     pub async fn arrives<T>(&mut self, step: impl Future<Output = T>) -> Result<T, StartFailure> {
-        let limit = self.context.settings.launch.deadline;
+        let limit = self.deadline();
         let mut step = std::pin::pin!(step);
         let Some(Child {
             process,
@@ -158,7 +163,7 @@ impl Newborn<'_> {
     /// When the time for its arrival is over, or was; `None` for one of somebody else.
     pub fn due(&self) -> Option<Instant> {
         let child = self.child.as_ref()?;
-        Some(child.begun + self.context.settings.launch.deadline)
+        Some(child.begun + self.deadline())
     }
 
     /// After the time for its arrival is over: waits `within` for what should have come, to tell

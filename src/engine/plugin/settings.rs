@@ -1,6 +1,7 @@
 //! What can be set about launching, and what is launched. Plain data, owned by whoever makes the
 //! supervisor.
 
+use super::life::Arrival;
 use crate::engine::settings::{CrashSettings, LaunchSettings};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -40,6 +41,14 @@ impl Default for PluginSettings {
             usage_every: Duration::from_secs(2),
             digest_cache: None,
         }
+    }
+}
+
+/// How long a process may take from exec to its arrival.
+pub(super) fn deadline_of(settings: &LaunchSettings, arrival: Arrival) -> Duration {
+    match arrival {
+        Arrival::Handshake => settings.deadline,
+        Arrival::Registration => settings.registration_deadline,
     }
 }
 
@@ -134,6 +143,14 @@ pub enum Start {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn registrations_have_15_seconds_and_handshakes_a_minute() {
+        let settings = LaunchSettings::default();
+        let seconds = |arrival| deadline_of(&settings, arrival).as_secs();
+        assert_eq!(seconds(Arrival::Registration), 15);
+        assert_eq!(seconds(Arrival::Handshake), 60);
+    }
 
     #[test]
     fn backoff_grows_and_then_repeats() {

@@ -60,6 +60,8 @@ pub(super) struct Supervisor {
     /// Processes in whose place another one has come, with the calls that they still have.
     pub(super) outgoing: Vec<Outgoing>,
     pub(super) crashes: VecDeque<Instant>,
+    /// Launches that were made until the time for all of them was over.
+    pub(super) out_of_time: Option<u32>,
 }
 
 impl Supervisor {
@@ -104,7 +106,7 @@ impl Supervisor {
         Some(match self.board.current() {
             PluginState::GaveUp { why } => PluginError::GaveUp {
                 plugin,
-                attempts: self.settings.launch.attempts,
+                attempts: self.out_of_time.unwrap_or(self.settings.launch.attempts),
                 why,
             },
             PluginState::Incompatible { why } => PluginError::Incompatible { plugin, why },

@@ -141,7 +141,8 @@ pub(super) fn short_name(address: &str) -> &str {
 fn launches_may_take(plugins: &Plugins) -> Duration {
     let settings = plugins.settings();
     let attempts = settings.launch.attempts.max(1);
-    let one = settings.launch.deadline
+    let launch = &settings.launch;
+    let one = launch.deadline.max(launch.registration_deadline)
         + settings.launch.connect_deadline
         + settings.launch.schema_deadline
         + Duration::from_secs(5);

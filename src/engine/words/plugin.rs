@@ -202,8 +202,8 @@ impl PhaseName {
 pub struct Verdict {
     /// A stable word for programs: `ready`, `running` (not ended yet), `not_found`,
     /// `not_executable`, `wrong_architecture`, `not_approved`, `replaced`, `timed_out`, `exited`,
-    /// `connect`, `schema`, `stopped`; and those of the plugin's dialect: `unrecognised_line`,
-    /// `core_version`, `protocol_version`, `net_rpc`, `certificate`, `tls`;
+    /// `connect`, `schema`, `stopped`; and those of the plugin's dialect: `other_program`,
+    /// `not_a_provider`, `not_a_transformer`, `unrecognised_line`, `core_version`, `protocol_version`, `net_rpc`, `certificate`, `tls`;
     /// `registered_as_another`, `plugin_type`, `foreign`, `late`, `no_address`, `no_port`,
     /// `namespace`, `transform_name`, `attached`.
     pub kind: String,

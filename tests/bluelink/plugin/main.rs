@@ -89,6 +89,10 @@ async fn serve() -> ExitCode {
             eprintln!("[ERROR] no licence was found");
             return ExitCode::from(3);
         }
+        "other-program" => {
+            eprintln!("This binary is a plugin. These are not meant to be executed directly.");
+            return ExitCode::FAILURE;
+        }
         "foreigner" => {
             let own = std::env::args_os().next().unwrap();
             let mut other = tokio::process::Command::new(own);
@@ -191,7 +195,7 @@ async fn listen(fault: &str, host: Host) -> (i32, String) {
         _ => place::id().rsplit('/').next().unwrap().to_owned(),
     };
     let fake = Fake { host, namespace };
-    let server = match place::transforms() {
+    let server = match place::transforms() || fault == "serves-another" {
         true => Server::builder().add_service(TransformerServer::new(fake)),
         false => Server::builder().add_service(ProviderServer::new(fake)),
     };

@@ -6,6 +6,11 @@ use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
 
+/// The words of a go-plugin that was not started by its own host.
+const GO_PLUGIN_REFUSAL: &str = "This binary is a plugin. These are not meant to be executed directly.\n\
+    Please execute the program that consumes these plugins, which will\n\
+    load any plugins automatically\n";
+
 /// Bytes of a line that has no end: no memory shall hold them.
 const ENDLESS: usize = 1 << 30;
 
@@ -24,6 +29,13 @@ pub(crate) fn misbehave(name: &str) -> Option<ExitCode> {
         "exit-1-mute" => return Some(ExitCode::from(1)),
         "usage" => {
             println!("This binary is a plugin. It is not meant to be executed directly.");
+            return Some(ExitCode::from(1));
+        }
+        "other-program" | "other-program-after-a-line" => {
+            if name == "other-program-after-a-line" {
+                println!("2026/11/26 acme plugin 0.11.3");
+            }
+            eprint!("{GO_PLUGIN_REFUSAL}");
             return Some(ExitCode::from(1));
         }
         "panics" => {

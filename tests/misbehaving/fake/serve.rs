@@ -133,7 +133,9 @@ impl Service<http::Request<Body>> for Fake {
             }
             (Some("plugin.GRPCStdio"), _) => GrpcStdioServer::new(self.clone()).call(request),
             (Some("grpc.health.v1.Health"), _) => HealthServer::new(self.clone()).call(request),
-            (Some("tfplugin5.Provider" | "tfplugin6.Provider"), Some(method)) => {
+            (Some("tfplugin5.Provider" | "tfplugin6.Provider"), Some(method))
+                if &*self.name != "provisioner" =>
+            {
                 let answer = Call {
                     fake: self.clone(),
                     method: method.to_owned(),
@@ -144,7 +146,10 @@ impl Service<http::Request<Body>> for Fake {
                     Ok(grpc.unary(answer, request).await)
                 })
             }
-            _ => Box::pin(async { Ok(Status::unimplemented("unknown service").into_http()) }),
+            (service, _) => {
+                let unknown = format!("unknown service {}", service.unwrap_or_default());
+                Box::pin(async { Ok(Status::unimplemented(unknown).into_http()) })
+            }
         }
     }
 }

@@ -7,7 +7,10 @@ use crate::engine::plugin::failure::StartFailure;
 use crate::engine::plugin::handle::{Done, Order};
 use crate::engine::plugin::launch::{LaunchContext, launch};
 use crate::engine::plugin::settings::{Start, backoff_after};
-use crate::engine::words::{PluginState, UnixMs, now_ms};
+use crate::engine::settings::LaunchSettings;
+use crate::engine::words::{PluginState, UnixMs, now_ms, seconds};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 pub(super) async fn file_of(context: &LaunchContext) -> Option<FileIdentity> {
@@ -17,22 +20,68 @@ pub(super) async fn file_of(context: &LaunchContext) -> Option<FileIdentity> {
     }
 }
 
+/// The time that all launches of a plugin may take together.
+struct TotalTime {
+    began: Instant,
+    total: Option<Duration>,
+}
+
+impl TotalTime {
+    fn begin(settings: &LaunchSettings) -> Self {
+        Self {
+            began: Instant::now(),
+            total: settings.total,
+        }
+    }
+
+    /// The limit, where another launch after this pause would begin past it.
+    fn is_over_after(&self, pause: Duration) -> Option<Duration> {
+        self.total
+            .filter(|total| self.began.elapsed() + pause >= *total)
+    }
+
+    /// A launch that takes no longer than what is left.
+    fn limits(&self, context: &LaunchContext) -> Arc<LaunchContext> {
+        let mut context = context.clone();
+        if let Some(total) = self.total {
+            let left = total.saturating_sub(self.began.elapsed());
+            let launch = &mut context.settings.launch;
+            launch.deadline = launch.deadline.min(left);
+            launch.registration_deadline = launch.registration_deadline.min(left);
+        }
+        Arc::new(context)
+    }
+}
+
 impl Supervisor {
     /// Launches until the plugin is ready, the limit is reached, or something says that more
     /// launches are useless.
     pub(super) async fn launches(&mut self, first: u32) -> Next {
         let limit = self.settings.launch.attempts.max(1);
         let mut number = first;
+        self.out_of_time = None;
+        let mut time = TotalTime::begin(&self.settings.launch);
         loop {
-            let why = match self.one_launch(number, limit).await {
+            let why = match self.one_launch(number, limit, &time).await {
                 Ok(next) => return next,
                 Err(failure) => failure.to_string(),
             };
             if number >= limit {
                 return self.fail(PluginState::GaveUp { why });
             }
+            if let Some(total) = time.is_over_after(backoff_after(&self.settings.launch, number)) {
+                let why = format!(
+                    "{why}; all launches together may take {} (FLIGHTDECK_LAUNCH_TOTAL_MS)",
+                    seconds(total)
+                );
+                self.out_of_time = Some(number);
+                return self.fail(PluginState::GaveUp { why });
+            }
             match self.pause(&why, number, limit).await {
-                Ok(true) => number = 1,
+                Ok(true) => {
+                    number = 1;
+                    time = TotalTime::begin(&self.settings.launch);
+                }
                 Ok(false) => number += 1,
                 Err(next) => return next,
             }
@@ -41,8 +90,13 @@ impl Supervisor {
 
     /// One launch, and the life of the process if it comes up. The error is why another launch is
     /// worth a try.
-    async fn one_launch(&mut self, number: u32, limit: u32) -> Result<Next, StartFailure> {
-        let Some(context) = self.context.clone() else {
+    async fn one_launch(
+        &mut self,
+        number: u32,
+        limit: u32,
+        time: &TotalTime,
+    ) -> Result<Next, StartFailure> {
+        let Some(context) = self.context.as_deref().map(|context| time.limits(context)) else {
             return Ok(Next::Idle);
         };
         self.board.set(PluginState::Launching {

@@ -1,10 +1,11 @@
 //! What can be wrong with a process that is to become a Bluelink plugin, in words for an operator:
 //! what happened, and what to do.
 
-use crate::engine::plugin::{ITS_ERROR, StartFailure, Suspicion, Unfit};
+use crate::engine::plugin::{ITS_ERROR, REINSTALL, StartFailure, Suspicion, Unfit};
 use crate::engine::words::{PluginKind, seconds};
 use std::time::Duration;
 use thiserror::Error;
+use wire::env::is_cookie_refusal;
 
 /// Why a process that runs cannot be spoken to.
 #[derive(Debug, Clone, Error)]
@@ -44,6 +45,12 @@ pub(super) enum BluelinkFailure {
         after: Duration,
         last: String,
     },
+    #[error(
+        "it is a plugin of another program and not one of Bluelink: it refused the magic cookie; {REINSTALL}"
+    )]
+    OtherProgram,
+    #[error("it registered as a {} and serves none: asked for its {}, it answered {why}; {ITS_ERROR}", .kind.word(), name_of(*.kind))]
+    NotServed { kind: PluginKind, why: String },
     #[error("asked for its {}, it refused: {why}; {ITS_ERROR}", name_of(*.kind))]
     NoName { kind: PluginKind, why: String },
     #[error(
@@ -76,6 +83,11 @@ impl BluelinkFailure {
             Self::OtherKind { .. } => "plugin_type",
             Self::Protocol { .. } => "protocol_version",
             Self::OtherPid { .. } | Self::OtherListener { .. } => "foreign",
+            Self::OtherProgram => "other_program",
+            Self::NotServed { kind, .. } => match kind {
+                PluginKind::Provider => "not_a_provider",
+                PluginKind::Transformer => "not_a_transformer",
+            },
             Self::NoAddress => "no_address",
             Self::Late { .. } => "late",
             Self::Unready { kind, .. } | Self::NoName { kind, .. } => match kind {
@@ -98,6 +110,15 @@ impl BluelinkFailure {
                 | Self::NoAddress
                 | Self::OtherListener { .. }
         )
+    }
+}
+
+/// A failure before the registration, told apart by what the process printed.
+pub(super) fn explained(failure: StartFailure, lines: &[String]) -> StartFailure {
+    let refused = || lines.iter().any(|line| is_cookie_refusal(line));
+    match failure.is_before_arrival() && refused() {
+        true => BluelinkFailure::OtherProgram.into(),
+        false => failure,
     }
 }
 

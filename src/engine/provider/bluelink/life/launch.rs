@@ -2,7 +2,7 @@
 //! registration, the connection back, the name.
 
 use super::super::neighbours::Neighbours;
-use super::failure::BluelinkFailure;
+use super::failure::{BluelinkFailure, explained};
 use super::link::BluelinkLink;
 use super::naming::name;
 use super::peer;
@@ -103,6 +103,10 @@ impl Life for BluelinkLife {
                 neighbours: self.neighbours.clone(),
             }),
         })
+    }
+
+    fn explain(&self, failure: StartFailure, lines: &[String]) -> StartFailure {
+        explained(failure, lines)
     }
 
     async fn attach(
@@ -219,7 +223,7 @@ impl Registration {
             arrival,
             arrived: false.into(),
             due: newborn.due(),
-            limit: newborn.settings().launch.deadline,
+            limit: newborn.deadline(),
             lost: lost.clone(),
         };
         newborn.follow(serve(listener, door));

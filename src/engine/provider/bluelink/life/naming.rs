@@ -13,8 +13,8 @@ use proto::bluelink::transformerserverv1::transform_name_response::Response as O
 use proto::bluelink::transformerserverv1::{TransformNameResponse, TransformerRequest};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
-use tonic::Status;
 use tonic::client::Grpc;
+use tonic::{Code, Status};
 
 /// What a plugin says that does not know its host yet: it learns it a moment after the reply.
 const TOO_EARLY: &str = "invalid host ID";
@@ -78,6 +78,10 @@ pub(super) async fn name(
             Ok(Ok(Said::Nothing)) => return none("an answer with nothing in it".to_owned()),
             Ok(Err(status)) if grpc::is_transport(&status) => {
                 return Err(StartFailure::Schema(grpc::status_text(&status)));
+            }
+            Ok(Err(status)) if status.code() == Code::Unimplemented => {
+                let why = grpc::status_text(&status);
+                return Err(BluelinkFailure::NotServed { kind, why }.into());
             }
             Ok(Err(status)) => return none(grpc::status_text(&status)),
             Err(_) => break,

@@ -3,7 +3,10 @@
 
 use crate::engine::plugin::{ITS_ERROR, REINSTALL, StartFailure, Suspicion, Unfit};
 use thiserror::Error;
+use wire::env::is_cookie_refusal;
 use wire::{CertificateError, HandshakeError, TlsError};
+
+const UNRECOGNISED: &str = "unrecognised_line";
 
 /// Why a process that runs cannot be spoken to.
 #[derive(Debug, Error)]
@@ -12,6 +15,12 @@ pub enum TfFailure {
         "the process closed its standard output without a handshake; is it a plugin? {REINSTALL}"
     )]
     SilentOutput,
+    #[error(
+        "it is a plugin of another program and not a Terraform provider: it refused the magic cookie; {REINSTALL}, or, where a script starts it, have that pass its environment on"
+    )]
+    OtherProgram,
+    #[error("it is not a Terraform provider: asked for its schema, it answered {0}; {REINSTALL}")]
+    NotAProvider(String),
     #[error("{0}; is it a plugin? {REINSTALL}")]
     UnrecognisedLine(HandshakeError),
     #[error("{0}; {ITS_ERROR}")]
@@ -35,15 +44,27 @@ pub enum TfFailure {
 impl TfFailure {
     fn kind(&self) -> &'static str {
         match self {
-            Self::SilentOutput | Self::UnrecognisedLine(_) | Self::BadHandshake(_) => {
-                "unrecognised_line"
-            }
+            Self::SilentOutput | Self::UnrecognisedLine(_) | Self::BadHandshake(_) => UNRECOGNISED,
+            Self::OtherProgram => "other_program",
+            Self::NotAProvider(_) => "not_a_provider",
             Self::CoreVersion(_) => "core_version",
             Self::ProtocolVersion(_) => "protocol_version",
             Self::NetRpc(_) => "net_rpc",
             Self::NoCertificate | Self::Certificate(_) => "certificate",
             Self::Tls(_) => "tls",
         }
+    }
+}
+
+/// A failure before the handshake, told apart by what the process printed.
+pub(super) fn explained(failure: StartFailure, lines: &[String]) -> StartFailure {
+    let unrecognised = match &failure {
+        StartFailure::Dialect(unfit) => unfit.kind == UNRECOGNISED,
+        other => other.is_before_arrival(),
+    };
+    match unrecognised && lines.iter().any(|line| is_cookie_refusal(line)) {
+        true => TfFailure::OtherProgram.into(),
+        false => failure,
     }
 }
 
@@ -56,7 +77,11 @@ impl From<TfFailure> for StartFailure {
         };
         let retryable = !matches!(
             failure,
-            TfFailure::CoreVersion(_) | TfFailure::ProtocolVersion(_) | TfFailure::NetRpc(_)
+            TfFailure::OtherProgram
+                | TfFailure::NotAProvider(_)
+                | TfFailure::CoreVersion(_)
+                | TfFailure::ProtocolVersion(_)
+                | TfFailure::NetRpc(_)
         );
         Self::Dialect(Unfit {
             kind: failure.kind(),

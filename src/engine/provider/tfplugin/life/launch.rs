@@ -1,7 +1,7 @@
 //! From a process that was started, or one that runs already, to one that can be called: the
 //! environment, the handshake line, the connection, the schema.
 
-use super::failure::TfFailure;
+use super::failure::{TfFailure, explained};
 use super::link::TfLink;
 use super::schema::fetch_schema;
 use super::stdio;
@@ -87,6 +87,10 @@ impl Life for TfLife {
             environment,
             birth: Box::new(Launch { identity }),
         })
+    }
+
+    fn explain(&self, failure: StartFailure, lines: &[String]) -> StartFailure {
+        explained(failure, lines)
     }
 
     async fn attach(

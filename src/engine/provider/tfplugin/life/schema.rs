@@ -1,7 +1,8 @@
 //! The last phase of a launch: the plugin's schema, raw, as it came. Until it has answered this
 //! once, nothing says that the plugin works; older ones want to be asked it before anything else.
 
-use super::transport::{MESSAGE_LIMIT, refusal};
+use super::failure::TfFailure;
+use super::transport::{MESSAGE_LIMIT, answer, refusal};
 use crate::engine::plugin::{ITS_ERROR, PluginSettings, StartFailure};
 use crate::engine::provider::channel::Channel;
 use crate::engine::provider::grpc::{is_transport, status_text, too_large};
@@ -11,7 +12,7 @@ use proto::{tfplugin5, tfplugin6};
 use tokio::time::timeout;
 use tonic::client::Grpc;
 use tonic::codegen::http::uri::PathAndQuery;
-use tonic::{Request, Status};
+use tonic::{Code, Request, Status};
 use tonic_prost::ProstCodec;
 
 /// The schema as the plugin sent it, the schemas of types in the bytes that came.
@@ -32,9 +33,11 @@ pub(super) async fn fetch_schema(
     }
     let limit = settings.launch.schema_deadline;
     match timeout(limit, ask_schema(channel.clone(), protocol)).await {
-        Ok(reply) => reply
-            .map(Some)
-            .map_err(|why| StartFailure::Schema(format!("{why}; {ITS_ERROR}"))),
+        Ok(Ok(reply)) => Ok(Some(reply)),
+        Ok(Err(NoSchema::NotServed(status))) => {
+            Err(TfFailure::NotAProvider(answer(&status)).into())
+        }
+        Ok(Err(why)) => Err(StartFailure::Schema(format!("{why}; {ITS_ERROR}"))),
         Err(_) => {
             let why = format!(
                 "no answer within {}; raise FLIGHTDECK_SCHEMA_DEADLINE_MS if it needs longer",
@@ -54,6 +57,9 @@ enum NoSchema {
     /// The connection broke.
     #[error("{}", status_text(.0))]
     Lost(Box<Status>),
+    /// The service or the call is unknown to it.
+    #[error("{}", refusal(.0))]
+    NotServed(Box<Status>),
     #[error("{}", refusal(.0))]
     Refused(Box<Status>),
     /// What the plugin says is wrong.
@@ -66,6 +72,7 @@ impl From<Status> for NoSchema {
         match too_large(&status, MESSAGE_LIMIT) {
             Some(why) => Self::TooLarge(why),
             None if is_transport(&status) => Self::Lost(Box::new(status)),
+            None if status.code() == Code::Unimplemented => Self::NotServed(Box::new(status)),
             None => Self::Refused(Box::new(status)),
         }
     }

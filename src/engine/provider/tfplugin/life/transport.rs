@@ -88,5 +88,10 @@ async fn greet(channel: &Channel) -> Result<(), HungUp> {
 
 /// An answer that says no, in words.
 pub(super) fn refusal(status: &tonic::Status) -> String {
-    format!("it answered {:?}: {}", status.code(), status.message())
+    format!("it answered {}", answer(status))
+}
+
+/// The code and the text of an answer.
+pub(super) fn answer(status: &tonic::Status) -> String {
+    format!("{:?}: {}", status.code(), status.message())
 }
