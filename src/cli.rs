@@ -3,6 +3,7 @@
 
 mod args;
 mod commands;
+mod confirmation;
 mod diagnostics;
 mod environment;
 mod environment_args;

@@ -1,10 +1,10 @@
 //! One command's time with the engine: starts it, pumps its events to the output while a question
 //! is open, turns signals into the cancel ladder, shuts it down.
 
+use super::confirmation::confirm;
 use super::exit::CliError;
-use super::output::{Ink, Output, paint};
+use super::output::Output;
 use super::progress::Progress;
-use super::safe::safe_lines;
 use super::signals::Signals;
 use crate::engine::bus::{Subscription, Update};
 use crate::engine::error::EngineError;
@@ -309,16 +309,14 @@ impl Session {
         }
     }
 
-    /// Asks a person on the terminal; anything but `yes` is a no.
-    pub(super) async fn yes(&mut self, question: &str, out: &Output) -> Result<bool, CliError> {
-        eprint!("{}", paint(out.err_color, Ink::Bold, &safe_lines(question)));
-        let answer = self
-            .ask(tokio::task::spawn_blocking(|| {
-                let mut line = String::new();
-                std::io::stdin().read_line(&mut line).map(|_| line)
-            }))
-            .await?;
-        Ok(matches!(answer, Ok(Ok(line)) if line.trim() == "yes"))
+    /// Asks for a confirmation; see [`confirm`].
+    pub(super) async fn confirm(
+        &mut self,
+        question: &str,
+        instead: &str,
+        out: &Output,
+    ) -> Result<bool, CliError> {
+        confirm(question, instead, &mut self.signals, out).await
     }
 
     /// Stops every plugin and gives the lock back; what is said meanwhile is printed.

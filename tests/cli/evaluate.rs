@@ -2,7 +2,6 @@
 
 use crate::install::tofu;
 use crate::support::{Run, Workspace};
-use std::io::Write;
 use std::process::{Command, Stdio};
 
 const MAIN: &str = r#"
@@ -32,17 +31,8 @@ fn workspace() -> Workspace {
     Workspace::new(&[("main.tf", MAIN), ("m/main.tf", inner)])
 }
 
-fn asked(mut command: Command, input: &str) -> Run {
-    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    // Who has read enough reads no more.
-    drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
-    let run = Run::from(child.wait_with_output().unwrap());
-    assert!(!run.stderr.contains("panicked"), "{run:#?}");
-    run
-}
-
 fn ask(w: &Workspace, input: &str) -> Run {
-    asked(w.command(&["console"]), input)
+    w.run_with_input(&["console"], input)
 }
 
 const ASKED: &str = r#"1 + 2
@@ -90,7 +80,7 @@ fn each_expression_is_worth_something_over_configuration_variables_and_state() {
         run.stdout
     );
     let args = ["console", "-var", "a=41"];
-    let run = asked(w.command(&args), "local.l\nvar.unset").expect(0);
+    let run = Run::with_input(w.command(&args), "local.l\nvar.unset").expect(0);
     assert_eq!(run.stdout, "42\n(known after apply)\n");
 }
 
@@ -110,7 +100,7 @@ fn from_a_pipe_the_first_thing_that_is_wrong_ends_it_with_its_place() {
         assert!(run.stderr.contains("<console-input>:1:"), "{run:?}");
         assert!(!run.stderr.contains("hush-hush"), "{run:?}");
     }
-    let run = asked(w.command(&["console", "-state=x"]), "").expect(1);
+    let run = Run::with_input(w.command(&["console", "-state=x"]), "").expect(1);
     assert!(run.stderr.contains("--state"), "{run:?}");
 }
 
@@ -146,7 +136,7 @@ fn expressions_are_worth_what_tofu_says() {
         command
     };
     assert!(theirs(&["get"]).output().unwrap().status.success());
-    let by_tofu = asked(theirs(&["console", "-var=unset=x"]), ASKED).expect(0);
-    let ours = asked(w.command(&["console", "-var=unset=x"]), ASKED).expect(0);
+    let by_tofu = Run::with_input(theirs(&["console", "-var=unset=x"]), ASKED).expect(0);
+    let ours = Run::with_input(w.command(&["console", "-var=unset=x"]), ASKED).expect(0);
     assert_eq!(ours.stdout, by_tofu.stdout);
 }

@@ -5,10 +5,13 @@ use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use std::io::{Read, Write};
 use std::time::Duration;
 
+/// End of every confirmation's question.
+const QUESTION: &str = "Only \"yes\" is accepted";
+
 /// Runs the binary in a pseudo-terminal, answers its question with `answer`; its exit code and what
 /// it showed.
 fn answered(w: &Workspace, args: &[&str], answer: &str) -> (u32, String) {
-    answered_to("taken for a yes", w, args, answer)
+    answered_to(QUESTION, w, args, answer)
 }
 
 /// The same for the question that ends so.
@@ -84,13 +87,74 @@ fn yes_applies_and_colours_are_there() {
 }
 
 #[test]
-fn everything_else_and_ctrl_c_apply_nothing() {
-    for answer in ["no\n", "y\n", "\n", "\u{3}", "\u{4}"] {
+fn declining_ends_with_1_and_ctrl_c_with_130_and_neither_applies_anything() {
+    let answers = [
+        ("no\n", 1),
+        ("y\n", 1),
+        ("YES\n", 1),
+        ("\n", 1),
+        ("\u{4}", 1),
+        ("\u{3}", 130),
+    ];
+    for (answer, expected) in answers {
         let w = one();
         let (code, shown) = answered(&w, &["deploy"], answer);
-        assert_eq!(code, 130, "{answer:?}: {shown}");
+        assert_eq!(code, expected, "{answer:?}: {shown}");
         assert_eq!(w.run(&["state", "list"]).expect(0).stdout, "", "{answer:?}");
         w.run(&["stage"]).expect(0);
+    }
+}
+
+#[test]
+fn confirmations_are_read_from_a_pipe() {
+    let (declined, missing) = ("nothing was applied", "add --auto-approve");
+    for (input, code, text) in [
+        ("yes\n", 0, "terraform_data.a: created"),
+        ("yes", 0, "terraform_data.a: created"),
+        ("yes\r\nmore\n", 0, "terraform_data.a: created"),
+        ("no\n", 1, declined),
+        ("\nyes\n", 1, declined),
+        ("", 1, missing),
+    ] {
+        let w = one();
+        let run = w.run_with_input(&["apply"], input).expect(code);
+        let shown = format!("{}{}", run.stdout, run.stderr);
+        assert!(shown.contains(text), "{input:?}: {run:?}");
+        // The plan is shown before the question.
+        assert!(
+            run.stdout.contains("+ terraform_data.a"),
+            "{input:?}: {run:?}"
+        );
+        let objects = w.run(&["state", "list"]).expect(0).stdout;
+        assert_eq!(objects.is_empty(), code != 0, "{input:?}: {objects}");
+    }
+}
+
+#[test]
+fn nothing_is_confirmed_where_nothing_changes_or_the_plan_fails() {
+    let w = one();
+    w.run(&["apply", "-auto-approve"]).expect(0);
+    w.run(&["apply"]).expect(0);
+    w.run(&["apply", "-input=false"]).expect(0);
+    w.write(
+        "more.tf",
+        "resource \"terraform_data\" \"b\" {\n  input = var.none\n}\n",
+    );
+    let run = w.run(&["apply"]).expect(1);
+    assert!(run.stderr.contains("undeclared"), "{run:?}");
+    assert!(!run.stderr.contains("cannot prompt"), "{run:?}");
+}
+
+#[test]
+fn a_confirmation_cannot_be_given_with_json() {
+    let w = one();
+    for command in ["apply", "destroy"] {
+        let run = w.run_with_input(&[command, "--json"], "yes\n").expect(1);
+        let text = run.stdout;
+        assert!(
+            text.contains("cannot prompt with --json"),
+            "{command}: {text}"
+        );
     }
 }
 
@@ -113,7 +177,7 @@ fn the_live_line_leaves_nothing_behind() {
 }
 
 #[test]
-fn the_question_names_the_commands_that_a_yes_runs() {
+fn the_question_names_the_commands_that_the_deploy_runs() {
     let text = "resource \"terraform_data\" \"a\" {\n  count = 10\n  provisioner \"local-exec\" {\n    command = \"echo number ${count.index}; exit 3\"\n  }\n}\n";
     let w = Workspace::new(&[("main.tf", text)]);
     let (_, shown) = answered(&w, &["--no-color", "deploy"], "no\n");
@@ -129,13 +193,13 @@ fn the_question_names_the_commands_that_a_yes_runs() {
         "{question}"
     );
     assert!(
-        question.find("and 2 more") < question.find("taken for a yes"),
+        question.find("and 2 more") < question.find(QUESTION),
         "{question}"
     );
 }
 
 #[test]
-fn init_asks_whether_a_state_is_to_be_brought_to_its_new_backend() {
+fn init_asks_before_it_copies_a_state_to_a_new_backend() {
     let backend = |path: &str| {
         let text = "resource \"terraform_data\" \"a\" {\n}\n";
         format!("{text}terraform {{\n  backend \"local\" {{\n    path = {path:?}\n  }}\n}}\n")
@@ -149,7 +213,7 @@ fn init_asks_whether_a_state_is_to_be_brought_to_its_new_backend() {
     };
     let ask = |w: &Workspace, answer: &str| {
         answered_to(
-            "goes on with what is there",
+            "uses the state at the new place",
             w,
             &["init", "-migrate-state"],
             answer,
@@ -158,23 +222,23 @@ fn init_asks_whether_a_state_is_to_be_brought_to_its_new_backend() {
     let w = moving();
     let (code, shown) = ask(&w, "perhaps\nyes\n");
     assert_eq!(code, 0, "{shown}");
-    assert_eq!(shown.matches("Copy it there?").count(), 2, "{shown}");
+    assert_eq!(shown.matches("Copy the state there?").count(), 2, "{shown}");
     assert!(w.read("two.tfstate").contains("terraform_data"));
     assert_eq!(
         w.run(&["state", "list"]).expect(0).stdout,
         "terraform_data.a\n"
     );
-    // A no goes on with what is at the new place, which is nothing.
+    // "no" uses the state at the new place: there is none.
     let w = moving();
     let (code, shown) = ask(&w, "no\n");
     assert_eq!(code, 0, "{shown}");
     assert!(!w.path().join("two.tfstate").exists());
     assert!(w.read("one.tfstate").contains("terraform_data"));
-    // What is neither is a no to all of it.
+    // Three other answers leave both states alone.
     let w = moving();
     let (code, shown) = ask(&w, "a\nb\nc\n");
     assert_eq!(code, 1, "{shown}");
-    // Where nobody can be asked, and where nobody is to be asked, it is refused as before.
+    // Without a terminal, and with -input=false, it is refused.
     for words in [
         &["init", "-migrate-state"] as &[&str],
         &["init", "-migrate-state", "-input=false"],

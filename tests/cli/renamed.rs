@@ -144,7 +144,7 @@ fn what_cannot_be_moved_is_refused_and_all_of_it_stays() {
 }
 
 #[test]
-fn objects_get_another_provider_after_a_yes() {
+fn objects_get_another_provider_after_a_confirmation() {
     let w = deployed();
     let words = [
         "state",
@@ -152,8 +152,10 @@ fn objects_get_another_provider_after_a_yes() {
         "terraform.io/builtin/terraform",
         "acme/x",
     ];
-    let run = w.run(&words).expect(1);
-    assert!(run.stderr.contains("--auto-approve"), "{run:?}");
+    for (input, text) in [("", "--auto-approve"), ("no\n", "nothing was changed")] {
+        let run = w.run_with_input(&words, input).expect(1);
+        assert!(run.stderr.contains(text), "{input:?}: {run:?}");
+    }
     let yes = [&words[..], &["-auto-approve", "--json"]].concat();
     let changes = w.run(&yes).expect(0).result();
     assert_eq!(changes["state_changes"].as_array().unwrap().len(), 4);

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 use std::ffi::OsStr;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
@@ -79,6 +80,15 @@ impl Workspace {
         Run::of(&mut self.command(args))
     }
 
+    /// The same with this text in a pipe as its stdin.
+    pub(crate) fn run_with_input<A: AsRef<OsStr> + std::fmt::Debug>(
+        &self,
+        args: &[A],
+        input: &str,
+    ) -> Run {
+        Run::with_input(self.command(args), input)
+    }
+
     pub(crate) fn store(&self) -> PathBuf {
         self.path().join(".flightdeck/flightdeck.db")
     }
@@ -98,6 +108,20 @@ impl Run {
     /// Runs a command to its end. A run that panics is no run.
     pub(crate) fn of(command: &mut Command) -> Self {
         let run = Self::from(command.output().unwrap());
+        assert!(!run.stderr.contains("panicked"), "{command:?}: {run:#?}");
+        run
+    }
+
+    /// Runs a command to its end with this text in a pipe as its stdin.
+    pub(crate) fn with_input(mut command: Command, input: &str) -> Self {
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // A command that has read enough may end before it reads all.
+        if let Err(e) = stdin.write_all(input.as_bytes()) {
+            assert_eq!(e.kind(), std::io::ErrorKind::BrokenPipe, "{e}");
+        }
+        drop(stdin);
+        let run = Self::from(child.wait_with_output().unwrap());
         assert!(!run.stderr.contains("panicked"), "{command:?}: {run:#?}");
         run
     }

@@ -2,7 +2,7 @@
 //! yes.
 
 use super::stage::{has_changes, planned, request, told_or};
-use crate::cli::exit::{CANCELLED, CliError, Ended, FAILURES, OK, fields, plain};
+use crate::cli::exit::{CANCELLED, CliError, ERROR, Ended, FAILURES, OK, fields, plain};
 use crate::cli::options::{Choice, DeployArgs, DestroyArgs, RefreshArgs};
 use crate::cli::output::Output;
 use crate::cli::progress::Progress;
@@ -15,7 +15,6 @@ use crate::engine::store::Store;
 use crate::engine::words::{DeployOutcome, DeployRequest, DeploySummary, StageId, StageSummary};
 use crate::engine::workspace::home;
 use serde_json::json;
-use std::io::IsTerminal;
 use std::path::Path;
 
 /// What is to be applied, and who said yes.
@@ -88,6 +87,10 @@ pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> Ended {
     .await
 }
 
+/// Remedy where a deploy cannot be confirmed.
+const APPROVE: &str =
+    "add --auto-approve, or run `flightdeck stage` and deploy that stage by its number";
+
 async fn run(approved: Approved, out: &mut Output) -> Ended {
     if let (Some(stage), Some(flag)) = (&approved.stage, approved.choice.given()) {
         return Err(CliError::Refused(format!(
@@ -95,11 +98,10 @@ async fn run(approved: Approved, out: &mut Output) -> Ended {
         )));
     }
     let must_ask = approved.stage.is_none() && !approved.auto_approve;
-    if must_ask && (out.json || !std::io::stdin().is_terminal()) {
-        return Err(CliError::Refused(
-            "nobody can be asked for a yes here; add --auto-approve, or `flightdeck stage` first and deploy that stage by its number"
-                .into(),
-        ));
+    if must_ask && out.json {
+        return Err(CliError::Refused(format!(
+            "cannot prompt with --json; {APPROVE}"
+        )));
     }
     let mut settings = settings(
         approved.command,
@@ -214,7 +216,7 @@ async fn apply(
         show::stage(out, &summary);
     }
     if must_ask && has_changes(&summary) {
-        yes(session, approved, &summary, out).await?;
+        approve(session, approved, &summary, out).await?;
     }
     let parallelism = engine.settings().parallelism;
     engine.nothing_follows();
@@ -262,17 +264,16 @@ async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
     }
 }
 
-/// Asks a person. Anything but a yes is a no.
-async fn yes(
+/// Names the commands that the stage runs, and asks for a confirmation.
+async fn approve(
     session: &mut Session,
     approved: &Approved,
     summary: &StageSummary,
     out: &mut Output,
 ) -> Result<(), CliError> {
-    let what = if approved.command == "destroy" {
-        " and destroy what it names"
-    } else {
-        ""
+    let destroys = match approved.command {
+        "destroy" => " and destroy the objects it names",
+        _ => "",
     };
     let runs = asked_for(
         summary
@@ -288,18 +289,15 @@ async fn yes(
         format!("Stage #{} {count}:\n{lines}", summary.stage)
     });
     eprint!("{runs}");
-    let question = format!(
-        "Apply stage #{}{what}? Only `yes` is taken for a yes: ",
-        summary.stage
-    );
-    if session.yes(&question, out).await? {
+    let stage = summary.stage;
+    let question = format!("Apply stage #{stage}{destroys}?");
+    if session.confirm(&question, APPROVE, out).await? {
         return Ok(());
     }
     out.note(&format!(
-        "nothing was applied; stage #{} is kept: `flightdeck deploy {}` applies it",
-        summary.stage, summary.stage
+        "nothing was applied; stage #{stage} stays: run `flightdeck deploy {stage}` to apply it"
     ));
-    Err(CliError::Said(CANCELLED))
+    Err(CliError::Said(ERROR))
 }
 
 /// Errors of operations as diagnostics, unless the engine has said them with their place already.

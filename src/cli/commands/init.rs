@@ -1,11 +1,12 @@
 //! `flightdeck init`: the modules and providers of a configuration, fetched. Draws what has come of
 //! each; what is done the engine says.
 
+use crate::cli::confirmation::answer;
 use crate::cli::exit::{CliError, Ended, OK, fields};
 use crate::cli::installing::shown;
 use crate::cli::options::{InitArgs, LockfileMode};
-use crate::cli::output::{Ink, Output, paint};
-use crate::cli::safe::{safe, safe_lines};
+use crate::cli::output::{Ink, Output};
+use crate::cli::safe::safe;
 use crate::cli::session::settings;
 use crate::cli::signals::Signals;
 use crate::engine::error::EngineError;
@@ -15,7 +16,7 @@ use crate::engine::workspace::initialize::InitBackend;
 use serde_json::json;
 use std::io::IsTerminal;
 
-/// How often is asked where the answer is neither yes nor no.
+/// Times the question is put when the answer is neither "yes" nor "no".
 const QUESTIONS: usize = 3;
 
 /// Installs; where there are states to bring over and somebody can be asked, after an answer.
@@ -25,45 +26,35 @@ async fn installed(
     out: &mut Output,
 ) -> Result<Installed, CliError> {
     let first = request.clone();
-    let answer = shown(out, |tell, stop| install::install(first, tell, stop)).await;
-    let Err(CliError::Engine(EngineError::StatesToBring { from, to })) = &answer else {
-        return answer;
+    let tried = shown(out, |tell, stop| install::install(first, tell, stop)).await;
+    let Err(CliError::Engine(EngineError::StatesToBring { from, to })) = &tried else {
+        return tried;
     };
     if !asks {
-        return answer;
+        return tried;
     }
     let question = format!(
-        "There is a state in {}, and the backend is {} now.\nCopy it there? `yes` copies it, `no` goes on with what is there: ",
+        "There is a state in {}, and the backend is {} now.\nCopy the state there? \"yes\" copies it, \"no\" uses the state at the new place: ",
         safe(from),
         safe(to)
     );
     match yes_or_no(&question, out).await? {
-        None => return answer,
+        None => return tried,
         Some(true) => request.backend.force_copy = true,
         Some(false) => request.backend.reconfigure = true,
     }
     shown(out, |tell, stop| install::install(request, tell, stop)).await
 }
 
-/// What somebody at the terminal answers; nothing where that is no answer.
+/// Asks a question with two answers, `yes` and `no`; none after three others.
 async fn yes_or_no(question: &str, out: &Output) -> Result<Option<bool>, CliError> {
     let mut signals = Signals::listen()?;
     for _ in 0..QUESTIONS {
-        eprint!("{}", paint(out.err_color, Ink::Bold, &safe_lines(question)));
-        let line = tokio::task::spawn_blocking(|| {
-            let mut line = String::new();
-            std::io::stdin().read_line(&mut line).map(|_| line)
-        });
-        let line = tokio::select! { biased;
-            () = signals.next() => return Err(CliError::Cancelled),
-            line = line => line,
-        };
-        match line {
-            Ok(Ok(line)) if line.trim().eq_ignore_ascii_case("yes") => return Ok(Some(true)),
-            Ok(Ok(line)) if line.trim().eq_ignore_ascii_case("no") => return Ok(Some(false)),
-            // The end of the input is none, too.
-            Ok(Ok(line)) if !line.is_empty() => {}
-            _ => return Ok(None),
+        match answer(question, &mut signals, out).await? {
+            Some(line) if line.eq_ignore_ascii_case("yes") => return Ok(Some(true)),
+            Some(line) if line.eq_ignore_ascii_case("no") => return Ok(Some(false)),
+            Some(_) => {}
+            None => return Ok(None),
         }
     }
     Ok(None)

@@ -1,19 +1,19 @@
 //! `flightdeck workspace` and `flightdeck force-unlock`: the workspaces of a directory, and a lock
 //! that somebody left on the state of one.
 
-use crate::cli::exit::{CANCELLED, CliError, Ended, OK};
+use crate::cli::confirmation::confirm;
+use crate::cli::exit::{CliError, ERROR, Ended, OK};
 use crate::cli::options::WorkspaceCommand;
 use crate::cli::output::Output;
 use crate::cli::safe::safe;
 use crate::cli::session::settings;
-use crate::cli::signals::interruptible;
+use crate::cli::signals::{Signals, interruptible};
 use crate::engine::install::unprepared;
 use crate::engine::settings::Access;
 use crate::engine::words::StageRequest;
 use crate::engine::workspace::initialize::InitError;
 use crate::engine::workspace::named;
 use serde_json::json;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
 /// The directory, and the workspace that is selected in it.
@@ -87,26 +87,16 @@ pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
 pub(super) async fn force_unlock(id: &str, force: bool, out: &mut Output) -> Ended {
     let settings = settings("force-unlock", Access::ReadOnly, None)?;
     if !force {
-        if !std::io::stdin().is_terminal() {
-            return Err(CliError::Refused(
-                "nobody can be asked for a yes here; add --force".to_owned(),
-            ));
-        }
-        out.note("Whoever holds the lock, and still works, would write over what comes next.");
-        eprint!(
-            "Take the lock {} away? Only `yes` is taken for a yes: ",
-            safe(id)
-        );
-        let mut line = String::new();
-        let read = std::io::stdin().read_line(&mut line);
-        if read.is_err() || line.trim() != "yes" {
+        out.note("If the lock's owner still runs, it can overwrite the state that others write.");
+        let question = format!("Release lock {id}?");
+        if !confirm(&question, "add --force", &mut Signals::listen()?, out).await? {
             out.note("the lock stays");
-            return Err(CliError::Said(CANCELLED));
+            return Err(CliError::Said(ERROR));
         }
     }
     let asked = StageRequest::default();
     let unlocked = named::force_unlock(&settings.workspace, &settings.named, id, &asked);
     answer(unlocked).await?;
-    out.line(&format!("the lock {} is taken away", safe(id)));
+    out.line(&format!("lock {} is released", safe(id)));
     Ok(OK)
 }

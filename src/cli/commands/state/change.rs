@@ -2,7 +2,7 @@
 //! providers, another state in the place of this one.
 
 use super::changed;
-use crate::cli::exit::{CANCELLED, CliError, Ended, OK, fields};
+use crate::cli::exit::{CliError, ERROR, Ended, OK, fields};
 use crate::cli::output::Output;
 use crate::cli::progress::Progress;
 use crate::cli::safe::{safe, safe_path};
@@ -11,7 +11,7 @@ use crate::cli::signals;
 use crate::engine::settings::Access;
 use crate::engine::words::StateChange;
 use serde_json::json;
-use std::io::{IsTerminal, Read};
+use std::io::Read;
 use std::path::Path;
 
 pub(super) async fn rename(from: String, to: String, dry_run: bool, out: &mut Output) -> Ended {
@@ -31,11 +31,6 @@ pub(super) async fn replace_provider(
     out: &mut Output,
 ) -> Ended {
     let command = "state replace-provider";
-    if !auto_approve && (out.json || !std::io::stdin().is_terminal()) {
-        return Err(CliError::Refused(
-            "nobody can be asked for a yes here; add --auto-approve".to_owned(),
-        ));
-    }
     let mut session = Session::start(settings(command, Access::ReadWrite, None)?, out).await?;
     let replaced = replace(&mut session, (from, to), auto_approve, out).await;
     session.end(out).await;
@@ -71,13 +66,15 @@ async fn replace(
             ));
         }
         let question = format!(
-            "Say that these {} objects belong to {}? Only `yes` is taken for a yes: ",
-            would.len(),
-            safe(&to)
+            "Change the provider of these {} objects to {to}?",
+            would.len()
         );
-        if !session.yes(&question, out).await? {
+        if !session
+            .confirm(&question, "add --auto-approve", out)
+            .await?
+        {
             out.note("nothing was changed");
-            return Err(CliError::Said(CANCELLED));
+            return Err(CliError::Said(ERROR));
         }
     }
     let replaced = engine.replace_provider(from, to, false);

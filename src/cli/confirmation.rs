@@ -1,0 +1,62 @@
+//! Confirmation prompts: the question on stderr, the answer from one line of stdin.
+//!
+//! stdin may be a pipe (`echo yes | flightdeck apply`), as with tofu. An input that ends without a
+//! line is an error: a script without an answer must not look like one that declined.
+
+use super::exit::CliError;
+use super::output::{Ink, Output, paint};
+use super::safe::safe_lines;
+use super::signals::Signals;
+
+/// Asks `question`; true for `yes` alone. `instead` is the remedy where no answer can be read.
+///
+/// # Errors
+/// `--json` was given, stdin ended without a line or cannot be read, or a signal arrived.
+pub(super) async fn confirm(
+    question: &str,
+    instead: &str,
+    signals: &mut Signals,
+    out: &Output,
+) -> Result<bool, CliError> {
+    if out.json {
+        return Err(CliError::Refused(format!(
+            "cannot prompt with --json; {instead}"
+        )));
+    }
+    let question = format!("{question} Only \"yes\" is accepted: ");
+    match answer(&question, signals, out).await? {
+        Some(line) => Ok(line == "yes"),
+        None => Err(CliError::Refused(format!(
+            "cannot prompt: stdin has no answer; {instead}"
+        ))),
+    }
+}
+
+/// Asks `question` and reads one line, trimmed; none at the end of the input.
+///
+/// # Errors
+/// A signal arrived.
+pub(super) async fn answer(
+    question: &str,
+    signals: &mut Signals,
+    out: &Output,
+) -> Result<Option<String>, CliError> {
+    eprint!("{}", paint(out.err_color, Ink::Bold, &safe_lines(question)));
+    let read = tokio::task::spawn_blocking(|| {
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).map(|_| line)
+    });
+    let read = tokio::select! { biased;
+        () = signals.next() => return Err(CliError::Cancelled),
+        read = read => read,
+    };
+    let line = match read {
+        Ok(Ok(line)) if !line.is_empty() => Some(line.trim().to_owned()),
+        _ => None,
+    };
+    // A pipe echoes no line break: the next message would stand behind the question.
+    if line.is_none() || !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+        eprintln!();
+    }
+    Ok(line)
+}
