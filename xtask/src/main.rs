@@ -1,9 +1,10 @@
-//! The tasks of this project that people would otherwise have to remember: pictures of the
-//! console's screens, the campaign against what is promised, the comparison with OpenTofu.
+//! Tasks of this project: pictures of the console's screens, the attacks on its promises, the
+//! comparison with OpenTofu, the measurement of its language.
 
 mod attack;
 mod differ;
 mod picture;
+mod prose;
 mod pty;
 mod shots;
 
@@ -44,6 +45,8 @@ enum Task {
     },
     /// Hold flightdeck against a tofu, on every configuration in some directories
     Differ(differ::Options),
+    /// Measure the language of comments, messages and docs
+    Prose(prose::Options),
     /// Make a picture of each frame that the tests wrote (FLIGHTDECK_FRAMES=DIR cargo test --lib
     /// frames)
     Render {
@@ -67,6 +70,7 @@ fn main() -> color_eyre::Result<()> {
             seed,
         }),
         Task::Differ(options) => differ::run(&options),
+        Task::Prose(options) => prose::run(&options),
         Task::Render { frames, out } => picture::render(&frames, &out),
     }
 }
