@@ -212,6 +212,7 @@ impl Session {
         if let Some(address) = out.metrics {
             engine.serve_metrics(address).await?;
         }
+        engine.tell_unread_store();
         engine.tell_orphans().await;
         Ok(Self {
             engine,

@@ -128,6 +128,11 @@ impl Engine {
         self.shared.tasks.spawn(work.follow_orphans());
     }
 
+    /// Warns where the state is read without the store, which this user may not open.
+    pub fn tell_unread_store(&self) {
+        self.shared.work.tell_unread_store();
+    }
+
     /// Looks again for those: some were ended.
     pub async fn look_for_orphans(&self) {
         self.shared.work.look_for_orphans().await;

@@ -9,9 +9,10 @@ use super::secrets::Secrets;
 use super::settings::{Access, Settings};
 use super::state::{Ciphers, Place, StateOfRecord};
 use super::store::model::State;
-use super::store::{Recorder, Store, outputs, rows, sensitive, version4};
+use super::store::{Recorder, Store, StoreError, outputs, rows, sensitive, version4};
 use super::words::*;
 use super::workspace::home;
+use fsroot::Below;
 use statefile::encryption::Encryption;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -20,6 +21,8 @@ use tokio_util::task::TaskTracker;
 /// What is remembered of a workspace.
 pub struct Memory {
     store: Store,
+    /// Reason why a store that exists was not opened, where the work can do without it.
+    unread: Option<StoreError>,
     state: StateOfRecord,
     recorder: Option<Recorder>,
     secrets: Secrets,
@@ -39,14 +42,16 @@ impl Memory {
     ) -> Result<Self, EngineError> {
         let dir = home::store_below(&settings.workspace, &settings.named);
         let access = settings.access;
-        let store = tokio::task::spawn_blocking(move || Store::open(dir, access))
+        let (store, unread) = tokio::task::spawn_blocking(move || opened(&dir, access))
             .await
             .map_err(EngineError::task("the store could not be opened"))??;
-        let recorder = (access == Access::ReadWrite)
+        let recorder = access
+            .can_write()
             .then(|| Recorder::start(store.clone(), bus.subscribe().1, tasks));
         Ok(Self {
             state: StateOfRecord::of(&settings.workspace, &store, place, encryption),
             store,
+            unread,
             recorder,
             secrets: bus.secrets(),
             plans: Mutex::default(),
@@ -61,6 +66,11 @@ impl Memory {
     /// Says how plan files are encrypted.
     pub fn encrypts_plans(&self, how: Ciphers) {
         *lock(&self.plans) = how;
+    }
+
+    /// Reason why a store that exists was not opened, where the work can do without it.
+    pub fn unread(&self) -> Option<&StoreError> {
+        self.unread.as_ref()
     }
 
     /// The store itself.
@@ -171,5 +181,15 @@ impl Memory {
     /// State version 4, as a file of its own has it.
     pub async fn export_state(&self) -> Result<statefile::StateFile, EngineError> {
         Ok(version4(&self.state.read().await?))
+    }
+}
+
+/// The store of a workspace, and why it was passed over where `access` allows that.
+fn opened(dir: &Below, access: Access) -> Result<(Store, Option<StoreError>), StoreError> {
+    match Store::open(dir.clone(), access) {
+        Err(error) if access == Access::ReadState && error.is_refusal() => {
+            Ok((Store::open(dir.clone(), Access::NoStore)?, Some(error)))
+        }
+        opened => Ok((opened?, None)),
     }
 }

@@ -7,11 +7,23 @@ use std::time::Duration;
 /// What an engine may do with its workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Access {
+    /// Neither opens the store nor looks for it: for work that reads no state and records nothing.
+    NoStore,
+    /// As [`Access::ReadOnly`], and a store that this user may not open is passed over with a
+    /// warning: for work on the state of record, which other programs keep too.
+    ReadState,
     /// Takes no lock and changes nothing; a workspace without a store has an empty history.
     #[default]
     ReadOnly,
     /// May take the lock while it stages, deploys or changes the state.
     ReadWrite,
+}
+
+impl Access {
+    /// Whether the engine may change the workspace.
+    pub fn can_write(self) -> bool {
+        self == Self::ReadWrite
+    }
 }
 
 /// How plugins are launched.

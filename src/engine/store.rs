@@ -32,7 +32,8 @@ pub struct Store(Arc<dyn Keeping>);
 
 impl Store {
     /// Opens the store of the workspace `dir`, creating it for [`Access::ReadWrite`]; none is
-    /// opened behind a link. Blocks for some milliseconds.
+    /// opened behind a link. With [`Access::NoStore`] nothing is opened, and every answer is that
+    /// of an empty store. Blocks for some milliseconds.
     ///
     /// # Errors
     /// Every way in which a file can be unusable has its own [`StoreError`].
@@ -40,7 +41,8 @@ impl Store {
         let dir = dir.into();
         let checked = match access {
             Access::ReadWrite => dir.create_dirs(),
-            Access::ReadOnly => dir.check_dirs(),
+            Access::ReadOnly | Access::ReadState => dir.check_dirs(),
+            Access::NoStore => Ok(()),
         };
         let path = dir.path();
         checked.map_err(|e| StoreError::unchecked(&path, e))?;

@@ -45,6 +45,7 @@ mod provider_hosts;
 mod providers;
 mod provisioner_processes;
 mod provisioners;
+mod read_only;
 mod reasons;
 mod remote;
 mod renamed;

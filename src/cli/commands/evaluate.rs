@@ -23,7 +23,7 @@ pub(super) async fn run(args: ConsoleArgs, out: &mut Output) -> Ended {
         ));
     }
     let request = args.variables.request();
-    let mut session = Session::start(settings("console", Access::ReadOnly, None)?, out).await?;
+    let mut session = Session::start(settings("console", Access::ReadState, None)?, out).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let made = session

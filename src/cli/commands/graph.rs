@@ -27,7 +27,7 @@ pub(super) async fn run(args: GraphArgs, out: &mut Output) -> Ended {
         (GraphKind::PlanDestroy, None) => DrawnGraph::Destruction,
     };
     let request = args.variables.request();
-    let settings = settings("graph", Access::ReadOnly, None)?;
+    let settings = settings("graph", Access::ReadState, None)?;
     let question = |engine: Engine| async move { engine.draw(what, request).await };
     let text = answered(settings, out, question).await?;
     out.flush_diagnostics();

@@ -11,7 +11,7 @@ use cty::{Type, Value};
 use lang::written::written;
 
 pub(super) async fn run(name: Option<&str>, (json, raw): (bool, bool), out: &mut Output) -> Ended {
-    let settings = settings("output", Access::ReadOnly, None)?;
+    let settings = settings("output", Access::ReadState, None)?;
     let outputs = answered(
         settings,
         out,

@@ -38,7 +38,7 @@ pub(super) async fn run(args: ProvidersArgs, out: &mut Output) -> Ended {
 }
 
 async fn needed(variables: Variables, out: &mut Output) -> Ended {
-    let settings = settings("providers", Access::ReadOnly, None)?;
+    let settings = settings("providers", Access::ReadState, None)?;
     if let Some(why) = crate::engine::workspace::load::unconfigured(&settings.workspace) {
         return Err(CliError::Refused(why));
     }

@@ -49,7 +49,7 @@ fn is_state(text: &str) -> bool {
 
 /// The state in a file.
 async fn state_in(file: &Path, text: String, json: bool, out: &mut Output) -> Ended {
-    let settings = settings("show", Access::ReadOnly, None)?;
+    let settings = settings("show", Access::NoStore, None)?;
     let name = file.display().to_string();
     let read = |engine: Engine| async move { engine.state_in_file(&name, text).await };
     let state = answered(settings, out, read).await?;
@@ -63,7 +63,7 @@ async fn state_in(file: &Path, text: String, json: bool, out: &mut Output) -> En
 
 /// What is in a file that the configuration has encrypted.
 async fn opened(text: String, out: &mut Output) -> Result<StageFile, CliError> {
-    let settings = settings("show", Access::ReadOnly, None)?;
+    let settings = settings("show", Access::NoStore, None)?;
     let opened = |engine: Engine| async move { engine.stage_in_file(text).await };
     answered(settings, out, opened).await
 }
@@ -84,13 +84,14 @@ async fn state(json: bool, out: &mut Output) -> Ended {
     if !json {
         return super::state::show_all(out).await;
     }
-    let settings = settings("show", Access::ReadOnly, None)?;
+    let settings = settings("show", Access::ReadState, None)?;
     let state = answered(
         settings,
         out,
         |engine| async move { engine.state_json().await },
     )
-    .await;
-    out.write((statefile::compact(&state?.to_string()) + "\n").as_bytes());
+    .await?;
+    out.flush_diagnostics();
+    out.write((statefile::compact(&state.to_string()) + "\n").as_bytes());
     Ok(OK)
 }

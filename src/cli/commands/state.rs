@@ -43,8 +43,8 @@ pub(super) async fn run(command: StateCommand, out: &mut Output) -> Ended {
     }
 }
 
-async fn rows(out: &mut Output) -> Result<Vec<StateRow>, CliError> {
-    let settings = settings("state", Access::ReadOnly, None)?;
+async fn rows(access: Access, out: &mut Output) -> Result<Vec<StateRow>, CliError> {
+    let settings = settings("state", access, None)?;
     let question = |engine: Engine| async move {
         let rows = engine.state_rows().await?;
         Ok((rows, engine.unknown_outcomes().await?))
@@ -112,7 +112,7 @@ fn drift_said(drift: DriftKind) -> &'static str {
 }
 
 async fn list(filter: Option<&str>, out: &mut Output) -> Ended {
-    let mut rows = rows(out).await?;
+    let mut rows = rows(Access::ReadOnly, out).await?;
     rows.retain(|row| filter.is_none_or(|part| row.address.contains(part)));
     if out.json {
         out.result("state list", fields(json!({ "resources": rows })));
@@ -134,7 +134,7 @@ async fn list(filter: Option<&str>, out: &mut Output) -> Ended {
 }
 
 async fn show(address: &str, out: &mut Output) -> Ended {
-    let rows = rows(out).await?;
+    let rows = rows(Access::ReadOnly, out).await?;
     let found: Vec<&StateRow> = rows.iter().filter(|row| row.address == address).collect();
     if found.is_empty() {
         let near = nearest(address, rows.iter().map(|r| r.address.as_str()));
@@ -184,7 +184,7 @@ fn instance(row: &StateRow, out: &mut Output) {
 
 /// The whole state: each instance with its attributes, then the outputs.
 pub(super) async fn show_all(out: &mut Output) -> Ended {
-    let rows = rows(out).await?;
+    let rows = rows(Access::ReadState, out).await?;
     show_rows(&rows, out);
     super::output::run(None, (false, false), out).await
 }

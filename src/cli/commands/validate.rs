@@ -9,7 +9,7 @@ use crate::engine::settings::Access;
 use serde_json::json;
 
 pub(super) async fn run(args: ValidateArgs, out: &mut Output) -> Ended {
-    let mut session = Session::start(settings("validate", Access::ReadWrite, None)?, out).await?;
+    let mut session = Session::start(settings("validate", Access::NoStore, None)?, out).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let request = args.variables.request();

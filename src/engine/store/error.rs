@@ -150,6 +150,20 @@ fn when(at: i64) -> String {
 pub(super) const BUSY_SECONDS: u64 = 5;
 
 impl StoreError {
+    /// Whether this user may not open the store, rather than that something is wrong with it.
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::ReadOnlyDirectory { .. }
+                | Self::Unreadable { .. }
+                | Self::NotYours { .. }
+                | Self::Foreign {
+                    source: Alien::Is(_),
+                    ..
+                }
+        )
+    }
+
     /// A file that cannot be looked into.
     pub(super) fn unreadable(path: &Path, source: std::io::Error) -> Self {
         match source.kind() {

@@ -4,7 +4,6 @@ use super::error::WorkError;
 use super::verb::Work;
 use crate::engine::error::EngineError;
 use crate::engine::holder::this_process;
-use crate::engine::settings::Access;
 use crate::engine::words::*;
 
 impl Work {
@@ -18,7 +17,7 @@ impl Work {
 
     /// Takes the lock; answers whether it was not ours before.
     pub(super) async fn take_lock(&self) -> Result<bool, EngineError> {
-        if self.settings.access == Access::ReadOnly {
+        if !self.settings.access.can_write() {
             return Err(WorkError::ReadOnly.into());
         }
         let mut held = self.locks.lock().await;

@@ -4,7 +4,6 @@
 use super::Work;
 use crate::engine::mutex::lock;
 use crate::engine::plugin::orphans;
-use crate::engine::settings::Access;
 use crate::engine::words::{EventKind, OrphanView};
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +38,7 @@ impl Work {
 
     /// Looks for them, and says which there are where that is another list than before.
     pub async fn look_for_orphans(&self) -> Vec<OrphanView> {
-        if self.settings.access == Access::ReadOnly {
+        if !self.settings.access.can_write() {
             return Vec::new();
         }
         // What cannot be read is told by whatever needs it.

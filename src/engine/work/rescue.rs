@@ -22,6 +22,26 @@ impl Work {
         }
     }
 
+    /// Warns that the state is read without the store, which this user may not open.
+    pub fn tell_unread_store(&self) {
+        let Some(error) = self.memory.unread() else {
+            return;
+        };
+        let place = self.memory.state().place();
+        self.diagnose(Diagnostic {
+            severity: Severity::Warning,
+            summary: "State read without flightdeck's store".to_owned(),
+            detail: format!(
+                "{error}. The state is read from {place} alone; outcomes that only the store has are missing."
+            ),
+            address: None,
+            range: None,
+            snippet: None,
+            further: None,
+            intent: None,
+        });
+    }
+
     /// What the store does not take any more is written beside it.
     pub(super) async fn rescue(&self, deploy: DeployId) {
         let store = self.memory.store();

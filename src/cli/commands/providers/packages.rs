@@ -18,7 +18,7 @@ pub(super) async fn lock(
     providers: &[String],
     out: &mut Output,
 ) -> Ended {
-    let here = settings("providers lock", Access::ReadOnly, None)?;
+    let here = settings("providers lock", Access::NoStore, None)?;
     let wanted = Elsewhere {
         dir: here.workspace,
         named: here.named,
@@ -45,7 +45,7 @@ pub(super) async fn mirror(
     dir: PathBuf,
     out: &mut Output,
 ) -> Ended {
-    let here = settings("providers mirror", Access::ReadOnly, None)?;
+    let here = settings("providers mirror", Access::NoStore, None)?;
     let wanted = Elsewhere {
         dir: here.workspace,
         named: here.named,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 const FORMAT: &str = "1.0";
 
 pub(super) async fn run(out: &mut Output) -> Ended {
-    let settings = settings("providers schema", Access::ReadWrite, None)?;
+    let settings = settings("providers schema", Access::ReadState, None)?;
     // A directory without configuration needs no provider, and that is no error here.
     if !is_config_dir(&settings.workspace) {
         write(Map::new(), out);

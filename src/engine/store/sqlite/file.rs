@@ -53,6 +53,8 @@ struct Inner {
     path: PathBuf,
     readers: Mutex<Vec<Connection>>,
     writer: Option<Writer>,
+    /// Whether the file is not to be opened, even where there is one.
+    absent: bool,
     /// Given up after the writer has ended and the record of the lock with it.
     lease: Mutex<Option<Lease>>,
     token: String,
@@ -97,7 +99,8 @@ impl Sqlite {
         let token = uuid::Uuid::new_v4().to_string();
         let commits = Arc::<AtomicU64>::default();
         let writer = match access {
-            Access::ReadOnly => {
+            Access::NoStore => None,
+            Access::ReadOnly | Access::ReadState => {
                 if is_there(&path)? {
                     drop(open_reader(&path)?);
                 }
@@ -130,6 +133,7 @@ impl Sqlite {
                 path,
                 readers: Mutex::default(),
                 writer,
+                absent: access == Access::NoStore,
                 lease: Mutex::default(),
                 token,
                 commits,
@@ -226,6 +230,9 @@ impl Sqlite {
         &self,
         job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
     ) -> Result<T, StoreError> {
+        if self.inner.absent {
+            return Ok(T::default());
+        }
         let inner = Arc::clone(&self.inner);
         tokio::task::spawn_blocking(move || {
             let idle = inner
