@@ -6,6 +6,7 @@ mod ahead;
 mod backends;
 mod bad_input;
 mod by_hand;
+mod certificates;
 mod consumers;
 mod deploys;
 mod destroy_provisioners;

@@ -117,16 +117,22 @@ impl Http {
     /// # Errors
     /// The certificates of the system cannot be had.
     pub fn new(agent: &str, language: &str, limits: Limits) -> Result<Self, FetchError> {
+        let unreachable = |why: String| FetchError::Unreachable {
+            host: "the network".to_owned(),
+            why,
+        };
+        let tls = tls::verifier(tls::Roots::System)
+            .map_err(tls::TlsError::from)
+            .and_then(|verifier| tls::web_client(verifier, None))
+            .map_err(|e| unreachable(root_cause(&e)))?;
         let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
             .user_agent(agent)
             .connect_timeout(CONNECT.min(limits.answer))
             .read_timeout(limits.stall)
             .redirect(redirects())
             .build()
-            .map_err(|e| FetchError::Unreachable {
-                host: "the network".to_owned(),
-                why: root_cause(&e),
-            })?;
+            .map_err(|e| unreachable(root_cause(&e)))?;
         Ok(Self {
             client,
             limits,

@@ -60,7 +60,14 @@ impl Traces {
             to: to.to_string(),
             why,
         };
-        let client = reqwest::Client::builder().timeout(EACH).build();
+        let tls = tls::verifier(tls::Roots::System)
+            .map_err(tls::TlsError::from)
+            .and_then(|verifier| tls::web_client(verifier, None))
+            .map_err(|e| failed(e.to_string()))?;
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .timeout(EACH)
+            .build();
         let told = Arc::new(Told {
             to: to.to_string(),
             bus: bus.clone(),

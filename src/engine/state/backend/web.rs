@@ -4,8 +4,9 @@
 
 use super::redirect::{self, RedirectError};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue, RETRY_AFTER};
-use reqwest::{Certificate, Client, Identity, Method, NoProxy, Proxy, Response, Url};
+use reqwest::{Client, Method, NoProxy, Proxy, Response, Url};
 use std::time::Duration;
+use tls::{Identity, Roots, TlsError};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
@@ -37,6 +38,8 @@ pub(super) enum WebError {
     Redirect(#[from] RedirectError),
     #[error("there is no certificate in what is to be trusted")]
     NoCertificate,
+    #[error("TLS cannot be set up: {0}")]
+    Tls(#[from] TlsError),
     #[error("{what} fits no header")]
     Header {
         what: String,
@@ -308,17 +311,7 @@ fn client(reach: &Reach) -> Result<Client, WebError> {
         .read_timeout(reach.silence.unwrap_or(SILENCE))
         // Followed by hand, and only within the same server.
         .redirect(reqwest::redirect::Policy::none())
-        .tls_danger_accept_invalid_certs(reach.any_certificate);
-    if let Some(pem) = &reach.authorities {
-        let all = Certificate::from_pem_bundle(pem.as_bytes())?;
-        if all.is_empty() {
-            return Err(WebError::NoCertificate);
-        }
-        builder = builder.tls_certs_only(all);
-    }
-    if let Some(pem) = &reach.identity {
-        builder = builder.identity(Identity::from_pem(pem.as_bytes())?);
-    }
+        .tls_backend_preconfigured(secured(reach)?);
     let without = reach.no_proxy.as_deref().and_then(NoProxy::from_string);
     if let Some(url) = &reach.http_proxy {
         let proxy = Proxy::http(url)?;
@@ -329,6 +322,22 @@ fn client(reach: &Reach) -> Result<Client, WebError> {
         builder = builder.proxy(proxy.no_proxy(without));
     }
     Ok(builder.build()?)
+}
+
+fn secured(reach: &Reach) -> Result<rustls::ClientConfig, WebError> {
+    let roots = match &reach.authorities {
+        Some(pem) => Roots::Only(tls::certificates(pem)?),
+        None => Roots::System,
+    };
+    if matches!(&roots, Roots::Only(all) if all.is_empty()) {
+        return Err(WebError::NoCertificate);
+    }
+    let verifier = match reach.any_certificate {
+        true => tls::any_server(),
+        false => tls::verifier(roots).map_err(TlsError::from)?,
+    };
+    let identity = reach.identity.as_deref().map(Identity::from_pem);
+    Ok(tls::web_client(verifier, identity.transpose()?)?)
 }
 
 /// What went wrong with all its causes.

@@ -4,17 +4,14 @@
 use super::super::values::Values;
 use super::error::PgError;
 use reqwest::Url;
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
-};
+use rustls::{CertificateError, DigitallySignedStruct, SignatureScheme};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tls::{Identity, Roots};
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -126,46 +123,27 @@ impl Reach {
     }
 
     pub(super) fn tls(&self) -> Result<MakeRustlsConnect, PgError> {
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider.clone())
-            .with_safe_default_protocol_versions()?;
-        let verifier: Arc<dyn ServerCertVerifier> = match self.mode()? {
-            Mode::Any | Mode::Disable => Arc::new(Lenient {
-                provider,
-                chain: None,
-            }),
-            Mode::Chain => Arc::new(Lenient {
-                chain: Some(self.verifier(&provider)?),
-                provider,
-            }),
-            Mode::Full => self.verifier(&provider)?,
+        let verifier = match self.mode()? {
+            Mode::Any | Mode::Disable => tls::any_server(),
+            Mode::Chain => Arc::new(AnyName(self.verifier()?)),
+            Mode::Full => self.verifier()?,
         };
-        let builder = builder
-            .dangerous()
-            .with_custom_certificate_verifier(verifier);
-        let config = match (self.get("sslcert"), self.get("sslkey")) {
-            (Some(certificate), Some(key)) => {
-                let key = PrivateKeyDer::from_pem_file(key).map_err(PgError::unreadable(key))?;
-                builder.with_client_auth_cert(certificates(certificate)?, key)?
-            }
-            _ => builder.with_no_client_auth(),
+        let identity = match (self.get("sslcert"), self.get("sslkey")) {
+            (Some(certificate), Some(key)) => Some(Identity {
+                chain: certificates(certificate)?,
+                key: PrivateKeyDer::from_pem_file(key).map_err(PgError::unreadable(key))?,
+            }),
+            _ => None,
         };
-        Ok(MakeRustlsConnect::new(config))
+        Ok(MakeRustlsConnect::new(tls::client(verifier, identity)?))
     }
 
-    fn verifier(
-        &self,
-        provider: &Arc<CryptoProvider>,
-    ) -> Result<Arc<WebPkiServerVerifier>, PgError> {
-        let mut roots = RootCertStore::empty();
-        let trusted = match self.get("sslrootcert") {
-            Some(file) => certificates(file)?,
-            None => rustls_native_certs::load_native_certs().certs,
+    fn verifier(&self) -> Result<Arc<dyn ServerCertVerifier>, PgError> {
+        let roots = match self.get("sslrootcert") {
+            Some(file) => Roots::Only(certificates(file)?),
+            None => Roots::System,
         };
-        roots.add_parsable_certificates(trusted);
-        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
-            .build()
-            .map_err(PgError::NoTrust)
+        tls::verifier(roots).map_err(PgError::NoTrust)
     }
 }
 
@@ -249,14 +227,11 @@ fn address(text: &str) -> Result<BTreeMap<String, String>, PgError> {
     Ok(said)
 }
 
-/// Takes servers of other names, and with no chain every server.
+/// Accepts servers of other names.
 #[derive(Debug)]
-struct Lenient {
-    provider: Arc<CryptoProvider>,
-    chain: Option<Arc<WebPkiServerVerifier>>,
-}
+struct AnyName(Arc<dyn ServerCertVerifier>);
 
-impl ServerCertVerifier for Lenient {
+impl ServerCertVerifier for AnyName {
     fn verify_server_cert(
         &self,
         end: &CertificateDer<'_>,
@@ -265,10 +240,7 @@ impl ServerCertVerifier for Lenient {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let Some(chain) = &self.chain else {
-            return Ok(ServerCertVerified::assertion());
-        };
-        match chain.verify_server_cert(end, between, name, ocsp, now) {
+        match self.0.verify_server_cert(end, between, name, ocsp, now) {
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),
@@ -282,8 +254,7 @@ impl ServerCertVerifier for Lenient {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let known = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, cert, dss, known)
+        self.0.verify_tls12_signature(message, cert, dss)
     }
 
     fn verify_tls13_signature(
@@ -292,14 +263,11 @@ impl ServerCertVerifier for Lenient {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let known = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, cert, dss, known)
+        self.0.verify_tls13_signature(message, cert, dss)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider
-            .signature_verification_algorithms
-            .supported_schemes()
+        self.0.supported_verify_schemes()
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::super::error::{ArgumentError, BadUrl};
 use crate::engine::state::error::UnlockError;
-use rustls::client::VerifierBuilderError;
 use rustls::pki_types::pem;
 use std::num::ParseIntError;
+use tls::TlsError;
 
 /// Why a table cannot be used as it is configured, or was not asked, or refused.
 #[derive(Debug, thiserror::Error)]
@@ -29,9 +29,9 @@ pub(in super::super) enum PgError {
     #[error("{file} cannot be read: {source}")]
     Unreadable { file: String, source: pem::Error },
     #[error("there are no certificates to trust: {0}")]
-    NoTrust(#[source] VerifierBuilderError),
+    NoTrust(#[source] rustls::Error),
     #[error(transparent)]
-    Tls(#[from] rustls::Error),
+    Tls(#[from] TlsError),
     #[error("{}", words(.0))]
     Database(#[from] tokio_postgres::Error),
     #[error("there is no answer in {0} s")]

@@ -1,0 +1,76 @@
+//! Client configurations, and the certificates and keys that they are made of.
+
+use crate::verifier::provider;
+use rustls::ClientConfig;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::pki_types::pem::{self, PemObject as _};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::sync::Arc;
+
+/// A reason why a client cannot be configured.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    #[error("the PEM text cannot be read: {0}")]
+    Pem(#[from] pem::Error),
+    #[error(transparent)]
+    Tls(#[from] rustls::Error),
+}
+
+/// Certificate and key by which a client is known to its servers.
+pub struct Identity {
+    pub chain: Vec<CertificateDer<'static>>,
+    pub key: PrivateKeyDer<'static>,
+}
+
+impl Identity {
+    /// Reads certificates and the key from one PEM text, in any order.
+    ///
+    /// # Errors
+    /// The text is no PEM, or has no key.
+    pub fn from_pem(text: &str) -> Result<Self, TlsError> {
+        Ok(Self {
+            chain: certificates(text)?,
+            key: PrivateKeyDer::from_pem_slice(text.as_bytes())?,
+        })
+    }
+}
+
+/// All certificates of a PEM text.
+///
+/// # Errors
+/// The text is no PEM.
+pub fn certificates(text: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let all = CertificateDer::pem_slice_iter(text.as_bytes()).collect::<Result<_, _>>();
+    Ok(all?)
+}
+
+/// A configuration that checks servers with `verifier`.
+///
+/// # Errors
+/// The certificate and the key of `identity` do not fit each other.
+pub fn client(
+    verifier: Arc<dyn ServerCertVerifier>,
+    identity: Option<Identity>,
+) -> Result<ClientConfig, TlsError> {
+    let builder = ClientConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    Ok(match identity {
+        Some(Identity { chain, key }) => builder.with_client_auth_cert(chain, key)?,
+        None => builder.with_no_client_auth(),
+    })
+}
+
+/// The same for HTTP 1.1.
+///
+/// # Errors
+/// As [`client`].
+pub fn web_client(
+    verifier: Arc<dyn ServerCertVerifier>,
+    identity: Option<Identity>,
+) -> Result<ClientConfig, TlsError> {
+    let mut config = client(verifier, identity)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}

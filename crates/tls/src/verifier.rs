@@ -1,0 +1,204 @@
+//! Checks of servers' certificates. A certificate that is itself among the trusted ones is accepted
+//! without an issuer, as Go's clients accept it: internal servers often have one that is its own
+//! certificate authority, and the library in use refuses an authority as a server.
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{
+    CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme,
+};
+use std::sync::Arc;
+use x509_cert::Certificate;
+use x509_cert::der::Decode as _;
+use x509_cert::der::oid::ObjectIdentifier;
+use x509_cert::ext::pkix::ExtendedKeyUsage;
+
+/// Purposes of which a certificate with a list of purposes needs one: server authentication, any.
+const SERVER_PURPOSES: [ObjectIdentifier; 2] = [
+    ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.1"),
+    ObjectIdentifier::new_unwrap("2.5.29.37.0"),
+];
+
+/// Trusted certificates.
+#[derive(Debug, Clone)]
+pub enum Roots {
+    /// Those of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+    System,
+    /// Only these.
+    Only(Vec<CertificateDer<'static>>),
+}
+
+pub(crate) fn provider() -> Arc<CryptoProvider> {
+    Arc::new(aws_lc_rs::default_provider())
+}
+
+/// A check of servers against trusted certificates, by name, time and purpose.
+///
+/// # Errors
+/// None of the certificates can be used.
+pub fn verifier(roots: Roots) -> Result<Arc<dyn ServerCertVerifier>, Error> {
+    let chain: Arc<dyn ServerCertVerifier> = match &roots {
+        Roots::System => Arc::new(rustls_platform_verifier::Verifier::new(provider())?),
+        Roots::Only(certificates) => {
+            let mut store = RootCertStore::empty();
+            store.add_parsable_certificates(certificates.iter().cloned());
+            WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider())
+                .build()
+                .map_err(|e| Error::Other(OtherError(Arc::new(e))))?
+        }
+    };
+    Ok(Arc::new(Verifier { chain, roots }))
+}
+
+/// Accepts every server: for configurations that ask for exactly that.
+pub fn any_server() -> Arc<dyn ServerCertVerifier> {
+    Arc::new(AnyServer(provider()))
+}
+
+#[derive(Debug)]
+struct Verifier {
+    chain: Arc<dyn ServerCertVerifier>,
+    roots: Roots,
+}
+
+impl Verifier {
+    /// Read again for each certificate that does not lead to a root: rare, and a client may live
+    /// longer than the system's certificates.
+    fn trusts(&self, end: &CertificateDer<'_>) -> bool {
+        match &self.roots {
+            Roots::System => rustls_native_certs::load_native_certs()
+                .certs
+                .iter()
+                .any(|root| root == end),
+            Roots::Only(certificates) => certificates.iter().any(|root| root == end),
+        }
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let refused = match self.chain.verify_server_cert(end, between, name, ocsp, now) {
+            Err(error) if lacks_issuer(&error) && self.trusts(end) => error,
+            verified => return verified,
+        };
+        if !is_current(end, now)? {
+            return Err(CertificateError::Expired.into());
+        }
+        if !serves(end)? {
+            return Err(refused);
+        }
+        verify_server_name(&ParsedCertificate::try_from(end)?, name)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.chain.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.chain.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.chain.supported_verify_schemes()
+    }
+}
+
+/// Whether the issuer is what is wrong: none is trusted, or the certificate is an authority's own.
+fn lacks_issuer(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::Other(_))
+    )
+}
+
+fn parsed(end: &CertificateDer<'_>) -> Result<Certificate, Error> {
+    Certificate::from_der(end).map_err(|_| CertificateError::BadEncoding.into())
+}
+
+fn is_current(end: &CertificateDer<'_>, now: UnixTime) -> Result<bool, Error> {
+    let validity = parsed(end)?.tbs_certificate.validity;
+    let from = validity.not_before.to_unix_duration().as_secs();
+    let until = validity.not_after.to_unix_duration().as_secs();
+    Ok((from..=until).contains(&now.as_secs()))
+}
+
+/// Whether a server may show it: it lists no purposes, or a server's among them.
+fn serves(end: &CertificateDer<'_>) -> Result<bool, Error> {
+    let found = parsed(end)?.tbs_certificate.get::<ExtendedKeyUsage>();
+    let found = found.map_err(|_| Error::from(CertificateError::BadEncoding))?;
+    Ok(found.is_none_or(|(_, purposes)| {
+        purposes
+            .0
+            .iter()
+            .any(|purpose| SERVER_PURPOSES.contains(purpose))
+    }))
+}
+
+#[derive(Debug)]
+struct AnyServer(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyServer {
+    fn verify_server_cert(
+        &self,
+        _end: &CertificateDer<'_>,
+        _between: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(
+            message,
+            cert,
+            dss,
+            &self.0.signature_verification_algorithms,
+        )
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(
+            message,
+            cert,
+            dss,
+            &self.0.signature_verification_algorithms,
+        )
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
