@@ -11,6 +11,7 @@ mod exit;
 mod farewell;
 mod installing;
 mod live;
+mod log;
 mod options;
 mod output;
 mod progress;
@@ -72,12 +73,13 @@ pub fn main() -> ExitCode {
         Err(error) => return ExitCode::from(exit::report(Err(error), "flightdeck", &mut out)),
     }
     let has_console = matches!(args.command, None | Some(args::Command::Demo));
-    if has_console {
-        // The terminal is the console's own: its log is a screen.
-        crate::ui::term::start_log(args.log_level.map_or("info", |l| l.word()));
-    } else {
-        start_log(args.log_level.unwrap_or(values::Level::Warn), out.err_color);
+    let log_path = log::absolute_path();
+    if let Some(dir) = &args.chdir
+        && let Err(error) = commands::go_to(dir)
+    {
+        return ExitCode::from(exit::report(Err(error), "flightdeck", &mut out));
     }
+    log::start(&args, has_console, log_path.as_deref(), &mut out);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers(has_console))
         .enable_all()
@@ -160,20 +162,5 @@ fn no_core_files() {
             },
         )
         .ok();
-    }
-}
-
-/// flightdeck's own log on stderr; `RUST_LOG` says more exactly what is wanted.
-fn start_log(level: values::Level, color: bool) {
-    use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| EnvFilter::new(format!("off,flightdeck={}", level.word())));
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(color)
-        .with_target(false);
-    if log.try_init().is_err() {
-        // Somebody set a log up before us (a test): theirs stays.
     }
 }

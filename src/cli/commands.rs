@@ -5,7 +5,7 @@ mod deploy;
 mod doctor;
 mod evaluate;
 mod failures;
-mod files;
+pub(super) mod files;
 mod fmt;
 mod get;
 mod graph;
@@ -36,9 +36,6 @@ use std::path::Path;
 
 /// Runs what the arguments ask for.
 pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
-    if let Some(dir) = &args.chdir {
-        go_to(dir)?;
-    }
     if let (Some(_), Some(command)) = (args.metrics, &args.command)
         && !command.calls_plugins()
     {
@@ -151,7 +148,7 @@ pub(super) fn not_yet(name: &str, instead: &str) -> CliError {
 }
 
 /// Makes `dir` the current directory: every path on the command line is meant from there.
-fn go_to(dir: &Path) -> Result<(), CliError> {
+pub(super) fn go_to(dir: &Path) -> Result<(), CliError> {
     std::env::set_current_dir(dir).map_err(|e| {
         CliError::Refused(format!(
             "cannot work in {}: {e}; give an existing directory",

@@ -2,6 +2,7 @@
 //! product.
 
 mod around;
+mod event_log;
 mod measured;
 mod state;
 mod transformers;
@@ -60,6 +61,7 @@ impl Engine {
         }
         super::room::watch(settings.memory);
         let (bus, tasks) = (Bus::followed(settings.follow), TaskTracker::new());
+        event_log::start(&bus);
         let traces = settings.traces.as_ref();
         let traces = traces.map(|to| Traces::start(to, &bus)).transpose();
         let traces = traces.map_err(EngineError::because)?;

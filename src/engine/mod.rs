@@ -13,6 +13,7 @@ pub mod graph;
 pub mod handle;
 pub mod holder;
 pub mod install;
+pub mod logging;
 pub mod memory;
 pub mod metrics;
 mod mutex;

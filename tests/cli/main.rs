@@ -64,6 +64,7 @@ mod slow_backends;
 mod state_file;
 mod support;
 mod targets;
+mod tf_log;
 mod trust;
 mod trusted_commands;
 mod usage;

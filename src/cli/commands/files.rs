@@ -46,7 +46,7 @@ fn refused(path: &Path, why: &str) -> CliError {
 }
 
 /// Refuses a path that must not be written, before any work is done for it.
-pub(super) fn check(path: &Path) -> Result<(), CliError> {
+pub(in crate::cli) fn check(path: &Path) -> Result<(), CliError> {
     if path == Path::new("-") {
         return Err(refused(
             path,

@@ -5,7 +5,8 @@
 use super::PluginObserver;
 use super::gate::{AT_ONCE, Gate};
 use super::hearing::Hearing;
-use super::parse::{LineParser, words_of};
+use super::parse::{LineParser, Parsed, words_of};
+use crate::engine::logging::PROVIDER_LOG;
 use crate::engine::secrets::Secrets;
 use crate::engine::visible::uncoloured;
 use crate::engine::words::{LogLevel, LogLine, LogStream, PluginEvent, PluginId, UnixMs, now_ms};
@@ -121,6 +122,7 @@ impl Logs {
                     kept.complaint = Some(short(&parsed.text));
                 }
             }
+            logged(&self.plugin, &parsed);
             let line = LogLine {
                 plugin: self.plugin.clone(),
                 at: said_at(parsed.said_at, now_ms()),
@@ -244,6 +246,29 @@ impl Logs {
         words_of(kept.trace.iter().map(|l| l.text.as_str()))
             .or_else(|| kept.complaint.clone())
             .or_else(|| kept.tail.back().cloned())
+    }
+}
+
+/// Repeats a line in the log that `TF_LOG` asks for: all of a flood, which events leave out.
+fn logged(plugin: &PluginId, parsed: &Parsed) {
+    macro_rules! at {
+        ($level:ident) => {
+            tracing::event!(
+                target: PROVIDER_LOG,
+                tracing::Level::$level,
+                plugin = %plugin,
+                module = parsed.module.as_deref().unwrap_or_default(),
+                "{}",
+                parsed.text
+            )
+        };
+    }
+    match parsed.level {
+        LogLevel::Trace => at!(TRACE),
+        LogLevel::Debug => at!(DEBUG),
+        LogLevel::Info => at!(INFO),
+        LogLevel::Warn => at!(WARN),
+        LogLevel::Error => at!(ERROR),
     }
 }
 

@@ -84,18 +84,23 @@ pub fn install_panic_hook() {
 }
 
 /// The engine's own log goes to tui-logger while the console has the terminal, from a level up;
-/// `RUST_LOG` says more exactly what is wanted.
-pub fn start_log(level: &str) {
+/// `RUST_LOG` says more exactly what is wanted. `also` gets its own part of the log.
+pub fn start_log(
+    level: &str,
+    also: Option<Box<dyn tracing_subscriber::Layer<tracing_subscriber::Registry> + Send + Sync>>,
+) {
+    use tracing_subscriber::Layer as _;
     use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
-    let filter = EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| EnvFilter::new(format!("warn,flightdeck={level}")));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| {
+        EnvFilter::new(format!("warn,flightdeck={level},engine=off,provider=off"))
+    });
     tui_logger::set_default_level(tui_logger::LevelFilter::Trace);
     tui_logger::set_buffer_depth(LOG_DEPTH);
     if tui_logger::init_logger(tui_logger::LevelFilter::Trace).is_ok() {
         // Somebody set a log up before us (a test): theirs stays.
         tracing_subscriber::registry()
-            .with(filter)
-            .with(tui_logger::TuiTracingSubscriberLayer)
+            .with(also)
+            .with(tui_logger::TuiTracingSubscriberLayer.with_filter(filter))
             .try_init()
             .ok();
     }

@@ -6,6 +6,7 @@ use super::link::TfLink;
 use super::schema::fetch_schema;
 use super::stdio;
 use super::transport::connect;
+use crate::engine::logging::LogRequest;
 use crate::engine::plugin::life::{Arrival, Birth, Environment, Life, Link, PhaseKind, Prepared};
 use crate::engine::plugin::{self, Newborn, Reattach, StartFailure};
 use crate::engine::provider::tfplugin::wire::Protocol;
@@ -128,21 +129,25 @@ fn environment(folder: &Path, identity: Option<&Identity>) -> Environment {
     if let Some(identity) = identity {
         with.push((env::CLIENT_CERT.into(), identity.pem().into()));
     }
-    // The official SDKs write a line at trace level for every step of every call unless told
-    // otherwise. What an operator has set counts; TF_LOG alone stands for both.
-    for name in ["TF_LOG_SDK", "TF_LOG_PROVIDER"] {
-        if std::env::var_os(name).is_none() {
-            with.push((
-                name.into(),
-                std::env::var_os("TF_LOG").unwrap_or_else(|| "INFO".into()),
-            ));
-        }
-    }
+    with.extend(log_levels(|name| std::env::var_os(name)));
     // These would change what the process does with its socket.
     let without = [env::MULTIPLEX, env::UNIX_SOCKET_GROUP, env::CLIENT_CERT]
         .map(OsString::from)
         .to_vec();
     Environment { without, with }
+}
+
+/// Levels at which a provider is to log. The official SDKs know neither TF_LOG nor JSON as a level,
+/// and write a line at trace level for every step of every call unless told otherwise.
+fn log_levels(variable: impl Fn(&str) -> Option<OsString>) -> Vec<(OsString, OsString)> {
+    let asked = LogRequest::of_providers(&variable);
+    let level = asked.map_or("INFO", |asked| asked.level());
+    let mut with = vec![("TF_LOG_PROVIDER".into(), level.into())];
+    // The SDK's own part has a level of its own where an operator sets one.
+    if variable("TF_LOG_SDK").is_none_or(|value| value.is_empty()) {
+        with.push(("TF_LOG_SDK".into(), level.into()));
+    }
+    with
 }
 
 /// One process on its way up.
@@ -233,4 +238,42 @@ async fn reach(
         newborn.reached(PhaseName::SCHEMA);
     }
     Ok(Box::new(TfLink::new(channel, protocol, schema, lost)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_gets_the_level_that_the_environment_asks_for() {
+        for (variables, provider, sdk) in [
+            (&[][..], "INFO", Some("INFO")),
+            (&[("TF_LOG", "debug")], "DEBUG", Some("DEBUG")),
+            (&[("TF_LOG", "JSON")], "TRACE", Some("TRACE")),
+            (&[("TF_LOG", "nonsense")], "TRACE", Some("TRACE")),
+            (&[("TF_LOG", "off")], "OFF", Some("OFF")),
+            (&[("TF_LOG_CORE", "TRACE")], "INFO", Some("INFO")),
+            (
+                &[("TF_LOG", "WARN"), ("TF_LOG_PROVIDER", "json")],
+                "TRACE",
+                Some("TRACE"),
+            ),
+            (
+                &[("TF_LOG", "TRACE"), ("TF_LOG_SDK", "ERROR")],
+                "TRACE",
+                None,
+            ),
+        ] {
+            let found = log_levels(|name| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| value.into())
+            });
+            let level = |name: &str| {
+                let found = found.iter().find(|(known, _)| known == name);
+                found.and_then(|(_, level)| level.to_str())
+            };
+            assert_eq!(level("TF_LOG_PROVIDER"), Some(provider), "{variables:?}");
+            assert_eq!(level("TF_LOG_SDK"), sdk, "{variables:?}");
+        }
+    }
 }

@@ -1,0 +1,93 @@
+//! The log of this process: flightdeck's own lines, and with `TF_LOG` and its companions those of
+//! the engine and of providers, in the format that OpenTofu's log has.
+
+mod file;
+mod layer;
+mod level;
+
+use super::args::Args;
+use super::exit::CliError;
+use super::output::Output;
+use super::values::Level;
+use crate::engine::logging::{ENGINE_LOG, PROVIDER_LOG};
+pub(super) use file::absolute_path;
+use layer::HclogLayer;
+use level::Levels;
+use std::io::Write;
+use std::path::Path;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _, Registry};
+
+type BoxedLayer = Box<dyn tracing_subscriber::Layer<Registry> + Send + Sync>;
+
+/// Starts the log of a command, or of the console, whose terminal no line may disturb. `path` is
+/// the value of `TF_LOG_PATH`, absolute.
+pub(super) fn start(args: &Args, has_console: bool, path: Option<&Path>, out: &mut Output) {
+    let (levels, warnings) = Levels::of(|name| std::env::var_os(name));
+    for warning in warnings {
+        out.note(&warning);
+    }
+    let file = match path.filter(|_| levels.is_on()).map(file::open) {
+        None => None,
+        Some(Ok(file)) => Some(file),
+        Some(Err(error)) => {
+            out.note(&not_opened(&error));
+            None
+        }
+    };
+    let on_stderr = file.is_none() && !has_console;
+    if on_stderr && levels.provider.is_some() && out.log_level.is_none() {
+        // Lines of providers are printed once.
+        out.log_level = Some(Level::Off);
+    }
+    let asked = match (file, on_stderr) {
+        (Some(file), _) => Some(layer(&levels, file)),
+        (None, true) => Some(layer(&levels, Box::new(std::io::stderr()))),
+        (None, false) => None,
+    };
+    let asked = asked.filter(|_| levels.is_on());
+    if has_console {
+        return crate::ui::term::start_log(args.log_level.map_or("info", |l| l.word()), asked);
+    }
+    // Errors of flightdeck itself are in the other log then, in its format.
+    let own = (!(on_stderr && levels.core.is_some()))
+        .then(|| stderr(args.log_level.unwrap_or(Level::Warn), out.err_color));
+    let subscriber =
+        tracing_subscriber::registry().with(asked.into_iter().chain(own).collect::<Vec<_>>());
+    if subscriber.try_init().is_err() {
+        // Somebody set a log up before us (a test): theirs stays.
+    }
+    tracing::info!(target: ENGINE_LOG, version = env!("CARGO_PKG_VERSION"), "flightdeck starts");
+}
+
+fn not_opened(error: &CliError) -> String {
+    format!("warning: the log file cannot be opened: {error}; the log goes to stderr")
+}
+
+/// flightdeck's own log; `RUST_LOG` says more exactly what is wanted.
+fn stderr(level: Level, color: bool) -> BoxedLayer {
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| EnvFilter::new(format!("off,flightdeck={}", level.word())));
+    tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(color)
+        .with_target(false)
+        .with_filter(filter)
+        .boxed()
+}
+
+fn layer(levels: &Levels, to: Box<dyn Write + Send>) -> BoxedLayer {
+    let own = env!("CARGO_CRATE_NAME");
+    let targets = [
+        (own, levels.core),
+        (ENGINE_LOG, levels.core),
+        (PROVIDER_LOG, levels.provider),
+    ];
+    let filter = targets
+        .into_iter()
+        .filter_map(|(target, level)| Some((target, level?)))
+        .collect::<Targets>();
+    HclogLayer::new(to, levels.json).with_filter(filter).boxed()
+}

@@ -1,0 +1,126 @@
+//! Levels that `TF_LOG`, `TF_LOG_CORE` and `TF_LOG_PROVIDER` name.
+
+use crate::engine::logging::LogRequest;
+use std::ffi::OsString;
+use tracing::Level;
+
+/// Least levels of the log; none where a part of it is off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Levels {
+    /// Of flightdeck itself.
+    pub(super) core: Option<Level>,
+    /// Of providers.
+    pub(super) provider: Option<Level>,
+    pub(super) json: bool,
+}
+
+impl Levels {
+    /// As the environment says, with a warning for each value that is no level.
+    pub(super) fn of(variable: impl Fn(&str) -> Option<OsString>) -> (Self, Vec<String>) {
+        let core = LogRequest::first(&["TF_LOG", "TF_LOG_CORE"], &variable);
+        let provider = LogRequest::of_providers(&variable);
+        let mut warnings: Vec<String> = [&core, &provider]
+            .into_iter()
+            .flatten()
+            .filter_map(LogRequest::warning)
+            .collect();
+        warnings.dedup();
+        let level = |request: &Option<LogRequest>| {
+            request.as_ref().and_then(|request| match request.level() {
+                "TRACE" => Some(Level::TRACE),
+                "DEBUG" => Some(Level::DEBUG),
+                "INFO" => Some(Level::INFO),
+                "WARN" => Some(Level::WARN),
+                "ERROR" => Some(Level::ERROR),
+                _ => None,
+            })
+        };
+        let levels = Self {
+            core: level(&core),
+            provider: level(&provider),
+            json: core.is_some_and(|request| request.is_json()),
+        };
+        (levels, warnings)
+    }
+
+    /// Whether anything is logged.
+    pub(super) fn is_on(&self) -> bool {
+        self.core.is_some() || self.provider.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn levels(variables: &[(&str, &str)]) -> (Levels, Vec<String>) {
+        Levels::of(|name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| value.into())
+        })
+    }
+
+    #[test]
+    fn each_part_of_the_log_has_its_own_level() {
+        let (trace, debug) = (Some(Level::TRACE), Some(Level::DEBUG));
+        for (variables, core, provider, json) in [
+            (&[][..], None, None, false),
+            (&[("TF_LOG", "")], None, None, false),
+            (&[("TF_LOG", "debug")], debug, debug, false),
+            (&[("TF_LOG", "OFF")], None, None, false),
+            (&[("TF_LOG", "JSON")], trace, trace, true),
+            (&[("TF_LOG_CORE", "Trace")], trace, None, false),
+            (&[("TF_LOG_CORE", "json")], trace, None, true),
+            (&[("TF_LOG_PROVIDER", "JSON")], None, trace, false),
+            // TF_LOG goes before TF_LOG_CORE, and TF_LOG_PROVIDER before TF_LOG.
+            (
+                &[("TF_LOG", "DEBUG"), ("TF_LOG_CORE", "TRACE")],
+                debug,
+                debug,
+                false,
+            ),
+            (
+                &[("TF_LOG", "OFF"), ("TF_LOG_CORE", "TRACE")],
+                None,
+                None,
+                false,
+            ),
+            (
+                &[("TF_LOG", "TRACE"), ("TF_LOG_PROVIDER", "DEBUG")],
+                trace,
+                debug,
+                false,
+            ),
+            (
+                &[("TF_LOG", ""), ("TF_LOG_CORE", "DEBUG")],
+                debug,
+                None,
+                false,
+            ),
+        ] {
+            let expected = Levels {
+                core,
+                provider,
+                json,
+            };
+            assert_eq!(levels(variables), (expected, Vec::new()), "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_no_level_is_trace_with_one_warning() {
+        let (found, warnings) = levels(&[("TF_LOG", "loud")]);
+        assert_eq!(
+            (found.core, found.provider),
+            (Some(Level::TRACE), Some(Level::TRACE))
+        );
+        assert_eq!(
+            warnings,
+            [
+                "[WARN] Invalid log level: \"LOUD\". Defaulting to level: TRACE. Valid levels are: [TRACE DEBUG INFO WARN ERROR OFF]"
+            ]
+        );
+        let (_, warnings) = levels(&[("TF_LOG_CORE", "a"), ("TF_LOG_PROVIDER", "b")]);
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+    }
+}
