@@ -74,11 +74,11 @@ fn served(root: &Path) -> (u64, u64) {
     let mut phases = attempt["attempt"]["phases"].as_array().unwrap().iter();
     let registered = phases.find(|p| p["name"] == "registered").unwrap();
     let calls = std::fs::read_to_string(root.join(QUICK).join("calls")).unwrap();
-    let asked = calls
+    let mut asked = calls
         .lines()
         .map(|l| serde_json::from_str::<Value>(l).unwrap())
         .filter(|call| call["method"] == "Asked");
-    let lookup = asked.last().unwrap()["ok"].as_u64().unwrap();
+    let lookup = asked.next_back().unwrap()["ok"].as_u64().unwrap();
     (registered["at_ms"].as_u64().unwrap(), lookup)
 }
 

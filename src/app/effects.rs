@@ -181,6 +181,13 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
     } = around;
     match effect {
         Effect::HoldLock => told("lock", engine.hold_lock().await, |()| None),
+        Effect::FindInstalled => told("plugins", engine.find_installed().await, |all| {
+            let text = format!(
+                "{} installed providers are listed; s launches one",
+                all.len()
+            );
+            Some(Answer::Done(text))
+        }),
         Effect::LoadPlugins => load_plugins(&engine).await,
         Effect::Stage(request) => told("stage", Box::pin(engine.stage(request)).await, |_| None),
         Effect::Deploy(request) => told("deploy", Box::pin(engine.deploy(request)).await, |_| None),
@@ -236,7 +243,7 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
         Effect::LoadState => told("state", engine.state_rows().await, |rows| {
             Some(Answer::State(rows))
         }),
-        Effect::LoadSchema(plugin) => told("schema", engine.schema(&plugin).await, |s| {
+        Effect::LoadSchema(plugin) => told("schema", engine.documented(&plugin).await, |s| {
             Some(Answer::Schema(plugin.clone(), schema::flatten(&s)))
         }),
         Effect::LoadWorkspaces => told("workspace", engine.workspaces().await, |all| {

@@ -64,6 +64,8 @@ pub enum Answer {
 pub enum Effect {
     HoldLock,
     LoadPlugins,
+    /// List the providers that are installed, whether the configuration needs them or not.
+    FindInstalled,
     Stage(StageRequest),
     Select(StageId, Vec<Select>),
     Deploy(DeployRequest),

@@ -1,6 +1,6 @@
 //! A provider's schema flattened to rows that can be unfolded: what the schema browser shows.
 
-use crate::engine::provider::ProviderSchema;
+use crate::engine::provider::{ProviderSchema, Schemas, TypeText, TypeTexts};
 use cty::schema::{Attribute, Block, Nesting, Schema};
 use std::sync::Arc;
 
@@ -35,22 +35,22 @@ pub fn flatten(schema: &ProviderSchema) -> Vec<SchemaRow> {
     group(
         &mut out,
         "provider configuration",
-        [("provider", &schema.provider)].into_iter(),
+        vec![("provider", &schema.provider, None)],
     );
     group(
         &mut out,
         "resources",
-        schema.resources.iter().map(|(n, s)| (n.as_str(), s)),
+        with_texts(&schema.resources, &schema.resource_texts),
     );
     group(
         &mut out,
         "data sources",
-        schema.data_sources.iter().map(|(n, s)| (n.as_str(), s)),
+        with_texts(&schema.data_sources, &schema.data_texts),
     );
     group(
         &mut out,
         "ephemeral resources",
-        schema.ephemeral.iter().map(|(n, s)| (n.as_str(), s)),
+        with_texts(&schema.ephemeral, &TypeTexts::new()),
     );
     if !schema.functions.is_empty() {
         out.push(heading("functions", schema.functions.len()));
@@ -92,16 +92,75 @@ fn heading(name: &str, n: usize) -> SchemaRow {
     }
 }
 
+fn with_texts<'a>(
+    schemas: &'a Schemas,
+    texts: &'a TypeTexts,
+) -> Vec<(&'a str, &'a Schema, Option<&'a TypeText>)> {
+    let all = schemas.iter();
+    all.map(|(name, schema)| (name.as_str(), schema, texts.get(name)))
+        .collect()
+}
+
+/// The label of a type and its summary, or the description's first line.
+fn in_one_line(about: &TypeText) -> String {
+    let rest = match about.summary.is_empty() {
+        true => first_line(&about.description),
+        false => first_line(&about.summary),
+    };
+    let parts = [&about.label, &rest].into_iter();
+    let parts: Vec<&str> = parts
+        .filter(|p| !p.is_empty())
+        .map(String::as_str)
+        .collect();
+    parts.join(": ")
+}
+
+/// Rows for the texts about a type: each a folder with a row for each of its lines.
+fn texts(out: &mut Vec<SchemaRow>, path: &str, about: &TypeText) {
+    let one = |(number, text): (usize, &String)| (format!("example {}", number + 1), text.clone());
+    let titled = [
+        ("label", &about.label),
+        ("summary", &about.summary),
+        ("description", &about.description),
+    ];
+    let titled = titled.map(|(title, text)| (title.to_owned(), text.clone()));
+    let examples = about.examples.iter().enumerate().map(one);
+    for (title, text) in titled.into_iter().chain(examples) {
+        if text.is_empty() {
+            continue;
+        }
+        // No attribute has a name with a bracket.
+        let path = format!("{path}/<{title}>");
+        let several = text.lines().nth(1).is_some();
+        out.push(SchemaRow {
+            path: path.clone(),
+            depth: 2,
+            name: title,
+            text: first_line(&text),
+            folder: several,
+            ..SchemaRow::default()
+        });
+        for (number, line) in text.lines().enumerate().filter(|_| several) {
+            out.push(SchemaRow {
+                path: format!("{path}/{number}"),
+                depth: 3,
+                name: line.to_owned(),
+                ..SchemaRow::default()
+            });
+        }
+    }
+}
+
 fn group<'a>(
     out: &mut Vec<SchemaRow>,
     name: &str,
-    all: impl ExactSizeIterator<Item = (&'a str, &'a Schema)>,
+    all: Vec<(&'a str, &'a Schema, Option<&'a TypeText>)>,
 ) {
-    if all.len() == 0 {
+    if all.is_empty() {
         return;
     }
     out.push(heading(name, all.len()));
-    for (ty, s) in all {
+    for (ty, s, about) in all {
         let path = format!("{name}/{ty}");
         out.push(SchemaRow {
             path: path.clone(),
@@ -117,9 +176,12 @@ fn group<'a>(
             } else {
                 Vec::new()
             },
-            text: first_line(&s.block.description),
+            text: about.map_or_else(|| first_line(&s.block.description), in_one_line),
             folder: true,
         });
+        if let Some(about) = about {
+            texts(out, &path, about);
+        }
         block(out, &path, 2, &s.block);
     }
 }
@@ -198,5 +260,48 @@ fn nesting(n: Nesting) -> &'static str {
         Nesting::Set => "set",
         Nesting::Map => "map",
         Nesting::Group => "group",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_about_a_type_are_rows_before_its_attributes() {
+        let text = TypeText {
+            label: "Box".into(),
+            summary: "Holds things.".into(),
+            description: "One.\nTwo.".into(),
+            examples: vec!["a: 1\nb: 2".into()],
+        };
+        let mut block = Block::default();
+        let name = Attribute::required(cty::Type::String);
+        block.attributes.insert("name".into(), name);
+        let schema = ProviderSchema {
+            resources: [("x_box".to_owned(), Schema::new(0, block))].into(),
+            resource_texts: [("x_box".to_owned(), text)].into(),
+            ..ProviderSchema::default()
+        };
+        let rows = flatten(&schema);
+        let rows = rows.iter().skip_while(|row| row.name != "x_box");
+        let rows: Vec<(usize, &str, &str, bool)> = rows
+            .map(|row| (row.depth, &*row.name, &*row.text, row.folder))
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                (1, "x_box", "Box: Holds things.", true),
+                (2, "label", "Box", false),
+                (2, "summary", "Holds things.", false),
+                (2, "description", "One.", true),
+                (3, "One.", "", false),
+                (3, "Two.", "", false),
+                (2, "example 1", "a: 1", true),
+                (3, "a: 1", "", false),
+                (3, "b: 2", "", false),
+                (2, "name", "", false),
+            ]
+        );
     }
 }

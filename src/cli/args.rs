@@ -85,6 +85,12 @@ pub(super) enum Command {
     Plugins {
         /// Part of a plugin's name
         name: Option<String>,
+        /// List installed providers instead; needs no configuration and launches none
+        #[arg(long)]
+        installed: bool,
+        /// Launch the providers that `--installed` lists
+        #[arg(long, requires = "installed")]
+        launch: bool,
         /// One JSON object a line
         #[arg(long)]
         json: bool,

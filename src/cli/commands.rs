@@ -76,7 +76,18 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
     }
     match command {
         Command::Demo => console::demo(args.ascii, out).await,
-        Command::Plugins { name, .. } => plugins::run(name.as_deref(), out).await,
+        Command::Plugins {
+            name,
+            installed,
+            launch,
+            ..
+        } => {
+            let name = name.as_deref();
+            match installed {
+                true => plugins::installed(name, launch, out).await,
+                false => plugins::run(name, out).await,
+            }
+        }
         Command::Init(args) => init::run(args, out).await,
         Command::Get(args) => get::run(args, out).await,
         Command::Providers(args) => providers::run(args, out).await,

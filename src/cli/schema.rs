@@ -2,7 +2,7 @@
 
 use super::output::{Ink, Output};
 use super::safe::safe;
-use crate::engine::provider::{ProviderSchema, Schemas};
+use crate::engine::provider::{ProviderSchema, Schemas, TypeText, TypeTexts};
 use cty::schema::{Attribute, Block, Nesting, Schema};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -20,10 +20,10 @@ pub(super) fn counts(schema: &ProviderSchema) -> Value {
 
 /// All of it.
 pub(super) fn whole(schema: &ProviderSchema) -> Value {
-    let all = |schemas: &Schemas| {
+    let all = |schemas: &Schemas, texts: &TypeTexts| {
         schemas
             .iter()
-            .map(|(name, s)| (name.clone(), one(s)))
+            .map(|(name, s)| (name.clone(), with_text(one(s), texts.get(name))))
             .collect::<Map<_, _>>()
     };
     let functions: Map<String, Value> = schema
@@ -39,15 +39,32 @@ pub(super) fn whole(schema: &ProviderSchema) -> Value {
         .collect();
     json!({
         "provider": one(&schema.provider),
-        "resources": all(&schema.resources),
-        "data_sources": all(&schema.data_sources),
-        "ephemeral": all(&schema.ephemeral),
+        "resources": all(&schema.resources, &schema.resource_texts),
+        "data_sources": all(&schema.data_sources, &schema.data_texts),
+        "ephemeral": all(&schema.ephemeral, &TypeTexts::new()),
         "functions": functions,
     })
 }
 
 fn one(schema: &Schema) -> Value {
     json!({ "version": schema.version, "block": block(&schema.block) })
+}
+
+/// A type with the provider's texts about it.
+fn with_text(mut out: Value, text: Option<&TypeText>) -> Value {
+    let Some(text) = text else { return out };
+    let all = [
+        ("label", &text.label),
+        ("summary", &text.summary),
+        ("description", &text.description),
+    ];
+    for (name, text) in all.into_iter().filter(|(_, text)| !text.is_empty()) {
+        out[name] = text.as_str().into();
+    }
+    if !text.examples.is_empty() {
+        out["examples"] = json!(text.examples);
+    }
+    out
 }
 
 fn block(b: &Block) -> Value {
@@ -156,33 +173,20 @@ pub(super) fn show(out: &mut Output, schema: &ProviderSchema) {
             nesting(n.nesting)
         ));
     }
-    for (title, schemas) in [
-        ("resource types", &schema.resources),
-        ("data sources", &schema.data_sources),
-        ("ephemeral resources", &schema.ephemeral),
+    let none = TypeTexts::new();
+    for (title, schemas, texts) in [
+        ("resource types", &schema.resources, &schema.resource_texts),
+        ("data sources", &schema.data_sources, &schema.data_texts),
+        ("ephemeral resources", &schema.ephemeral, &none),
     ] {
         if !schemas.is_empty() {
             heading(out, title);
         }
         for (name, s) in schemas.iter() {
-            let required: Vec<&str> = s
-                .block
-                .attributes
-                .iter()
-                .filter(|(_, a)| a.required)
-                .map(|(name, _)| &**name)
-                .collect();
-            let needs = if required.is_empty() {
-                String::new()
-            } else {
-                format!(", needs {}", required.join(", "))
-            };
-            out.line(&format!(
-                "      {} ({} attributes{})",
-                safe(name),
-                s.block.attributes.len(),
-                safe(&needs)
-            ));
+            show_type(out, name, &s.block);
+            if let Some(text) = texts.get(name) {
+                show_text(out, text);
+            }
         }
     }
     if !schema.functions.is_empty() {
@@ -200,6 +204,43 @@ pub(super) fn show(out: &mut Output, schema: &ProviderSchema) {
             safe(&parameters.join(", ")),
             f.returns.friendly_constraint_name()
         ));
+    }
+}
+
+/// The line of a type, with the arguments that it needs.
+fn show_type(out: &mut Output, name: &str, block: &Block) {
+    let attributes = block.attributes.iter();
+    let required = attributes.filter(|(_, a)| a.required);
+    let required: Vec<&str> = required.map(|(name, _)| &**name).collect();
+    let needs = match required.is_empty() {
+        true => String::new(),
+        false => format!(", needs {}", required.join(", ")),
+    };
+    out.line(&format!(
+        "      {} ({} attributes{})",
+        safe(name),
+        block.attributes.len(),
+        safe(&needs)
+    ));
+}
+
+/// The provider's texts about a type, below its line.
+fn show_text(out: &mut Output, text: &TypeText) {
+    let head = [&*text.label, &*text.summary];
+    let head: Vec<&str> = head.into_iter().filter(|text| !text.is_empty()).collect();
+    let head = head.join(": ");
+    let examples = text.examples.iter().map(String::as_str);
+    let titled = [("", head.as_str()), ("", text.description.as_str())].into_iter();
+    for (title, text) in titled.chain(examples.map(|text| ("example:", text))) {
+        let lines = text.lines().map(|line| match title {
+            "" => line.to_owned(),
+            _ => format!("  {line}"),
+        });
+        let title = (!title.is_empty()).then(|| title.to_owned());
+        for line in title.into_iter().chain(lines) {
+            let line = out.paint(Ink::Dim, &format!("        {}", safe(&line)));
+            out.line(&line);
+        }
     }
 }
 

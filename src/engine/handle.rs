@@ -356,6 +356,24 @@ impl Engine {
         self.shared.work.schema(plugin).await
     }
 
+    /// As [`schema`](Self::schema), with the plugin's texts about its types: labels, summaries,
+    /// descriptions, examples.
+    ///
+    /// # Errors
+    /// As [`schema`](Self::schema).
+    pub async fn documented(&self, plugin: &PluginId) -> Result<Arc<ProviderSchema>, EngineError> {
+        self.shared.work.documented(plugin).await
+    }
+
+    /// Lists every provider that is installed, whether the configuration needs it or not, and
+    /// launches none. Each is in the events.
+    ///
+    /// # Errors
+    /// The places where providers are installed cannot be told.
+    pub async fn find_installed(&self) -> Result<Vec<PluginId>, EngineError> {
+        Box::pin(self.shared.work.find_installed()).await
+    }
+
     /// Deploys, newest first.
     pub async fn history(&self, limit: u32) -> Result<Vec<DeploySummary>, EngineError> {
         self.shared.memory.history(limit).await

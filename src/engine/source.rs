@@ -10,11 +10,11 @@ pub use plugin_digests::PluginDigests;
 pub use sought::Sought;
 
 use super::calls::{CallContext, ProviderError};
-use super::plugin::Plugins;
 use super::plugin::find::{
     self, Constraints, Found, HashCache, LockFile, Places, PluginPath, ProviderAddress,
     Surroundings, Want,
 };
+use super::plugin::{Plugins, Start};
 use super::pool::Pool;
 use super::provider::functions::Functions;
 use super::provider::{Provider, ProviderSchema};
@@ -84,6 +84,55 @@ pub fn transformers(settings: &Settings) -> Vec<find::FoundTransformer> {
     find::transformers(&PluginPath::read(&roots))
 }
 
+/// The provider of each address for which something is installed, with how it is started or why it
+/// is not. Blocking.
+///
+/// # Errors
+/// The places cannot be told.
+pub fn installed(
+    settings: &Settings,
+    cache: &HashCache,
+    trust: &Trust,
+) -> Result<Vec<(PluginFound, Result<Start, NotLaunched>)>, find::PlacesError> {
+    let mut places = Places::gather(&settings.workspace, &around(settings))?;
+    for (name, value) in &settings.bundled_environment {
+        places.bundled_environment.insert(name.into(), value.into());
+    }
+    // One that cannot be used is an error of the configuration, which nobody has asked about.
+    let lock = LockFile::read(&settings.workspace).unwrap_or_default();
+    let all = find::installed(&places).into_iter().map(|address| {
+        let want = Want {
+            address,
+            constraints: Constraints::any(),
+            named: Vec::new(),
+            implied: false,
+        };
+        match find::find(&want, &lock, &places, cache) {
+            Ok(mut found) => {
+                let why = refused(&mut found, trust, &places, cache, &mut Vec::new());
+                let record = PluginFound {
+                    why: why.as_ref().map_or(found.why.clone(), ToString::to_string),
+                    ..found.record()
+                };
+                let start = found.start.ok_or(NotLaunched::Bundled);
+                (record, why.map_or(start, Err))
+            }
+            Err(missing) => (nowhere(&missing), Err(missing.into())),
+        }
+    });
+    Ok(all.collect())
+}
+
+/// The record of a provider that was not found.
+fn nowhere(missing: &find::NotFound) -> PluginFound {
+    PluginFound {
+        address: missing.address.to_string(),
+        source: "nowhere".to_owned(),
+        why: missing.to_string(),
+        ..PluginFound::default()
+    }
+}
+
 /// Searches for every provider that the configuration declares or the state names. Blocking.
 pub fn seek(
     root: &Module,
@@ -151,12 +200,7 @@ pub fn seek(
             Err(missing) => {
                 let record = PluginFound {
                     address: address.to_string(),
-                    version: None,
-                    dialect: None,
-                    executable: None,
-                    source: "nowhere".to_owned(),
-                    why: missing.to_string(),
-                    ..PluginFound::default()
+                    ..nowhere(&missing)
                 };
                 let missing = NotLaunched::from(missing);
                 out.records.push((record, Err(missing.clone())));

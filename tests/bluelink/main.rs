@@ -10,6 +10,7 @@ mod drift;
 mod failing;
 mod functions;
 mod gate;
+mod installed;
 mod killed;
 mod launches;
 mod links;

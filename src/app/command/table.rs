@@ -29,6 +29,7 @@ pub static COMMANDS: &[Command] = commands![
     "plugin-enable", "E", "", "enable or disable this plugin", Scope::In(&[Plugins]), on_program, plugin_toggle;
     "plugin-logs", "l", "logs", "show what this plugin says", Scope::In(&[Plugins]), has_row, plugin_logs;
     "plugins-load", "L", "", "read the configuration and launch every plugin that it needs", Scope::In(&[Plugins]), writable, plugins_load;
+    "plugins-installed", "A", "", "list all installed providers, whether the configuration needs them or not; launches none", Scope::In(&[Plugins]), always, plugins_installed;
     "pane-next", "right", "", "the next pane of the plugin: attempts, schema, calls, logs, about", Scope::In(&[Plugins, Schema]), always, tab_next;
     "pane-previous", "left", "", "the pane before", Scope::In(&[Plugins, Schema]), always, tab_previous;
     "unfold", "enter space", "unfold", "show or hide what is in this type or block", Scope::In(&[Schema]), has_row, unfold;

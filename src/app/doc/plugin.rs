@@ -86,6 +86,9 @@ pub fn found(state: &State, p: &PluginView) -> Doc {
         if p.is_transformer() {
             push_transformer(&mut doc, f);
         }
+        for (title, text) in f.about.iter().flat_map(|about| about.parts()) {
+            push_pair(&mut doc, title, text);
+        }
         push_pair(&mut doc, "address", &f.address);
         push_pair(
             &mut doc,

@@ -56,6 +56,11 @@ fn not_configured(state: &State) -> Doc {
         ],
     );
     doc.push(Line::new());
+    keys(
+        &mut doc,
+        &[("1 A", "to list the providers that are installed")],
+    );
+    doc.push(Line::new());
     doc.push(line(
         Role::Dim,
         "Or leave with q and start `flightdeck demo`: it needs nothing. ? shows every key.",

@@ -1,5 +1,5 @@
 //! `flightdeck plugins`: launch what the workspace needs and the transformers that are there, and
-//! show how each came up.
+//! show how each came up; or list what is installed, and launch that.
 
 use crate::cli::exit::{CliError, Ended, OK, failed, fields, plain};
 use crate::cli::output::{Ink, Output};
@@ -14,7 +14,9 @@ use crate::engine::plugin::find::{Discovered, PluginPath, Surroundings, plugin_r
 use crate::engine::provider::ProviderSchema;
 use crate::engine::settings::Access;
 use crate::engine::view::PluginView;
-use crate::engine::words::{LaunchAttempt, NO_TRANSFORMERS, PluginKind, PluginState};
+use crate::engine::words::{LaunchAttempt, NO_TRANSFORMERS, PluginId, PluginKind, PluginState};
+use futures_util::FutureExt as _;
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +34,13 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     let mut without = BTreeMap::new();
     let providers = view.plugins.values().filter(|p| !p.is_transformer());
     for id in providers.map(|p| &p.id) {
-        match session.wait(out, &mut progress, engine.schema(id)).await {
+        let schema = async {
+            match name {
+                Some(_) => engine.documented(id).await,
+                None => engine.schema(id).await,
+            }
+        };
+        match session.wait(out, &mut progress, schema).await {
             Ok(schema) => drop(schemas.insert(id.clone(), schema)),
             Err(why) => drop(without.insert(id.clone(), why.to_string())),
         }
@@ -86,6 +94,64 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
         out.line("the workspace uses no plugins");
     }
     Ok(OK)
+}
+
+/// Lists the installed providers, and launches them where that is wanted. Needs no configuration.
+pub(super) async fn installed(name: Option<&str>, launch: bool, out: &mut Output) -> Ended {
+    let settings = settings("plugins", Access::ReadOnly, None)?;
+    let mut session = Session::start(settings, out).await?;
+    let mut progress = Progress::new(out);
+    let engine = session.engine.clone();
+    let all = engine.find_installed();
+    let all = match session.wait(out, &mut progress, all).await {
+        Ok(all) => all,
+        Err(error) => {
+            session.end(out).await;
+            return Err(error);
+        }
+    };
+    let fits = |id: &&PluginId| name.is_none_or(|part| id.0.contains(part));
+    let chosen: Vec<PluginId> = all.iter().filter(fits).cloned().collect();
+    let (mut schemas, mut loaded) = (BTreeMap::new(), Ok(()));
+    let wanted = chosen.iter().filter(|_| launch);
+    let launches = join_all(wanted.map(|id| async { (id.clone(), engine.documented(id).await) }));
+    match session.wait(out, &mut progress, launches.map(Ok)).await {
+        Ok(all) => all.into_iter().for_each(|(id, launched)| match launched {
+            Ok(schema) => drop(schemas.insert(id, schema)),
+            Err(why) if loaded.is_ok() => loaded = Err(CliError::Engine(why)),
+            Err(_) => {}
+        }),
+        Err(error) => loaded = Err(error),
+    }
+    let (mut view, _) = engine.subscribe();
+    session.end(out).await;
+    out.flush_diagnostics();
+    if let (Some(part), true) = (name, chosen.is_empty()) {
+        let known: Vec<String> = all.iter().map(ToString::to_string).collect();
+        return Err(none_of(part, &known));
+    }
+    let chosen: Vec<PluginView> = chosen
+        .iter()
+        .filter_map(|id| view.plugins.remove(id))
+        .collect();
+    if out.json {
+        let all = chosen.iter();
+        let all = all.map(|p| as_json(p, schemas.get(&p.id), name.is_some()));
+        return answer(all.collect(), None, loaded, out);
+    }
+    for plugin in &chosen {
+        let schema = schemas.get(&plugin.id).ok_or(None);
+        show(out, plugin, schema, name.is_some());
+    }
+    match loaded {
+        Ok(()) => Ok(OK),
+        Err(CliError::Engine(error)) => {
+            // Its lines above say why in full.
+            out.problem(error.to_string().lines().next().unwrap_or_default());
+            Err(CliError::Said(error.exit_code()))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// The words for a name that no plugin has.
@@ -246,6 +312,13 @@ fn show(
         if let Some(path) = found.executable.as_ref().filter(|_| whole) {
             out.line(&format!("    {}", safe(path)));
         }
+    }
+    for (title, text) in found
+        .iter()
+        .flat_map(|f| &f.about)
+        .flat_map(|about| about.parts())
+    {
+        out.line(&format!("    {title}: {}", safe(text)));
     }
     if plugin.is_transformer() {
         let line = format!("    {}; {NO_TRANSFORMERS}", safe(&plugin.transforms()));

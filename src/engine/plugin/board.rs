@@ -11,8 +11,8 @@ use crate::engine::mutex::lock;
 use crate::engine::process::ProcessIdentity;
 use crate::engine::settings::LaunchSettings;
 use crate::engine::words::{
-    LaunchAttempt, LogLevel, LogLine, LogStream, Phase, PhaseName, PluginEvent, PluginFound,
-    PluginId, PluginState, now_ms,
+    LaunchAttempt, LogLevel, LogLine, LogStream, Phase, PhaseName, PluginAbout, PluginEvent,
+    PluginFound, PluginId, PluginState, now_ms,
 };
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -110,6 +110,11 @@ impl Board {
     /// A transformer's name, known once the process has said it.
     pub(super) fn transforms(&self, name: &str) {
         self.learn(|found| found.transform = Some(name.to_owned()));
+    }
+
+    /// Its self-description, known once the process has registered.
+    pub(super) fn about(&self, about: PluginAbout) {
+        self.learn(|found| found.about = Some(about));
     }
 
     /// Something is known of the plugin from its process; said where it was not known before.

@@ -235,8 +235,7 @@ async fn own(
             if let Some(at) = *said.borrow() {
                 recorder.reached_at(PhaseName::FIRST_OUTPUT, at);
             }
-            let failure = with_last_words(failure, logs);
-            let failure = context.life.explain(failure, &logs.tail());
+            let failure = explained(&*context.life, failure, logs);
             recorder.end(Err(&failure), exit);
             Err(failure)
         }
@@ -244,8 +243,8 @@ async fn own(
 }
 
 /// The last words are complete only when the process is gone and its streams are read to their end.
-fn with_last_words(failure: StartFailure, logs: &Logs) -> StartFailure {
-    match failure {
+fn explained(life: &dyn Life, failure: StartFailure, logs: &Logs) -> StartFailure {
+    let failure = match failure {
         StartFailure::Exited { awaited, exit, .. } => StartFailure::Exited {
             awaited,
             exit,
@@ -262,7 +261,8 @@ fn with_last_words(failure: StartFailure, logs: &Logs) -> StartFailure {
             last_line: logs.last_words(),
         },
         other => other,
-    }
+    };
+    life.explain(failure, &logs.tail())
 }
 
 /// Checks the file, makes what the dialect needs, executes.

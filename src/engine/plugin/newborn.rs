@@ -7,7 +7,7 @@ use super::launch::{LaunchContext, SETTLE};
 use super::logs::{LineAssembler, Logs};
 use super::settings::PluginSettings;
 use super::spawn::Process;
-use crate::engine::words::{LogStream, PhaseName, PluginFound};
+use crate::engine::words::{LogStream, PhaseName, PluginAbout, PluginFound};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
@@ -78,6 +78,11 @@ impl Newborn<'_> {
     /// What blueprints call a transformer by, now that it is known.
     pub fn transforms(&self, name: &str) {
         self.context.board.transforms(name);
+    }
+
+    /// Its self-description, now that it is known.
+    pub fn about(&self, about: PluginAbout) {
+        self.context.board.about(about);
     }
 
     /// Reads on beside everything else, for as long as the process lives.

@@ -28,6 +28,13 @@ impl Pool {
         self.know(found, Some(start), String::new()).await
     }
 
+    /// The plugin that is known by an address.
+    pub fn known(&self, address: &str) -> Option<PluginId> {
+        let addresses = lock(&self.shared.addresses);
+        let known = addresses.get(address)?;
+        Some(known.processes[0].id().clone())
+    }
+
     /// Makes a provider known that cannot be had, with the reason.
     pub async fn declare_rejected(&self, found: PluginFound, why: impl Into<String>) -> PluginId {
         self.know(found, None, why.into()).await

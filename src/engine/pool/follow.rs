@@ -157,6 +157,10 @@ impl Provider for Follow {
         self.process.current(ctx).await?.schema(ctx).await
     }
 
+    async fn documented(&self, ctx: &CallContext) -> Result<Arc<ProviderSchema>, ProviderError> {
+        pass!(self, Schema, ctx, |inner| inner.documented(ctx))
+    }
+
     async fn validate_provider(
         &self,
         config: Value,

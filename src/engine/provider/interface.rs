@@ -31,6 +31,12 @@ pub trait Provider: Send + Sync {
     /// All schemas. Asked once a process at most, and shared by processes of the same executable.
     async fn schema(&self, ctx: &CallContext) -> Result<Arc<ProviderSchema>, ProviderError>;
 
+    /// The schemas with the texts about types, for people who read them. Not every dialect has
+    /// such texts apart from the schemas.
+    async fn documented(&self, ctx: &CallContext) -> Result<Arc<ProviderSchema>, ProviderError> {
+        self.schema(ctx).await
+    }
+
     /// Checks a provider configuration, which may have unknown values.
     async fn validate_provider(
         &self,

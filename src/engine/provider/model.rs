@@ -25,9 +25,24 @@ pub struct ProviderSchema {
     pub identities: BTreeMap<String, IdentitySchema>,
     pub capabilities: Capabilities,
     pub links: LinkTypes,
+    /// Known after [`Provider::documented`](super::Provider::documented) alone.
+    pub resource_texts: TypeTexts,
+    pub data_texts: TypeTexts,
     /// Warnings that came with the schema.
     pub diagnostics: Vec<ProviderDiagnostic>,
 }
+
+/// Text about one type of a provider, beside its schema. Empty where the provider has none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TypeText {
+    pub label: String,
+    pub summary: String,
+    pub description: String,
+    pub examples: Vec<String>,
+}
+
+/// Texts about types, by the name of the type.
+pub type TypeTexts = BTreeMap<String, TypeText>;
 
 /// The type of the resources that links are.
 pub const LINK: &str = "link";

@@ -30,6 +30,28 @@ impl PluginKind {
     }
 }
 
+/// Self-description of a plugin, as it registers with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginAbout {
+    pub display_name: String,
+    pub description: String,
+    pub author: String,
+    pub repository: String,
+}
+
+impl PluginAbout {
+    /// Its parts with their titles, without empty ones.
+    pub fn parts(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [
+            ("name", &*self.display_name),
+            ("author", &self.author),
+            ("repository", &self.repository),
+            ("description", &self.description),
+        ];
+        all.into_iter().filter(|(_, text)| !text.is_empty())
+    }
+}
+
 /// What a plugin is and where it was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PluginFound {
@@ -54,6 +76,9 @@ pub struct PluginFound {
     /// What a transformer says that blueprints call it by, once it has said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transform: Option<String>,
+    /// Known once the process has registered, where its dialect has such a thing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<PluginAbout>,
 }
 
 /// The life of a plugin. See `ARCHITECTURE.md`.
@@ -203,7 +228,8 @@ pub struct Verdict {
     /// A stable word for programs: `ready`, `running` (not ended yet), `not_found`,
     /// `not_executable`, `wrong_architecture`, `not_approved`, `replaced`, `timed_out`, `exited`,
     /// `connect`, `schema`, `stopped`; and those of the plugin's dialect: `other_program`,
-    /// `not_a_provider`, `not_a_transformer`, `unrecognised_line`, `core_version`, `protocol_version`, `net_rpc`, `certificate`, `tls`;
+    /// `not_a_provider`, `not_a_transformer`, `unrecognised_line`, `core_version`,
+    /// `protocol_version`, `net_rpc`, `certificate`, `tls`;
     /// `registered_as_another`, `plugin_type`, `foreign`, `late`, `no_address`, `no_port`,
     /// `namespace`, `transform_name`, `attached`.
     pub kind: String,

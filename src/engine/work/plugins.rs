@@ -5,7 +5,7 @@ use super::reading::providers_in;
 use super::verb::{Switches, Work};
 use crate::engine::calls::{CallContext, ProviderError};
 use crate::engine::error::{EngineError, NotThere, PluginTrouble};
-use crate::engine::provider::ProviderSchema;
+use crate::engine::provider::{Provider, ProviderSchema};
 use crate::engine::source::{self};
 use crate::engine::stage::scope::{Phase, Surroundings, timestamp};
 use crate::engine::stage::sights::Sights;
@@ -102,8 +102,43 @@ impl Work {
         done.map_err(|e| PluginTrouble::from(e).into())
     }
 
+    /// Lists every provider that is installed, whether the configuration needs it or not. Launches
+    /// none, and leaves those alone that are known already.
+    pub async fn find_installed(&self) -> Result<Vec<PluginId>, EngineError> {
+        let (settings, trust) = (self.settings.clone(), self.trust());
+        let cache = self.hashes.clone();
+        let search = move || source::installed(&settings, &cache, &trust);
+        let found = tokio::task::spawn_blocking(search).await;
+        let found = found.map_err(EngineError::task("plugins could not be looked for"))?;
+        let mut all = Vec::new();
+        for (record, start) in found.map_err(EngineError::because)? {
+            all.push(match (self.pool.known(&record.address), start) {
+                (Some(known), _) => known,
+                (None, Ok(start)) => self.pool.declare(record, start).await,
+                (None, Err(why)) => self.pool.declare_rejected(record, why.to_string()).await,
+            });
+        }
+        Ok(all)
+    }
+
     /// The schema of a plugin, launched where it does not run.
     pub async fn schema(&self, id: &PluginId) -> Result<Arc<ProviderSchema>, EngineError> {
+        let ctx = CallContext::default();
+        Ok(self.provider(id, &ctx).await?.schema(&ctx).await?)
+    }
+
+    /// The schema with the plugin's texts about its types.
+    pub async fn documented(&self, id: &PluginId) -> Result<Arc<ProviderSchema>, EngineError> {
+        let ctx = CallContext::default();
+        Ok(self.provider(id, &ctx).await?.documented(&ctx).await?)
+    }
+
+    /// The adapter of a provider, launched where it does not run.
+    async fn provider(
+        &self,
+        id: &PluginId,
+        ctx: &CallContext,
+    ) -> Result<Arc<dyn Provider>, EngineError> {
         let found = self.pool.plugins().get(id).map(|plugin| plugin.found());
         let address = match found {
             Some(found) if found.kind == PluginKind::Transformer => {
@@ -114,9 +149,7 @@ impl Work {
             None if id.is_builtin() => BUILTIN_PROVIDER.to_owned(),
             None => return Err(NotThere::Plugin(id.clone()).into()),
         };
-        let ctx = CallContext::default();
-        let provider = self.pool.plain(&address, &ctx).await?;
-        Ok(provider.schema(&ctx).await?)
+        Ok(self.pool.plain(&address, ctx).await?)
     }
 
     /// What the evaluations of one walk share.

@@ -4,8 +4,10 @@ use crate::convert::{json, node};
 use crate::place::{called, next_trouble};
 use crate::world;
 use proto::bluelink::providerserverv1::{
+    CustomValidateDataSourceCompleteResponse, CustomValidateDataSourceRequest,
     FetchDataSourceCompleteResponse, FetchDataSourceRequest, GetResourceExternalStateRequest,
 };
+use proto::bluelink::schema::string_or_substitution::Value as Part;
 use proto::bluelink::schema::{MappingNode, ScalarValue};
 use proto::bluelink::sharedtypesv1::*;
 use serde_json::{Value, json};
@@ -206,6 +208,35 @@ impl Fake {
             .await?;
         let object = spec["id"].as_str().and_then(world::read);
         Ok(object.map(|spec| node(&spec)).unwrap_or_default())
+    }
+
+    pub async fn check_data(
+        &self,
+        request: CustomValidateDataSourceRequest,
+    ) -> Result<CustomValidateDataSourceCompleteResponse, ErrorResponse> {
+        let written = request.schema_data_source.unwrap_or_default();
+        let filters = written.filter.into_iter();
+        let mut search: Vec<Value> = Vec::new();
+        for part in filters.flat_map(|f| f.search.unwrap_or_default().values) {
+            for value in part.values {
+                search.push(match value.value {
+                    Some(Part::StringValue(text)) => json!(text),
+                    _ => Value::Null,
+                });
+            }
+        }
+        let forbidden = search.contains(&json!("forbidden"));
+        let what = json!({"type": written.r#type, "search": search});
+        self.enter("CustomValidateDataSource", &request.host_id, what)
+            .await?;
+        let diagnostic = Diagnostic {
+            level: DiagnosticLevel::Error.into(),
+            message: "no box may be looked for by the name forbidden".to_owned(),
+            context: None,
+        };
+        Ok(CustomValidateDataSourceCompleteResponse {
+            diagnostics: forbidden.then_some(diagnostic).into_iter().collect(),
+        })
     }
 
     pub async fn fetch(

@@ -8,6 +8,7 @@
 //! - `troubles`: what calls do wrong, a line each: METHOD WHAT HOW-OFTEN,
 //! - `retry`: its retry policy; without, it has none, which arrives as zeros,
 //! - `old`: where it is there, it knows nothing of data sources and functions,
+//! - `without-checks`: where it is there, it cannot check data sources,
 //! - `asks`: what it asks of its host while it deploys, a line each: NAME WHAT ARGUMENTS,
 //! - `links` and what goes with it: its links, in the file of this name,
 //! - `functions`: names of those that it has; without, all,
@@ -36,6 +37,7 @@ mod pinging;
 mod place;
 mod provider;
 mod schema;
+mod texts;
 mod transformer;
 mod world;
 
@@ -177,6 +179,9 @@ fn registration(fault: &str, port: i32, socket: String) -> host::PluginRegistrat
         metadata: Some(host::PluginMetadata {
             plugin_version: "1.0.0".to_owned(),
             display_name: "Fake".to_owned(),
+            plain_text_description: "Boxes for tests".to_owned(),
+            repository_url: "https://example.com/fake".to_owned(),
+            author: "The Fakers".to_owned(),
             ..host::PluginMetadata::default()
         }),
         port: match fault {

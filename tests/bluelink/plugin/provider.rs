@@ -6,6 +6,7 @@ use crate::functions;
 use crate::links::links_served;
 use crate::place::file;
 use crate::schema;
+use crate::texts;
 use proto::bluelink::providerserverv1::provider_server::Provider;
 use proto::bluelink::providerserverv1::*;
 use proto::bluelink::sharedtypesv1::*;
@@ -336,6 +337,106 @@ impl Provider for Fake {
             CompleteResponse,
             self.fetch(request.into_inner()).await
         )
+    }
+
+    async fn custom_validate_data_source(
+        &self,
+        request: Request<CustomValidateDataSourceRequest>,
+    ) -> Answer<CustomValidateDataSourceResponse> {
+        if file("without-checks").exists() {
+            return Err(Status::unimplemented("it is older than this call"));
+        }
+        answer!(
+            CustomValidateDataSourceResponse,
+            custom_validate_data_source_response,
+            CompleteResponse,
+            self.check_data(request.into_inner()).await
+        )
+    }
+
+    async fn get_resource_type(
+        &self,
+        request: Request<ResourceRequest>,
+    ) -> Answer<ResourceTypeResponse> {
+        let kind = text(request.into_inner().resource_type);
+        let info = texts::label(&kind).map(|label| ResourceTypeInfo {
+            r#type: None,
+            label,
+        });
+        answer!(
+            ResourceTypeResponse,
+            resource_type_response,
+            ResourceTypeInfo,
+            info
+        )
+    }
+
+    async fn get_resource_type_description(
+        &self,
+        request: Request<ResourceRequest>,
+    ) -> Answer<TypeDescriptionResponse> {
+        let said = texts::description(&text(request.into_inner().resource_type));
+        answer!(
+            TypeDescriptionResponse,
+            type_description_response,
+            Description,
+            said
+        )
+    }
+
+    async fn get_resource_examples(
+        &self,
+        request: Request<ResourceRequest>,
+    ) -> Answer<ExamplesResponse> {
+        let said = texts::examples(&text(request.into_inner().resource_type));
+        answer!(ExamplesResponse, examples_response, Examples, said)
+    }
+
+    async fn get_data_source_type(
+        &self,
+        request: Request<DataSourceRequest>,
+    ) -> Answer<DataSourceTypeResponse> {
+        let kind = request
+            .into_inner()
+            .data_source_type
+            .unwrap_or_default()
+            .r#type;
+        let info = texts::label(&kind).map(|label| DataSourceTypeInfo {
+            r#type: None,
+            label,
+        });
+        answer!(
+            DataSourceTypeResponse,
+            data_source_type_response,
+            DataSourceTypeInfo,
+            info
+        )
+    }
+
+    async fn get_data_source_type_description(
+        &self,
+        request: Request<DataSourceRequest>,
+    ) -> Answer<TypeDescriptionResponse> {
+        let kind = request
+            .into_inner()
+            .data_source_type
+            .unwrap_or_default()
+            .r#type;
+        let said = texts::description(&kind);
+        answer!(
+            TypeDescriptionResponse,
+            type_description_response,
+            Description,
+            said
+        )
+    }
+
+    /// It is older than this call.
+    async fn get_data_source_examples(
+        &self,
+        _: Request<DataSourceRequest>,
+    ) -> Answer<ExamplesResponse> {
+        Err(Status::unimplemented("it is older than this call"))
     }
 
     links_served! {

@@ -8,10 +8,16 @@ use cty::{Type, Value};
 use proto::bluelink::providerserverv1::{
     DataSourceFilterFieldSchema, DataSourceFilterFields, DataSourceSpecDefinition,
     DataSourceSpecSchema, DataSourceSpecSchemaType as Kind, ResolvedDataSource,
-    ResolvedDataSourceFilter,
+    ResolvedDataSourceFilter, ResolvedDataSourceFilterSearch,
 };
-use proto::bluelink::schema::MappingNode;
+use proto::bluelink::schema::scalar_value::Value as Scalar;
+use proto::bluelink::schema::string_or_substitution::Value as Part;
+use proto::bluelink::schema::{
+    DataSource as Written, DataSourceFilter, MappingNode, ScalarValue, StringOrSubstitutions,
+};
+use proto::bluelink::sharedtypesv1::Diagnostic as Told;
 
+use super::resource::told;
 use super::value::{Unfit, decode, decode_scalar, encode};
 use crate::diagnostics::{Diagnostic, Failure};
 use crate::provider::{Context, DataSource};
@@ -121,6 +127,59 @@ pub(super) async fn fetch(
     }
     let found = entry.item.read(&cx, config).await?;
     answer(&found, &entry.ty)
+}
+
+/// Checks a data source as it is written; one whose filters are not known yet is not judged.
+pub(super) async fn validate(
+    entry: Arc<Entry<dyn DataSource>>,
+    cx: Context,
+    written: Written,
+) -> Result<Vec<Told>, Failure> {
+    let ty = entry.schema.implied_type();
+    let filters = written.filter.into_iter().map(|filter| known(filter, &ty));
+    let Some(filters) = filters.collect::<Option<Vec<_>>>() else {
+        return Ok(Vec::new());
+    };
+    let config = config(&entry.schema, &filters)?;
+    let mut said = check::against(&entry.schema, &config);
+    said.extend(entry.item.validate(&cx, &config).await);
+    Ok(told(&said))
+}
+
+/// A filter with values of the types that its field has; `None` where one is a substitution.
+fn known(filter: DataSourceFilter, ty: &Type) -> Option<ResolvedDataSourceFilter> {
+    let name = filter.field.as_ref().map(decode_scalar);
+    let field = name.as_ref().and_then(Value::as_str);
+    let field = field.and_then(|name| ty.attribute(name));
+    let of = field.map(|ty| ty.element_type().unwrap_or(ty));
+    let values = filter.search.unwrap_or_default().values.into_iter();
+    let value = |text: StringOrSubstitutions| {
+        let parts = text.values.into_iter().map(|part| match part.value? {
+            Part::StringValue(text) => Some(text),
+            Part::SubstitutionValue(_) => None,
+        });
+        Some(scalar(parts.collect::<Option<String>>()?, of))
+    };
+    Some(ResolvedDataSourceFilter {
+        field: filter.field,
+        operator: filter.operator,
+        search: Some(ResolvedDataSourceFilterSearch {
+            values: values.map(value).collect::<Option<_>>()?,
+        }),
+    })
+}
+
+fn scalar(text: String, ty: Option<&Type>) -> MappingNode {
+    let value = match ty {
+        Some(Type::Number) => text.parse().ok().map(Scalar::FloatValue),
+        Some(Type::Bool) => text.parse().ok().map(Scalar::BoolValue),
+        _ => None,
+    };
+    let value = Some(value.unwrap_or(Scalar::StringValue(text)));
+    MappingNode {
+        scalar: Some(ScalarValue { value }),
+        ..MappingNode::default()
+    }
 }
 
 /// The configuration that the filters come to.

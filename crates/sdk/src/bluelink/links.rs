@@ -1,9 +1,9 @@
-//! The calls about links, which providers written on this SDK have none of: to a host they are
-//! older than links. Owns nothing.
+//! Calls for what providers written on this SDK have none of, such as links: to a host they are
+//! older than these. Owns nothing.
 
 /// Methods of the service that answer that they are not there.
-macro_rules! without_links {
-    ($($method:ident($ask:ty) -> $answer:ty;)*) => {$(
+macro_rules! without {
+    ($why:literal; $($method:ident($ask:ty) -> $answer:ty;)*) => {$(
         fn $method<'s, 'f>(
             &'s self,
             _: tonic::Request<$ask>,
@@ -12,8 +12,8 @@ macro_rules! without_links {
             's: 'f,
             Self: 'f,
         {
-            Box::pin(async { Err(tonic::Status::unimplemented("this provider has no links")) })
+            Box::pin(async { Err(tonic::Status::unimplemented($why)) })
         }
     )*};
 }
-pub(super) use without_links;
+pub(super) use without;

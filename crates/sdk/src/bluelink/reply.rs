@@ -132,6 +132,18 @@ reply!(
     pb::DataSourceFilterFields
 );
 reply!(
+    pb::CustomValidateDataSourceResponse,
+    custom_validate_data_source_response,
+    CompleteResponse,
+    pb::CustomValidateDataSourceCompleteResponse
+);
+reply!(
+    shared::TypeDescriptionResponse,
+    type_description_response,
+    Description,
+    shared::TypeDescription
+);
+reply!(
     pb::FetchDataSourceResponse,
     fetch_data_source_response,
     CompleteResponse,

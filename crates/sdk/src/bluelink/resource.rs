@@ -253,7 +253,7 @@ pub(super) async fn validate(
     Ok(told(&said))
 }
 
-fn told(said: &Diagnostics) -> Vec<Told> {
+pub(super) fn told(said: &Diagnostics) -> Vec<Told> {
     let one = |one: &crate::diagnostics::Diagnostic| Told {
         level: match one.severity {
             Severity::Error => DiagnosticLevel::Error,

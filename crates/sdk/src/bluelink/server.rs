@@ -12,7 +12,7 @@ use tonic::{Request, Response, Status};
 
 use super::config::Configured;
 use super::host::Host;
-use super::links::without_links;
+use super::links::without;
 use super::reply::Reply;
 use super::resource::{self, Kind};
 use super::{config, data, error};
@@ -113,6 +113,13 @@ impl Server {
             summary,
             format!("the provider {provider} has none of that name"),
         )
+    }
+}
+
+fn described(text: &str) -> shared::TypeDescription {
+    shared::TypeDescription {
+        plain_text_description: text.to_owned(),
+        ..shared::TypeDescription::default()
     }
 }
 
@@ -322,7 +329,49 @@ impl Wire for Server {
         self.answer(&request.host_id, work).await
     }
 
-    without_links! {
+    async fn custom_validate_data_source(
+        &self,
+        request: Request<pb::CustomValidateDataSourceRequest>,
+    ) -> Answer<pb::CustomValidateDataSourceResponse> {
+        let request = request.into_inner();
+        let work = async {
+            let entry = self.data(request.data_source_type)?;
+            let written = request.schema_data_source.unwrap_or_default();
+            let call = |cx| data::validate(entry, cx, written);
+            let diagnostics = self.service.run(call).await?;
+            Ok(pb::CustomValidateDataSourceCompleteResponse { diagnostics })
+        };
+        self.answer(&request.host_id, work).await
+    }
+
+    async fn get_resource_type_description(
+        &self,
+        request: Request<pb::ResourceRequest>,
+    ) -> Answer<shared::TypeDescriptionResponse> {
+        let request = request.into_inner();
+        let kind = self.kind(request.resource_type);
+        let work = async { Ok(described(&kind?.entry.schema.block.description)) };
+        self.answer(&request.host_id, work).await
+    }
+
+    async fn get_data_source_type_description(
+        &self,
+        request: Request<pb::DataSourceRequest>,
+    ) -> Answer<shared::TypeDescriptionResponse> {
+        let request = request.into_inner();
+        let entry = self.data(request.data_source_type);
+        let work = async { Ok(described(&entry?.schema.block.description)) };
+        self.answer(&request.host_id, work).await
+    }
+
+    without! { "this provider has no labels and examples";
+        get_resource_type(pb::ResourceRequest) -> shared::ResourceTypeResponse;
+        get_resource_examples(pb::ResourceRequest) -> shared::ExamplesResponse;
+        get_data_source_type(pb::DataSourceRequest) -> pb::DataSourceTypeResponse;
+        get_data_source_examples(pb::DataSourceRequest) -> shared::ExamplesResponse;
+    }
+
+    without! { "this provider has no links";
         list_link_types(pb::ProviderRequest) -> pb::LinkTypesResponse;
         stage_link_changes(pb::StageLinkChangesRequest) -> pb::StageLinkChangesResponse;
         update_link_resource_a(pb::UpdateLinkResourceRequest) -> pb::UpdateLinkResourceResponse;

@@ -117,6 +117,10 @@ pub fn plugins_load(_: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::LoadPlugins);
 }
 
+pub fn plugins_installed(_: &mut State, effects: &mut Vec<Effect>) {
+    effects.push(Effect::FindInstalled);
+}
+
 fn logs_of(state: &mut State, plugin: Option<PluginId>) {
     state.log.source = plugin.map(|p| p.to_string());
     (state.log.follow, state.log.tracing) = (true, false);

@@ -112,6 +112,7 @@ impl Found {
             source: self.origin.to_string(),
             why: self.why.clone(),
             transform: None,
+            about: None,
         }
     }
 

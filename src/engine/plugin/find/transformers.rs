@@ -37,6 +37,7 @@ pub fn transformers(path: &PluginPath) -> Vec<FoundTransformer> {
             source: origin.to_string(),
             why: newest_of(&versions),
             transform: None,
+            about: None,
         };
         let spec = SpawnSpec {
             executable: newest.executable.clone(),

@@ -23,12 +23,15 @@ use cty::Value;
 use proto::bluelink::providerserverv1::{FetchDataSourceRequest, FetchDataSourceResponse};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio::sync::OnceCell;
 
 /// A Bluelink provider's process.
 pub(super) struct BluelinkProvider {
     pub(super) info: ProviderInfo,
     pub(super) wire: Arc<Wire>,
     pub(super) schema: Arc<ProviderSchema>,
+    /// The same with texts about its types, once somebody has asked for them.
+    pub(super) documented: OnceCell<Arc<ProviderSchema>>,
     /// By the names that configurations have for them.
     pub(super) definitions: Arc<BTreeMap<String, Definition>>,
     pub(super) data: BTreeMap<String, DataDefinition>,
@@ -93,6 +96,10 @@ impl Provider for BluelinkProvider {
 
     async fn schema(&self, _: &CallContext) -> Result<Arc<ProviderSchema>, ProviderError> {
         Ok(self.schema.clone())
+    }
+
+    async fn documented(&self, _: &CallContext) -> Result<Arc<ProviderSchema>, ProviderError> {
+        Box::pin(self.with_texts()).await
     }
 
     async fn validate_provider(
@@ -295,11 +302,14 @@ impl Provider for BluelinkProvider {
         &self,
         type_name: &str,
         config: Value,
-        _: &CallContext,
+        ctx: &CallContext,
     ) -> Result<Checked, ProviderError> {
-        Ok(Checked {
-            diagnostics: self.data_definition(type_name)?.check(&config),
-        })
+        let of = self.data_definition(type_name)?;
+        let mut diagnostics = of.check(&config);
+        if diagnostics.is_empty() {
+            diagnostics = self.validated_data(of, &config, ctx).await?;
+        }
+        Ok(Checked { diagnostics })
     }
 
     async fn read_data(

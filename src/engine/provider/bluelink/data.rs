@@ -9,7 +9,12 @@ use cty::schema::{Attribute, Block, NestedObject, Nesting, Schema};
 use cty::{Path, Type, Value};
 use proto::bluelink::providerserverv1::*;
 use proto::bluelink::schema::scalar_value::Value as Scalar;
-use proto::bluelink::schema::{MappingNode, ScalarValue};
+use proto::bluelink::schema::string_or_substitution::Value as Part;
+use proto::bluelink::schema::substitution::Sub;
+use proto::bluelink::schema::{
+    DataSource, DataSourceFieldExport, DataSourceFilter, DataSourceFilterSearch, MappingNode,
+    ScalarValue, StringOrSubstitution, StringOrSubstitutions, Substitution, SubstitutionValue,
+};
 use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -120,6 +125,28 @@ impl DataDefinition {
         wrong
     }
 
+    /// The data source as it is written, with substitutions where values are not known yet.
+    pub(super) fn written(&self, config: &Value) -> DataSource {
+        let filter = filters(config).into_iter().map(|filter| DataSourceFilter {
+            field: text(&filter, "field").map(string),
+            operator: text(&filter, "operator").unwrap_or_default(),
+            search: Some(DataSourceFilterSearch {
+                values: searched(&filter),
+            }),
+        });
+        let export = |(name, field): (&String, &DataSourceSpecSchema)| {
+            let export = DataSourceFieldExport {
+                r#type: node(field).r#type,
+            };
+            (name.clone(), export)
+        };
+        DataSource {
+            r#type: self.wire.clone(),
+            filter: filter.collect(),
+            exports: self.fields.iter().map(export).collect(),
+        }
+    }
+
     /// The question for all of its fields.
     pub(super) fn question(&self, config: &Value) -> ResolvedDataSource {
         let kind = |field: &DataSourceSpecSchema| node(field).r#type;
@@ -221,6 +248,40 @@ fn filters(config: &Value) -> Vec<Value> {
         .filter(|f| f.is_known() && !f.is_null())
         .cloned()
         .collect()
+}
+
+fn string(text: String) -> ScalarValue {
+    ScalarValue {
+        value: Some(Scalar::StringValue(text)),
+    }
+}
+
+/// What a filter searches for; where that is not known yet, a substitution stands for it.
+fn searched(filter: &Value) -> Vec<StringOrSubstitutions> {
+    let part = |value| StringOrSubstitutions {
+        values: vec![StringOrSubstitution { value: Some(value) }],
+    };
+    let unknown = || {
+        part(Part::SubstitutionValue(Substitution {
+            sub: Some(Sub::Value(SubstitutionValue {
+                value_name: "unknown".to_owned(),
+            })),
+        }))
+    };
+    match filter.get_attr("search") {
+        Some(all) if !all.is_known() => vec![unknown()],
+        Some(all) if !all.is_null() => {
+            let values = all.as_slice().unwrap_or_default().iter();
+            let one = |value: &Value| match value.is_known() {
+                true => value
+                    .as_str()
+                    .map(|t| part(Part::StringValue(t.to_owned()))),
+                false => Some(unknown()),
+            };
+            values.filter_map(one).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn text(filter: &Value, name: &str) -> Option<String> {

@@ -3,6 +3,7 @@
 use super::adapter::BluelinkProvider;
 use super::check::told;
 use super::convert::{Unknown, decode, encode};
+use super::data::DataDefinition;
 use super::deploy::spec_of;
 use super::links::without_links;
 use super::schema::Definition;
@@ -11,8 +12,9 @@ use crate::engine::calls::{CallContext, Method, ProviderDiagnostic, ProviderErro
 use crate::engine::provider::Bytes;
 use cty::Value;
 use proto::bluelink::providerserverv1::{
-    CustomValidateResourceRequest, CustomValidateResourceResponse, GetResourceExternalStateRequest,
-    GetResourceExternalStateResponse,
+    CustomValidateDataSourceRequest, CustomValidateDataSourceResponse,
+    CustomValidateResourceRequest, CustomValidateResourceResponse, DataSourceType,
+    GetResourceExternalStateRequest, GetResourceExternalStateResponse,
 };
 use proto::bluelink::schema::Resource;
 use proto::bluelink::sharedtypesv1::ResourceType;
@@ -42,6 +44,33 @@ impl BluelinkProvider {
         let asked = self
             .wire
             .ask::<CustomValidateResourceResponse>(method, path, request);
+        match asked.await {
+            Ok(complete) => Ok(complete.diagnostics.iter().filter_map(told).collect()),
+            Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(Vec::new()),
+            Err(Fault::Call(error)) => Err(error),
+            Err(Fault::Said(said)) => Ok(vec![said.diagnostic("could not check it")]),
+        }
+    }
+
+    /// The plugin's diagnostics for a data source; none where it is older than the call.
+    pub(super) async fn validated_data(
+        &self,
+        of: &DataDefinition,
+        config: &Value,
+        ctx: &CallContext,
+    ) -> Result<Vec<ProviderDiagnostic>, ProviderError> {
+        let request = CustomValidateDataSourceRequest {
+            data_source_type: Some(DataSourceType {
+                r#type: of.wire.clone(),
+            }),
+            host_id: self.wire.host_id.clone(),
+            schema_data_source: Some(of.written(config)),
+            context: Some(self.caller.context(ctx)),
+        };
+        let path = "/providerserverv1.Provider/CustomValidateDataSource";
+        let asked =
+            self.wire
+                .ask::<CustomValidateDataSourceResponse>(Method::ValidateData, path, request);
         match asked.await {
             Ok(complete) => Ok(complete.diagnostics.iter().filter_map(told).collect()),
             Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(Vec::new()),

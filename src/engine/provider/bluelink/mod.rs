@@ -9,6 +9,7 @@ mod context;
 mod convert;
 mod data;
 mod deploy;
+mod documentation;
 mod drift;
 mod function;
 mod gate;

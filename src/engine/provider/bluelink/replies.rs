@@ -39,6 +39,11 @@ replies! {
     pb::ResourceSpecDefinitionResponse, resource_spec_definition_response, SpecDefinition -> shared::ResourceSpecDefinition;
     pb::RetryPolicyResponse, retry_policy_response, RetryPolicy -> pb::RetryPolicy;
     pb::CustomValidateResourceResponse, custom_validate_resource_response, CompleteResponse -> pb::CustomValidateResourceCompleteResponse;
+    shared::ResourceTypeResponse, resource_type_response, ResourceTypeInfo -> shared::ResourceTypeInfo;
+    shared::TypeDescriptionResponse, type_description_response, Description -> shared::TypeDescription;
+    shared::ExamplesResponse, examples_response, Examples -> shared::Examples;
+    pb::DataSourceTypeResponse, data_source_type_response, DataSourceTypeInfo -> pb::DataSourceTypeInfo;
+    pb::CustomValidateDataSourceResponse, custom_validate_data_source_response, CompleteResponse -> pb::CustomValidateDataSourceCompleteResponse;
     pb::DataSourceTypesResponse, data_source_types_response, DataSourceTypes -> pb::DataSourceTypes;
     pb::DataSourceSpecDefinitionResponse, data_source_spec_definition_response, SpecDefinition -> pb::DataSourceSpecDefinition;
     pb::DataSourceFilterFieldsResponse, data_source_filter_fields_response, FilterFields -> pb::DataSourceFilterFields;

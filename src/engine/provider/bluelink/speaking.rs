@@ -29,6 +29,7 @@ use proto::bluelink::sharedtypesv1::{
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
+use tokio::sync::OnceCell;
 
 /// Types that are asked about at a time.
 const AT_A_TIME: usize = 16;
@@ -121,6 +122,7 @@ impl Dialect for Bluelink {
             info,
             wire,
             schema,
+            documented: OnceCell::new(),
             definitions,
             data: said.data,
             functions,

@@ -134,6 +134,8 @@ macro_rules! dialect {
                     functions: signatures(&reply.functions)?,
                     identities: BTreeMap::new(),
                     links: LinkTypes::Unspoken,
+                    resource_texts: TypeTexts::new(),
+                    data_texts: TypeTexts::new(),
                     capabilities: capabilities.map_or_else(Capabilities::default, |c| {
                         Capabilities {
                             plan_destroy: c.plan_destroy,

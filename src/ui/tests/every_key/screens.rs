@@ -77,6 +77,9 @@ fn plugins() -> Vec<Story> {
         story("plugins-load", P, |c, _| {
             assert_eq!(c.take_effects(), [Effect::LoadPlugins])
         }),
+        story("plugins-installed", P, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::FindInstalled])
+        }),
         story("pane-next", P, |c, _| {
             c.shows("[schema]");
             c.hides("[attempts]");

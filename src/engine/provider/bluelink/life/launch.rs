@@ -153,6 +153,7 @@ impl Birth for Registration {
         let registered = self.registration(newborn, &ids, &lost).await?;
         newborn.reached(REGISTERED);
         newborn.speaks("bluelink1.0");
+        newborn.about(registered.about);
         let id = ids[0].clone();
         let pid = newborn.pid().unwrap_or_default();
         let until = Instant::now() + newborn.settings().launch.connect_deadline;

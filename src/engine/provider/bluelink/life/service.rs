@@ -6,7 +6,7 @@ use super::super::neighbours::Neighbours;
 use super::caller::{Verified, connections};
 use super::failure::BluelinkFailure;
 use crate::engine::plugin::Feed;
-use crate::engine::words::{LogStream, PluginKind};
+use crate::engine::words::{LogStream, PluginAbout, PluginKind};
 use proto::bluelink::pluginservicev1::service_server::{Service, ServiceServer};
 use proto::bluelink::pluginservicev1::*;
 use proto::bluelink::sharedtypesv1 as shared;
@@ -22,11 +22,15 @@ use tonic::{Request, Response, Status};
 /// What plugins of this major version, and at most this minor one, are spoken with.
 const VERSION: (u32, u32) = (1, 0);
 
+/// Characters of each text with which a plugin registers that are kept.
+const LONGEST_TEXT: usize = 500;
+
 /// What a plugin said of itself.
 #[derive(Debug)]
 pub(super) struct Registered {
     pub(super) address: CallBack,
     pub(super) version: String,
+    pub(super) about: PluginAbout,
 }
 
 /// Where it wants to be called.
@@ -149,6 +153,12 @@ impl Door {
         Ok(Registered {
             address,
             version: metadata.plugin_version,
+            about: PluginAbout {
+                display_name: short(&metadata.display_name),
+                description: short(&metadata.plain_text_description),
+                author: short(&metadata.author),
+                repository: short(&metadata.repository_url),
+            },
         })
     }
 
@@ -169,6 +179,11 @@ impl Door {
     fn note(&self, text: &str) {
         self.log.line(LogStream::Engine, text.as_bytes());
     }
+}
+
+/// As much of a text as is kept.
+fn short(text: &str) -> String {
+    text.trim().chars().take(LONGEST_TEXT).collect()
 }
 
 /// Whether the launched process has made the connection that a request came by.

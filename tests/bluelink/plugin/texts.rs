@@ -1,0 +1,33 @@
+//! What the fake provider has to say about its types. Of `fake/slow/thing` it has nothing, and the
+//! first call for it is an error.
+
+use crate::doing::unexpected;
+use proto::bluelink::sharedtypesv1::{ErrorResponse, Examples, TypeDescription};
+
+fn is_box(kind: &str) -> bool {
+    kind.ends_with("/box")
+}
+
+pub fn label(kind: &str) -> Result<String, ErrorResponse> {
+    match is_box(kind) {
+        true => Ok("Cardboard box".to_owned()),
+        false => Err(unexpected("it has no label")),
+    }
+}
+
+pub fn description(kind: &str) -> Result<TypeDescription, ErrorResponse> {
+    let mut said = TypeDescription::default();
+    if is_box(kind) {
+        said.plain_text_summary = "A box for things.".to_owned();
+        said.markdown_description = "A **box** that holds things.\nIt has a lid.".to_owned();
+    }
+    Ok(said)
+}
+
+pub fn examples(kind: &str) -> Result<Examples, ErrorResponse> {
+    let mut said = Examples::default();
+    if is_box(kind) {
+        said.examples = vec!["resources:\n  red:\n    type: fake/box".to_owned()];
+    }
+    Ok(said)
+}
