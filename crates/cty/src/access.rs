@@ -1,5 +1,5 @@
-//! Going into values: attributes, elements, lengths. Unknown containers answer with unknown parts,
-//! and the marks of a container come along with what is taken out of it.
+//! Access to parts of values: attributes, elements, lengths. Parts of unknown containers are
+//! unknown, and a part carries the marks of its container.
 
 use std::sync::Arc;
 
@@ -7,11 +7,12 @@ use crate::value::Data;
 use crate::{Number, Type, Value};
 
 impl Value {
-    /// An attribute of an object; `None` if the object has no such attribute, is null, or is no
-    /// object.
+    /// Returns an attribute of an object; `None` if the value has no such attribute, is null, or is
+    /// not an object.
     pub fn get_attr(&self, name: &str) -> Option<Value> {
         let found = match (&self.ty, &self.data) {
             (_, Data::Null) => return None,
+            // The type is still open, so the attribute may turn out to exist.
             (Type::Dynamic, _) => Value::dynamic(),
             (Type::Object(o), Data::Unknown(_)) => Value::unknown(o.attributes.get(name)?.clone()),
             (Type::Object(_), Data::Map(members)) => members.get(name)?.clone(),
@@ -20,9 +21,9 @@ impl Value {
         Some(found.with_marks(&self.marks))
     }
 
-    /// An element of a list or tuple by number, or of a map by key; `None` if there is no such
-    /// element or the value has no elements by key. Unknown keys and containers give unknown
-    /// elements.
+    /// Returns an element of a list or tuple by number, or of a map by key; `None` if the element
+    /// does not exist or the value cannot be indexed by key. Unknown keys and containers give
+    /// unknown elements.
     pub fn index(&self, key: &Value) -> Option<Value> {
         let found = match (&self.ty, &self.data) {
             (_, Data::Null) => return None,
@@ -32,6 +33,8 @@ impl Value {
                 _ => Value::unknown((**element).clone()),
             },
             (Type::Tuple(types), data) => match (position(key)?, data) {
+                // Each element of a tuple has its own type, so an unknown number leaves the type
+                // open.
                 (Key::Unknown, _) => Value::dynamic(),
                 (Key::Known(i), Data::Seq(elements)) => elements.get(i)?.clone(),
                 (Key::Known(i), _) => Value::unknown(types.get(i)?.clone()),
@@ -39,6 +42,7 @@ impl Value {
             (Type::Map(element), data) => match (&key.ty, &key.data, data) {
                 (_, Data::Null, _) => return None,
                 (Type::String, Data::String(k), Data::Map(members)) => members.get(k)?.clone(),
+                // A dynamic key may still turn out to be a string.
                 (Type::String | Type::Dynamic, _, _) => Value::unknown((**element).clone()),
                 _ => return None,
             },
@@ -47,7 +51,7 @@ impl Value {
         Some(found.with_marks(&self.marks).with_marks(&key.marks))
     }
 
-    /// An element of a list or tuple, without making a key first.
+    /// Returns an element of a list or tuple by its number, without allocating a key.
     pub fn index_int(&self, i: usize) -> Option<Value> {
         match &self.data {
             Data::Seq(elements) if !self.ty.is_set() => {
@@ -58,7 +62,7 @@ impl Value {
         }
     }
 
-    /// An element of a map, or an attribute of an object, by its name.
+    /// Returns an element of a map, or an attribute of an object, by its name.
     pub fn index_str(&self, key: &str) -> Option<Value> {
         match &self.data {
             Data::Map(members) => Some(members.get(key)?.clone().with_marks(&self.marks)),
@@ -68,9 +72,10 @@ impl Value {
         }
     }
 
-    /// Whether a known map or object has this key; `None` if that is not known.
+    /// Reports if a map or object has this key; `None` if this is unknown or the value has no keys.
     pub fn contains_key(&self, key: &str) -> Option<bool> {
         match (&self.ty, &self.data) {
+            // The type lists all attributes, so even an unknown object can answer.
             (Type::Object(o), _) => Some(o.attributes.contains_key(key)),
             (_, Data::Map(members)) => Some(members.contains_key(key)),
             (_, Data::Null) => Some(false),
@@ -78,7 +83,7 @@ impl Value {
         }
     }
 
-    /// Whether [`Value::index`] would find something: true, false or an unknown bool.
+    /// Reports if [`Value::index`] would return an element: true, false or an unknown bool.
     pub fn has_index(&self, key: &Value) -> Value {
         let answer = match (&self.ty, &self.data) {
             (_, Data::Null) => Value::bool(false),
@@ -88,6 +93,7 @@ impl Value {
                 Some(Key::Unknown) => Value::unknown_bool(),
                 Some(Key::Known(i)) => match (data, &self.ty) {
                     (Data::Seq(elements), _) => Value::bool(i < elements.len()),
+                    // The type of a tuple fixes its length even if the value is unknown.
                     (_, Type::Tuple(types)) => Value::bool(i < types.len()),
                     _ => Value::unknown_bool(),
                 },
@@ -105,8 +111,9 @@ impl Value {
         answer.with_marks(&self.marks).with_marks(&key.marks)
     }
 
-    /// Whether a set has this element: true, false or an unknown bool.
+    /// Reports if a set has this element: true, false or an unknown bool.
     pub fn has_element(&self, element: &Value) -> Value {
+        // A set keeps the marks of its elements on itself, so an element is compared without marks.
         let (element, element_marks) = element.clone().unmark_deep();
         let answer = match (&self.ty, &self.data) {
             (Type::Set(_), Data::Unknown(_)) => Value::unknown_bool(),
@@ -117,6 +124,7 @@ impl Value {
                     Value::unknown_bool()
                 } else if crate::set_order::contains(elements, &element) {
                     Value::bool(true)
+                // An unknown element of the set may turn out to be equal to `element`.
                 } else if self.deep.unknown {
                     Value::unknown_bool()
                 } else {
@@ -128,9 +136,9 @@ impl Value {
         answer.with_marks(&self.marks).with_marks(&element_marks)
     }
 
-    /// The number of elements as a value: unknown, within bounds, where it is not settled. `None`
-    /// for values without elements and for null. The length of an object is the number of its
-    /// attributes.
+    /// Returns the number of elements as a value: an unknown number with bounds if it is not yet
+    /// fixed. `None` for null and for values without elements. The length of an object is its
+    /// number of attributes.
     pub fn length(&self) -> Option<Value> {
         let length = match (&self.ty, &self.data) {
             (_, Data::Null) => return None,
@@ -141,6 +149,7 @@ impl Value {
                 .finish(),
             (Type::Tuple(types), _) => Value::number(types.len()),
             (Type::Object(o), _) => Value::number(o.attributes.len()),
+            // Unknown elements may turn out to be duplicates; at least one element remains.
             (Type::Set(_), Data::Seq(elements)) if self.deep.unknown && elements.len() > 1 => {
                 Value::unknown(Type::Number)
                     .refine()
@@ -165,9 +174,9 @@ impl Value {
         Some(length.with_marks(&self.marks))
     }
 
-    /// Keys and elements in order, of a known container; nothing for others. The key is a number in
-    /// lists and tuples, a string in maps and objects, the element itself in sets. Marks of the
-    /// container are not added.
+    /// Iterates over keys and elements of a known container in order; empty for other values. The
+    /// key is a number in lists and tuples, a string in maps and objects, and the element itself in
+    /// sets. Elements do not receive the marks of the container.
     pub fn elements(&self) -> Elements<'_> {
         let inner = match &self.data {
             Data::Seq(elements) => Inner::Seq {
@@ -187,7 +196,7 @@ enum Key {
     Unknown,
 }
 
-/// `None` for a key that can never be the number of an element.
+/// Parses `key` as an element number; `None` if it can never be one.
 fn position(key: &Value) -> Option<Key> {
     match (&key.ty, &key.data) {
         (_, Data::Null) => None,
@@ -197,7 +206,7 @@ fn position(key: &Value) -> Option<Key> {
     }
 }
 
-/// See [`Value::elements`].
+/// Iterator over keys and elements; see [`Value::elements`].
 pub struct Elements<'a>(Inner<'a>);
 
 enum Inner<'a> {

@@ -1,14 +1,15 @@
-//! What both encodings share: the error, and the choice between them in a provider's answer.
+//! Shared parts of the msgpack and JSON encodings: the error, the position inside a value, and the
+//! choice of the encoding in a provider's response.
 
 use crate::types_json::MAX_DEPTH;
 use crate::{Path, PathStep, Type, Value, json, msgpack};
 
-/// Why a value cannot be encoded or decoded, and where inside it.
+/// Failure to encode or decode a value, with its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CodecError {
-    /// Where.
+    /// Path to the failing part.
     pub path: Path,
-    /// What is wrong there.
+    /// Problem at that path.
     pub message: String,
 }
 
@@ -24,8 +25,8 @@ impl std::fmt::Display for CodecError {
 
 impl std::error::Error for CodecError {}
 
-/// Decodes the two fields of a provider's dynamic value: msgpack wins over JSON; both empty means
-/// that there is no value, which is not the same as null.
+/// Decodes the two fields of a provider's dynamic value. msgpack has priority over JSON. `None` if
+/// both are empty: an absent value differs from null.
 pub fn decode_dynamic_value(
     msgpack: &[u8],
     json: &[u8],
@@ -40,24 +41,24 @@ pub fn decode_dynamic_value(
     Ok(None)
 }
 
-/// Where a codec is inside a value, and how deep: dynamic parts go deeper without a step. Each
-/// level knows the one around it, so that a path is made only where an error has to name it.
+/// Position of a codec inside a value, and its depth. Dynamic values add depth without a path step.
+/// Each level links to the one around it, so that a [`Path`] is only built for an error.
 #[derive(Default)]
 pub(crate) struct Place<'a> {
     around: Option<(&'a Place<'a>, Step<'a>)>,
     depth: usize,
 }
 
-/// One step further into a value.
+/// Step into a value.
 pub(crate) enum Step<'a> {
     Attr(&'a str),
-    /// Of a map.
+    /// Key of a map.
     Key(&'a str),
-    /// Of a list or a tuple.
+    /// Element number in a list or tuple.
     Nth(usize),
-    /// An element by its key, whatever holds it.
+    /// Key of an element in any container.
     Element(&'a Value),
-    /// None: what is inside stands at the same place.
+    /// No step: the wrapped value of a dynamic value has the same path.
     Same,
 }
 
@@ -82,6 +83,7 @@ impl Place<'_> {
         let mut steps = Vec::new();
         let mut at = self;
         while let Some((around, step)) = &at.around {
+            // The links run from the inside out.
             steps.extend(step.path());
             at = around;
         }
@@ -92,7 +94,7 @@ impl Place<'_> {
         }
     }
 
-    /// Does something one step further in.
+    /// Runs `act` one step further inside the value.
     pub(crate) fn within<T>(
         &self,
         step: Step<'_>,
@@ -102,13 +104,15 @@ impl Place<'_> {
             around: Some((self, step)),
             depth: self.depth + 1,
         };
+        // Encoding and decoding recurse, so input from a provider could otherwise exhaust the
+        // stack.
         if self.depth >= MAX_DEPTH {
             return inner.fail(format!("value nests deeper than {MAX_DEPTH} levels"));
         }
         act(&inner)
     }
 
-    /// Does something one level deeper at the same place.
+    /// Runs `act` one level deeper at the same path.
     pub(crate) fn deeper<T>(
         &self,
         act: impl FnOnce(&Place<'_>) -> Result<T, CodecError>,
@@ -117,8 +121,8 @@ impl Place<'_> {
     }
 }
 
-/// A list or set of decoded elements. Where the element type has dynamic parts, the elements settle
-/// it.
+/// Builds a list or set of decoded elements. If the element type has dynamic parts, it is inferred
+/// from the elements.
 pub(crate) fn collect_elements(
     set: bool,
     element: &Type,
@@ -138,7 +142,7 @@ pub(crate) fn collect_elements(
     made.map_err(|e| at.error(e.to_string()))
 }
 
-/// A map of decoded elements.
+/// Builds a map of decoded elements.
 pub(crate) fn collect_members(
     element: &Type,
     members: Vec<(String, Value)>,
@@ -152,7 +156,7 @@ pub(crate) fn collect_members(
     Value::try_map(element, members).map_err(|e| at.error(e.to_string()))
 }
 
-/// The value in a form that fits `ty`: as it is, or converted.
+/// Returns the value as it is if it conforms to `ty`, else converted.
 pub(crate) fn conforming(value: &Value, ty: &Type) -> Result<Value, CodecError> {
     if value.ty().conforms_to(ty) {
         return Ok(value.clone());

@@ -1,6 +1,5 @@
-//! Conversion of values between types, and the one type for values of several types, as the
-//! language does both. Safe conversions never fail; unsafe ones may, depending on the value (text
-//! that is no number).
+//! Conversion of values between types, and unification of several types into one. Safe conversions
+//! never fail; unsafe ones can fail for some values, such as text that is not a number.
 
 mod apply;
 mod mismatch;
@@ -12,13 +11,13 @@ use crate::{Path, Type, Value};
 pub use mismatch::mismatch_message;
 pub use unify::{Conversion, Unified, unify, unify_unsafe};
 
-/// Why a value cannot be converted. It tells nothing of what is sensitive or ephemeral, keys on the
-/// way to it included: the marks of the value decide.
+/// Failure to convert a value. Neither path nor message shows parts marked as sensitive or
+/// ephemeral, including the keys that lead to them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConvertError {
-    /// Where inside the value.
+    /// Path to the failing part inside the value.
     pub path: Path,
-    /// What is wrong there: "a number is required".
+    /// Problem at that path, such as "a number is required".
     pub message: String,
 }
 
@@ -34,13 +33,14 @@ impl std::fmt::Display for ConvertError {
 
 impl std::error::Error for ConvertError {}
 
-/// The value converted to `want`, which may have optional attributes and dynamic parts. Marks are
-/// kept; unknown values stay unknown, with what is known about them; attributes that `want` does
-/// not have are dropped.
+/// Converts the value to `want`, which may have optional attributes and dynamic parts. Marks are
+/// kept. Unknown values stay unknown and keep their refinements where they still apply. Attributes
+/// that `want` does not have are dropped.
 pub fn convert(value: &Value, want: &Type) -> Result<Value, ConvertError> {
     if !want.has_optional() && value.ty() == want {
         return Ok(value.clone());
     }
+    // Optional attributes exist in constraints only: the type of a value never has them.
     if want.has_optional() && *value.ty() == want.without_optional() {
         return Ok(value.clone());
     }
@@ -53,13 +53,13 @@ pub fn convert(value: &Value, want: &Type) -> Result<Value, ConvertError> {
     apply::apply(value, want, true, &mut apply::At::default())
 }
 
-/// Whether values of one type can be converted to another; the conversion may still fail for some
+/// Reports if values of `from` can be converted to `to`; the conversion can still fail for some
 /// values.
 pub fn can_convert(from: &Type, to: &Type) -> bool {
     from == to || rules::convertible(from, to, true)
 }
 
-/// Whether every value of one type can be converted to another.
+/// Reports if every value of `from` can be converted to `to`.
 pub fn can_convert_safely(from: &Type, to: &Type) -> bool {
     from == to || rules::convertible(from, to, false)
 }

@@ -1,5 +1,5 @@
-//! How values print: as in a configuration, so that messages and test failures can be read.
-//! Sensitive values do not.
+//! `Debug` and `Display` of values, in the syntax of a configuration. Only `Debug` shows sensitive
+//! values.
 
 use std::fmt;
 
@@ -13,13 +13,14 @@ impl fmt::Debug for Value {
 }
 
 impl fmt::Display for Value {
-    /// Like `Debug`, but what is sensitive prints as `(sensitive)`.
+    /// Prints like `Debug`, with sensitive values as `(sensitive)`, and without types and marks.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write(self, f, false)
     }
 }
 
 fn write(value: &Value, f: &mut fmt::Formatter<'_>, all: bool) -> fmt::Result {
+    // `Display` reaches messages that users see; `all` is set by `Debug` only.
     if !all && value.marks.is_sensitive() {
         return f.write_str("(sensitive)");
     }
@@ -60,6 +61,7 @@ fn write(value: &Value, f: &mut fmt::Formatter<'_>, all: bool) -> fmt::Result {
                 Type::List(_) => "list",
                 _ => "",
             };
+            // `Debug` names the kind, because test failures must tell a list from a set or tuple.
             let (open, close) = if all && !name.is_empty() {
                 ("([", "])")
             } else {

@@ -1,18 +1,18 @@
-//! Equality, in two kinds. `equals` is the operator of the language: nulls of all types are equal,
-//! and with unknown values the answer may be unknown. `raw_equals` compares everything: types,
-//! marks, unknownness, refinements.
+//! Two kinds of equality. `equals` is the `==` operator of the language: nulls of all types are
+//! equal, and unknown operands can give an unknown result. `raw_equals` compares everything: types,
+//! marks, unknown values and refinements.
 
 use crate::set_order;
 use crate::value::Data;
 use crate::{Marks, Value};
 
 impl Value {
-    /// Equal in the language: true, false or an unknown bool, with the marks of both sides.
+    /// Compares as the `==` operator: true, false or an unknown bool, with the marks of both sides.
     pub fn equals(&self, other: &Value) -> Value {
         if !self.deep.marked && !other.deep.marked {
             return decided(compare(self, other));
         }
-        // Against null only the outer marks matter: the nested values were never looked at.
+        // Comparison with null does not read nested values, so only the outer marks apply.
         let one_null = self.is_null() != other.is_null();
         let (a, mut marks_a) = self.clone().unmark_deep();
         let (b, mut marks_b) = other.clone().unmark_deep();
@@ -24,9 +24,9 @@ impl Value {
             .with_marks(&marks_b)
     }
 
-    /// The same in every respect, marks and refinements too.
+    /// Compares everything, including marks and refinements.
     pub fn raw_equals(&self, other: &Value) -> bool {
-        // Types last of what tells two apart without a look inside: those of objects are large.
+        // Types are compared last, because those of objects are large.
         let of_one_kind = std::mem::discriminant(&self.data) == std::mem::discriminant(&other.data);
         if !of_one_kind || self.marks != other.marks || self.ty != other.ty {
             return false;
@@ -38,6 +38,7 @@ impl Value {
             (Data::Number(a), Data::Number(b)) => a == b,
             (Data::String(a), Data::String(b)) => a == b,
             (Data::Seq(a), Data::Seq(b)) => {
+                // Shared storage is equal without a look inside.
                 std::sync::Arc::ptr_eq(a, b)
                     || a.len() == b.len() && a.iter().zip(b.iter()).all(|(x, y)| x.raw_equals(y))
             }
@@ -52,7 +53,7 @@ impl Value {
         }
     }
 
-    /// Equal but for marks, at any depth.
+    /// Compares like [`Value::raw_equals`], without marks at any depth.
     pub fn raw_equals_ignoring_marks(&self, other: &Value) -> bool {
         if !self.deep.marked && !other.deep.marked {
             return self.raw_equals(other);
@@ -63,7 +64,7 @@ impl Value {
             .raw_equals(&other.clone().unmark_deep().0)
     }
 
-    /// Every mark here and inside.
+    /// Returns the marks of this value and of everything inside it.
     pub fn all_marks(&self) -> Marks {
         self.clone().unmark_deep().1
     }
@@ -73,8 +74,9 @@ fn decided(answer: Option<bool>) -> Value {
     answer.map_or_else(Value::unknown_bool, Value::bool)
 }
 
-/// `None` where unknown values leave it open. Both sides are without marks.
+/// Compares values without marks; `None` if unknown values leave the result open.
 fn compare(a: &Value, b: &Value) -> Option<bool> {
+    // Null is decided first: a refinement "not null" is enough, even if the value is unknown.
     if a.is_null() && b.is_definitely_not_null() || b.is_null() && a.is_definitely_not_null() {
         return Some(false);
     }
@@ -87,6 +89,7 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
     if a.is_null() || b.is_null() {
         return Some(a.is_null() && b.is_null());
     }
+    // Open types can still turn out to be equal, unless their known parts already differ.
     if !a.has_wholly_known_type() || !b.has_wholly_known_type() {
         return if a.ty.conforms_to(&b.ty) || b.ty.conforms_to(&a.ty) {
             None
@@ -106,8 +109,8 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
             if x.len() != y.len() {
                 return Some(false);
             }
-            // In order: what comes after an undecided pair is not looked at, as with the reference
-            // engine.
+            // go-cty stops at the first pair that is not equal, so a later different pair must not
+            // turn an unknown result into false.
             x.iter()
                 .zip(y.iter())
                 .map(|(x, y)| compare(x, y))
@@ -125,6 +128,7 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
 }
 
 fn against_unknown(known: &Value, unknown: &Value) -> Option<bool> {
+    // A known value outside the refinements can never be equal.
     if unknown.range().includes(known) == Some(false) {
         return Some(false);
     }
@@ -138,7 +142,8 @@ fn against_unknown(known: &Value, unknown: &Value) -> Option<bool> {
     }
 }
 
-/// One surely different pair decides; else one undecided pair leaves it open.
+/// Returns false for a pair that certainly differs, else `None` if a pair is undecided. The order
+/// of the pairs does not matter.
 fn all_equal<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<bool> {
     let mut open = false;
     for (x, y) in pairs {
@@ -152,7 +157,7 @@ fn all_equal<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<
 }
 
 fn compare_sets(x: &[Value], y: &[Value]) -> Option<bool> {
-    // Unknown parts of an element may turn out to be those of any element on the other side.
+    // An element with unknown parts may turn out to equal any element of the other set.
     if x.iter().chain(y).any(|e| e.deep.unknown) {
         return None;
     }
@@ -166,8 +171,8 @@ fn compare_sets(x: &[Value], y: &[Value]) -> Option<bool> {
     else {
         return Some(true);
     };
-    // Both are in set order, so the first difference decides, unless the order itself cannot tell
-    // the two apart.
+    // Both are in set order, so the first difference decides, unless set order treats the two
+    // elements as equal.
     if set_order::differ(&x[at], &y[at]) {
         return Some(false);
     }

@@ -1,5 +1,5 @@
-//! The JSON encoding of values, as state files and some provider answers have it; byte for byte the
-//! reference engine's. Unknown and marked values have none. Numbers keep all their digits.
+//! JSON encoding of values, as in state files and some provider responses. The output is byte for
+//! byte that of go-cty. Unknown and marked values cannot be encoded. Numbers keep all digits.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use crate::codec::{CodecError, Place, Step, collect_elements, collect_members, conforming};
 use crate::{Number, ObjectType, Type, Value};
 
-/// The value as JSON text, as a value of `ty`; anything dynamic carries its type:
+/// Encodes the value as JSON text of type `ty`. Dynamic parts carry their type:
 /// `{"value":…,"type":…}`.
 pub fn encode(value: &Value, ty: &Type) -> Result<String, CodecError> {
     let value = conforming(value, ty)?;
@@ -19,13 +19,13 @@ pub fn encode(value: &Value, ty: &Type) -> Result<String, CodecError> {
     Ok(out)
 }
 
-/// The value as parsed JSON, as a value of its own type.
+/// Encodes the value as parsed JSON of its own type.
 pub fn to_json_value(value: &Value) -> Result<Json, CodecError> {
     let text = encode(value, value.ty())?;
     serde_json::from_str(&text).map_err(|e| Place::default().error(e.to_string()))
 }
 
-/// Reads a value of `ty` from JSON text. Attributes that are absent are null, ones that `ty` does
+/// Decodes a value of `ty` from JSON text. Absent attributes are null; attributes that `ty` does
 /// not have are errors.
 pub fn decode(text: &[u8], ty: &Type) -> Result<Value, CodecError> {
     let json: Json = serde_json::from_slice(text)
@@ -33,13 +33,13 @@ pub fn decode(text: &[u8], ty: &Type) -> Result<Value, CodecError> {
     decode_value(&json, ty)
 }
 
-/// Reads a value of `ty` from parsed JSON.
+/// Decodes a value of `ty` from parsed JSON.
 pub fn decode_value(json: &Json, ty: &Type) -> Result<Value, CodecError> {
     let ty = ty.without_optional();
     read(json, &ty, &Place::default())
 }
 
-/// The type which JSON implies by itself: arrays are tuples, objects are objects, null is dynamic.
+/// Returns the type that JSON implies: arrays are tuples, objects are objects, null is dynamic.
 pub fn implied_type(json: &Json) -> Type {
     match json {
         Json::Null => Type::Dynamic,
@@ -51,15 +51,16 @@ pub fn implied_type(json: &Json) -> Type {
     }
 }
 
-/// Reads JSON text as a value of the type which it implies.
+/// Decodes JSON text as a value of the type that it implies.
 pub fn decode_implied(text: &[u8]) -> Result<Value, CodecError> {
     let json: Json = serde_json::from_slice(text)
         .map_err(|e| Place::default().error(format!("not valid JSON: {e}")))?;
     decode_value(&json, &implied_type(&json))
 }
 
-/// A type in JSON, with the escapes of the reference engine.
+/// Encodes a type as JSON text with Go's escapes.
 pub(crate) fn type_text(ty: &Type) -> String {
+    // Most types need no escapes, and most calls are for such types.
     let text = ty.to_json();
     if text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
         escape_html(&text)
@@ -81,7 +82,7 @@ fn escape_html(text: &str) -> String {
     out
 }
 
-/// A JSON string with Go's escapes: `<`, `>`, `&`, U+2028 and U+2029 as well.
+/// Writes a JSON string with Go's escapes, which include `<`, `>`, `&`, U+2028 and U+2029.
 pub fn write_string(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {
@@ -109,6 +110,8 @@ fn write(value: &Value, ty: &Type, out: &mut String, at: &Place<'_>) -> Result<(
     if !value.is_known() {
         return at.fail("value is not known");
     }
+    // A dynamic type in `ty` means that the reader cannot know the type, so it is written along. A
+    // null of dynamic type has no type to write.
     if ty.is_dynamic() && !value.ty().is_dynamic() {
         out.push_str("{\"value\":");
         at.deeper(|at| write(value, value.ty(), out, at))?;
@@ -152,6 +155,7 @@ fn write_array<'t>(
         out.push_str(if i > 0 { "," } else { "" });
         at.within(Step::Element(&key), |at| match ty(i) {
             Some(ty) => write(inner, ty, out, at),
+            // `conforming` converted the value before, so this is only a guard.
             None => at.fail("more elements than the type has"),
         })?;
     }
@@ -185,6 +189,7 @@ fn write_members<'t>(
 }
 
 fn read(json: &Json, ty: &Type, at: &Place<'_>) -> Result<Value, CodecError> {
+    // The accepted mismatches (text for bool and number, number and bool for text) are go-cty's.
     match (json, ty) {
         (Json::Null, _) => Ok(Value::null(ty.clone())),
         (_, Type::Dynamic) => read_dynamic(json, at),
@@ -243,6 +248,7 @@ fn read_number(text: &str, at: &Place<'_>) -> Result<Value, CodecError> {
 
 fn read_array<'t>(
     elements: &[Json],
+    // `serde_json` keeps arbitrary precision here, so the text has all digits.
     ty: impl Fn(usize) -> Option<&'t Type>,
     at: &Place<'_>,
 ) -> Result<Vec<Value>, CodecError> {

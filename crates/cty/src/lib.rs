@@ -1,7 +1,9 @@
-//! Types and values as providers know them: unknown, null, marked; conversion; msgpack and JSON.
-//!
-//! [`Type`] says what a value may be, [`Value`] is one (immutable, cheap to clone), [`Path`] leads
-//! to something inside it. [`schema`] is the one model of what providers accept.
+//! //!
+//! Type system of the language and the provider protocols: types, values with unknowns and marks,
+//! conversion, msgpack and JSON encodings, and the schema model. Compatible with go-cty.
+//! //!
+//! A [`Type`] constrains a [`Value`] (immutable, cheap to clone); a [`Path`] addresses a part of
+//! it. [`schema`] models provider schemas; [`plan`] has the rules for planned values.
 
 mod access;
 mod codec;

@@ -1,15 +1,15 @@
-//! Putting marks on values and taking them off, at the top or at every depth.
+//! Adding and removing marks, at the top of a value or at every depth.
 
 use crate::value::Data;
 use crate::{Mark, Marks, Members, Path, PathStep, Value};
 
 impl Value {
-    /// This value with one mark more.
+    /// Adds one mark.
     pub fn mark(self, mark: Mark) -> Value {
         self.with_marks(&Marks::one(mark))
     }
 
-    /// This value with these marks more.
+    /// Adds marks.
     pub fn with_marks(mut self, marks: &Marks) -> Value {
         if !marks.is_empty() {
             self.marks.extend(marks);
@@ -18,41 +18,42 @@ impl Value {
         self
     }
 
-    /// The marks of this very value, not of what is inside.
+    /// Returns the marks of this value, without those inside it.
     pub fn marks(&self) -> &Marks {
         &self.marks
     }
 
-    /// Marked itself.
+    /// Reports if this value itself is marked.
     pub fn is_marked(&self) -> bool {
         !self.marks.is_empty()
     }
 
-    /// Whether this very value has the mark.
+    /// Reports if this value itself has the mark.
     pub fn has_mark(&self, mark: &Mark) -> bool {
         self.marks.contains(mark)
     }
 
-    /// Marked itself or anywhere inside.
+    /// Reports if this value or anything inside it is marked.
     pub fn contains_marked(&self) -> bool {
         self.deep.marked
     }
 
-    /// Whether the mark is here or anywhere inside.
+    /// Reports if this value or anything inside it has the mark.
     pub fn contains_mark(&self, mark: &Mark) -> bool {
         self.deep.marked && (self.has_mark(mark) || self.children().any(|c| c.contains_mark(mark)))
     }
 
-    /// Whether the value or anything inside it is to be kept from those who watch.
+    /// Reports if this value or anything inside it is sensitive or ephemeral, and must be redacted.
     pub fn hides(&self) -> bool {
         self.deep.marked && (self.marks.hide() || self.children().any(Value::hides))
     }
 
-    /// As much of a path as may be told, where what it leads to, something on the way to it or
-    /// something inside it is to be kept from those who watch; `None` where nothing is.
+    /// Returns the part of a path that may be shown, if its target, a container on the way or
+    /// something inside the target must be redacted; `None` if nothing must be.
     pub fn hides_at(&self, path: &Path) -> Option<Path> {
         let (mut at, mut told) = (self.clone(), Path::root());
         for step in path.steps() {
+            // The keys of a redacted container must not be shown, so the path ends there.
             if at.marks.hide() || !at.deep.marked {
                 break;
             }
@@ -65,7 +66,7 @@ impl Value {
         at.hides().then_some(told)
     }
 
-    /// The value without its own marks, and these. Marks inside stay.
+    /// Removes the marks of this value itself, and returns them. Marks inside stay.
     pub fn unmark(mut self) -> (Value, Marks) {
         let marks = std::mem::take(&mut self.marks);
         if !marks.is_empty() {
@@ -75,7 +76,7 @@ impl Value {
         (self, marks)
     }
 
-    /// The value without any marks, and all that there were.
+    /// Removes all marks at every depth, and returns them.
     pub fn unmark_deep(self) -> (Value, Marks) {
         let mut all = Marks::none();
         if !self.deep.marked {
@@ -85,7 +86,7 @@ impl Value {
         (bare, all)
     }
 
-    /// The value without any marks, and where which marks were, outermost first.
+    /// Removes all marks at every depth, and returns them with their paths, outermost first.
     pub fn unmark_deep_with_paths(self) -> (Value, Vec<(Path, Marks)>) {
         let mut all = Vec::new();
         if !self.deep.marked {
@@ -97,8 +98,8 @@ impl Value {
         (bare, all)
     }
 
-    /// Puts marks back where [`Value::unmark_deep_with_paths`] found them. A path that leads into a
-    /// set marks the set; one that leads nowhere is passed over.
+    /// Restores marks at the paths from [`Value::unmark_deep_with_paths`]. A path into a set marks
+    /// the set; a path that does not exist is ignored.
     pub fn mark_with_paths(self, marks: &[(Path, Marks)]) -> Value {
         marks.iter().fold(self, |value, (path, m)| {
             if m.is_empty() {
@@ -109,7 +110,7 @@ impl Value {
         })
     }
 
-    /// The values directly inside, of a known container.
+    /// Iterates over the direct members of a known container.
     pub fn children(&self) -> impl Iterator<Item = &Value> {
         let (seq, map) = match &self.data {
             Data::Seq(elements) => (Some(elements.iter()), None),
@@ -119,7 +120,7 @@ impl Value {
         seq.into_iter().flatten().chain(map.into_iter().flatten())
     }
 
-    /// The same container with other content of the same types, its own marks kept.
+    /// Returns the same container with other content of the same types. Its own marks are kept.
     pub(crate) fn with_content(&self, data: Data) -> Value {
         let mut value = Value {
             ty: self.ty.clone(),
@@ -127,6 +128,7 @@ impl Value {
             marks: self.marks.clone(),
             deep: Default::default(),
         };
+        // The cached facts must be computed again, because the new content can have other marks.
         value.deep.unknown = !value.is_known() || value.children().any(|c| c.deep.unknown);
         value.deep.marked = !value.marks.is_empty() || value.children().any(|c| c.deep.marked);
         value.deep.inside = value
@@ -192,6 +194,7 @@ fn mark_at(value: &Value, steps: &[PathStep], marks: &Marks) -> Value {
             Some(name) => mark_member(value, members, name, rest, marks),
             None => value.clone(),
         },
+        // Elements of sets cannot be marked: a set keeps their marks on itself.
         (Data::Seq(_), PathStep::Index(_)) if value.ty.is_set() => value.clone().with_marks(marks),
         (Data::Seq(elements), PathStep::Index(key)) => {
             let Some(i) = key

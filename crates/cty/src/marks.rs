@@ -1,26 +1,26 @@
-//! Marks: notes that travel with a value through every operation and never go to a provider or into
-//! a file.
+//! Marks: annotations that operations propagate from their operands to the result. They are never
+//! sent to a provider or written to a file.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// One note on a value.
+/// Annotation of a value.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Mark {
-    /// Not to be shown.
+    /// Must not be shown.
     Sensitive,
-    /// Not to be stored.
+    /// Must not be stored.
     Ephemeral,
-    /// From something deprecated; the text says what to use instead.
+    /// Comes from something deprecated; the text names the replacement.
     Deprecated(Arc<str>),
-    /// A note of a caller's own (tests use it).
+    /// Annotation of a caller (used by tests).
     Custom(i64),
-    /// A named note of a caller's own.
+    /// Named annotation of a caller.
     Named(Arc<str>),
 }
 
-/// The notes on one value. Empty costs nothing.
+/// Marks of one value. The empty set needs no allocation.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Marks(Option<Arc<BTreeSet<Mark>>>);
 
@@ -35,46 +35,47 @@ impl Marks {
         Marks(Some(Arc::new(BTreeSet::from([mark]))))
     }
 
-    /// The mark for values not to be shown.
+    /// Returns the mark of sensitive values.
     pub fn sensitive() -> Marks {
         Marks::one(Mark::Sensitive)
     }
 
-    /// No marks at all.
+    /// Reports if there are no marks.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Whether this mark is among them.
+    /// Reports if this mark is present.
     pub fn contains(&self, mark: &Mark) -> bool {
         self.0.as_ref().is_some_and(|s| s.contains(mark))
     }
 
-    /// Whether the value is not to be shown.
+    /// Reports if the value must not be shown.
     pub fn is_sensitive(&self) -> bool {
         self.contains(&Mark::Sensitive)
     }
 
-    /// Whether the value is not to be stored.
+    /// Reports if the value must not be stored.
     pub fn is_ephemeral(&self) -> bool {
         self.contains(&Mark::Ephemeral)
     }
 
-    /// Whether the value is to be kept from those who watch: it is sensitive or ephemeral.
+    /// Reports if the value must be redacted, because it is sensitive or ephemeral.
     pub fn hide(&self) -> bool {
         self.is_sensitive() || self.is_ephemeral()
     }
 
-    /// In a fixed order.
+    /// Iterates over the marks in a fixed order.
     pub fn iter(&self) -> impl Iterator<Item = &Mark> {
         self.0.iter().flat_map(|s| s.iter())
     }
 
-    /// All marks of both.
+    /// Returns the marks of both.
     pub fn union(&self, other: &Marks) -> Marks {
         match (&self.0, &other.0) {
             (_, None) => self.clone(),
             (None, _) => other.clone(),
+            // Sharing is the usual case: results of operations keep the set of an operand.
             (Some(a), Some(b)) if Arc::ptr_eq(a, b) || b.is_subset(a) => self.clone(),
             (Some(a), Some(b)) => Marks(Some(Arc::new(a.union(b).cloned().collect()))),
         }
@@ -85,12 +86,12 @@ impl Marks {
         *self = self.union(other);
     }
 
-    /// Without those for which `keep` says no.
+    /// Returns the marks for which `keep` is true.
     pub fn filtered(&self, keep: impl Fn(&Mark) -> bool) -> Marks {
         self.iter().filter(|m| keep(m)).cloned().collect()
     }
 
-    /// Without this one.
+    /// Returns the marks without this one.
     pub fn without(&self, mark: &Mark) -> Marks {
         if self.contains(mark) {
             self.filtered(|m| m != mark)

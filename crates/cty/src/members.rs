@@ -1,6 +1,5 @@
-//! The members of a map or an object, in the order of their names. One allocation for all of them,
-//! shared by clones: most objects are small and there are very many, and the nodes of a tree cost
-//! more than what is in them.
+//! Members of a map or an object, sorted by name. One shared allocation holds all of them: most
+//! objects are small and numerous, and the nodes of a tree would cost more than their contents.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,53 +8,53 @@ use crate::Value;
 
 type Member = (Arc<str>, Value);
 
-/// Names and values, in the order of the names, each name once.
+/// Names and values, sorted by name; names are unique.
 #[derive(Clone)]
 pub struct Members(Arc<[Member]>);
 
 impl Members {
-    /// The value of this name.
+    /// Returns the value of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         let at = self.0.binary_search_by(|(k, _)| (**k).cmp(name)).ok()?;
         self.0.get(at).map(|(_, value)| value)
     }
 
-    /// Whether there is a member of this name.
+    /// Reports if a member has this name.
     pub fn contains_key(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
-    /// How many there are.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Reports if there are no members.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All, in the order of their names.
+    /// Iterates over all members, sorted by name.
     pub fn iter(&self) -> Iter<'_> {
         Iter(self.0.iter())
     }
 
-    /// The names, in order.
+    /// Iterates over the names, sorted.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
         self.0.iter().map(|(k, _)| k)
     }
 
-    /// The values, in the order of their names.
+    /// Iterates over the values, sorted by their names.
     pub fn values(&self) -> impl ExactSizeIterator<Item = &Value> {
         self.0.iter().map(|(_, v)| v)
     }
 
-    /// A copy that can be changed.
+    /// Returns a mutable copy.
     pub fn to_map(&self) -> BTreeMap<Arc<str>, Value> {
         self.0.iter().cloned().collect()
     }
 
-    /// The same with another value for a name that is there; `None` where it is not.
+    /// Replaces the value of an existing name; `None` if the name does not exist.
     pub(crate) fn with(&self, name: &str, change: impl FnOnce(&Value) -> Value) -> Option<Members> {
         let at = self.0.binary_search_by(|(k, _)| (**k).cmp(name)).ok()?;
         let mut all = self.0.to_vec();
@@ -69,9 +68,11 @@ impl Members {
 }
 
 impl FromIterator<Member> for Members {
-    /// Of two equal names the last one counts.
+    /// The last of several equal names wins.
     fn from_iter<T: IntoIterator<Item = Member>>(members: T) -> Self {
         let mut all: Vec<Member> = members.into_iter().collect();
+        // The sort is stable and `dedup_by` keeps the first of equal neighbours, so reversing makes
+        // the last one win. Sorted input, the usual case, skips all of it.
         if !all.is_sorted_by(|a, b| a.0 < b.0) {
             all.sort_by(|a, b| a.0.cmp(&b.0));
             all.reverse();
@@ -82,7 +83,7 @@ impl FromIterator<Member> for Members {
     }
 }
 
-/// See [`Members::iter`].
+/// Iterator over members; see [`Members::iter`].
 pub struct Iter<'a>(std::slice::Iter<'a, Member>);
 
 impl<'a> Iterator for Iter<'a> {

@@ -1,6 +1,6 @@
-//! The msgpack encoding of values, as it goes to providers and comes from them; byte for byte the
-//! reference engine's. Unknown is extension 0, unknown with refinements extension 12; anything
-//! dynamic is an array of type and value.
+//! msgpack encoding of values, as exchanged with providers. The output is byte for byte that of
+//! go-cty. Unknown values are extension 0, or extension 12 with refinements; a dynamic value is an
+//! array of its type and the value.
 
 mod decode;
 mod encode;
@@ -12,10 +12,10 @@ pub use encode::encode;
 /// Extension code of unknown values with refinements.
 const REFINED: i8 = 0x0c;
 
-/// The largest block of refinements that is read.
+/// Largest accepted block of refinements, in bytes.
 const MAX_REFINEMENTS: usize = 1024;
 
-/// Keys inside a block of refinements.
+/// Keys of a block of refinements.
 mod key {
     pub(super) const NULLNESS: i64 = 1;
     pub(super) const STRING_PREFIX: i64 = 2;

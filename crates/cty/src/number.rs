@@ -1,5 +1,5 @@
-//! Numbers: binary floating point where each number carries its own precision, as the reference
-//! engine's do. Parsed text has 512 bits, machine integers 64, floats 53. Text forms are in
+//! Arbitrary-precision binary floating point numbers that carry their own precision, as Go's
+//! `big.Float`. Parsed text has 512 bits, machine integers 64, floats 53. Text forms are in
 //! `number_text`.
 
 use std::cmp::Ordering;
@@ -10,21 +10,22 @@ use dashu_int::UBig;
 
 use super::number_round::{finite, nearest_float, rounded};
 
-/// The precision of literals and parsed text, in bits.
+/// Precision of literals and parsed text, in bits.
 pub const MAX_PRECISION: u32 = 512;
 
-/// Largest magnitude of a binary exponent: about 330,000 decimal digits. Beyond it a number is
-/// refused, so that no short text can make the engine print gigabytes.
+/// Largest magnitude of a binary exponent: about 330,000 decimal digits. Numbers beyond it are
+/// refused, so that a short text cannot make the engine print gigabytes.
 pub(crate) const MAX_EXPONENT: i64 = 1_100_000;
 
-/// A number, with its precision in bits.
+/// Number with its precision in bits.
 #[derive(Clone)]
 pub struct Number {
     pub(crate) form: Form,
     pub(crate) precision: u32,
 }
 
-/// `Finite` is `mantissa * 2^exponent` with an odd mantissa, so equal values have equal forms.
+/// Canonical form. `Finite` is `mantissa * 2^exponent` with an odd mantissa, so equal values have
+/// equal forms.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Form {
     Zero {
@@ -40,16 +41,16 @@ pub(crate) enum Form {
     },
 }
 
-/// Why a number cannot be made.
+/// Reason for an undefined or unsupported number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NumberError {
-    /// The text is no number.
+    /// The text is not a number.
     #[error("a number is required")]
     Syntax,
-    /// 0/0, infinity minus infinity and the like.
+    /// The result is undefined, such as 0/0 or infinity minus infinity.
     #[error("the result is not a number")]
     NotANumber,
-    /// More than some 330,000 digits.
+    /// The number has more than about 330,000 digits.
     #[error("number out of range: magnitude above 10^330000")]
     OutOfRange,
 }
@@ -79,7 +80,7 @@ impl Number {
         }
     }
 
-    /// A float, with 53 bits. NaN is refused.
+    /// Converts a float, with 53 bits. Fails for NaN.
     pub fn from_f64(value: f64) -> Result<Number, NumberError> {
         if value.is_nan() {
             return Err(NumberError::NotANumber);
@@ -93,6 +94,7 @@ impl Number {
         }
         let bits = value.to_bits();
         let (raw_exponent, fraction) = (((bits >> 52) & 0x7ff) as i64, bits & ((1 << 52) - 1));
+        // Subnormal floats have no implicit leading bit.
         let (mantissa, exponent) = if raw_exponent == 0 {
             (fraction, -1074)
         } else {
@@ -104,7 +106,7 @@ impl Number {
         })
     }
 
-    /// An integer of any size: 64 bits of precision, or as many as it needs.
+    /// Converts an integer of any size, with 64 bits of precision or as many as it needs.
     pub fn from_big(negative: bool, magnitude: UBig) -> Result<Number, NumberError> {
         let precision = u32::try_from(magnitude.bit_len())
             .map_err(|_| NumberError::OutOfRange)?
@@ -115,12 +117,12 @@ impl Number {
         })
     }
 
-    /// The precision in bits.
+    /// Returns the precision in bits.
     pub fn precision(&self) -> u32 {
         self.precision
     }
 
-    /// The same number rounded (half to even) to this precision.
+    /// Rounds the number (half to even) to this precision.
     pub fn with_precision(&self, precision: u32) -> Number {
         match &self.form {
             Form::Finite {
@@ -129,6 +131,7 @@ impl Number {
                 exponent,
             } => {
                 let form = rounded(*negative, mantissa.clone(), *exponent, precision, false);
+                // Rounding up can exceed the largest exponent.
                 Number {
                     form: form.unwrap_or(Form::Infinite {
                         negative: *negative,
@@ -143,12 +146,12 @@ impl Number {
         }
     }
 
-    /// Whether it is 0 (of either sign).
+    /// Reports if the number is 0 of either sign.
     pub fn is_zero(&self) -> bool {
         matches!(self.form, Form::Zero { .. })
     }
 
-    /// Whether its sign is minus; also true of negative zero.
+    /// Reports if the sign is minus, also for negative zero.
     pub fn is_negative(&self) -> bool {
         match &self.form {
             Form::Zero { negative }
@@ -157,12 +160,12 @@ impl Number {
         }
     }
 
-    /// Whether it is infinite.
+    /// Reports if the number is infinite.
     pub fn is_infinite(&self) -> bool {
         matches!(self.form, Form::Infinite { .. })
     }
 
-    /// Whether it is a whole number.
+    /// Reports if the number is whole.
     pub fn is_integer(&self) -> bool {
         match &self.form {
             Form::Zero { .. } => true,
@@ -171,7 +174,7 @@ impl Number {
         }
     }
 
-    /// -1, 0 or 1.
+    /// Returns -1, 0 or 1.
     pub fn signum(&self) -> i32 {
         match (&self.form, self.is_negative()) {
             (Form::Zero { .. }, _) => 0,
@@ -180,7 +183,7 @@ impl Number {
         }
     }
 
-    /// The magnitude of a whole number.
+    /// Returns sign and magnitude of a whole number; `None` for other numbers.
     pub fn to_big(&self) -> Option<(bool, UBig)> {
         match &self.form {
             Form::Zero { .. } => Some((false, UBig::ZERO)),
@@ -193,7 +196,8 @@ impl Number {
         }
     }
 
-    /// Sign, mantissa and binary exponent: exactly `±mantissa · 2^exponent`. `None` for infinity.
+    /// Returns sign, mantissa and binary exponent: exactly `±mantissa · 2^exponent`. `None` for
+    /// infinity.
     pub fn to_parts(&self) -> Option<(bool, UBig, i64)> {
         match &self.form {
             Form::Zero { negative } => Some((*negative, UBig::ZERO, 0)),
@@ -206,17 +210,17 @@ impl Number {
         }
     }
 
-    /// As a machine integer, if it is exactly one.
+    /// Returns the number as `i64` if the conversion is exact.
     pub fn to_i64(&self) -> Option<i64> {
         self.to_i128().and_then(|v| i64::try_from(v).ok())
     }
 
-    /// As an unsigned machine integer, if it is exactly one.
+    /// Returns the number as `u64` if the conversion is exact.
     pub fn to_u64(&self) -> Option<u64> {
         self.to_i128().and_then(|v| u64::try_from(v).ok())
     }
 
-    /// As an index, if it is exactly one.
+    /// Returns the number as an index if the conversion is exact.
     pub fn to_usize(&self) -> Option<usize> {
         self.to_i128().and_then(|v| usize::try_from(v).ok())
     }
@@ -229,6 +233,7 @@ impl Number {
                 mantissa,
                 exponent,
             } => {
+                // The check comes before the shift, which could allocate a huge integer.
                 if *exponent < 0 || *exponent + mantissa.bit_len() as i64 > 126 {
                     return None;
                 }
@@ -239,7 +244,7 @@ impl Number {
         }
     }
 
-    /// The nearest float, and whether it is exactly this number.
+    /// Returns the nearest float, and true if it equals this number exactly.
     pub fn to_f64(&self) -> (f64, bool) {
         let sign = |negative: bool, v: f64| if negative { -v } else { v };
         match &self.form {
@@ -264,7 +269,7 @@ impl Number {
         }
     }
 
-    /// The number of bits this value cannot do without.
+    /// Returns the number of significant bits of the mantissa.
     pub fn minimal_precision(&self) -> u32 {
         match &self.form {
             Form::Finite { mantissa, .. } => u32::try_from(mantissa.bit_len()).unwrap_or(u32::MAX),
@@ -272,8 +277,9 @@ impl Number {
         }
     }
 
-    /// The exact order of two numbers, whatever their precisions.
+    /// Returns the exact order of two numbers of any precision.
     pub fn compare(&self, other: &Number) -> Ordering {
+        // Signs and infinities decide most comparisons without a look at the mantissa.
         let rank = |n: &Number| match (&n.form, n.signum()) {
             (Form::Infinite { .. }, s) => 2 * s,
             (_, s) => s,
@@ -297,6 +303,8 @@ impl Number {
         else {
             return Ordering::Equal;
         };
+        // The position of the top bit decides unless it is equal; only then are the mantissas
+        // aligned.
         let magnitude = (ea + a.bit_len() as i64)
             .cmp(&(eb + b.bit_len() as i64))
             .then_with(|| {
@@ -310,8 +318,8 @@ impl Number {
         }
     }
 
-    /// Equal as users see them: whole numbers exactly, others by their text, so that 0.1 of 53 bits
-    /// equals 0.1 of 512.
+    /// Compares as the language does: whole numbers exactly, fractions by their text, so that 0.1
+    /// of 53 bits equals 0.1 of 512 bits.
     pub fn equals(&self, other: &Number) -> bool {
         if self.signum() != other.signum() {
             return false;
@@ -333,6 +341,8 @@ impl Number {
                 if a == b && ea == eb && (self.precision == other.precision || self.is_integer()) {
                     return true;
                 }
+                // Texts can be equal only for numbers of about the same magnitude; this avoids
+                // printing others.
                 let near = ((ea + a.bit_len() as i64) - (eb + b.bit_len() as i64)).abs() <= 1;
                 near && !self.is_integer()
                     && !other.is_integer()

@@ -1,5 +1,4 @@
-//! Arithmetic on numbers, correctly rounded (half to even) to the precision the reference engine
-//! would give.
+//! Arithmetic on numbers, rounded (half to even) to the precision that OpenTofu gives the result.
 
 use std::cmp::Ordering;
 
@@ -10,7 +9,7 @@ use crate::number::{Form, MAX_PRECISION, Number, NumberError};
 use crate::number_round::rounded;
 
 impl Number {
-    /// The sum, at the larger precision of the two.
+    /// Returns the sum, at the larger precision of the two.
     pub fn add(&self, other: &Number) -> Result<Number, NumberError> {
         let precision = self.precision.max(other.precision);
         let form = match (&self.form, &other.form) {
@@ -22,6 +21,7 @@ impl Number {
             (Form::Zero { negative: a }, Form::Zero { negative: b }) => {
                 Form::Zero { negative: *a && *b }
             }
+            // Adding zero still rounds to the common precision.
             (Form::Zero { .. }, _) => return Ok(other.with_precision(precision)),
             (_, Form::Zero { .. }) => return Ok(self.with_precision(precision)),
             (
@@ -40,12 +40,12 @@ impl Number {
         Ok(Number { form, precision })
     }
 
-    /// The difference, at the larger precision of the two.
+    /// Returns the difference, at the larger precision of the two.
     pub fn sub(&self, other: &Number) -> Result<Number, NumberError> {
         self.add(&other.neg())
     }
 
-    /// The number with the other sign.
+    /// Returns the number with the opposite sign.
     pub fn neg(&self) -> Number {
         let form = match &self.form {
             Form::Zero { negative } => Form::Zero {
@@ -70,7 +70,7 @@ impl Number {
         }
     }
 
-    /// The number without its sign.
+    /// Returns the number without its sign.
     pub fn abs(&self) -> Number {
         if self.is_negative() {
             self.neg()
@@ -79,7 +79,8 @@ impl Number {
         }
     }
 
-    /// The product: at the larger precision, or as many bits as it needs, up to 512.
+    /// Returns the product at the larger precision of the two, or at as many bits as it needs, up
+    /// to 512.
     pub fn mul(&self, other: &Number) -> Result<Number, NumberError> {
         let negative = self.is_negative() != other.is_negative();
         let precision = self.precision.max(other.precision);
@@ -105,6 +106,7 @@ impl Number {
             form,
             precision: MAX_PRECISION,
         };
+        // Multiplication must not lose digits of the operands, so the precision grows as needed.
         let precision = precision.max(product.minimal_precision());
         Ok(Number {
             precision,
@@ -112,8 +114,8 @@ impl Number {
         })
     }
 
-    /// The quotient, at the larger precision of the two. Something over zero is infinite; zero over
-    /// zero is an error.
+    /// Returns the quotient, at the larger precision of the two. A nonzero number divided by zero
+    /// is infinite; zero divided by zero is an error.
     pub fn div(&self, other: &Number) -> Result<Number, NumberError> {
         self.div_at(other, self.precision.max(other.precision))
     }
@@ -139,8 +141,8 @@ impl Number {
                     ..
                 },
             ) => {
-                // Enough bits that the quotient has two more than it keeps; the rest of the
-                // division is sticky.
+                // The quotient has at least two bits more than it keeps; the remainder only decides
+                // the rounding.
                 let shift = (precision as usize + 2 + b.bit_len()).saturating_sub(a.bit_len());
                 let (quotient, rest) = (a << shift).div_rem(b);
                 let sticky = rest != UBig::ZERO;
@@ -156,9 +158,10 @@ impl Number {
         Ok(Number { form, precision })
     }
 
-    /// What division towards zero leaves: the sign is that of the dividend. Anything modulo zero is
-    /// itself.
+    /// Returns the remainder of a division that truncates towards zero; it has the sign of the
+    /// dividend. A number modulo zero is the number itself.
     pub fn modulo(&self, other: &Number) -> Result<Number, NumberError> {
+        // Go-cty multiplies here; the product has the right infinity, or is not a number.
         if self.is_infinite() || other.is_infinite() {
             return self.mul(other);
         }
@@ -182,7 +185,7 @@ impl Number {
                 form: rounded(na != nb, a * b, ea + eb, self.precision, false)?,
                 precision: self.precision,
             },
-            // A truncated quotient of zero is positive, whatever it was before.
+            // A truncated quotient of zero is positive, regardless of the signs of the operands.
             _ => Number {
                 form: Form::Zero {
                     negative: other.is_negative(),
@@ -193,7 +196,7 @@ impl Number {
         Ok(self.sub(&product)?.with_precision(self.precision))
     }
 
-    /// Without its fraction.
+    /// Returns the number without its fraction.
     pub fn truncated(&self) -> Number {
         match &self.form {
             Form::Finite {
@@ -216,7 +219,7 @@ impl Number {
         }
     }
 
-    /// The largest whole number that is not above this one.
+    /// Returns the largest whole number that is not above this one.
     pub fn floor(&self) -> Number {
         let whole = self.truncated();
         if self.is_negative() && !self.is_integer() && !self.is_infinite() {
@@ -225,7 +228,7 @@ impl Number {
         whole
     }
 
-    /// The smallest whole number that is not below this one.
+    /// Returns the smallest whole number that is not below this one.
     pub fn ceil(&self) -> Number {
         let whole = self.truncated();
         if !self.is_negative() && !self.is_integer() && !self.is_infinite() {
@@ -240,7 +243,7 @@ impl Number {
         self.add(&one).unwrap_or_else(|_| self.clone())
     }
 
-    /// The larger of two.
+    /// Returns the larger number.
     pub fn max(&self, other: &Number) -> Number {
         if self.compare(other) == Ordering::Less {
             other.clone()
@@ -249,7 +252,7 @@ impl Number {
         }
     }
 
-    /// The smaller of two.
+    /// Returns the smaller number.
     pub fn min(&self, other: &Number) -> Number {
         if self.compare(other) == Ordering::Greater {
             other.clone()
@@ -264,8 +267,8 @@ type Operand<'a> = (bool, &'a UBig, i64);
 fn add_finite(a: Operand<'_>, b: Operand<'_>, precision: u32) -> Result<Form, NumberError> {
     let top = |x: &Operand<'_>| x.2 + x.1.bit_len() as i64;
     let (big, small) = if top(&a) >= top(&b) { (a, b) } else { (b, a) };
-    // A number far below the last kept bit of the other only decides the rounding: one unit stands
-    // for it.
+    // A number far below the last kept bit of the other only decides the rounding, so a single unit
+    // replaces it. Aligning both would allocate as many bits as their exponents differ.
     let reach = i64::from(precision) + 3;
     let low = (top(&big) - reach).min(big.2) - 2;
     if top(&small) < low {

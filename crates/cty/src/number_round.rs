@@ -1,11 +1,11 @@
-//! Numbers rounded to a precision, and to the nearest float.
+//! Rounding to a precision, and to the nearest float.
 
 use dashu_base::BitTest;
 use dashu_int::UBig;
 
 use super::number::{Form, MAX_EXPONENT, MAX_PRECISION, NumberError};
 
-/// Normalises to an odd mantissa and checks the range. A number too small to hold becomes zero.
+/// Normalizes to an odd mantissa and checks the range. Numbers below the range become zero.
 pub(crate) fn finite(negative: bool, mantissa: UBig, exponent: i64) -> Result<Form, NumberError> {
     let Some(zeros) = mantissa.trailing_zeros() else {
         return Ok(Form::Zero { negative });
@@ -24,8 +24,8 @@ pub(crate) fn finite(negative: bool, mantissa: UBig, exponent: i64) -> Result<Fo
     })
 }
 
-/// Rounds half to even. `sticky` says that something smaller than the last bit of `mantissa` is
-/// left over; then the mantissa has at least two bits more than `precision`.
+/// Rounds half to even. `sticky` means that a nonzero rest below the last bit of `mantissa` exists;
+/// the mantissa then has at least two bits more than `precision`.
 pub(crate) fn rounded(
     negative: bool,
     mantissa: UBig,
@@ -40,6 +40,7 @@ pub(crate) fn rounded(
     }
     let drop = bits - precision;
     let half = mantissa.bit(drop - 1);
+    // Any set bit below the half bit means "more than half".
     let below = sticky || mantissa.trailing_zeros().is_some_and(|z| z < drop - 1);
     let kept = &mantissa >> drop;
     let up = half && (below || kept.bit(0));
@@ -58,13 +59,14 @@ pub(super) fn nearest_float(mantissa: &UBig, exponent: i64) -> f64 {
     if top < -1074 {
         return 0.0;
     }
+    // Subnormal floats have fewer bits, the fewer the smaller they are.
     let precision = if top >= -1021 {
         53
     } else {
         (53 - (-1021 - top)).max(0) as u32
     };
     if precision == 0 {
-        // Between zero and the smallest float: above the middle it rounds up.
+        // Between zero and the smallest float: numbers above the middle round up.
         return if mantissa.bit_len() > 1 {
             f64::from_bits(1)
         } else {
@@ -81,7 +83,7 @@ pub(super) fn nearest_float(mantissa: &UBig, exponent: i64) -> f64 {
         return 0.0;
     };
     // Two exact steps: the mantissa has at most 53 bits, and scaling by a power of two only rounds
-    // where it overflows.
+    // when it overflows.
     let scale = |e: i64| {
         f64::from_bits(if e >= -1022 {
             ((e + 1023) as u64) << 52
@@ -90,6 +92,7 @@ pub(super) fn nearest_float(mantissa: &UBig, exponent: i64) -> f64 {
         })
     };
     let value = small as f64;
+    // `scale` covers one float exponent range; larger exponents need two factors.
     if exponent > 1023 {
         value * scale(1023) * scale((exponent - 1023).min(1023))
     } else if exponent < -1074 {

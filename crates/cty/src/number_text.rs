@@ -1,5 +1,5 @@
-//! Numbers as text: decimal text in, at 512 bits; the shortest text out that reads back as the same
-//! number.
+//! Numbers as text: decimal text is parsed at 512 bits, and formatting gives the shortest text that
+//! parses back to the same number.
 
 use dashu_base::BitTest;
 use dashu_int::UBig;
@@ -8,12 +8,12 @@ use crate::number::{Form, MAX_EXPONENT, MAX_PRECISION, Number, NumberError};
 use crate::number_round::rounded;
 
 impl Number {
-    /// Reads decimal text (`-1.5e3`) at 512 bits.
+    /// Parses decimal text, such as `-1.5e3`, at 512 bits.
     pub fn parse(text: &str) -> Result<Number, NumberError> {
         Number::parse_at(text, MAX_PRECISION)
     }
 
-    /// Reads decimal text at another precision.
+    /// Parses decimal text at another precision.
     pub fn parse_at(text: &str, precision: u32) -> Result<Number, NumberError> {
         let (negative, rest) = match text.as_bytes().first() {
             Some(b'-') => (true, &text[1..]),
@@ -26,7 +26,7 @@ impl Number {
                 precision,
             });
         }
-        // After a `p` comes a power of two.
+        // A `p` introduces a power of two, as in Go.
         let (digits, exponent, doubled) = match rest.find(['e', 'E', 'p', 'P']) {
             Some(at) if rest[at..].starts_with(['p', 'P']) => {
                 (&rest[..at], 0, parse_exponent(&rest[at + 1..])?)
@@ -43,10 +43,12 @@ impl Number {
         {
             return Err(NumberError::Syntax);
         }
+        // Limits the work below, which is more than linear in the number of digits.
         if digits.len() > MAX_EXPONENT as usize {
             return Err(NumberError::OutOfRange);
         }
         let all = format!("{whole}{fraction}");
+        // Zeros at both ends only move the exponent; without them the integer is small.
         let significant = all.trim_start_matches('0');
         let trimmed = significant.trim_end_matches('0');
         if trimmed.is_empty() {
@@ -57,7 +59,8 @@ impl Number {
         }
         let mantissa: UBig = trimmed.parse().map_err(|_| NumberError::Syntax)?;
         let power = exponent - fraction.len() as i64 + (significant.len() - trimmed.len()) as i64;
-        // 10^330000 is about 2^1096000; far outside of that there is nothing to compute.
+        // 10^330000 is about 2^1096000; numbers far beyond it are out of range, and need no
+        // computation.
         if power > MAX_EXPONENT / 3 {
             return Err(NumberError::OutOfRange);
         }
@@ -67,11 +70,15 @@ impl Number {
                 precision,
             });
         }
+        // A power of ten is a power of five, computed exactly, and a power of two, added to the
+        // exponent.
         let form = if power >= 0 {
             let five = power_of_five(power.unsigned_abs());
             rounded(negative, mantissa * five, power + doubled, precision, false)?
         } else {
             let five = power_of_five(power.unsigned_abs());
+            // Two bits beyond the precision make the rounding correct; the remainder is the sticky
+            // bit.
             let shift =
                 (precision as usize + 2 + five.bit_len()).saturating_sub(mantissa.bit_len());
             let (quotient, rest) = dashu_base::DivRem::div_rem(mantissa << shift, &five);
@@ -86,7 +93,7 @@ impl Number {
         Ok(Number { form, precision })
     }
 
-    /// The shortest decimal text, without an exponent, that reads back as this number at its
+    /// Returns the shortest decimal text without an exponent that parses back to this number at its
     /// precision.
     pub fn to_text(&self) -> String {
         match &self.form {
@@ -108,8 +115,8 @@ impl Number {
         }
     }
 
-    /// Ten significant digits, in exponent form where large or small: how numbers sort inside sets
-    /// of other things.
+    /// Returns ten significant digits, with an exponent for large or small numbers: the sort key of
+    /// numbers inside compound set elements.
     pub(crate) fn to_hash_text(&self) -> String {
         const DIGITS: usize = 10;
         let Form::Finite {
@@ -120,10 +127,12 @@ impl Number {
         else {
             return self.to_text();
         };
+        // Two digits more than kept are enough to round correctly.
         let mut d = Decimal::leading(mantissa, *exponent, DIGITS + 2);
         d.round(DIGITS);
         let sign = if *negative { "-" } else { "" };
         let len = d.digits.len() as i64;
+        // The rules for the exponent are those of Go's `%g` format.
         let mut limit = DIGITS as i64;
         if limit > len && len >= d.point {
             limit = len;
@@ -141,6 +150,7 @@ fn parse_exponent(text: &str) -> Result<i64, NumberError> {
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(NumberError::Syntax);
     }
+    // Clamped, so that later additions cannot overflow; such exponents are out of range anyway.
     let magnitude: i64 = digits.parse().unwrap_or(i64::MAX / 4).min(i64::MAX / 4);
     Ok(if text.starts_with('-') {
         -magnitude
@@ -153,7 +163,7 @@ fn power_of_five(n: u64) -> UBig {
     UBig::from(5u8).pow(n as usize)
 }
 
-/// `0.d1d2d3… * 10^point`, without trailing zeros.
+/// Decimal digits of `0.d1d2d3… * 10^point`, without trailing zeros.
 struct Decimal {
     digits: Vec<u8>,
     point: i64,
@@ -178,12 +188,13 @@ impl Decimal {
         decimal
     }
 
-    /// At least the first `n` digits. Where more than zeros follow, a single 1 stands for all of
-    /// it: that is as much as rounding and comparing need, and hundreds of thousands of digits are
-    /// not worked out for it.
+    /// Returns at least the first `n` digits. A nonzero rest is represented by a single digit 1,
+    /// which is enough for rounding and comparing. This avoids computing hundreds of thousands of
+    /// digits.
     fn leading(mantissa: &UBig, exponent: i64, n: usize) -> Decimal {
         let bits = mantissa.bit_len() as i64;
-        // Digits before the point, give or take one, and all that there are.
+        // Estimates by log10(2) and log10(5): digits before the point, off by at most one, and all
+        // digits.
         let before = (bits + exponent) * 30_103 / 100_000;
         let all = if exponent >= 0 {
             before
@@ -191,10 +202,12 @@ impl Decimal {
             bits * 30_103 / 100_000 - exponent * 69_897 / 100_000
         };
         let n = n as i64 + 2;
+        // The exact digits are cheap enough here, and need no estimate.
         if all <= n * 2 {
             return Decimal::exact(mantissa, exponent);
         }
         let drop = before - n;
+        // Scales by a power of ten so that the integer part has about `n` digits.
         let (whole, more) = if drop > 0 {
             let unit = power_of_five(drop.unsigned_abs()) << (drop - exponent.min(0)) as usize;
             let (whole, rest) =
@@ -225,23 +238,27 @@ impl Decimal {
         decimal
     }
 
-    /// The fewest digits inside the interval of numbers that round to this one at `precision` bits.
+    /// Returns the fewest digits within the interval of numbers that round to this one at
+    /// `precision` bits.
     fn shortest(mantissa: &UBig, exponent: i64, precision: u32) -> Decimal {
+        // Whole numbers within the precision are exact, so every digit counts.
         let bits = mantissa.bit_len() as i64;
         if exponent >= 0 && exponent + bits <= i64::from(precision) {
             return Decimal::exact(mantissa, exponent);
         }
-        // Within these the interval has ended.
+        // All candidates differ from the bounds of the interval within this many digits.
         let enough = precision.max(bits as u32) as usize * 31 / 100 + 4;
         let mut decimal = Decimal::leading(mantissa, exponent, enough);
-        // One bit more than the precision, so that one unit is half a step.
+        // One bit more than the precision, so that one unit is half a rounding step.
         let shift = (i64::from(precision) + 1 - bits).max(0);
         let wide = mantissa << shift as usize;
+        // Ties round to even, so the bounds belong to the interval if the mantissa is even.
         let even = !wide.bit(1);
         let lower = Decimal::leading(&(&wide - UBig::ONE), exponent - shift, enough);
         let upper = Decimal::leading(&(&wide + UBig::ONE), exponent - shift, enough);
         for i in 0..decimal.digits.len() {
             let (l, m, u) = (lower.at(i), decimal.digits[i], upper.at(i));
+            // Go's `roundShortest`: stop at the first digit where rounding down or up stays inside.
             let down = l != m || even && i + 1 == lower.digits.len();
             let up = m != u && (even || m + 1 < u || i + 1 < upper.digits.len());
             match (down, up) {
@@ -269,6 +286,7 @@ impl Decimal {
         if n >= self.digits.len() {
             return;
         }
+        // Half to even, by the digit before.
         let halfway = self.digits[n] == b'5' && n + 1 == self.digits.len();
         let up = if halfway {
             n > 0 && self.digits[n - 1] & 1 == 1
@@ -285,6 +303,7 @@ impl Decimal {
 
     fn raise(&mut self, n: usize) {
         let mut n = n.min(self.digits.len());
+        // A carry over nines removes them, because trailing zeros are not stored.
         while n > 0 && self.digits[n - 1] >= b'9' {
             n -= 1;
         }
@@ -372,9 +391,9 @@ mod tests {
         }
     }
 
-    /// Found by fuzzing: a number of twelve bytes in a provider's answer took a tenth of a second,
-    /// since three hundred thousand digits were worked out three times to keep the first hundred
-    /// and fifty; a list of thousands took minutes.
+    /// Found by fuzzing: a number of twelve bytes in a provider's response took a tenth of a
+    /// second, because 300,000 digits were computed three times to keep the first 150. A list of
+    /// thousands of such numbers took minutes.
     #[test]
     fn the_text_of_a_huge_number_has_its_digits() {
         for (text, digits, zeros) in [

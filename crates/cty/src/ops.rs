@@ -1,6 +1,6 @@
-//! The operators of the language on values: unknown operands give unknown results, refined where
-//! the operands are; marks of all operands go to the result. Operands are of the right type and not
-//! null: callers convert first.
+//! Operators of the language on values. Unknown operands give unknown results, refined by the
+//! bounds of the operands; the result has the marks of all operands. Callers convert the operands
+//! first: they have the right type and are not null.
 
 use std::cmp::Ordering;
 
@@ -10,18 +10,19 @@ use crate::{Marks, Number, NumberError, Type, Value};
 type Binary = fn(&Number, &Number) -> Result<Number, NumberError>;
 
 impl Value {
-    /// The sum of two numbers.
+    /// Adds two numbers.
     pub fn add(&self, other: &Value) -> Result<Value, NumberError> {
         arithmetic(self, other, Number::add, true)
     }
 
-    /// The difference of two numbers.
+    /// Subtracts two numbers.
     pub fn sub(&self, other: &Value) -> Result<Value, NumberError> {
         arithmetic(self, other, Number::sub, true)
     }
 
-    /// The product of two numbers.
+    /// Multiplies two numbers.
     pub fn mul(&self, other: &Value) -> Result<Value, NumberError> {
+        // Zero times an unknown number is zero.
         let zero = |v: &Value| v.as_number().is_some_and(Number::is_zero);
         if (!self.is_known() && zero(other)) || (!other.is_known() && zero(self)) {
             return Ok(Value::zero().with_marks(&marks_of(self, other)));
@@ -29,17 +30,17 @@ impl Value {
         arithmetic(self, other, Number::mul, true)
     }
 
-    /// The quotient of two numbers; infinite if the divisor is zero.
+    /// Divides two numbers; infinite if the divisor is zero.
     pub fn div(&self, other: &Value) -> Result<Value, NumberError> {
         arithmetic(self, other, Number::div, false)
     }
 
-    /// What division leaves.
+    /// Returns the remainder of a division; see [`Number::modulo`].
     pub fn modulo(&self, other: &Value) -> Result<Value, NumberError> {
         arithmetic(self, other, Number::modulo, false)
     }
 
-    /// The number with the other sign.
+    /// Negates the number.
     pub fn neg(&self) -> Value {
         let result = match &self.data {
             Data::Number(n) => Value::number(n.neg()),
@@ -48,7 +49,7 @@ impl Value {
         result.with_marks(&self.marks)
     }
 
-    /// The number without its sign.
+    /// Returns the number without its sign.
     pub fn abs(&self) -> Value {
         let result = match &self.data {
             Data::Number(n) => Value::number(n.abs()),
@@ -61,7 +62,7 @@ impl Value {
         result.with_marks(&self.marks)
     }
 
-    /// Not.
+    /// Logical not.
     pub fn not(&self) -> Value {
         let result = match self.data {
             Data::Bool(b) => Value::bool(!b),
@@ -70,7 +71,7 @@ impl Value {
         result.with_marks(&self.marks)
     }
 
-    /// And; false decides even against unknown.
+    /// Logical and; false decides even if the other operand is unknown.
     pub fn and(&self, other: &Value) -> Value {
         let result = match (self.as_bool(), other.as_bool()) {
             (Some(false), _) | (_, Some(false)) => Value::bool(false),
@@ -80,7 +81,7 @@ impl Value {
         result.with_marks(&marks_of(self, other))
     }
 
-    /// Or; true decides even against unknown.
+    /// Logical or; true decides even if the other operand is unknown.
     pub fn or(&self, other: &Value) -> Value {
         let result = match (self.as_bool(), other.as_bool()) {
             (Some(true), _) | (_, Some(true)) => Value::bool(true),
@@ -90,22 +91,22 @@ impl Value {
         result.with_marks(&marks_of(self, other))
     }
 
-    /// Less than, of numbers; bounds of unknown numbers may decide.
+    /// Compares two numbers with `<`; bounds of unknown numbers can decide.
     pub fn less_than(&self, other: &Value) -> Value {
         order(self, other, Ordering::Less)
     }
 
-    /// Greater than, of numbers; bounds of unknown numbers may decide.
+    /// Compares two numbers with `>`; bounds of unknown numbers can decide.
     pub fn greater_than(&self, other: &Value) -> Value {
         order(self, other, Ordering::Greater)
     }
 
-    /// At most.
+    /// Compares two numbers with `<=`.
     pub fn at_most(&self, other: &Value) -> Value {
         self.less_than(other).or(&self.equals(other))
     }
 
-    /// At least.
+    /// Compares two numbers with `>=`.
     pub fn at_least(&self, other: &Value) -> Value {
         self.greater_than(other).or(&self.equals(other))
     }
@@ -120,6 +121,7 @@ fn arithmetic(a: &Value, b: &Value, op: Binary, monotone: bool) -> Result<Value,
         (Data::Number(x), Data::Number(y)) => Value::number(op(x, y)?),
         _ => {
             let unknown = Value::unknown(Type::Number).refine().not_null();
+            // The corners bound the result only of operations that are monotone in each operand.
             let range = if monotone {
                 bounds(a, b, op)
             } else {
@@ -138,7 +140,7 @@ fn arithmetic(a: &Value, b: &Value, op: Binary, monotone: bool) -> Result<Value,
     Ok(result.with_marks(&marks_of(a, b)))
 }
 
-/// Interval arithmetic over the four corners; bounds count as included.
+/// Interval arithmetic over the four corners; all bounds are treated as inclusive.
 fn bounds(a: &Value, b: &Value, op: Binary) -> (Option<Number>, Option<Number>) {
     let ends = |v: &Value| {
         let range = v.range();
@@ -156,6 +158,8 @@ fn bounds(a: &Value, b: &Value, op: Binary) -> (Option<Number>, Option<Number>) 
         for y in &b {
             match op(x, y) {
                 Ok(n) => corners.push(n),
+                // An undefined corner, such as infinity minus infinity, leaves the result without
+                // bounds.
                 Err(_) => return (None, None),
             }
         }

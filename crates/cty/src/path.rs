@@ -1,47 +1,47 @@
-//! Paths: where inside a value something is.
+//! Paths: addresses of parts inside a value.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::{Number, Type, Value};
 
-/// One step into a value.
+/// Step into a value.
 #[derive(Clone, PartialEq)]
 pub enum PathStep {
     /// An attribute of an object.
     Attr(Arc<str>),
-    /// An element by number (list, tuple), by key (map) or, in a set, the element itself.
+    /// Element by number (list, tuple) or key (map); in a set, the element itself.
     Index(Value),
 }
 
-/// Steps from a value to something inside it. Prints as in a configuration: `.tags["Name"]`,
-/// `.rule[0].port`.
+/// Steps from a value to a part inside it. Printed in the syntax of a configuration:
+/// `.tags["Name"]`, `.rule[0].port`.
 #[derive(Clone, PartialEq, Default)]
 pub struct Path(Vec<PathStep>);
 
-/// Why a path does not lead anywhere.
+/// Failure to follow a path.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{at:?}: {problem}")]
 pub struct PathError {
-    /// The path up to and including the step that failed.
+    /// Path up to and including the step that failed.
     pub at: Path,
-    /// What is wrong with that step.
+    /// Problem of that step.
     pub problem: StepError,
 }
 
-/// Why a step does not lead anywhere.
+/// Failure to follow a step.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StepError {
-    /// An attribute of null.
+    /// Attribute of a null value.
     #[error("cannot access attributes on a null value")]
     AttrOfNull,
-    /// An element of null.
+    /// Element of a null value.
     #[error("cannot index a null value")]
     IndexOfNull,
     /// The object has no attribute of this name.
     #[error("object has no attribute {0:?}")]
     NoAttr(String),
-    /// An attribute of what is no object.
+    /// Attribute of a value that is not an object.
     #[error("not an object")]
     NoObject,
     /// The collection has no such element.
@@ -50,43 +50,43 @@ pub enum StepError {
     /// The set has no such element.
     #[error("set does not have the given element")]
     NotInSet,
-    /// An element of what has none.
+    /// Element of a value that has no elements.
     #[error("not a collection")]
     NoCollection,
 }
 
 impl Path {
-    /// The path of the value itself.
+    /// Returns the empty path, which addresses the value itself.
     pub fn root() -> Path {
         Path(Vec::new())
     }
 
-    /// From steps.
+    /// Creates a path from its steps.
     pub fn new(steps: Vec<PathStep>) -> Path {
         Path(steps)
     }
 
-    /// This path with one attribute more.
+    /// Returns this path extended by an attribute.
     pub fn attr(&self, name: impl Into<Arc<str>>) -> Path {
         self.with(PathStep::Attr(name.into()))
     }
 
-    /// This path with one key more.
+    /// Returns this path extended by an element key.
     pub fn index(&self, key: Value) -> Path {
         self.with(PathStep::Index(key))
     }
 
-    /// This path with one element number more.
+    /// Returns this path extended by an element number.
     pub fn index_int(&self, i: usize) -> Path {
         self.index(Value::number(Number::from(i as u64)))
     }
 
-    /// This path with one map key more.
+    /// Returns this path extended by a map key.
     pub fn index_str(&self, key: &str) -> Path {
         self.index(Value::string(key))
     }
 
-    /// This path with one step more.
+    /// Returns this path extended by a step.
     pub fn with(&self, step: PathStep) -> Path {
         let mut steps = Vec::with_capacity(self.0.len() + 1);
         steps.extend_from_slice(&self.0);
@@ -94,7 +94,7 @@ impl Path {
         Path(steps)
     }
 
-    /// Adds a step in place.
+    /// Appends a step in place.
     pub fn push(&mut self, step: PathStep) {
         self.0.push(step);
     }
@@ -104,33 +104,33 @@ impl Path {
         self.0.pop()
     }
 
-    /// The steps, outermost first.
+    /// Returns the steps, outermost first.
     pub fn steps(&self) -> &[PathStep] {
         &self.0
     }
 
-    /// How many steps.
+    /// Returns the number of steps.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The value itself.
+    /// Reports if the path addresses the value itself.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether this path begins with all of `prefix`.
+    /// Reports if this path begins with all steps of `prefix`.
     pub fn starts_with(&self, prefix: &Path) -> bool {
         self.0.len() >= prefix.0.len() && self.0[..prefix.0.len()] == prefix.0[..]
     }
 
-    /// Both paths, one after the other.
+    /// Concatenates two paths.
     pub fn join(&self, more: &Path) -> Path {
         Path(self.0.iter().chain(more.0.iter()).cloned().collect())
     }
 
-    /// The value to which this path leads. Marks of the containers on the way come along; steps
-    /// into unknown values give unknown values of the right type.
+    /// Returns the part that this path addresses. It carries the marks of the containers on the
+    /// way; steps into unknown values give unknown values of the right type.
     pub fn apply(&self, value: &Value) -> Result<Value, PathError> {
         let mut at = value.clone();
         for (i, step) in self.0.iter().enumerate() {
@@ -144,8 +144,9 @@ impl Path {
 }
 
 impl PathStep {
-    /// One step into `value`; the error says what is in the way.
+    /// Follows one step into `value`. The error names the reason if that is impossible.
     pub fn apply(&self, value: &Value) -> Result<Value, StepError> {
+        // Null and unknown differ here: an unknown container gives unknown parts, null has none.
         if value.is_null() {
             return Err(match self {
                 PathStep::Attr(_) => StepError::AttrOfNull,
@@ -167,6 +168,8 @@ impl PathStep {
                     if !value.is_known() {
                         return Ok(Value::unknown((**element).clone()).with_marks(value.marks()));
                     }
+                    // Elements of a set are addressed by their exact value, including unknown
+                    // parts.
                     let found = value
                         .as_slice()
                         .and_then(|elements| elements.iter().find(|e| e.raw_equals(key)));
@@ -194,6 +197,7 @@ impl fmt::Display for Path {
                 PathStep::Index(key) => match (key.as_str(), key.as_number()) {
                     (Some(s), _) => write!(f, "[{s:?}]")?,
                     (_, Some(n)) => write!(f, "[{n}]")?,
+                    // Other keys occur only in sets, whose elements are too large to print.
                     _ => f.write_str("[...]")?,
                 },
             }

@@ -1,18 +1,18 @@
-//! The JSON form of paths, as state files name sensitive attributes: an array of steps,
+//! JSON form of paths, in which state files name sensitive attributes: an array of steps such as
 //! `{"type":"get_attr","value":"tags"}` or `{"type":"index","value":{"value":0,"type":"number"}}`.
 
 use serde_json::{Value as Json, json};
 
 use crate::{CodecError, Path, PathStep, Type, json as value_json};
 
-/// Why a JSON path cannot be read.
+/// Failure to read a path from JSON.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("invalid path: {0}")]
 pub struct PathJsonError(String);
 
 impl Path {
-    /// The path as JSON. Fails for keys that have no JSON: unknown or marked ones, as only elements
-    /// of sets can be.
+    /// Encodes the path as JSON. Fails for keys that JSON cannot represent: unknown or marked ones,
+    /// which only occur in sets.
     pub fn to_json_value(&self) -> Result<Json, CodecError> {
         let steps: Result<Vec<Json>, CodecError> = self
             .steps()
@@ -28,7 +28,7 @@ impl Path {
         Ok(Json::Array(steps?))
     }
 
-    /// Reads a path from JSON.
+    /// Decodes a path from JSON.
     pub fn from_json_value(json: &Json) -> Result<Path, PathJsonError> {
         let steps = json
             .as_array()

@@ -1,5 +1,5 @@
-//! What a plan may say: the value proposed to a provider, and the checks of what the provider makes
-//! of it. Pure functions over a schema and values of its implied type, without marks.
+//! Rules for plans: the value proposed to a provider, and the checks of the provider's response.
+//! Pure functions of a schema and of values of its implied type, without marks.
 
 mod compatible;
 mod conform;
@@ -15,5 +15,5 @@ pub use legacy::normalize_legacy;
 pub use proposed::{planned_unknown_object, proposed_new};
 pub use valid::assert_plan_valid;
 
-/// Where a rule is broken, and how.
+/// Path of a broken rule, with a message.
 pub type Violation = (Path, String);

@@ -1,5 +1,5 @@
-//! What is known about unknown values: not null, the start of a string, bounds of a number or of a
-//! length. Where so much is known that only one value is left, the result is that value.
+//! Refinements of unknown values: not null, the prefix of a string, bounds of a number or of a
+//! length. If a refinement leaves only one value, the result is that value.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use super::refine_builder::RefinementBuilder;
 use crate::value::Data;
 use crate::{Number, Type, Value};
 
-/// What is known about one unknown value.
+/// Facts about one unknown value.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Refinement {
-    /// Surely not null.
+    /// Excludes null.
     pub not_null: bool,
-    /// How the string begins (strings only).
+    /// Prefix of the string (strings only).
     pub prefix: Option<Arc<str>>,
-    /// Lower bound, and whether it is included (numbers only).
+    /// Lower bound, and true if it is inclusive (numbers only).
     pub min: Option<(Number, bool)>,
-    /// Upper bound, and whether it is included (numbers only).
+    /// Upper bound, and true if it is inclusive (numbers only).
     pub max: Option<(Number, bool)>,
     /// Least number of elements (collections only).
     pub length_min: usize,
@@ -25,13 +25,13 @@ pub struct Refinement {
     pub length_max: Option<usize>,
 }
 
-/// A refinement that contradicts the value or an earlier refinement.
+/// Contradiction between a refinement and the value or an earlier refinement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("inconsistent refinement: {0}")]
 pub struct RefinementError(pub &'static str);
 
 impl Value {
-    /// Begins to narrow down this value. For a known value this only checks what is claimed.
+    /// Starts a refinement of this value. For a known value it only checks the claims.
     pub fn refine(&self) -> RefinementBuilder {
         let (bare, marks) = self.clone().unmark();
         let wip = match &bare.data {
@@ -47,7 +47,7 @@ impl Value {
         }
     }
 
-    /// This value, known not to be null. A value that is null already stays null.
+    /// Excludes null. A value that is already null stays null.
     pub fn refine_not_null(&self) -> Value {
         match &self.data {
             Data::Unknown(Some(r)) if r.not_null => self.clone(),
@@ -56,7 +56,7 @@ impl Value {
         }
     }
 
-    /// What this value can still become.
+    /// Returns the range of values that this value can still become.
     pub fn range(&self) -> Range {
         let refinement = match &self.data {
             Data::Unknown(r) => r.as_deref().cloned().unwrap_or_default(),
@@ -77,6 +77,7 @@ impl Value {
             }
             Data::Seq(_) | Data::Map(_) if self.ty.is_collection() => {
                 let most = self.len().unwrap_or(0);
+                // Elements with unknown parts can turn out to be duplicates, which a set drops.
                 let least = if self.ty.is_set() && self.deep.unknown {
                     most.min(1)
                 } else {
@@ -101,7 +102,7 @@ impl Value {
         }
     }
 
-    /// Known and not null, or refined so.
+    /// Returns true if the value is known and not null, or refined as not null.
     pub fn is_definitely_not_null(&self) -> bool {
         match &self.data {
             Data::Null => false,
@@ -110,7 +111,7 @@ impl Value {
         }
     }
 
-    /// The refinement of an unknown value, if it has one.
+    /// Returns the refinement of an unknown value, if it has one.
     pub fn refinement(&self) -> Option<&Refinement> {
         match &self.data {
             Data::Unknown(r) => r.as_deref(),
@@ -118,7 +119,7 @@ impl Value {
         }
     }
 
-    /// The same value without what is known about its unknown parts.
+    /// Returns the value without the refinements of its unknown parts.
     pub fn without_refinements(&self) -> Value {
         if !self.deep.unknown {
             return self.clone();
@@ -140,7 +141,7 @@ impl Value {
     }
 }
 
-/// What a value can still become; see [`Value::range`].
+/// Values that a value can still become; see [`Value::range`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
     pub(super) ty: Type,
@@ -149,47 +150,47 @@ pub struct Range {
 }
 
 impl Range {
-    /// The type of the value.
+    /// Returns the type of the value.
     pub fn ty(&self) -> &Type {
         &self.ty
     }
 
-    /// Null is not excluded.
+    /// Returns true if null is not excluded.
     pub fn could_be_null(&self) -> bool {
         self.null || !self.refinement.not_null
     }
 
-    /// Null is excluded.
+    /// Returns true if null is excluded.
     pub fn definitely_not_null(&self) -> bool {
         !self.could_be_null()
     }
 
-    /// How a string begins; empty if nothing is known.
+    /// Returns the prefix of a string; empty if nothing is known.
     pub fn string_prefix(&self) -> &str {
         self.refinement.prefix.as_deref().unwrap_or("")
     }
 
-    /// The lower bound of a number, and whether it is included.
+    /// Returns the lower bound of a number, and true if it is inclusive.
     pub fn number_min(&self) -> Option<&(Number, bool)> {
         self.refinement.min.as_ref()
     }
 
-    /// The upper bound of a number, and whether it is included.
+    /// Returns the upper bound of a number, and true if it is inclusive.
     pub fn number_max(&self) -> Option<&(Number, bool)> {
         self.refinement.max.as_ref()
     }
 
-    /// The least number of elements of a collection.
+    /// Returns the least number of elements of a collection.
     pub fn length_min(&self) -> usize {
         self.refinement.length_min
     }
 
-    /// The greatest number of elements of a collection, if bounded.
+    /// Returns the greatest number of elements of a collection, if bounded.
     pub fn length_max(&self) -> Option<usize> {
         self.refinement.length_max
     }
 
-    /// Whether `value` is within the range: surely, surely not, or `None` for undecided.
+    /// Compares `value` with the range: surely inside, surely outside, or `None` if undecided.
     pub fn includes(&self, value: &Value) -> Option<bool> {
         if self.null {
             return Some(value.is_null());
@@ -206,6 +207,7 @@ impl Range {
         {
             return Some(false);
         }
+        // `value` may be unknown itself: then the two ranges are compared.
         let theirs = value.range().refinement;
         if value.ty == Type::Number {
             let below = |a: &Option<(Number, bool)>, b: &Option<(Number, bool)>| match (a, b) {

@@ -1,5 +1,4 @@
-//! Refinements put on an unknown value one by one, until they contradict each other or leave one
-//! value.
+//! Builder that adds refinements to an unknown value one at a time and detects contradictions.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use crate::value::Data;
 use crate::{Marks, Number, Type, Value};
 
 /// Collects refinements; see [`Value::refine`]. Refinements that do not fit the type of the value
-/// are errors; on a value about which not even the type is known they are passed over.
+/// are errors. They are ignored for a value of unknown type.
 #[derive(Clone, Debug)]
 pub struct RefinementBuilder {
     pub(super) original: Value,
@@ -21,6 +20,7 @@ pub struct RefinementBuilder {
 
 impl RefinementBuilder {
     fn fail(mut self, why: &'static str) -> Self {
+        // The first contradiction is the cause of later ones.
         self.error.get_or_insert(RefinementError(why));
         self
     }
@@ -29,7 +29,7 @@ impl RefinementBuilder {
         self.original.is_dynamic_unknown()
     }
 
-    /// Surely not null.
+    /// Excludes null.
     pub fn not_null(mut self) -> Self {
         if self.idle() {
             return self;
@@ -41,7 +41,7 @@ impl RefinementBuilder {
         self
     }
 
-    /// Surely null.
+    /// Restricts the value to null.
     pub fn null(mut self) -> Self {
         if self.idle() {
             return self;
@@ -53,13 +53,13 @@ impl RefinementBuilder {
         self
     }
 
-    /// The string begins with `prefix`, less what following text could still change.
+    /// Sets the prefix of the string, without a last character that following text could change.
     pub fn string_prefix(self, prefix: &str) -> Self {
         let safe = crate::text::safe_prefix(prefix);
         self.string_prefix_full(&safe)
     }
 
-    /// The string begins with exactly this, and nothing that follows can combine with its end.
+    /// Sets the exact prefix of the string. Following text must not combine with its end.
     pub fn string_prefix_full(mut self, prefix: &str) -> Self {
         if self.idle() {
             return self;
@@ -76,6 +76,7 @@ impl RefinementBuilder {
             return self.fail("the string does not begin with the prefix");
         }
         let had = self.wip.prefix.clone().unwrap_or_else(|| Arc::from(""));
+        // One of the two prefixes must extend the other.
         if !had.starts_with(&*prefix) && !prefix.starts_with(&*had) {
             return self.fail("the prefix differs from the one known before");
         }
@@ -85,7 +86,7 @@ impl RefinementBuilder {
         self
     }
 
-    /// The number is at least `min` (`inclusive`) or above it.
+    /// Sets a lower bound of the number.
     pub fn number_min(mut self, min: Number, inclusive: bool) -> Self {
         if self.idle() {
             return self;
@@ -110,13 +111,14 @@ impl RefinementBuilder {
                 return self;
             }
         }
+        // Minus infinity bounds nothing.
         if !min.is_infinite() || !min.is_negative() {
             self.wip.min = Some((min, inclusive));
         }
         self.check_bounds()
     }
 
-    /// The number is at most `max` (`inclusive`) or below it.
+    /// Sets an upper bound of the number.
     pub fn number_max(mut self, max: Number, inclusive: bool) -> Self {
         if self.idle() {
             return self;
@@ -141,13 +143,14 @@ impl RefinementBuilder {
                 return self;
             }
         }
+        // Plus infinity bounds nothing.
         if !max.is_infinite() || max.is_negative() {
             self.wip.max = Some((max, inclusive));
         }
         self.check_bounds()
     }
 
-    /// The collection has at least so many elements.
+    /// Sets the least number of elements of the collection.
     pub fn length_min(mut self, min: usize) -> Self {
         if self.idle() {
             return self;
@@ -162,7 +165,7 @@ impl RefinementBuilder {
         self.check_bounds()
     }
 
-    /// The collection has at most so many elements.
+    /// Sets the greatest number of elements of the collection.
     pub fn length_max(mut self, max: usize) -> Self {
         if self.idle() {
             return self;
@@ -170,6 +173,7 @@ impl RefinementBuilder {
         if !self.original.ty.is_collection() {
             return self.fail("a length bound needs a collection");
         }
+        // A set with unknown elements can still shrink, so its least length counts.
         if self.original.is_given() && self.original.range().length_min() > max {
             return self.fail("the collection is longer than the upper bound");
         }
@@ -177,7 +181,7 @@ impl RefinementBuilder {
         self.check_bounds()
     }
 
-    /// The collection has exactly so many elements.
+    /// Sets the exact number of elements of the collection.
     pub fn length(self, length: usize) -> Self {
         self.length_min(length).length_max(length)
     }
@@ -202,7 +206,7 @@ impl RefinementBuilder {
         self
     }
 
-    /// The refined value, or the first contradiction.
+    /// Returns the refined value, or the first contradiction.
     pub fn build(self) -> Result<Value, RefinementError> {
         match self.error {
             Some(e) => Err(e),
@@ -210,8 +214,8 @@ impl RefinementBuilder {
         }
     }
 
-    /// The refined value; on a contradiction, the value as it was before. For refinements that are
-    /// true by construction.
+    /// Returns the refined value, or the unrefined one after a contradiction. For refinements that
+    /// are true by construction.
     pub fn finish(self) -> Value {
         match self.error {
             Some(_) => self.original.with_marks(&self.marks),
@@ -230,6 +234,7 @@ impl RefinementBuilder {
         if original.is_known() || original.is_dynamic_unknown() {
             return original.with_marks(&marks);
         }
+        // A refinement that leaves one value is replaced by that value.
         let value = if null {
             Some(Value::null(original.ty.clone()))
         } else {
@@ -251,11 +256,12 @@ fn outside(found: Ordering, wrong_side: Ordering, inclusive: bool) -> bool {
     found == wrong_side || (found == Ordering::Equal && !inclusive)
 }
 
-/// Lists longer than this stay unknown even if their length is known: a length from outside must
-/// not allocate freely.
+/// Greatest length at which a list of known length becomes a known list of unknown elements. A
+/// length from a provider must not allocate without limit.
 const LONGEST_COLLAPSED_LIST: usize = 100_000;
 
 fn only_value(ty: &Type, r: &Refinement) -> Option<Value> {
+    // Null would be a second possible value.
     if !r.not_null {
         return None;
     }
@@ -272,6 +278,7 @@ fn only_value(ty: &Type, r: &Refinement) -> Option<Value> {
             (**e).clone(),
             vec![Value::unknown((**e).clone()); n],
         )),
+        // Two unknown elements of a set could be equal, so only 0 and 1 determine the set.
         (Type::Set(e), n) if n <= 1 => Some(Value::set(
             (**e).clone(),
             vec![Value::unknown((**e).clone()); n],

@@ -1,22 +1,23 @@
-//! The order of set elements. Users see it and providers receive it, so it is the reference
-//! engine's: primitives by nature, everything else by a text made of the element; nulls last,
-//! unknown elements after known ones.
+//! Order of set elements. Users see it and providers receive it, so it is the order of go-cty:
+//! primitives by value, other elements by a text derived from them; unknown elements follow known
+//! ones, and nulls are last.
 
 use std::cmp::Ordering;
 
 use crate::value::Data;
 use crate::{Type, Value};
 
-/// How far back the twin of an element is looked for: fractions with the same text at different
-/// precisions are neighbours.
+/// Number of preceding elements to compare with, to find duplicates: fractions with the same text
+/// at different precisions are neighbours.
 const TWINS: usize = 16;
 
-/// Brings elements into set order and drops duplicates. Unknown elements are never duplicates of
+/// Sorts elements into set order and drops duplicates. Unknown elements are never duplicates of
 /// each other.
 pub(crate) fn arrange(element: &Type, elements: Vec<Value>) -> Vec<Value> {
     let mut keyed: Vec<(Rank, String, Value)> = elements
         .into_iter()
         .map(|v| {
+            // Primitives compare by value, so the text is needed for other elements only.
             let key = if element.is_primitive() && v.is_given() {
                 String::new()
             } else {
@@ -32,8 +33,8 @@ pub(crate) fn arrange(element: &Type, elements: Vec<Value>) -> Vec<Value> {
     });
     let mut kept: Vec<(String, Value)> = Vec::with_capacity(keyed.len());
     for (_, key, value) in keyed {
-        // Equal elements have equal keys, and so lie together. Numbers of one text lie next to each
-        // other; the zeros stay apart.
+        // Equal elements have equal keys, and are therefore neighbours. Numbers of one text are
+        // neighbours too, except negative and positive zero.
         let near = |v: &Value| match (v.as_number(), value.as_number()) {
             (Some(a), Some(b)) => {
                 a.is_negative() == b.is_negative()
@@ -54,13 +55,13 @@ pub(crate) fn arrange(element: &Type, elements: Vec<Value>) -> Vec<Value> {
     kept.into_iter().map(|(_, v)| v).collect()
 }
 
-/// Whether one of the elements surely equals `wanted`.
+/// Returns true if one of the elements certainly equals `wanted`.
 pub(crate) fn contains(elements: &[Value], wanted: &Value) -> bool {
     elements.iter().any(|e| same(e, wanted))
 }
 
-/// Whether set order tells two elements apart. If not, they may still be different: large numbers
-/// inside other things are ordered by ten digits only.
+/// Returns true if set order distinguishes two elements. If not, they can still differ: large
+/// numbers inside compound elements are ordered by ten digits only.
 pub(crate) fn differ(a: &Value, b: &Value) -> bool {
     rank(a) != rank(b) || natural(a, b) != Ordering::Equal || hash_text(a) != hash_text(b)
 }
@@ -89,13 +90,14 @@ fn natural(a: &Value, b: &Value) -> Ordering {
         (Data::String(x), Data::String(y)) => x.cmp(y),
         (Data::Bool(x), Data::Bool(y)) => x.cmp(y),
         (Data::Number(x), Data::Number(y)) => x
+            // Negative zero is a different element; it sorts after zero.
             .compare(y)
             .then_with(|| y.is_negative().cmp(&x.is_negative())),
         _ => Ordering::Equal,
     }
 }
 
-/// The text by which elements that have no natural order are sorted.
+/// Returns the text that sorts elements without a natural order. It is that of go-cty.
 pub(crate) fn hash_text(value: &Value) -> String {
     let mut text = String::new();
     append(value, &mut text);

@@ -1,12 +1,11 @@
-//! Text as values hold it: normal form C, and which part of a text stays the same whatever is
-//! appended to it.
+//! Text of values: normalization to NFC, stable prefixes, and quoting.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// `text` in normal form C. Free for ASCII.
+/// Normalizes `text` to NFC; ASCII text is only copied.
 pub fn normal(text: &str) -> Arc<str> {
     if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
         return Arc::from(text);
@@ -14,9 +13,9 @@ pub fn normal(text: &str) -> Arc<str> {
     Arc::from(text.nfc().collect::<String>())
 }
 
-/// The longest start of `text` which no appended text can change: the last grapheme goes, unless it
-/// is a delimiter that never combines. Go-cty cuts a prefix the same way, so providers see the same
-/// refinements.
+/// Returns the longest prefix of `text` that no appended text can change. The last grapheme is
+/// removed, unless it is a delimiter that never combines. go-cty cuts prefixes in the same way, so
+/// providers receive the same refinements.
 pub fn safe_prefix(text: &str) -> Arc<str> {
     let text = normal(text);
     let Some((last_at, last)) = text.grapheme_indices(true).next_back() else {
@@ -30,7 +29,7 @@ pub fn safe_prefix(text: &str) -> Arc<str> {
     Arc::from(&text[..last_at])
 }
 
-/// Quotes as Go's `%q` does.
+/// Quotes text as Go's `%q` does.
 pub fn quote(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {
@@ -59,9 +58,9 @@ pub fn quote(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Letters, marks, numbers, punctuation and symbols are printed; spaces other than U+0020, controls
-/// and format characters are not. `Debug` escapes the same classes, and combining marks besides,
-/// which are let through here.
+/// Returns true for letters, marks, numbers, punctuation and symbols; false for spaces other than
+/// U+0020, controls and format characters. `escape_debug` escapes the same classes, and also
+/// combining marks, which are printable here.
 fn printable(c: char) -> bool {
     if c.is_whitespace() {
         return false;

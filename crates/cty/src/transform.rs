@@ -1,5 +1,4 @@
-//! Walking through values and making changed copies of them. Unchanged parts are shared with the
-//! original.
+//! Traversal of values, and modified copies of them. Unchanged parts are shared with the original.
 
 use std::sync::Arc;
 
@@ -7,14 +6,14 @@ use crate::value::Data;
 use crate::{Path, PathStep, Type, Value};
 
 impl Value {
-    /// Visits this value and everything inside, containers first. Where `visit` says false it does
-    /// not go deeper.
+    /// Visits this value and everything inside it, containers first. Members of a container are
+    /// visited only if `visit` returned true for it.
     pub fn walk(&self, visit: &mut dyn FnMut(&Path, &Value) -> bool) {
         walk(self, &mut Path::root(), visit);
     }
 
-    /// A copy in which each value, innermost first, is what `change` makes of it. Marks of
-    /// containers are kept.
+    /// Returns a copy in which `change` replaces each value, innermost first. Marks of containers
+    /// are kept.
     pub fn transform<E>(
         &self,
         change: &mut dyn FnMut(&Path, Value) -> Result<Value, E>,
@@ -22,13 +21,12 @@ impl Value {
         transform(self, &mut Path::root(), change)
     }
 
-    /// The copy with `new` at `path`; `None` if the path leads nowhere. Sets cannot be stepped
-    /// into.
+    /// Returns a copy with `new` at `path`; `None` if the path does not exist or leads into a set.
     pub fn with_at(&self, path: &Path, new: Value) -> Option<Value> {
         replace(self, path.steps(), new)
     }
 
-    /// Unknown parts become null.
+    /// Replaces unknown parts by null.
     pub fn unknown_as_null(&self) -> Value {
         if !self.deep.unknown {
             return self.clone();
@@ -47,7 +45,7 @@ impl Value {
     }
 }
 
-/// The step from a container to one of its members.
+/// Returns the path step from a container to one of its members.
 pub(crate) fn step_to(container: &Value, key: &Value) -> PathStep {
     match (&container.ty, key.as_arc_str()) {
         (Type::Object(_), Some(name)) => PathStep::Attr(name),
@@ -87,13 +85,15 @@ fn transform<E>(
     change(path, rebuilt)
 }
 
-/// A container like `like` with these members. If the members of a collection no longer have one
-/// type, it becomes a tuple or an object.
+/// Builds a container like `like` from these members. A collection whose members no longer have one
+/// type becomes a tuple or an object.
 pub(crate) fn rebuild(like: &Value, parts: Vec<(Value, Value)>) -> Value {
     let element = || {
         like.ty
             .element_type()
             .cloned()
+            // If no member kept the old element type, all were changed: the new type is inferred
+            // from them.
             .filter(|e| parts.is_empty() || parts.iter().any(|(_, v)| v.ty == *e))
             .unwrap_or(Type::Dynamic)
     };
@@ -137,6 +137,7 @@ fn replace(value: &Value, steps: &[PathStep], new: Value) -> Option<Value> {
         PathStep::Attr(name) => Value::string(name),
         PathStep::Index(key) => key.clone().unmark().0,
     };
+    // Changing an element of a set would change its address.
     if value.ty.is_set() {
         return None;
     }

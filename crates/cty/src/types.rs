@@ -1,80 +1,80 @@
-//! Types: what a value may be. Immutable and cheap to clone; equality is structural (optional
-//! attributes count). The JSON form is in `types_json`; conversion between types in `convert`.
+//! Types and type constraints. Immutable and cheap to clone; equality is structural and includes
+//! optional attributes. The JSON form is in `types_json`, conversion in `convert`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-/// A type or type constraint. `Dynamic` stands for "any type" in constraints, and for "not known
-/// yet" in values.
+/// Type or type constraint. `Dynamic` means "any type" in constraints and "type not yet known" in
+/// values.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Type {
-    /// Unicode text, kept in normal form C.
+    /// Unicode text, normalized to NFC.
     String,
-    /// A binary floating point number of up to 512 bits.
+    /// Binary floating point number of up to 512 bits.
     Number,
     /// True or false.
     Bool,
-    /// Any type; the type of values about whose type nothing is known.
+    /// Any type; the type of values of unknown type.
     Dynamic,
-    /// A sequence of values of one type.
+    /// Sequence of values of one type.
     List(Arc<Type>),
     /// Distinct values of one type, in a fixed order.
     Set(Arc<Type>),
-    /// Values of one type by string key.
+    /// Values of one type by string keys.
     Map(Arc<Type>),
-    /// A fixed sequence of values, each with its own type.
+    /// Fixed sequence of values, each with its own type.
     Tuple(Arc<[Type]>),
-    /// A fixed set of attributes, each with its own type.
+    /// Fixed set of attributes, each with its own type.
     Object(Arc<ObjectType>),
 }
 
-/// The attributes of an object type.
+/// Attributes of an object type.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct ObjectType {
     /// Types by attribute name.
     pub attributes: BTreeMap<Arc<str>, Type>,
-    /// Names which conversion may leave out; only ever used in type constraints, never in the type
-    /// of a value.
+    /// Names of attributes that may be absent before conversion. Used in type constraints only,
+    /// never in the type of a value.
     pub optional: BTreeSet<Arc<str>>,
 }
 
 impl ObjectType {
-    /// An attribute and its name as the type has it, by a name in whatever form of Unicode.
+    /// Returns an attribute and its stored name, for a name that need not be normalized.
     pub(crate) fn attribute(&self, name: &str) -> Option<(&Arc<str>, &Type)> {
-        // Names of attributes are in normal form: what is found as it stands needs no other.
+        // Stored names are normalized, so a direct match avoids normalizing `name`.
         let found = self.attributes.get_key_value(name);
         found.or_else(|| self.attributes.get_key_value(&*crate::text::normal(name)))
     }
 }
 
 impl Type {
-    /// A list of `element`.
+    /// Creates the type of lists of `element`.
     pub fn list(element: Type) -> Type {
         Type::List(Arc::new(element))
     }
 
-    /// A set of `element`.
+    /// Creates the type of sets of `element`.
     pub fn set(element: Type) -> Type {
         Type::Set(Arc::new(element))
     }
 
-    /// A map of `element`.
+    /// Creates the type of maps of `element`.
     pub fn map(element: Type) -> Type {
         Type::Map(Arc::new(element))
     }
 
-    /// A tuple of these element types.
+    /// Creates a tuple type of these element types.
     pub fn tuple(elements: impl Into<Vec<Type>>) -> Type {
         Type::Tuple(elements.into().into())
     }
 
-    /// An object with these attributes, all of them required.
+    /// Creates an object type with these attributes, all required.
     pub fn object<K: AsRef<str>>(attributes: impl IntoIterator<Item = (K, Type)>) -> Type {
         Type::object_with_optional(attributes, std::iter::empty::<&str>())
     }
 
-    /// An object constraint in which the attributes named by `optional` may be absent.
+    /// Creates an object constraint in which the attributes named in `optional` may be absent.
     pub fn object_with_optional<K: AsRef<str>, O: AsRef<str>>(
         attributes: impl IntoIterator<Item = (K, Type)>,
         optional: impl IntoIterator<Item = O>,
@@ -94,52 +94,52 @@ impl Type {
         }))
     }
 
-    /// The object type without attributes.
+    /// Returns the object type without attributes.
     pub fn empty_object() -> Type {
         Type::Object(Arc::new(ObjectType::default()))
     }
 
-    /// String, number or bool.
+    /// Returns true for string, number and bool.
     pub fn is_primitive(&self) -> bool {
         matches!(self, Type::String | Type::Number | Type::Bool)
     }
 
-    /// List, set or map.
+    /// Returns true for list, set and map.
     pub fn is_collection(&self) -> bool {
         matches!(self, Type::List(_) | Type::Set(_) | Type::Map(_))
     }
 
-    /// A list.
+    /// Returns true for lists.
     pub fn is_list(&self) -> bool {
         matches!(self, Type::List(_))
     }
 
-    /// A set.
+    /// Returns true for sets.
     pub fn is_set(&self) -> bool {
         matches!(self, Type::Set(_))
     }
 
-    /// A map.
+    /// Returns true for maps.
     pub fn is_map(&self) -> bool {
         matches!(self, Type::Map(_))
     }
 
-    /// A tuple.
+    /// Returns true for tuples.
     pub fn is_tuple(&self) -> bool {
         matches!(self, Type::Tuple(_))
     }
 
-    /// An object.
+    /// Returns true for objects.
     pub fn is_object(&self) -> bool {
         matches!(self, Type::Object(_))
     }
 
-    /// Exactly `Dynamic`; see [`Type::has_dynamic`] for "anywhere inside".
+    /// Returns true for exactly `Dynamic`; see [`Type::has_dynamic`] for "anywhere inside".
     pub fn is_dynamic(&self) -> bool {
         matches!(self, Type::Dynamic)
     }
 
-    /// The element type of a list, set or map.
+    /// Returns the element type of a list, set or map.
     pub fn element_type(&self) -> Option<&Type> {
         match self {
             Type::List(t) | Type::Set(t) | Type::Map(t) => Some(t),
@@ -147,7 +147,7 @@ impl Type {
         }
     }
 
-    /// The element types of a tuple.
+    /// Returns the element types of a tuple.
     pub fn tuple_elements(&self) -> Option<&[Type]> {
         match self {
             Type::Tuple(t) => Some(t),
@@ -155,7 +155,7 @@ impl Type {
         }
     }
 
-    /// The attributes of an object.
+    /// Returns the attributes of an object.
     pub fn as_object(&self) -> Option<&ObjectType> {
         match self {
             Type::Object(o) => Some(o),
@@ -163,17 +163,17 @@ impl Type {
         }
     }
 
-    /// The type of one attribute of an object.
+    /// Returns the type of one attribute of an object.
     pub fn attribute(&self, name: &str) -> Option<&Type> {
         self.as_object().and_then(|o| o.attributes.get(name))
     }
 
-    /// Whether an attribute of an object constraint may be absent.
+    /// Returns true if an attribute of an object constraint may be absent.
     pub fn is_optional(&self, name: &str) -> bool {
         self.as_object().is_some_and(|o| o.optional.contains(name))
     }
 
-    /// `Dynamic` here or anywhere inside.
+    /// Returns true if `Dynamic` occurs here or anywhere inside.
     pub fn has_dynamic(&self) -> bool {
         match self {
             Type::Dynamic => true,
@@ -184,7 +184,7 @@ impl Type {
         }
     }
 
-    /// Whether any object inside has optional attributes.
+    /// Returns true if any object inside has optional attributes.
     pub fn has_optional(&self) -> bool {
         match self {
             Type::Dynamic | Type::String | Type::Number | Type::Bool => false,
@@ -196,7 +196,7 @@ impl Type {
         }
     }
 
-    /// The same type with every optional attribute made required, at any depth: what values of this
+    /// Makes every optional attribute required, at any depth. Returns the type that values of this
     /// constraint have.
     pub fn without_optional(&self) -> Type {
         if !self.has_optional() {
@@ -219,7 +219,7 @@ impl Type {
         }
     }
 
-    /// The name as operators know it: "string", "list of string", "object", "dynamic".
+    /// Returns the name for users: "string", "list of string", "object", "dynamic".
     pub fn friendly_name(&self) -> String {
         match self {
             Type::String => "string".into(),
@@ -234,7 +234,7 @@ impl Type {
         }
     }
 
-    /// The name where a type is asked for rather than described: `Dynamic` is "any type".
+    /// Returns the name of a required type: `Dynamic` is "any type".
     pub fn friendly_constraint_name(&self) -> String {
         match self {
             Type::Dynamic => "any type".into(),
@@ -253,7 +253,7 @@ impl Type {
         }
     }
 
-    /// Whether values of this type fit the constraint `want` as they are, without conversion.
+    /// Returns true if values of this type fit the constraint `want` without conversion.
     pub fn conforms_to(&self, want: &Type) -> bool {
         if want.is_dynamic() || self == want {
             return true;

@@ -1,4 +1,4 @@
-//! The JSON form of types, as schemas and states carry it: `"string"`, `["list","string"]`,
+//! JSON form of types, as in schemas and states: `"string"`, `["list","string"]`,
 //! `["object",{"a":"string"},["a"]]` (the third member names optional attributes).
 
 use std::sync::Arc;
@@ -7,29 +7,29 @@ use serde_json::Value as Json;
 
 use crate::{ObjectType, Type};
 
-/// How deep types and encoded values may nest; deeper input is refused rather than risking the
-/// stack.
+/// Maximum nesting of types and encoded values. Deeper input is refused, because it could exhaust
+/// the stack.
 pub const MAX_DEPTH: usize = 128;
 
-/// Why a JSON type constraint cannot be read.
+/// Failure to read a type from JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TypeJsonError {
-    /// Not JSON at all.
+    /// The text is not JSON.
     #[error("type is not valid JSON: {0}")]
     Syntax(String),
-    /// A name that is no type.
+    /// The name is not a type.
     #[error("unknown type name {0:?}")]
     UnknownName(String),
-    /// JSON of another shape than a type has.
+    /// The JSON does not have the shape of a type.
     #[error("invalid type description: {0}")]
     Shape(&'static str),
-    /// Nested deeper than [`MAX_DEPTH`].
+    /// The nesting exceeds [`MAX_DEPTH`].
     #[error("type nests deeper than {MAX_DEPTH} levels")]
     TooDeep,
 }
 
 impl Type {
-    /// Reads a type from its JSON text.
+    /// Parses a type from its JSON text.
     pub fn from_json(text: &[u8]) -> Result<Type, TypeJsonError> {
         let json: Json =
             serde_json::from_slice(text).map_err(|e| TypeJsonError::Syntax(e.to_string()))?;
@@ -41,12 +41,12 @@ impl Type {
         read(json, 0)
     }
 
-    /// The type as JSON text; attributes sorted.
+    /// Encodes the type as JSON text, with sorted attributes.
     pub fn to_json(&self) -> String {
         self.to_json_value().to_string()
     }
 
-    /// The type as parsed JSON.
+    /// Encodes the type as parsed JSON.
     pub fn to_json_value(&self) -> Json {
         let pair = |kind: &str, inner: Json| Json::Array(vec![Json::from(kind), inner]);
         match self {
@@ -67,6 +67,7 @@ impl Type {
                     .iter()
                     .map(|(k, t)| (k.to_string(), t.to_json_value()))
                     .collect();
+                // The third member is written only if needed, because older readers expect two.
                 let mut parts = vec![Json::from("object"), Json::Object(attributes)];
                 if !o.optional.is_empty() {
                     parts.push(Json::Array(
@@ -135,6 +136,7 @@ fn read_compound(parts: &[Json], depth: usize) -> Result<Type, TypeJsonError> {
                 None => {}
                 Some(Json::Array(names)) => {
                     for name in names {
+                        // An optional name without an attribute is an error.
                         let name = name
                             .as_str()
                             .map(crate::text::normal)

@@ -1,13 +1,13 @@
-//! Values: immutable, cheap to clone. Every node has a type, marks, and is null, unknown or known.
-//! Deep facts (is anything inside unknown, marked?) are settled when a value is made, so asking is
-//! free.
+//! Values: immutable and cheap to clone. Each value has a type and marks, and is null, unknown or
+//! known. Facts about nested values (unknown or marked parts) are computed at creation, so that
+//! queries are free.
 
 use std::sync::Arc;
 
 use crate::refine::Refinement;
 use crate::{Marks, Members, Number, Type};
 
-/// A value of some type: null, unknown or known, with marks.
+/// Value of some type: null, unknown or known, with marks.
 #[derive(Clone)]
 pub struct Value {
     pub(crate) ty: Type,
@@ -25,39 +25,39 @@ pub(crate) enum Data {
     String(Arc<str>),
     /// Elements of a list, set (in set order) or tuple.
     Seq(Arc<[Value]>),
-    /// Elements of a map or attributes of an object.
+    /// Elements of a map, or attributes of an object.
     Map(Members),
 }
 
-/// What is true of a value or of anything inside it.
+/// Facts about a value and everything inside it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Deep {
     pub(crate) unknown: bool,
     pub(crate) marked: bool,
-    /// How many values there are inside, each as often as it occurs.
+    /// Number of values inside; shared ones count as often as they occur.
     pub(crate) inside: u32,
 }
 
-/// The elements given for one collection have different types.
+/// Error of a collection whose elements have different types.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("all elements of a {kind} must have one type, not both {first} and {second}")]
 pub struct InconsistentTypes {
     /// "list", "set" or "map".
     pub kind: &'static str,
-    /// The type of the elements before.
+    /// Type of the elements before.
     pub first: Type,
-    /// The type that differs.
+    /// Type that differs.
     pub second: Type,
 }
 
 impl Value {
-    /// How many values it is made of, itself included, each as often as it occurs: what it takes to
-    /// look at all of it, and not the memory that it takes, since values are shared.
+    /// Returns the number of values inside, including itself; shared ones count as often as they
+    /// occur. It measures the work of a traversal, not the memory, which is shared.
     pub fn size(&self) -> u32 {
         self.deep.inside.saturating_add(1)
     }
 
-    /// The same value, sharing its type with others of this very type.
+    /// Replaces the type by the shared instance `ty` if both are equal.
     #[must_use]
     pub fn sharing_type(mut self, ty: &Type) -> Value {
         if self.ty == *ty {
@@ -75,51 +75,51 @@ impl Value {
         self
     }
 
-    /// The same null or unknown value, now of a known type; used where an element joins a
-    /// collection.
+    /// Gives a null or unknown value a known type; used when an element joins a collection.
     pub(crate) fn retyped(mut self, ty: &Type) -> Value {
         self.ty = ty.clone();
         self
     }
 
-    // Asking.
+    // Queries.
 
-    /// The type.
+    /// Returns the type.
     pub fn ty(&self) -> &Type {
         &self.ty
     }
 
-    /// Null, whatever its marks.
+    /// Returns true for null, with or without marks.
     pub fn is_null(&self) -> bool {
         matches!(self.data, Data::Null)
     }
 
-    /// Not unknown itself; something inside may still be.
+    /// Returns false for an unknown value; parts of a known one can be unknown.
     pub fn is_known(&self) -> bool {
         !matches!(self.data, Data::Unknown(_))
     }
 
-    /// Known, and so is everything inside.
+    /// Returns true if the value and everything inside it is known.
     pub fn is_wholly_known(&self) -> bool {
         !self.deep.unknown
     }
 
-    /// Known and not null.
+    /// Returns true if the value is known and not null.
     pub fn is_given(&self) -> bool {
         !matches!(self.data, Data::Null | Data::Unknown(_))
     }
 
-    /// The value of type dynamic about which nothing is known.
+    /// Returns true for an unknown value of unknown type.
     pub fn is_dynamic_unknown(&self) -> bool {
         self.ty.is_dynamic() && !self.is_known()
     }
 
-    /// Whether the types of all values inside are settled.
+    /// Returns true if the types of all values inside are known.
     pub fn has_wholly_known_type(&self) -> bool {
         match &self.data {
             Data::Null | Data::Bool(_) | Data::Number(_) | Data::String(_) => true,
             Data::Unknown(_) => !self.ty.has_dynamic(),
             Data::Seq(elements) => {
+                // Only unknown parts can have an open type.
                 !self.deep.unknown || elements.iter().all(Value::has_wholly_known_type)
             }
             Data::Map(members) => {
@@ -128,7 +128,7 @@ impl Value {
         }
     }
 
-    /// The text of a known string.
+    /// Returns the text of a known string.
     pub fn as_str(&self) -> Option<&str> {
         match &self.data {
             Data::String(s) => Some(s),
@@ -136,7 +136,7 @@ impl Value {
         }
     }
 
-    /// The text of a known string, shared.
+    /// Returns the shared text of a known string.
     pub fn as_arc_str(&self) -> Option<Arc<str>> {
         match &self.data {
             Data::String(s) => Some(s.clone()),
@@ -144,7 +144,7 @@ impl Value {
         }
     }
 
-    /// The truth of a known bool.
+    /// Returns the content of a known bool.
     pub fn as_bool(&self) -> Option<bool> {
         match self.data {
             Data::Bool(b) => Some(b),
@@ -152,7 +152,7 @@ impl Value {
         }
     }
 
-    /// The number of a known number.
+    /// Returns the content of a known number.
     pub fn as_number(&self) -> Option<&Number> {
         match &self.data {
             Data::Number(n) => Some(n),
@@ -160,7 +160,7 @@ impl Value {
         }
     }
 
-    /// The elements of a known list, set or tuple.
+    /// Returns the elements of a known list, set or tuple.
     pub fn as_slice(&self) -> Option<&[Value]> {
         match &self.data {
             Data::Seq(elements) => Some(elements),
@@ -168,7 +168,7 @@ impl Value {
         }
     }
 
-    /// The members of a known map or object.
+    /// Returns the members of a known map or object.
     pub fn as_map(&self) -> Option<&Members> {
         match &self.data {
             Data::Map(members) => Some(members),
@@ -176,8 +176,9 @@ impl Value {
         }
     }
 
-    /// How many elements or attributes are stored; `None` for anything that is not a known
-    /// container. In a set with unknown elements fewer may remain: [`Value::length`] knows that.
+    /// Returns the number of stored elements or attributes; `None` unless the value is a known
+    /// container. A set with unknown elements can turn out to have fewer: [`Value::length`]
+    /// accounts for that.
     pub fn len(&self) -> Option<usize> {
         match &self.data {
             Data::Seq(elements) => Some(elements.len()),
@@ -186,14 +187,14 @@ impl Value {
         }
     }
 
-    /// A known container without elements.
+    /// Returns true for a known container without elements.
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)
     }
 }
 
 impl PartialEq for Value {
-    /// The same as [`Value::raw_equals`].
+    /// Compares with [`Value::raw_equals`].
     fn eq(&self, other: &Value) -> bool {
         self.raw_equals(other)
     }

@@ -1,4 +1,4 @@
-//! Values made: leaves, and compounds of members of one type.
+//! Constructors of values: leaves, and containers with members of one type.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Value {
         }
     }
 
-    /// A string, brought into normal form C.
+    /// Creates a string, normalized to NFC.
     pub fn string(text: impl AsRef<str>) -> Value {
         Value::leaf(
             Type::String,
@@ -46,43 +46,42 @@ impl Value {
         )
     }
 
-    /// A number.
+    /// Creates a number.
     pub fn number(number: impl Into<Number>) -> Value {
         Value::leaf(Type::Number, Data::Number(Arc::new(number.into())))
     }
 
-    /// A whole number, with 64 bits.
+    /// Creates a whole number with 64 bits.
     pub fn int(value: i64) -> Value {
         Value::number(value)
     }
 
-    /// A truth value.
+    /// Creates a bool.
     pub fn bool(value: bool) -> Value {
         Value::leaf(Type::Bool, Data::Bool(value))
     }
 
-    /// The null of a type.
+    /// Creates the null of a type.
     pub fn null(ty: Type) -> Value {
         Value::leaf(ty.without_optional(), Data::Null)
     }
 
-    /// A value of a type about which nothing more is known.
+    /// Creates an unknown value of a type.
     pub fn unknown(ty: Type) -> Value {
         Value::leaf(ty.without_optional(), Data::Unknown(None))
     }
 
-    /// A value about which nothing is known.
+    /// Creates an unknown value of unknown type.
     pub fn dynamic() -> Value {
         Value::leaf(Type::Dynamic, Data::Unknown(None))
     }
 
-    /// An unknown truth value that is not null: the usual outcome of a comparison that cannot be
-    /// decided.
+    /// Creates an unknown bool that is not null, the usual result of an undecided comparison.
     pub fn unknown_bool() -> Value {
         Value::unknown(Type::Bool).refine_not_null()
     }
 
-    /// A list. Elements whose type is dynamic (null or unknown) take the element type; a dynamic
+    /// Creates a list. Elements of dynamic type (null or unknown) take the element type; a dynamic
     /// element type is inferred from the elements.
     ///
     /// # Panics
@@ -91,13 +90,13 @@ impl Value {
         Value::try_list(element, elements).unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// A list, unless its elements have different types.
+    /// Creates a list; fails if its elements have different types.
     pub fn try_list(element: Type, elements: Vec<Value>) -> Result<Value, InconsistentTypes> {
         let (element, elements) = same_type("list", element, elements)?;
         Ok(Value::compound(Type::list(element), Data::Null, elements.iter()).holding(elements))
     }
 
-    /// A set, ordered and without duplicates. Marks of elements move to the set.
+    /// Creates a set, sorted and without duplicates. Marks of elements move to the set.
     ///
     /// # Panics
     /// If elements have different types; [`Value::try_set`] reports that instead.
@@ -105,8 +104,9 @@ impl Value {
         Value::try_set(element, elements).unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// A set, unless its elements have different types.
+    /// Creates a set; fails if its elements have different types.
     pub fn try_set(element: Type, elements: Vec<Value>) -> Result<Value, InconsistentTypes> {
+        // Duplicates with different marks could not be dropped, so marks belong to the whole set.
         let mut marks = Marks::none();
         let bare = elements
             .into_iter()
@@ -127,7 +127,7 @@ impl Value {
         )
     }
 
-    /// A map.
+    /// Creates a map.
     ///
     /// # Panics
     /// If elements have different types; [`Value::try_map`] reports that instead.
@@ -138,7 +138,8 @@ impl Value {
         Value::try_map(element, elements).unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// A map, unless its elements have different types. Of two equal keys the last one counts.
+    /// Creates a map; fails if its elements have different types. The last of several equal keys
+    /// wins.
     pub fn try_map<K: AsRef<str>>(
         element: Type,
         elements: impl IntoIterator<Item = (K, Value)>,
@@ -154,13 +155,13 @@ impl Value {
         ))
     }
 
-    /// A tuple.
+    /// Creates a tuple.
     pub fn tuple(elements: Vec<Value>) -> Value {
         let ty = Type::Tuple(elements.iter().map(|e| e.ty.clone()).collect());
         Value::compound(ty, Data::Null, elements.iter()).holding(elements)
     }
 
-    /// An object. Of two equal names the last one counts.
+    /// Creates an object. The last of several equal names wins.
     pub fn object<K: AsRef<str>>(attributes: impl IntoIterator<Item = (K, Value)>) -> Value {
         Value::object_from_map(
             attributes
@@ -169,13 +170,13 @@ impl Value {
         )
     }
 
-    /// An object from names that are in normal form already.
+    /// Creates an object from names that are already normalized.
     pub fn object_from_map(attributes: impl IntoIterator<Item = (Arc<str>, Value)>) -> Value {
         Value::object_of_members(attributes.into_iter().collect())
     }
 
-    /// An object from names that are in normal form already, which is of type `object` where its
-    /// attributes are: such objects share their type instead of each having its own.
+    /// Creates an object from names that are already normalized. If its attributes match `object`,
+    /// it shares that type instead of having its own.
     pub fn object_of_type(
         object: &Arc<crate::ObjectType>,
         attributes: impl IntoIterator<Item = (Arc<str>, Value)>,
@@ -207,17 +208,17 @@ impl Value {
         Value::from_members(ty, attributes)
     }
 
-    /// The object without attributes.
+    /// Creates the object without attributes.
     pub fn empty_object() -> Value {
         Value::object_from_map([])
     }
 
-    /// The tuple without elements.
+    /// Creates the tuple without elements.
     pub fn empty_tuple() -> Value {
         Value::tuple(Vec::new())
     }
 
-    /// The number 0.
+    /// Creates the number 0.
     pub fn zero() -> Value {
         Value::number(Number::zero())
     }
@@ -229,13 +230,14 @@ fn hoist(element: Value, marks: &mut Marks) -> Value {
     bare
 }
 
-/// Settles the element type, and gives it to the elements that have none.
+/// Determines the element type and assigns it to elements of dynamic type.
 fn same_type(
     kind: &'static str,
     element: Type,
     mut elements: Vec<Value>,
 ) -> Result<(Type, Vec<Value>), InconsistentTypes> {
     let mut ty = element.without_optional();
+    // A dynamic element type is replaced by that of the first element that has one.
     for e in &elements {
         if ty.is_dynamic() {
             ty = e.ty.clone();

@@ -1,4 +1,4 @@
-//! Both encodings: the recorded bytes, and bytes that are wrong.
+//! Tests of both encodings: recorded bytes, and malformed bytes.
 
 use base64::Engine;
 use cty::testing::{ty, value, vectors};
@@ -140,9 +140,9 @@ fn limits_hold() {
     );
     let deep = format!("{}1{}", "[".repeat(5000), "]".repeat(5000));
     assert!(json::decode_implied(deep.as_bytes()).is_err());
-    // A list which says that it has four billion elements.
+    // A list that declares four billion elements.
     assert!(msgpack::decode(&[0xdd, 0xff, 0xff, 0xff, 0xff], &Type::list(Type::String)).is_err());
-    // Unknown keys are passed over, other extensions are plain unknowns.
+    // Unknown keys are skipped; other extensions are plain unknown values.
     let refined =
         msgpack::decode(&[0xc7, 5, 0x0c, 0x82, 0x63, 0x90, 1, 0xc2], &Type::String).unwrap();
     assert_eq!(refined, Value::unknown(Type::String).refine_not_null());
@@ -150,7 +150,7 @@ fn limits_hold() {
         msgpack::decode(&[0xc7, 3, 7, 1, 2, 3], &Type::String).unwrap(),
         Value::unknown(Type::String)
     );
-    // A list of a known length does not allocate whatever is claimed.
+    // A declared length does not cause an allocation.
     let claim = msgpack::decode(
         &[
             0xc7, 13, 0x0c, 0x83, 1, 0xc2, 5, 0xce, 0xff, 0xff, 0xff, 0xff, 6, 0xce, 0xff, 0xff,

@@ -1,4 +1,4 @@
-//! Conversion and unification, row by row as the reference engine's own tables have them.
+//! Tests of conversion and unification with the tables of go-cty.
 
 use cty::testing::{optional_value, ty, types, value, vectors};
 use cty::{convert, unify};

@@ -1,4 +1,4 @@
-//! Numbers: text, precision and arithmetic as the reference engine has them.
+//! Tests of numbers: text, precision and arithmetic.
 
 #![allow(clippy::unwrap_used)]
 

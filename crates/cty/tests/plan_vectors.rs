@@ -1,4 +1,4 @@
-//! The rules of plans, row by row as the reference engine's own tables have them.
+//! Tests of the plan rules with the tables of OpenTofu.
 
 use cty::plan::{
     Violation, assert_object_compatible, assert_plan_valid, normalize_legacy, proposed_new,
@@ -52,7 +52,7 @@ fn every_recorded_proposal_comes_out_the_same() {
         let got = proposed_new(&block, &prior, &config);
         let whole = Schema::new(0, block);
         let want = recorded(&row["want"]);
-        // The second time from what was kept of the first.
+        // The second call uses the values cached by the first.
         let kept = (0..2).all(|_| whole.proposed_new(&prior, &config) == got);
         if got == want && kept {
             Ok(())

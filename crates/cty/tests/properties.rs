@@ -1,5 +1,5 @@
-//! What holds of all values: encodings come back, conversions keep their promise, and nothing
-//! panics on any bytes.
+//! Property tests of all values: encodings round-trip, conversions keep their promise, and no bytes
+//! cause a panic.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof![4 => "[a-d]", 1 => "[a-z_é<&]{1,5}"]
 }
 
-/// Types of values, or constraints with optional attributes and dynamic parts.
+/// Generates types of values, or constraints with optional attributes and dynamic parts.
 fn any_type(constraint: bool) -> BoxedStrategy<Type> {
     let leaf = prop_oneof![4 => Just(Type::String), 3 => Just(Type::Number), 2 => Just(Type::Bool), 1 => Just(Type::Dynamic)];
     leaf.prop_recursive(3, 24, 4, move |inner| {
@@ -46,9 +46,8 @@ fn any_number() -> impl Strategy<Value = Number> {
     ]
 }
 
-/// Numbers whose text is exact, and the only one of their value. The text of a huge float is not
-/// exact, and -0 equals 0 but is another element of a set until it is sent to a plugin; the
-/// reference engine has both.
+/// Generates numbers whose text is exact and unambiguous. The text of a huge float is not exact. -0
+/// equals 0 but is another set element until it is sent to a plugin; go-cty has the same property.
 fn exact_number() -> impl Strategy<Value = Number> {
     any_number().prop_filter("inexact text", |n| {
         let negative_zero = n.is_negative() && n.is_zero();
@@ -58,8 +57,8 @@ fn exact_number() -> impl Strategy<Value = Number> {
     })
 }
 
-/// Values of this very type. Lists with dynamic elements are of the type that their elements give
-/// them.
+/// Generates values of exactly this type. Lists with dynamic elements have the type that their
+/// elements imply.
 fn value_of(ty: Type, unknowns: bool) -> BoxedStrategy<Value> {
     let known: BoxedStrategy<Value> = match &ty {
         Type::String => prop_oneof![3 => "\\PC{0,12}", 1 => "[a-zA-Z\\n\\t\"\\\\<>&\u{301}\u{2028}]{0,6}", 1 => "-?[0-9]{1,3}"]
@@ -211,12 +210,12 @@ proptest! {
     fn what_is_said_of_an_unknown_value_holds_for_its_conversion(value in any_value(false), want in any_type(true)) {
         let unknown = Value::unknown(value.ty().clone());
         if let (Ok(early), Ok(late)) = (convert(&unknown, &want), convert(&value, &want)) {
-            // An optional attribute of any type that the map turns out to lack is null of no type,
-            // in the reference as well.
+            // If the map lacks an optional attribute of any type, the attribute is null of dynamic
+            // type, as in go-cty.
             let late = convert(&late, early.ty()).unwrap();
             prop_assert_ne!(early.range().includes(&late), Some(false), "{:?} and {:?} as {:?}", early, late, want);
         }
-        // What can never be converted is said at once, and only then.
+        // An impossible conversion is reported at once, and only an impossible one.
         prop_assert!(convert(&unknown, &want).is_ok() || convert(&value, &want).is_err() || value.is_null(), "{:?} as {:?}", value, want);
     }
 

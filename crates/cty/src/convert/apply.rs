@@ -1,4 +1,4 @@
-//! Converting one value, once it is clear that its type can be converted.
+//! Conversion of a value whose type is known to be convertible.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use crate::{Number, ObjectType, Path, PathStep, Type, Value};
 
 type Result<T> = std::result::Result<T, ConvertError>;
 
-/// Where inside the value that is converted.
+/// Position inside the converted value.
 #[derive(Default)]
 pub(super) struct At {
     pub(super) path: Path,
-    /// From this step on it must not be told: the container before it is sensitive or ephemeral.
+    /// First step to hide from errors, because its container is sensitive or ephemeral.
     hidden_from: Option<usize>,
 }
 
 impl At {
-    /// The path as far as it may be told.
+    /// Returns the path up to the first hidden step.
     fn told(&self) -> Path {
         let steps = self.path.steps();
         Path::new(steps[..self.hidden_from.unwrap_or(steps.len())].to_vec())
@@ -34,7 +34,7 @@ impl At {
     }
 }
 
-/// Converts `value` to `out`; unlike [`step`] also where both types are equal.
+/// Converts `value` to `out`. Unlike [`step`], it also rebuilds values that already have that type.
 pub(super) fn apply(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> Result<Value> {
     if out.is_dynamic() {
         return Ok(value.clone());
@@ -45,6 +45,8 @@ pub(super) fn apply(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> 
     } else if value.is_null() {
         Value::null(fill_dynamic(value.ty(), &out.without_optional()))
     } else {
+        // Errors inside a hidden container must not show its keys; the limit ends with the
+        // container.
         let outside = at.hidden_from;
         if marks.hide() {
             at.hidden_from.get_or_insert(at.path.len());
@@ -66,7 +68,8 @@ fn step(value: &Value, out: &Type, is_unsafe: bool, at: &mut At, to: PathStep) -
     converted
 }
 
-/// The unknown value of another type, with what still holds of it.
+/// Returns an unknown value of type `ty` with the refinements of `from` that survive the
+/// conversion.
 fn unknown(from: &Value, ty: Type) -> Value {
     let range = from.range();
     let unknown = Value::unknown(ty.clone()).refine();
@@ -78,8 +81,11 @@ fn unknown(from: &Value, ty: Type) -> Value {
     match (from.ty(), &ty) {
         (Type::Object(o), Type::Map(_)) => unknown.length(o.attributes.len()),
         (Type::Tuple(t), Type::List(_)) => unknown.length(t.len()),
+        // Elements of a set may be duplicates of each other: at least one remains.
         (Type::Tuple(t), Type::Set(_)) => unknown.length_min(t.len().min(1)).length_max(t.len()),
         (f, t) if f.is_collection() && t.is_collection() => {
+            // Conversion to a set can remove duplicates, so only "not empty" survives as a lower
+            // bound.
             let least = if t.is_set() {
                 range.length_min().min(1)
             } else {
@@ -129,6 +135,7 @@ fn known(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> Result<Valu
             let Some(element) = element_for(types, e, is_unsafe) else {
                 return Err(mismatch(value, out, at));
             };
+            // Without elements there is nothing to unify, and the element type stays as wanted.
             if types.is_empty() {
                 return Ok(Value::list(element, Vec::new()));
             }
@@ -150,6 +157,7 @@ fn known(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> Result<Valu
             } else {
                 to.without_optional()
             };
+            // A set with unknown elements has no fixed length, so a list of it cannot be built yet.
             let settled = value.length().is_none_or(|l| l.is_known());
             match out {
                 Type::List(_) if !settled => {
@@ -203,6 +211,8 @@ fn text_to_bool(text: &str, at: &At) -> Result<Value> {
         "false" | "0" => Ok(Value::bool(false)),
         other => {
             let lower = other.to_lowercase();
+            // Only the exact words are accepted; the hint quotes the value, so it is omitted if
+            // hidden.
             Err(at.fault(match lower.as_str() {
                 "true" | "false" if at.hidden_from.is_none() => {
                     format!("a bool is required; to convert from string, use lowercase \"{lower}\"")
@@ -223,6 +233,8 @@ fn object_to_object(
     for (name, want) in &out.attributes {
         let converted = match value.as_map().and_then(|m| m.get(name)) {
             Some(have) => step(have, want, is_unsafe, at, PathStep::Attr(name.clone()))?,
+            // Only optional attributes can be missing here: `convertible` checked the required
+            // ones.
             None => Value::null(want.clone()),
         };
         attributes.insert(name.clone(), converted);
@@ -238,10 +250,12 @@ fn map_to_object(
     at: &mut At,
 ) -> Result<Value> {
     let mut attributes = BTreeMap::new();
+    // Keys without an attribute are dropped, as the attributes of objects are.
     for (name, have) in value.as_map().into_iter().flatten() {
         let Some(want) = out.attributes.get(name) else {
             continue;
         };
+        // The map's element type may fit only some attributes, so each present key is checked.
         if element != want && !convertible(element, want, is_unsafe) {
             let why = words(have.ty(), want, !value.hides() && at.hidden_from.is_none());
             return Err(at.fault(format!(
@@ -299,8 +313,8 @@ fn convert_members(value: &Value, element: &Type, is_unsafe: bool, at: &mut At) 
     Ok(members)
 }
 
-/// Elements may have come out with different types where the wanted type is dynamic inside: bring
-/// them to one.
+/// Converts elements to one common type. They can have different types after conversion if the
+/// wanted type has dynamic parts.
 fn unify_all(elements: Vec<Value>, is_unsafe: bool, at: &mut At) -> Result<Vec<Value>> {
     let types: Vec<Type> = elements.iter().map(|e| e.ty().clone()).collect();
     let Some(unified) = unified_type(&types, is_unsafe) else {

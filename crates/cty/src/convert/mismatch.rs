@@ -1,18 +1,20 @@
-//! Why one type does not convert to another, in words for the author of a configuration.
+//! Error messages for types that do not convert, in the wording of OpenTofu.
 
 use super::rules::convertible;
 use crate::{ObjectType, Type};
 
-/// What is wrong with a value of type `got` where `want` is required; as the language words it.
+/// Describes the mismatch of a value of type `got` where `want` is required.
 pub fn mismatch_message(got: &Type, want: &Type) -> String {
     words(got, want, true)
 }
 
-/// The same; without names of attributes that `want` does not have where they must not be told.
+/// Implements [`mismatch_message`]. Without `names`, attribute names that only `got` has are
+/// omitted, because they may be sensitive.
 pub(super) fn words(got: &Type, want: &Type, names: bool) -> String {
     let any = |t: &Type| t.is_dynamic();
     match (got, want) {
         (Type::Object(g), Type::Object(w)) => objects(g, w, names),
+        // The conversion to a collection of any type fails only because no common type exists.
         (Type::Tuple(_), Type::List(e)) if any(e) => {
             "all list elements must have the same type".into()
         }
@@ -87,6 +89,8 @@ fn objects(got: &ObjectType, want: &ObjectType, names: bool) -> String {
             return format!("attributes {}, and {last} are required", most.join(", "));
         }
     }
+    // Attributes that cannot convert at all are the likelier cause, so they are reported before
+    // those that can fail for some values.
     let both = || {
         want.attributes
             .iter()
@@ -101,7 +105,7 @@ fn objects(got: &ObjectType, want: &ObjectType, names: bool) -> String {
     }
 }
 
-/// Whether the two names side by side would puzzle rather than help.
+/// Reports if naming both types would confuse: for example, both can print as "object".
 fn confusing(got: &Type, want: &Type) -> bool {
     if got.is_primitive() != want.is_primitive() || *want == Type::String {
         return false;

@@ -1,13 +1,13 @@
-//! Which types convert into which; and the most exact type of a converted value that is null or
-//! unknown.
+//! Rules of convertibility between types, and the most exact type of a converted value that is null
+//! or unknown.
 
 use std::sync::Arc;
 
 use super::unify::unified_type;
 use crate::{ObjectType, Type};
 
-/// Whether there is a conversion between two different types. Of equal types it says false where
-/// nothing is to be done (two strings), so callers compare first.
+/// Reports if a conversion exists between two different types. The result is undefined for equal
+/// types (false for two strings), so callers compare first.
 pub(super) fn convertible(from: &Type, to: &Type, is_unsafe: bool) -> bool {
     let fits = |f: &Type, t: &Type| f == t || convertible(f, t, is_unsafe);
     match (from, to) {
@@ -27,9 +27,11 @@ pub(super) fn convertible(from: &Type, to: &Type, is_unsafe: bool) -> bool {
             f.len() == t.len() && f.iter().zip(t.iter()).all(|(a, b)| fits(a, b))
         }
         (Type::List(f) | Type::Set(f), Type::List(t)) => fits(f, t),
+        // A set drops order and duplicates, which only an unsafe conversion may do.
         (Type::List(f), Type::Set(t)) => is_unsafe && fits(f, t),
         (Type::Set(f), Type::Set(t)) => fits(f, t),
         (Type::Map(f), Type::Map(t)) => fits(f, t),
+        // An element type of `Dynamic` means "one common type", to be found among the elements.
         (Type::Tuple(f), Type::List(t) | Type::Set(t)) => {
             let Some(element) = element_for(f, t, is_unsafe) else {
                 return false;
@@ -45,6 +47,7 @@ pub(super) fn convertible(from: &Type, to: &Type, is_unsafe: bool) -> bool {
             };
             f.attributes.values().all(|e| fits(e, &element))
         }
+        // The keys of a map are not part of its type, so a required attribute can be missing.
         (Type::Map(f), Type::Object(t)) => {
             is_unsafe
                 && t.attributes
@@ -55,16 +58,19 @@ pub(super) fn convertible(from: &Type, to: &Type, is_unsafe: bool) -> bool {
     }
 }
 
-/// The element type which the elements of a tuple take in a list or set of `wanted`.
+/// Returns the element type for a tuple's elements in a list or set of `wanted`; `None` if they
+/// have no common type.
 pub(super) fn element_for(elements: &[Type], wanted: &Type, is_unsafe: bool) -> Option<Type> {
     if elements.is_empty() || !wanted.is_dynamic() {
         return Some(wanted.clone());
     }
     let unified = unified_type(elements, is_unsafe)?;
+    // A dynamic result for known types means that they have nothing in common.
     (!unified.is_dynamic() || elements.iter().all(Type::is_dynamic)).then_some(unified)
 }
 
-/// The element type which the attributes of an object take in a map of `wanted`.
+/// Returns the element type for an object's attributes in a map of `wanted`; `None` if they have no
+/// common type.
 pub(super) fn map_element_for(object: &ObjectType, wanted: &Type, is_unsafe: bool) -> Option<Type> {
     if !wanted.is_dynamic() {
         return Some(wanted.clone());
@@ -73,7 +79,7 @@ pub(super) fn map_element_for(object: &ObjectType, wanted: &Type, is_unsafe: boo
     unified_type(&types, is_unsafe)
 }
 
-/// `out` with its dynamic parts filled in from what is known of the type `from`.
+/// Returns `out` with its dynamic parts replaced by the corresponding parts of `from`.
 pub(super) fn fill_dynamic(from: &Type, out: &Type) -> Type {
     let fill_element = |from: Option<Type>, out: &Type| {
         from.map_or_else(|| out.clone(), |f| fill_dynamic(&f, out))

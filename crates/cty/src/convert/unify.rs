@@ -1,5 +1,5 @@
-//! One type for several: what a conditional with arms of different types has, or a list of
-//! different things.
+//! Unification: one type for values of several types, as for the arms of a conditional or the
+//! elements of a list.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -8,26 +8,26 @@ use super::rules::convertible;
 use super::{ConvertError, apply};
 use crate::{ObjectType, Type, Value};
 
-/// The outcome of unification.
+/// Result of a unification.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unified {
-    /// The one type.
+    /// Unified type.
     pub ty: Type,
-    /// For each given type, what its values need; `None` where it is the unified type already.
+    /// Conversion for each given type; `None` if it is the unified type already.
     pub conversions: Vec<Option<Conversion>>,
 }
 
-/// What a value needs to become one of the unified type.
+/// Conversion of a value to the unified type.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Conversion {
-    /// Conversion to this type.
+    /// To this type.
     To(Type),
-    /// Nothing can be said: it becomes wholly unknown, since another of the types is not known yet.
+    /// To a wholly unknown value, because another of the types is still unknown.
     ToDynamic,
 }
 
 impl Conversion {
-    /// Converts a value of the type for which this was made.
+    /// Converts a value of the type that this conversion was made for.
     pub fn apply(&self, value: &Value) -> Result<Value, ConvertError> {
         match self {
             Conversion::To(ty) => apply::apply(value, ty, true, &mut apply::At::default()),
@@ -46,8 +46,8 @@ impl Unified {
     }
 }
 
-/// The most specific type to which values of all these types convert without fail; `None` if there
-/// is none.
+/// Returns the most specific type that values of all these types convert to without failure; `None`
+/// if no such type exists.
 pub fn unify(types: &[Type]) -> Option<Unified> {
     distinct(types, false)
 }
@@ -61,7 +61,7 @@ pub(super) fn unified_type(types: &[Type], is_unsafe: bool) -> Option<Type> {
     distinct(types, is_unsafe).map(|u| u.ty)
 }
 
-/// Types that occur often count once: a tuple of ten thousand numbers is unified like one of two.
+/// Unifies each distinct type once, so that a tuple of 10,000 numbers costs as much as one of two.
 fn distinct(types: &[Type], is_unsafe: bool) -> Option<Unified> {
     let first = types.first()?;
     if types.iter().all(|t| t == first) {
@@ -115,8 +115,11 @@ fn choose(types: &[Type], is_unsafe: bool) -> Option<Unified> {
             Type::String | Type::Number | Type::Bool => {}
         }
     }
+    // The order of the cases is go-cty's: the first that matches decides the result.
     let all = types.len();
     let only = |kind: usize| kind > 0 && kind + k.dynamic == all;
+    // The dynamic type may turn out to be of the same kind with other element types, so nothing
+    // more specific is certain.
     if k.dynamic > 0
         && (only(k.map) || only(k.list) || only(k.set) || only(k.object) || only(k.tuple))
     {
@@ -148,16 +151,18 @@ fn choose(types: &[Type], is_unsafe: bool) -> Option<Unified> {
         return objects(types, is_unsafe);
     } else if only(k.tuple) {
         return tuples(types, is_unsafe);
+    // Objects and tuples have no common collection type.
     } else if k.object > 0 && k.tuple > 0 {
         return None;
     }
+    // No structural rule applies: the first type that all others convert to is the result.
     let order = general_first(types);
     order
         .into_iter()
         .find_map(|wanted| all_to(types, types[wanted].clone(), is_unsafe))
 }
 
-/// Every type converted to `ty`, if all can be.
+/// Returns `ty` with the conversions to it, if all types can be converted.
 fn all_to(types: &[Type], ty: Type, is_unsafe: bool) -> Option<Unified> {
     let conversions = types.iter().map(|t| {
         if *t == ty {
@@ -179,7 +184,8 @@ fn collections(types: &[Type], make: fn(Type) -> Type, is_unsafe: bool) -> Optio
     all_to(types, make(unified_type(&elements, is_unsafe)?), is_unsafe)
 }
 
-/// Tuples beside lists become lists, objects beside maps become maps, and then those are unified.
+/// Replaces tuples beside lists by a list type and objects beside maps by a map type, then unifies
+/// the result.
 fn structural_as_collection(
     types: &[Type],
     is_unsafe: bool,
@@ -209,6 +215,8 @@ fn structural_as_collection(
     if !collection(&unified.ty) {
         return None;
     }
+    // The replaced types unified without a conversion, but their values are still tuples or
+    // objects.
     for (i, t) in types.iter().enumerate() {
         if structural(t) && unified.conversions[i].is_none() {
             unified.conversions[i] = Some(Conversion::To(unified.ty.clone()));
@@ -220,6 +228,7 @@ fn structural_as_collection(
 fn objects(types: &[Type], is_unsafe: bool) -> Option<Unified> {
     let attributes: Vec<&ObjectType> = types.iter().filter_map(Type::as_object).collect();
     let first = attributes[0];
+    // Objects with different attributes can only unify as a map.
     if attributes
         .iter()
         .any(|o| !o.attributes.keys().eq(first.attributes.keys()))
@@ -272,8 +281,8 @@ fn tuples_to_list(types: &[Type], is_unsafe: bool) -> Option<Unified> {
     all_to(types, Type::list(unified_type(&all, is_unsafe)?), is_unsafe)
 }
 
-/// The numbers of the types, more general ones before those that convert to them, otherwise as
-/// given.
+/// Returns indices of the types, with more general types before those that convert to them, and
+/// otherwise in the given order.
 fn general_first(types: &[Type]) -> Vec<usize> {
     let mut after: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); types.len()];
     let mut waits_for = vec![0usize; types.len()];
@@ -288,6 +297,8 @@ fn general_first(types: &[Type]) -> Vec<usize> {
             waits_for[special] += 1;
         }
     }
+    // Topological sort; the queue keeps the given order among types that do not depend on each
+    // other.
     let mut ready: VecDeque<usize> = (0..types.len()).filter(|&i| waits_for[i] == 0).collect();
     let mut order = Vec::with_capacity(types.len());
     while let Some(i) = ready.pop_front() {
@@ -302,8 +313,8 @@ fn general_first(types: &[Type]) -> Vec<usize> {
     order
 }
 
-/// Negative if `a` is more general than `b`, positive if less, 0 if neither. Anything known goes
-/// before dynamic.
+/// Compares generality: negative if `a` is more general than `b`, positive if less, 0 if neither.
+/// Known types are ordered before `Dynamic`.
 fn generality(a: &Type, b: &Type) -> i32 {
     match (a, b) {
         (Type::Dynamic, Type::Dynamic) => 0,
@@ -333,5 +344,6 @@ fn one_sided<'a>(pairs: impl Iterator<Item = (&'a Type, &'a Type)>) -> i32 {
         left |= n < 0;
         right |= n > 0;
     }
+    // Mixed directions give 0: neither type is more general.
     i32::from(right) - i32::from(left)
 }

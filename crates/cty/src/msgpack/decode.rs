@@ -1,4 +1,4 @@
-//! Reading values from msgpack.
+//! Decoding of values from msgpack.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use super::{MAX_REFINEMENTS, REFINED, key};
 use crate::codec::{CodecError, Place, Step, collect_elements, collect_members};
 use crate::{Number, ObjectType, RefinementBuilder, Type, Value};
 
-/// Reads a value of `ty`. Never panics, whatever the bytes are; the error says where inside the
-/// value they are wrong.
+/// Decodes a value of `ty`. Never panics on malformed bytes; the error names the failing path
+/// inside the value.
 pub fn decode(bytes: &[u8], ty: &Type) -> Result<Value, CodecError> {
     let ty = ty.without_optional();
     value(&mut Bytes::new(bytes), &ty, &Place::default())
@@ -53,6 +53,7 @@ fn value(bytes: &mut Bytes<'_>, ty: &Type, at: &Place<'_>) -> Decoded {
 }
 
 fn text<'b>(token: Token<'b>, at: &Place<'_>, wanted: &str) -> Result<&'b str, CodecError> {
+    // Encoders differ in their use of the text and binary types, so both are accepted.
     match token {
         Token::Text(raw) | Token::Binary(raw) => match std::str::from_utf8(raw) {
             Ok(text) => Ok(text),
@@ -67,6 +68,7 @@ fn number(token: Token<'_>, at: &Place<'_>) -> Result<Number, CodecError> {
         Token::Int(i) => Ok(Number::from(i)),
         Token::Uint(u) => Ok(Number::from(u)),
         Token::Float(f) => Number::from_f64(f).map_err(|e| at.error(e.to_string())),
+        // Numbers that fit no native type are sent as decimal text.
         Token::Text(_) | Token::Binary(_) => {
             let text = text(token, at, "number is required")?;
             Number::parse(text).map_err(|e| at.error(format!("number is required: {e}")))
@@ -93,6 +95,8 @@ fn sequence<'t>(
     at: &Place<'_>,
     ty: impl Fn(usize) -> Option<&'t Type>,
 ) -> Result<Vec<Value>, CodecError> {
+    // The declared length is not trusted: each element takes at least one byte, so the rest of the
+    // input limits the allocation.
     let mut elements = Vec::with_capacity(n.min(bytes.left()));
     for i in 0..n {
         let Some(ty) = ty(i) else { break };
@@ -115,6 +119,8 @@ fn map(bytes: &mut Bytes<'_>, n: usize, element: &Type, at: &Place<'_>) -> Decod
 fn object(bytes: &mut Bytes<'_>, n: usize, object: &Arc<ObjectType>, at: &Place<'_>) -> Decoded {
     let want = object.attributes.len();
     let mut attributes: BTreeMap<Arc<str>, Value> = BTreeMap::new();
+    // An object is encoded with all attributes of its type. With another count the members are not
+    // read, because the error needs the count only.
     if n == want {
         for _ in 0..n {
             let key = bytes.next().map_err(|e| at.error(e))?;
@@ -138,7 +144,8 @@ fn object(bytes: &mut Bytes<'_>, n: usize, object: &Arc<ObjectType>, at: &Place<
 }
 
 fn unknown(code: i8, body: &[u8], ty: &Type, at: &Place<'_>) -> Decoded {
-    // Codes of later versions stand for unknown values too, with news that we cannot read.
+    // go-cty reserves other codes for future use: they also mean "unknown", with content that this
+    // version cannot read.
     if code != REFINED || body.len() <= 1 {
         return Ok(Value::unknown(ty.clone()));
     }
@@ -149,6 +156,7 @@ fn unknown(code: i8, body: &[u8], ty: &Type, at: &Place<'_>) -> Decoded {
     let Ok(Token::Map(n)) = bytes.next() else {
         return at.fail("refinements of an unknown value: not a map");
     };
+    // Refinements need a type, and an unknown value of dynamic type has none yet.
     if ty.is_dynamic() {
         return Ok(Value::unknown(Type::Dynamic));
     }
@@ -171,6 +179,7 @@ fn refinement(
     at: &Place<'_>,
 ) -> Result<RefinementBuilder, CodecError> {
     let bad = |what: &str| at.error(format!("refinements of an unknown value: {what}"));
+    // Keys of later versions are skipped, because a refinement can be ignored safely.
     if !(key::NULLNESS..=key::LENGTH_MAX).contains(&key) {
         bytes.skip().map_err(bad)?;
         return Ok(b);

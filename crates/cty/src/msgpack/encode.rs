@@ -1,4 +1,4 @@
-//! Writing values as msgpack.
+//! Encoding of values as msgpack.
 
 use rmp::encode as mp;
 
@@ -6,8 +6,8 @@ use super::{REFINED, key};
 use crate::codec::{CodecError, Place, Step, conforming};
 use crate::{Number, Range, Type, Value};
 
-/// The value as msgpack, as a value of `ty`: where `ty` is dynamic, the value's own type goes
-/// along. A value of another type is converted first. Marked values are refused.
+/// Encodes the value as msgpack of type `ty`. Where `ty` is dynamic, the type of the value is
+/// included. A value of another type is converted first. Fails for marked values.
 pub fn encode(value: &Value, ty: &Type) -> Result<Vec<u8>, CodecError> {
     let value = conforming(value, ty)?;
     let mut out = Vec::with_capacity(USUAL);
@@ -15,10 +15,10 @@ pub fn encode(value: &Value, ty: &Type) -> Result<Vec<u8>, CodecError> {
     Ok(out)
 }
 
-/// Room for most objects, in bytes: more is made where one needs it.
+/// Initial capacity in bytes, enough for most objects.
 const USUAL: usize = 512;
 
-/// Writing into memory cannot fail.
+/// Unwraps the result of a write to memory, which cannot fail.
 fn infallible<T, E: std::fmt::Debug>(written: Result<T, E>) {
     if let Err(e) = written {
         unreachable!("writing to memory failed: {e:?}");
@@ -39,6 +39,7 @@ fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &Place<'_>) -> Result<
     if value.is_marked() {
         return at.fail("value has marks, so it cannot be serialized");
     }
+    // The reader cannot know the type of a dynamic part, so it is written before the value.
     if ty.is_dynamic() && !value.ty().is_dynamic() {
         infallible(mp::write_array_len(out, 2));
         infallible(mp::write_bin(
@@ -94,7 +95,8 @@ fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &Place<'_>) -> Result<
         }
         Type::Object(object) => {
             infallible(mp::write_map_len(out, length(object.attributes.len(), at)?));
-            // An object of this very type has them in the same order.
+            // An object of this type has its members in the same order, so the lookup by name is
+            // rarely needed.
             let mut members = value.as_map().into_iter().flatten();
             for (name, ty) in &object.attributes {
                 text(name, out, at)?;
@@ -113,12 +115,14 @@ fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &Place<'_>) -> Result<
     }
 }
 
-/// Whole numbers of 64 bits, else floats where they are exact, else decimal text.
+/// Encodes a number: as an integer if it fits 64 bits, else as a float if that is exact, else as
+/// decimal text.
 fn number(n: &Number, out: &mut Vec<u8>, at: &Place<'_>) -> Result<(), CodecError> {
     if let Some(small) = n.to_i64() {
         infallible(mp::write_sint(out, small));
         return Ok(());
     }
+    // Large whole numbers go as text even if a float is exact, as go-cty does.
     let (float, exact) = n.to_f64();
     if n.is_infinite() || exact && !n.is_integer() {
         infallible(mp::write_f64(out, float));
@@ -134,6 +138,7 @@ fn unknown(range: &Range, out: &mut Vec<u8>, at: &Place<'_>) -> Result<(), Codec
         entries += 1;
         infallible(mp::write_sint(body, key));
     };
+    // A value of dynamic type cannot have refinements.
     if !range.ty().is_dynamic() {
         if range.definitely_not_null() {
             entry(&mut body, key::NULLNESS);
@@ -163,10 +168,12 @@ fn unknown(range: &Range, out: &mut Vec<u8>, at: &Place<'_>) -> Result<(), Codec
             infallible(mp::write_uint(&mut body, max as u64));
         }
     }
+    // Unknown without refinements: extension 0 with one byte of content, as go-cty writes it.
     if entries == 0 {
         out.extend_from_slice(&[0xd4, 0, 0]);
         return Ok(());
     }
+    // The map header needs the number of entries, which is known only now.
     let mut map = Vec::with_capacity(body.len() + 1);
     infallible(mp::write_map_len(&mut map, entries));
     map.extend_from_slice(&body);
@@ -175,7 +182,7 @@ fn unknown(range: &Range, out: &mut Vec<u8>, at: &Place<'_>) -> Result<(), Codec
     Ok(())
 }
 
-/// A long prefix is cut, so that a value that merely looks like a prefix does not travel as one.
+/// Cuts a long prefix, so that a complete value cannot be sent as a prefix.
 fn short_prefix(prefix: &str) -> std::sync::Arc<str> {
     const LONGEST: usize = 256;
     if prefix.len() <= LONGEST {

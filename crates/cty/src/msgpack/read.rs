@@ -1,11 +1,11 @@
-//! The tokens of msgpack, read from bytes that may be anything at all.
+//! Tokenizer for msgpack. It accepts any bytes and never panics.
 
-/// Bytes, and how far they are read.
+/// Unread rest of the input.
 pub(super) struct Bytes<'a> {
     rest: &'a [u8],
 }
 
-/// One token. Containers announce how many members follow.
+/// msgpack token. A container is followed by as many members as it declares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Token<'a> {
     Nil,
@@ -25,7 +25,7 @@ impl<'a> Bytes<'a> {
         Bytes { rest }
     }
 
-    /// How many bytes are left: no container can have more members than that.
+    /// Returns the number of unread bytes, which limits the number of members of a container.
     pub(super) fn left(&self) -> usize {
         self.rest.len()
     }
@@ -67,6 +67,7 @@ impl<'a> Bytes<'a> {
             0xc1 => return Err("invalid msgpack code 0xc1"),
             0xc2 => Token::Bool(false),
             0xc3 => Token::Bool(true),
+            // Codes of one family differ by the size of the length field: 1, 2, 4 or 8 bytes.
             0xc4..=0xc6 => {
                 let length = self.length(1 << (code - 0xc4))?;
                 Token::Binary(self.take(length)?)
@@ -92,8 +93,9 @@ impl<'a> Bytes<'a> {
         })
     }
 
-    /// Passes over one whole value.
+    /// Skips one complete value.
     pub(super) fn skip(&mut self) -> Result<(), &'static str> {
+        // Iterative, because the nesting of skipped data is not limited.
         let mut open: usize = 1;
         while open > 0 {
             open -= 1;
@@ -102,6 +104,7 @@ impl<'a> Bytes<'a> {
                 Token::Map(n) => n.saturating_mul(2),
                 _ => 0,
             };
+            // Each member takes at least one byte, so larger declared lengths are false.
             if inside > self.left() {
                 return Err("unexpected end of data");
             }

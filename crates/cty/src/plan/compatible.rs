@@ -1,5 +1,5 @@
-//! Whether what came of a plan is what was planned: known values unchanged, unknown ones filled in
-//! within what was said of them. Used after an apply, and between a first and a second plan.
+//! Compatibility of a result with its plan: known values must be unchanged, and unknown ones must
+//! stay within their refinements. Used after an apply, and between a first and a second plan.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,8 +10,8 @@ use crate::set_order::hash_text;
 use crate::transform::step_to;
 use crate::{Path, Type, Value, convert};
 
-/// Everything in which `actual` departs from `planned`. Of sensitive attributes the words do not
-/// show the values.
+/// Returns every difference between `actual` and `planned`. Messages do not show the values of
+/// sensitive attributes.
 pub fn assert_object_compatible(schema: &Block, planned: &Value, actual: &Value) -> Vec<Violation> {
     let mut check = Check { found: Vec::new() };
     let (planned, actual) = (planned.clone().unmark().0, actual.clone().unmark().0);
@@ -38,13 +38,14 @@ fn at(value: &Value, key: &Value) -> Option<Value> {
     }
 }
 
-/// Most of what is planned is known and comes out the same: there is nothing to look for in it.
+/// Returns true if the planned value is wholly known and unchanged, the usual case, which needs no
+/// further look.
 fn is_kept(planned: &Value, actual: &Value) -> bool {
     planned.is_wholly_known() && !planned.deep.marked && planned.raw_equals(actual)
 }
 
-/// An attribute of an object: a copy only where it shares marks of the object, or is unknown with
-/// it.
+/// Returns an attribute of an object. It is copied only if it takes marks of the object, or is
+/// unknown because the object is.
 fn part<'v>(object: &'v Value, name: &str) -> Option<Cow<'v, Value>> {
     match object.as_map() {
         Some(members) if object.marks.is_empty() => members.get(name).map(Cow::Borrowed),
@@ -92,6 +93,8 @@ impl Check {
         let sensitive = schema.contains_sensitive()
             || planned_marks.is_sensitive()
             || actual_marks.is_sensitive();
+        // Collected apart, because the messages quote values and a sensitive attribute gives only
+        // one message without them.
         let mut inner = Check::default();
         inner.value(&planned, &actual, path);
         if !sensitive {
@@ -104,14 +107,17 @@ impl Check {
     fn nested_block(&mut self, nested: &NestedBlock, planned: &Value, actual: &Value, path: &Path) {
         match nested.nesting {
             Nesting::Single | Nesting::Group => {
+                // An unknown planned block may turn out to be absent.
                 if planned.is_known() || !actual.is_null() {
                     self.block(&nested.block, planned, actual, path);
                 }
             }
+            // A map of blocks with dynamic parts is an object, with an attribute for each key.
             Nesting::Map if planned.ty().is_object() => {
                 self.blocks_by_attribute(&nested.block, planned, actual, path)
             }
             Nesting::List | Nesting::Map => {
+                // Unknown blocks, from a `dynamic` block, may become any number of blocks.
                 if !planned.is_given() || !actual.is_given() {
                     return;
                 }
@@ -142,6 +148,8 @@ impl Check {
                     inner.block(&nested.block, planned, actual, &path.index(actual.clone()));
                     inner.found.is_empty()
                 });
+                // Fewer elements are allowed: planned ones with unknown parts can turn out to be
+                // equal.
                 let (before, after) = (planned.len().unwrap_or(0), actual.len().unwrap_or(0));
                 if before < after {
                     self.fail(
@@ -179,6 +187,7 @@ impl Check {
                 _ => self.fail(path, format!("block key {name:?} has vanished")),
             }
         }
+        // An unknown planned value can get any keys.
         if planned.is_known() {
             for name in names(actual)
                 .iter()
@@ -190,6 +199,7 @@ impl Check {
     }
 
     fn value(&mut self, planned: &Value, actual: &Value, path: &Path) {
+        // The provider may choose any type and value.
         if planned.ty().is_dynamic() {
             return;
         }
@@ -238,6 +248,8 @@ impl Check {
                 }
             }
             Type::String | Type::Number | Type::Bool | Type::Dynamic => {
+                // `equals` and not `raw_equals`, because a number may come back at another
+                // precision.
                 if actual.equals(planned).as_bool() != Some(true) {
                     self.fail(path, format!("was {planned}, but now {actual}"));
                 }
@@ -257,8 +269,7 @@ impl Check {
         }
     }
 
-    /// Elements of sets correspond to any element on the other side that fits; each needs at least
-    /// one.
+    /// Compares sets: each element needs at least one element on the other side that fits it.
     fn sets(
         &mut self,
         planned: &Value,
@@ -270,7 +281,8 @@ impl Check {
             planned.as_slice().unwrap_or_default(),
             actual.as_slice().unwrap_or_default(),
         );
-        // Equal elements belong together without a closer look: large sets are mostly equal.
+        // Equal elements are paired first by their text, because large sets are mostly equal and
+        // the general search below is quadratic.
         let mut by_text: HashMap<String, Vec<usize>> = HashMap::new();
         for (i, new) in after.iter().enumerate() {
             by_text.entry(hash_text(new)).or_default().push(i);
@@ -299,11 +311,14 @@ impl Check {
                     ),
                 );
             }
+            // All candidates count as met, because the true partner of an element cannot be known.
             partners.into_iter().for_each(|i| met[i] = true);
         }
+        // An element paired above can also be the origin of an unpaired one.
         for i in (0..after.len()).filter(|i| !met[*i]).collect::<Vec<_>>() {
             met[i] = before.iter().any(|old| fits(old, &after[i]));
         }
+        // After a missing element, surplus ones are only a consequence of it.
         if !lost {
             for (new, _) in after.iter().zip(&met).filter(|(_, met)| !**met) {
                 self.fail(

@@ -1,9 +1,9 @@
-//! Whether a value has the type that its schema asks for, and if not, where it differs.
+//! Comparison of a value's type with the type that its schema requires.
 
 use super::Violation;
 use crate::{Number, Path, PathStep, Type, Value};
 
-/// Every place where values of `given` would not fit `want`. Empty if they fit.
+/// Returns every place at which values of `given` would not fit `want`; empty if they fit.
 pub fn type_mismatches(given: &Type, want: &Type) -> Vec<Violation> {
     let mut found = Vec::new();
     compare(given, want, &mut Path::root(), &mut found);
@@ -14,6 +14,7 @@ fn compare(given: &Type, want: &Type, path: &mut Path, found: &mut Vec<Violation
     if want.is_dynamic() || given == want {
         return;
     }
+    // An unknown key stands for all elements in the paths of collections.
     let mut inside = |given: &Type, want: &Type, step: PathStep| {
         path.push(step);
         compare(given, want, path, found);

@@ -1,5 +1,5 @@
-//! Values from providers built on the old kit, which confuses null with empty and leaves whole
-//! blocks unknown.
+//! Normalization of values from providers that use the legacy SDK, which confuses null with empty
+//! and leaves whole blocks unknown.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,8 +7,7 @@ use std::sync::Arc;
 use crate::schema::{Block, NestedBlock, Nesting};
 use crate::{Type, Value};
 
-/// The value in the shape that the rest of the engine expects of its schema. Marks stay where they
-/// were.
+/// Returns the value in the shape that the engine expects of its schema. Marks are kept.
 pub fn normalize_legacy(schema: &Block, value: &Value) -> Value {
     let (bare, marks) = value.clone().unmark_deep_with_paths();
     of_block(schema, &bare).mark_with_paths(&marks)
@@ -27,6 +26,7 @@ fn of_block(schema: &Block, value: &Value) -> Value {
     }
     for (name, nested) in &schema.blocks {
         let value = value.get_attr(name).unwrap_or_else(|| nested.empty_value());
+        // With dynamic parts the blocks can be tuples or objects of any type, so they stay as sent.
         let value = if nested.block.implied_type().has_dynamic() {
             value
         } else {
@@ -45,6 +45,7 @@ fn of_nested(nested: &NestedBlock, value: Value) -> Value {
         Nesting::Group if value.is_null() => nested.empty_value(),
         Nesting::Single | Nesting::Group => of_block(block, &value),
         Nesting::List | Nesting::Set => {
+            // The legacy SDK sends an unknown list for an unknown number of blocks.
             let elements = if !value.is_known() {
                 vec![unknown_stub(block)]
             } else {
@@ -66,12 +67,12 @@ fn collect(nesting: Nesting, element: Type, elements: Vec<Value>) -> Value {
     } else {
         Value::try_list(element, elements.clone())
     };
-    // Elements of one schema without dynamic parts have one type; whatever else came stays visible
-    // as a tuple.
+    // Elements of one schema without dynamic parts have one type; other responses stay visible as a
+    // tuple.
     made.unwrap_or_else(|_| Value::tuple(elements))
 }
 
-/// A block of which nothing is known but that it may be there.
+/// Returns a block with all attributes unknown, for blocks that may or may not exist.
 fn unknown_stub(schema: &Block) -> Value {
     let mut attributes: BTreeMap<Arc<str>, Value> = BTreeMap::new();
     for (name, attribute) in &schema.attributes {

@@ -1,5 +1,4 @@
-//! The value proposed to a provider: the configuration, and where it leaves a choice to the
-//! provider, what was before.
+//! Proposed new values: the configuration, with the prior value where the provider decides.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +7,7 @@ use crate::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting, Schema
 use crate::transform::rebuild;
 use crate::{Path, Type, Value};
 
-/// The proposed new value for an object with this prior value and configuration. Null for null and
+/// Returns the proposed new value of an object; null if both prior value and configuration are
 /// null.
 pub fn proposed_new(schema: &Block, prior: &Value, config: &Value) -> Value {
     if config.is_null() && prior.is_null() {
@@ -22,8 +21,8 @@ pub fn proposed_new(schema: &Block, prior: &Value, config: &Value) -> Value {
 }
 
 impl Schema {
-    /// [`proposed_new`] for an object of this schema; what stands for one that is not there yet is
-    /// computed once for all of them.
+    /// Calls [`proposed_new`] for an object of this schema. The empty value for objects to create
+    /// is computed once per schema.
     pub fn proposed_new(&self, prior: &Value, config: &Value) -> Value {
         let creates = prior.is_null() && !config.is_null();
         let prior = if creates { self.empty_value() } else { prior };
@@ -31,13 +30,13 @@ impl Schema {
     }
 }
 
-/// The value of a data source whose reading has to wait: as configured, and unknown where the
+/// Returns the value of a data source whose read is deferred: as configured, and unknown where the
 /// provider decides.
 pub fn planned_unknown_object(schema: &Block, config: &Value) -> Value {
     of_block(schema, &Value::unknown(schema.implied_type()), config)
 }
 
-/// The schema of the elements of something nested: blocks or objects.
+/// Schema of the elements of nested blocks or nested attributes.
 #[derive(Clone, Copy)]
 enum Elements<'a> {
     Blocks(&'a Block),
@@ -61,6 +60,7 @@ impl Elements<'_> {
 }
 
 fn of_block(schema: &Block, prior: &Value, config: &Value) -> Value {
+    // A configuration that is null or unknown as a whole leaves everything to the prior value.
     if !config.is_given() {
         return prior.clone();
     }
@@ -74,7 +74,7 @@ fn of_block(schema: &Block, prior: &Value, config: &Value) -> Value {
     like(config, new)
 }
 
-/// An object of these members, which has the type of `config` where its members do.
+/// Builds an object of these members, with the type of `config` if the members match it.
 fn like(config: &Value, members: BTreeMap<Arc<str>, Value>) -> Value {
     match config.ty() {
         Type::Object(object) => Value::object_of_type(object, members),
@@ -83,6 +83,7 @@ fn like(config: &Value, members: BTreeMap<Arc<str>, Value>) -> Value {
 }
 
 fn of_nested_block(schema: &NestedBlock, prior: &Value, config: &Value) -> Value {
+    // An unknown `dynamic` block stays unknown until its number is known.
     if !config.is_known() {
         return config.clone();
     }
@@ -118,6 +119,7 @@ fn of_attributes(
         let prior = prior.get_attr(name).unwrap_or_else(nothing);
         let config = config.get_attr(name).unwrap_or_else(nothing);
         let value = match &attribute.nested {
+            // Computed and not configured: the provider decides, so its last decision is proposed.
             _ if attribute.computed && config.is_null() => {
                 if holds_configured_parts(attribute, &prior) {
                     config
@@ -133,8 +135,9 @@ fn of_attributes(
     new
 }
 
-/// An optional nested attribute which is no longer configured, and whose prior value has parts that
-/// only a configuration can have set: it cannot be the provider's.
+/// Returns true if a nested attribute is optional and its prior value has parts that only a
+/// configuration can have set. If it is no longer configured, the prior value must then not be
+/// kept.
 fn holds_configured_parts(attribute: &Attribute, prior: &Value) -> bool {
     let (true, Some(nested)) = (attribute.optional, &attribute.nested) else {
         return false;
@@ -169,6 +172,7 @@ fn of_elements(nesting: Nesting, schema: Elements<'_>, prior: &Value, config: &V
             rebuild(config, parts.collect())
         }
         Nesting::List | Nesting::Single | Nesting::Group => {
+            // Elements of a list correspond by their number, even if elements were inserted before.
             let parts = config.elements().map(|(key, new)| {
                 let before = prior.index(&key);
                 (
@@ -181,6 +185,8 @@ fn of_elements(nesting: Nesting, schema: Elements<'_>, prior: &Value, config: &V
     }
 }
 
+// Elements of a set have no keys: a prior element is used for the first configured one that could
+// have become it.
 fn of_set(schema: Elements<'_>, prior: &Value, config: &Value) -> Value {
     let before = prior.as_slice().unwrap_or_default();
     let mut used = vec![false; before.len()];
@@ -201,8 +207,7 @@ fn of_set(schema: Elements<'_>, prior: &Value, config: &Value) -> Value {
     rebuild(config, parts.collect())
 }
 
-/// Whether a prior element may be what became of this configured one: equal but for what the
-/// provider computed.
+/// Returns true if `prior` may be the result of `config`: they differ only in computed attributes.
 fn could_come_from(schema: Elements<'_>, prior: &Value, config: &Value) -> bool {
     let config = config.without_refinements();
     let prior = prior.without_refinements();
@@ -218,11 +223,13 @@ fn could_come_from(schema: Elements<'_>, prior: &Value, config: &Value) -> bool 
         if !possible || new.raw_equals(old) {
             return false;
         }
+        // Nested sets have no paths to compare their elements by.
         if new.ty().is_set() {
             possible = false;
             return false;
         }
         match schema.attribute_at(path) {
+            // Containers are followed: only their leaves decide.
             None => true,
             Some(attribute) if attribute.nested.is_some() => true,
             Some(attribute) => {

@@ -1,5 +1,5 @@
-//! Whether a planned value keeps to the configuration: what is configured must be planned as
-//! configured or stay as it was, and only what is computed may be chosen by the provider.
+//! Validity of a planned value: configured attributes must be planned as configured or keep their
+//! prior value, and the provider may choose computed attributes only.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::{Path, PathStep, Value};
 const UNKNOWN_BLOCKS: &str = "attribute representing nested block must not be unknown itself; set nested attribute values to unknown instead";
 const UNKNOWN_ELEMENT: &str = "element representing nested block must not be unknown itself; set nested attribute values to unknown instead";
 
-/// Everything that is wrong with `planned`, for an object with this prior value and configuration.
+/// Returns every violation by `planned`, for an object with this prior value and configuration.
 pub fn assert_plan_valid(
     schema: &Block,
     prior: &Value,
@@ -32,7 +32,7 @@ fn attribute_or(value: &Value, name: &str, nothing: impl FnOnce() -> Value) -> V
     value.get_attr(name).unwrap_or_else(nothing)
 }
 
-/// The partner of an element on another side; null where there is none.
+/// Returns the element with this key on another side, or `nothing`.
 fn partner(value: &Value, key: &Value, nothing: impl FnOnce() -> Value) -> Value {
     let found = match key.as_str() {
         Some(name) => value.index_str(name),
@@ -48,7 +48,7 @@ fn has(value: &Value, key: &Value) -> bool {
     }
 }
 
-/// Whether the provider may choose what such an attribute is.
+/// Returns true if the provider may choose the value of this attribute.
 fn chosen(schema: &Attribute, config: &Value) -> bool {
     schema.computed && (!schema.optional || config.is_null())
 }
@@ -58,7 +58,7 @@ impl Check {
         self.found.push((path.clone(), message.into()));
     }
 
-    /// False where presence itself is wrong, or there is nothing to look into.
+    /// Returns false if one side is null. Records a violation if only one is.
     fn both_present(&mut self, config: &Value, planned: &Value, path: &Path) -> bool {
         if planned.is_null() && !config.is_null() {
             self.fail(path, "planned for absence but config wants existence");
@@ -86,6 +86,8 @@ impl Check {
                 attribute_or(planned, name, empty),
                 attribute_or(config, name, empty),
             );
+            // Blocks planned as configured need no check of their prior value, and are the usual
+            // case.
             if !planned.raw_equals(&config) {
                 let prior = attribute_or(prior, name, empty);
                 self.nested_block(nested, &prior, &config, &planned, &path.attr(name.clone()));
@@ -125,6 +127,7 @@ impl Check {
             return self.fail(path, message);
         }
         let (in_plan, in_config) = (planned.len().unwrap_or(0), config.len().unwrap_or(0));
+        // A map of blocks with dynamic parts is an object; its keys are compared below.
         let by_name = planned.ty().is_object();
         if nested.nesting != Nesting::Set && !by_name && in_plan != in_config {
             return self.fail(
@@ -139,7 +142,7 @@ impl Check {
             if !element.is_known() {
                 self.fail(&here, UNKNOWN_ELEMENT);
             } else if nested.nesting == Nesting::Set {
-                // Elements of sets have no partners; that they are known is all that can be asked.
+                // Elements of sets cannot be matched by a key, so only "known" can be checked.
             } else if !has(config, &key) {
                 self.fail(
                     path,
@@ -157,6 +160,7 @@ impl Check {
                 self.block(&nested.block, &before, &wanted, element, &here);
             }
         }
+        // For lists, equal counts already imply that every configured block is planned.
         if nested.nesting == Nesting::Map {
             for (key, _) in config.elements().filter(|(key, _)| !has(planned, key)) {
                 self.fail(
@@ -182,14 +186,15 @@ impl Check {
             let nothing = || Value::null(attribute.implied_type());
             let planned = attribute_or(planned, name, nothing);
             let config = attribute_or(config, name, nothing);
-            // Most are as configured, or for the provider to choose: what was before counts for the
-            // others alone.
+            // Most attributes are as configured, or chosen by the provider. Only others need the
+            // prior value.
             let plain = planned.without_refinements();
             if plain.raw_equals(&config.without_refinements()) || chosen(attribute, &config) {
                 continue;
             }
             let prior = attribute_or(prior, name, nothing);
             let kept = plain.raw_equals(&prior.without_refinements());
+            // A provider may keep the prior value if it means the same as the configured one.
             if kept && !prior.is_null() && !config.is_null() {
                 continue;
             }
@@ -203,7 +208,8 @@ impl Check {
         }
     }
 
-    /// One that is neither as configured, nor as it was, nor the provider's to choose.
+    /// Reports an attribute that is neither as configured, nor unchanged, nor chosen by the
+    /// provider.
     fn attribute(
         &mut self,
         schema: &Attribute,
@@ -222,6 +228,7 @@ impl Check {
                 },
             );
         }
+        // Write-only values are sent to the provider and must never come back.
         if schema.write_only && planned.is_null() {
             return;
         }
@@ -265,12 +272,14 @@ impl Check {
         };
         let disagree =
             format!("count in plan ({in_plan}) disagrees with count in config ({in_config})");
+        // Elements of sets cannot be matched by a key, so only their number can be checked.
         if schema.nesting == Nesting::Set {
             if in_plan.range().includes(&in_config) == Some(false) {
                 self.fail(path, disagree);
             }
             return;
         }
+        // Unknown on both sides: no key can be compared.
         if !in_plan.is_known() && !in_config.is_known() {
             return;
         }
@@ -288,7 +297,7 @@ impl Check {
                 );
                 continue;
             }
-            // A key of a map of objects prints like an attribute here.
+            // A key of a map of objects is printed as an attribute here, as OpenTofu does.
             let here = match key.as_arc_str() {
                 Some(name) => path.with(PathStep::Attr(name)),
                 None => path.index(key.clone()),

@@ -1,5 +1,4 @@
-//! What providers accept: the one model of schemas, whatever the protocol. Engine and provider kit
-//! both use it.
+//! Model of provider schemas, independent of the protocol. The engine and `crates/sdk` both use it.
 
 mod model;
 mod types;

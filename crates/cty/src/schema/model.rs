@@ -1,22 +1,22 @@
-//! The parts of a schema. Plain data: whoever builds it owns it.
+//! Parts of a schema. Plain data, owned by its creator.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::{Type, Value};
 
-/// A schema with its version, as of a resource type, a data source or a provider's configuration.
+/// Schema with its version: of a resource type, a data source or a provider configuration.
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
-    /// The version of stored state that this schema describes.
+    /// Version of the stored state that this schema describes.
     pub version: i64,
-    /// The content.
+    /// Attributes and nested blocks of the object.
     pub block: Block,
     pub(crate) implied: OnceLock<Type>,
     pub(crate) empty: OnceLock<Value>,
 }
 
-/// How a description is written.
+/// Format of a description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TextKind {
     /// Plain text.
@@ -33,46 +33,46 @@ pub struct Block {
     pub attributes: BTreeMap<Arc<str>, Attribute>,
     /// Nested blocks by name.
     pub blocks: BTreeMap<Arc<str>, NestedBlock>,
-    /// For people.
+    /// Description for users.
     pub description: String,
-    /// How `description` is written.
+    /// Format of `description`.
     pub description_kind: TextKind,
-    /// Not to be used any more.
+    /// Must no longer be used.
     pub deprecated: bool,
-    /// What to use instead, where the provider says so.
+    /// Replacement of the deprecated block, if the provider names one.
     pub deprecation_message: String,
 }
 
-/// One attribute.
+/// Schema of one attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attribute {
-    /// The type; ignored where `nested` is given.
+    /// Type; ignored if `nested` is set.
     pub ty: Type,
-    /// The attribute is an object, or a collection of objects, whose attributes have schemas of
-    /// their own.
+    /// Schema of the nested attributes, if the attribute is an object or a collection of objects
+    /// with schemas of their own.
     pub nested: Option<NestedObject>,
-    /// Must be set.
+    /// The configuration must set it.
     pub required: bool,
-    /// May be set.
+    /// The configuration may set it.
     pub optional: bool,
-    /// The provider sets it, always or (with `optional`) where the configuration does not.
+    /// The provider sets it: always, or (with `optional`) if the configuration does not.
     pub computed: bool,
-    /// Not to be shown.
+    /// Must not be shown.
     pub sensitive: bool,
-    /// Given to the provider and never stored.
+    /// Sent to the provider and never stored.
     pub write_only: bool,
-    /// Not to be used any more.
+    /// Must no longer be used.
     pub deprecated: bool,
-    /// What to use instead, where the provider says so.
+    /// Replacement of the deprecated attribute, if the provider names one.
     pub deprecation_message: String,
-    /// For people.
+    /// Description for users.
     pub description: String,
-    /// How `description` is written.
+    /// Format of `description`.
     pub description_kind: TextKind,
 }
 
 impl Default for Attribute {
-    /// A string that is neither required, optional nor computed: a start for struct update syntax.
+    /// Returns a string that is neither required, optional nor computed, for struct update syntax.
     fn default() -> Attribute {
         Attribute {
             ty: Type::String,
@@ -90,45 +90,45 @@ impl Default for Attribute {
     }
 }
 
-/// The objects of an attribute with nested attributes.
+/// Objects of an attribute with nested attributes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NestedObject {
     /// Attributes by name.
     pub attributes: BTreeMap<Arc<str>, Attribute>,
-    /// One object, or a list, set or map of them. Never `Group`.
+    /// Nesting: one object, or a list, set or map of them. Never `Group`.
     pub nesting: Nesting,
 }
 
-/// How often something nested occurs, and how it is told apart.
+/// Number of nested blocks or objects, and their identification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Nesting {
-    /// At most once; absent is null.
+    /// At most one; null if absent.
     Single,
-    /// In order.
+    /// Ordered list.
     List,
-    /// Without order, each once.
+    /// Unordered set without duplicates.
     Set,
-    /// By a key.
+    /// Map by key.
     Map,
-    /// Exactly once; absent is an object of nulls.
+    /// Exactly one; an object of nulls if absent.
     Group,
 }
 
-/// A nested block.
+/// Schema of a nested block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NestedBlock {
-    /// The content.
+    /// Attributes and nested blocks of each block.
     pub block: Block,
-    /// How often it occurs.
+    /// Number and identification of the blocks.
     pub nesting: Nesting,
-    /// Least number of blocks; for `Single`, 1 means required.
+    /// Least number of blocks; 1 means required for `Single`.
     pub min_items: u64,
-    /// Greatest number of blocks; 0 means any.
+    /// Greatest number of blocks; 0 means no limit.
     pub max_items: u64,
 }
 
 impl Schema {
-    /// A schema of this version.
+    /// Creates a schema of this version.
     pub fn new(version: i64, block: Block) -> Schema {
         Schema {
             version,
@@ -146,7 +146,7 @@ impl PartialEq for Schema {
 }
 
 impl Attribute {
-    /// An attribute that must be set.
+    /// Creates an attribute that must be set.
     pub fn required(ty: Type) -> Attribute {
         Attribute {
             ty,
@@ -155,7 +155,7 @@ impl Attribute {
         }
     }
 
-    /// An attribute that may be set.
+    /// Creates an attribute that may be set.
     pub fn optional(ty: Type) -> Attribute {
         Attribute {
             ty,
@@ -164,7 +164,7 @@ impl Attribute {
         }
     }
 
-    /// An attribute that the provider sets.
+    /// Creates an attribute that the provider sets.
     pub fn computed(ty: Type) -> Attribute {
         Attribute {
             ty,
@@ -173,7 +173,7 @@ impl Attribute {
         }
     }
 
-    /// An attribute that may be set, and which the provider sets otherwise.
+    /// Creates an attribute that may be set, and that the provider sets otherwise.
     pub fn optional_computed(ty: Type) -> Attribute {
         Attribute {
             ty,
@@ -183,13 +183,13 @@ impl Attribute {
         }
     }
 
-    /// The same, not to be shown.
+    /// Marks the attribute as sensitive.
     pub fn sensitive(mut self) -> Attribute {
         self.sensitive = true;
         self
     }
 
-    /// The same, with words for people.
+    /// Sets the description.
     pub fn describe(mut self, text: &str) -> Attribute {
         self.description = text.to_string();
         self
@@ -197,7 +197,7 @@ impl Attribute {
 }
 
 impl NestedBlock {
-    /// A nested block of any number.
+    /// Creates a nested block without limits on its number.
     pub fn new(nesting: Nesting, block: Block) -> NestedBlock {
         NestedBlock {
             block,

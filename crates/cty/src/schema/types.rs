@@ -1,5 +1,5 @@
-//! The types that schemas imply: the one of decoded values, and the one for conversion, in which
-//! nested attributes that need not be given are optional.
+//! Types implied by schemas: the type of decoded values, and the type for conversion, in which
+//! nested attributes that may be absent are optional.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,27 +8,28 @@ use super::{Attribute, Block, NestedObject, Nesting, Schema};
 use crate::{ObjectType, Path, PathStep, Type};
 
 impl Schema {
-    /// The type of values of this schema; computed once.
+    /// Returns the type of values of this schema; computed once.
     pub fn implied_type(&self) -> &Type {
         self.implied.get_or_init(|| self.block.implied_type())
     }
 }
 
 impl Block {
-    /// The type of values of this block, as on the wire and in state. Lists and maps of blocks
-    /// which contain anything dynamic are themselves dynamic: their values are tuples and objects.
+    /// Returns the type of values of this block, on the wire and in state. Lists and maps of blocks
+    /// with dynamic parts are themselves dynamic: their values are tuples and objects.
     pub fn implied_type(&self) -> Type {
         self.conversion_type().without_optional()
     }
 
-    /// The type to which a configuration is converted: like [`Block::implied_type`], with nested
-    /// attributes optional where they are optional or computed.
+    /// Returns the type to which a configuration is converted: like [`Block::implied_type`], but
+    /// nested attributes are optional if they are optional or computed.
     pub fn conversion_type(&self) -> Type {
         let mut attributes: BTreeMap<Arc<str>, Type> = BTreeMap::new();
         for (name, block) in &self.blocks {
             let inner = block.block.conversion_type();
             let ty = match block.nesting {
                 Nesting::Single | Nesting::Group => inner,
+                // The blocks can have different types, so no list or map type could hold them.
                 Nesting::List | Nesting::Map if inner.has_dynamic() => Type::Dynamic,
                 Nesting::List => Type::list(inner),
                 Nesting::Map => Type::map(inner),
@@ -45,14 +46,14 @@ impl Block {
         }))
     }
 
-    /// Whether anything inside is sensitive.
+    /// Returns true if anything inside is sensitive.
     pub fn contains_sensitive(&self) -> bool {
         self.attributes.values().any(Attribute::contains_sensitive)
             || self.blocks.values().any(|b| b.block.contains_sensitive())
     }
 
-    /// The attribute to which a path leads, through nested blocks and nested attributes; `None` for
-    /// blocks and for paths into the value of an attribute with a plain type.
+    /// Returns the attribute at a path through nested blocks and nested attributes; `None` for
+    /// blocks and for paths into an attribute of a plain type.
     pub fn attribute_at(&self, path: &Path) -> Option<&Attribute> {
         attribute_at(self, path.steps())
     }
@@ -66,7 +67,7 @@ fn attribute_at<'a>(block: &'a Block, steps: &[PathStep]) -> Option<&'a Attribut
     }
 }
 
-/// The next attribute name, past element keys.
+/// Returns the next attribute name and the steps after it; element keys are skipped.
 fn next_name(steps: &[PathStep]) -> Option<(&str, &[PathStep])> {
     let at = steps.iter().position(|s| matches!(s, PathStep::Attr(_)))?;
     match &steps[at] {
@@ -76,7 +77,7 @@ fn next_name(steps: &[PathStep]) -> Option<(&str, &[PathStep])> {
 }
 
 impl Attribute {
-    /// The type of values of this attribute.
+    /// Returns the type of values of this attribute.
     pub fn implied_type(&self) -> Type {
         match &self.nested {
             Some(nested) => nested.implied_type(),
@@ -84,7 +85,7 @@ impl Attribute {
         }
     }
 
-    /// The type for conversion.
+    /// Returns the type for conversion.
     pub fn conversion_type(&self) -> Type {
         match &self.nested {
             Some(nested) => nested.conversion_type(),
@@ -92,7 +93,7 @@ impl Attribute {
         }
     }
 
-    /// Sensitive itself, or with something sensitive inside.
+    /// Returns true if the attribute or anything inside it is sensitive.
     pub fn contains_sensitive(&self) -> bool {
         self.sensitive
             || self
@@ -114,12 +115,12 @@ impl Attribute {
 }
 
 impl NestedObject {
-    /// The type of values.
+    /// Returns the type of values of the attribute.
     pub fn implied_type(&self) -> Type {
         self.conversion_type().without_optional()
     }
 
-    /// The type for conversion: attributes that are optional or computed may be absent.
+    /// Returns the type for conversion: optional and computed attributes may be absent.
     pub fn conversion_type(&self) -> Type {
         let object = self.object_conversion_type();
         match self.nesting {
@@ -130,7 +131,7 @@ impl NestedObject {
         }
     }
 
-    /// The type of one of the objects, for conversion.
+    /// Returns the type of one of the objects, for conversion.
     pub fn object_conversion_type(&self) -> Type {
         let attributes = self
             .attributes
@@ -149,14 +150,14 @@ impl NestedObject {
         }))
     }
 
-    /// The attribute to which a path inside a value of this schema leads; `None` for the objects
+    /// Returns the attribute at a path inside a value of this schema; `None` for the objects
     /// themselves.
     pub fn attribute_at(&self, path: &Path) -> Option<&Attribute> {
         let (name, rest) = next_name(path.steps())?;
         self.attributes.get(name)?.at(rest)
     }
 
-    /// The type of one of the objects.
+    /// Returns the type of one of the objects.
     pub fn object_type(&self) -> Type {
         self.object_conversion_type().without_optional()
     }

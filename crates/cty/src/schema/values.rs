@@ -1,4 +1,4 @@
-//! Values by schema: what stands for nothing at all, what is sensitive, what is write-only.
+//! Values by schema: empty values, and the paths of sensitive and write-only attributes.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use crate::transform::step_to;
 use crate::{Path, PathStep, Type, Value};
 
 impl Schema {
-    /// The value when nothing is set; computed once.
+    /// Returns the value with nothing set; computed once.
     pub fn empty_value(&self) -> &Value {
         self.empty.get_or_init(|| self.block.empty_value())
     }
 }
 
 impl Block {
-    /// The value of this block when nothing is set: attributes null, lists, sets and maps of blocks
-    /// empty, groups filled in.
+    /// Returns the value of this block with nothing set: attributes are null; lists, sets and maps
+    /// of blocks are empty; groups are present.
     pub fn empty_value(&self) -> Value {
         let blocks = self
             .blocks
@@ -28,23 +28,23 @@ impl Block {
         Value::object_from_map(blocks.chain(attributes))
     }
 
-    /// Where this value is sensitive by its schema. Paths lead to the outermost sensitive
-    /// attributes.
+    /// Returns the paths of the outermost attributes of this value that are sensitive by the
+    /// schema.
     pub fn sensitive_paths(&self, value: &Value) -> Vec<Path> {
         let mut paths = Vec::new();
         block_paths(self, value, &Path::root(), &|a| a.sensitive, &mut paths);
         paths
     }
 
-    /// Where this value has write-only attributes, null or not.
+    /// Returns the paths of the write-only attributes of this value, even if null.
     pub fn write_only_paths(&self, value: &Value) -> Vec<Path> {
         let mut paths = Vec::new();
         block_paths(self, value, &Path::root(), &|a| a.write_only, &mut paths);
         paths
     }
 
-    /// Where this value sets attributes which `chosen` picks; what is null is left out by the
-    /// caller where that matters. Paths lead to the outermost ones.
+    /// Returns the paths of the outermost attributes for which `chosen` is true, even if they are
+    /// null.
     pub fn paths_where(&self, value: &Value, chosen: &dyn Fn(&Attribute) -> bool) -> Vec<Path> {
         let mut paths = Vec::new();
         block_paths(self, value, &Path::root(), chosen, &mut paths);
@@ -53,14 +53,14 @@ impl Block {
 }
 
 impl Attribute {
-    /// Null of the right type.
+    /// Returns null of the attribute's type.
     pub fn empty_value(&self) -> Value {
         Value::null(self.implied_type())
     }
 }
 
 impl NestedBlock {
-    /// The value when there is no such block.
+    /// Returns the value without such a block.
     pub fn empty_value(&self) -> Value {
         let none: [(&str, Value); 0] = [];
         match self.nesting {
@@ -68,6 +68,7 @@ impl NestedBlock {
             Nesting::Group => self.block.empty_value(),
             Nesting::Set => Value::set(self.block.implied_type(), Vec::new()),
             Nesting::List => match self.block.implied_type() {
+                // Blocks with dynamic parts are tuples and objects; see [`Block::implied_type`].
                 ty if ty.has_dynamic() => Value::empty_tuple(),
                 ty => Value::list(ty, Vec::new()),
             },
@@ -120,6 +121,7 @@ fn attribute_paths<'a>(
     for (name, attribute) in attributes {
         let here = || at.with(PathStep::Attr(name.clone()));
         if chosen(attribute) {
+            // A chosen attribute covers everything inside it.
             paths.push(here());
             continue;
         }

@@ -1,4 +1,4 @@
-//! The notation in which Go prints values, read back.
+//! Parser for values in Go syntax, as Go's `%#v` prints them.
 
 use crate::{Mark, Marks, Number, Path, PathStep, RefinementBuilder, Type, Value};
 
@@ -178,6 +178,7 @@ impl<'a> Reader<'a> {
         if self.eat("[]string") {
             return Go::Texts(self.listed(take_text));
         }
+        // `listed` expects the opening brace, which is consumed here only for `cty.Path`.
         if self.eat("[]cty.PathStep") || self.eat("cty.Path{") {
             self.at -= 1;
             return Go::Path(Path::new(self.listed(|g| match g {
@@ -196,7 +197,7 @@ impl<'a> Reader<'a> {
             return Go::Step(PathStep::Index(key));
         }
         let word = self.word().to_string();
-        // A method call on a bare name came along with the word: `cty.True.Mark`.
+        // `word` also reads the method of a bare name: `cty.True.Mark`.
         let (word, method) = match word.strip_prefix("cty.").and_then(|w| w.split_once('.')) {
             Some((name, method)) => (format!("cty.{name}"), Some(method.to_string())),
             None => (word, None),
@@ -308,7 +309,7 @@ fn call(name: &str, args: Vec<Go>) -> Go {
     }
 }
 
-/// Whole numbers are written like floats once they are large; they have the precision of machine
+/// Parses a whole number. Large ones are printed as floats; they have the precision of machine
 /// integers, or more.
 fn whole(text: &str) -> Number {
     let number = Number::parse(text).unwrap_or_else(|e| panic!("{e}: {text}"));

@@ -1,6 +1,5 @@
-//! For tests: reads the Go text in which recorded values and types are written
-//! (`cty.ObjectVal(map[string]cty.Value{…})`), so that recordings of the reference engine can be
-//! compared with ours. Panics on text that it does not know.
+//! Test support: parses values and types in Go syntax (`cty.ObjectVal(map[string]cty.Value{…})`),
+//! so that tests can compare recorded results of OpenTofu and go-cty. Panics on unknown syntax.
 
 mod go;
 mod schemas;

@@ -1,8 +1,8 @@
-//! Schemas read from recorded vectors.
+//! Schemas from recorded vectors.
 
 use crate::Type;
 
-/// Reads a schema as recordings have it.
+/// Parses a schema of a recording.
 pub fn schema(json: &serde_json::Value) -> crate::schema::Block {
     use crate::schema::{Block, NestedBlock};
     let members = |name: &str| json[name].as_object().into_iter().flatten();

@@ -1,9 +1,9 @@
-//! Recorded vectors: where they lie, and values and types read from them.
+//! Recorded vectors: their location, and parsers for their values and types.
 
 use super::go::{Go, Reader, parse, take_value};
 use crate::{Marks, Path, Type, Value};
 
-/// Reads a value.
+/// Parses a value.
 pub fn value(go: &str) -> Value {
     match parse(go) {
         Go::Value(v) => v,
@@ -11,12 +11,12 @@ pub fn value(go: &str) -> Value {
     }
 }
 
-/// Reads a value; `cty.NilVal` is `None`.
+/// Parses a value; `cty.NilVal` is `None`.
 pub fn optional_value(go: &str) -> Option<Value> {
     (go.trim() != "cty.NilVal").then(|| value(go))
 }
 
-/// Reads a type.
+/// Parses a type.
 pub fn ty(go: &str) -> Type {
     match parse(go) {
         Go::Type(t) => t,
@@ -24,7 +24,7 @@ pub fn ty(go: &str) -> Type {
     }
 }
 
-/// Reads `[]cty.Type{…}`.
+/// Parses `[]cty.Type{…}`.
 pub fn types(go: &str) -> Vec<Type> {
     match parse(go) {
         Go::Types(t) => t,
@@ -32,7 +32,7 @@ pub fn types(go: &str) -> Vec<Type> {
     }
 }
 
-/// Reads `cty.Path{…} cty.NewValueMarks(…)`.
+/// Parses `cty.Path{…} cty.NewValueMarks(…)`.
 pub fn path_marks(go: &str) -> (Path, Marks) {
     let mut r = Reader { text: go, at: 0 };
     match (r.expression(), r.expression()) {
@@ -41,8 +41,7 @@ pub fn path_marks(go: &str) -> (Path, Marks) {
     }
 }
 
-/// Reads a member `{"go": …, "marks": […]}` of a recording; one that is absent is null, as in the
-/// recording.
+/// Parses a member `{"go": …, "marks": […]}` of a recording; an absent member is null.
 pub fn recorded(json: &serde_json::Value) -> Value {
     if json.is_null() {
         return Value::null(Type::Dynamic);
@@ -60,8 +59,8 @@ pub fn recorded(json: &serde_json::Value) -> Value {
     value(go).mark_with_paths(&marks)
 }
 
-/// The rows of a recording: `FLIGHTDECK_VECTORS`, or `shared/vectors` beside the workspace. `None`,
-/// after a line that says so, where it is absent.
+/// Reads the rows of a recording, from `FLIGHTDECK_VECTORS` or from `shared/vectors` beside the
+/// workspace. If it is absent, reports a skipped test and returns `None`.
 pub fn vectors(name: &str) -> Option<Vec<serde_json::Value>> {
     let folder = std::env::var("FLIGHTDECK_VECTORS")
         .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/vectors").into());
@@ -79,7 +78,7 @@ pub fn vectors(name: &str) -> Option<Vec<serde_json::Value>> {
     Some(rows)
 }
 
-/// A recorded message, with the values that it quotes printed our way.
+/// Replaces the Go values quoted in a recorded message by our syntax.
 pub fn readable(message: &str) -> String {
     let mut out = String::new();
     let mut rest = message;
@@ -91,7 +90,7 @@ pub fn readable(message: &str) -> String {
         };
         let value = take_value(r.expression());
         out.push_str(&value.to_string());
-        // Looking for a method call passed over the blank after the value.
+        // The search for a method call skipped the blank after the value.
         let end = rest[at..at + r.at].trim_end().len();
         rest = &rest[at + end..];
     }

@@ -1,4 +1,4 @@
-//! Values: marks, refinements, sets, operators, paths, and that big ones are quick.
+//! Tests of values: marks, refinements, sets, operators, paths, and the speed of large ones.
 
 mod schemas;
 
@@ -115,7 +115,7 @@ fn equality_waits_where_it_has_to() {
         Value::bool(true)
     );
     assert_eq!(secret(n(1)).equals(&n(1)), secret(Value::bool(true)));
-    // In order: what follows an undecided pair decides nothing, what comes before it does.
+    // In order: a pair after an undecided one decides nothing, a pair before it does.
     let (unknown, pair) = (Value::unknown(Type::Number), |a, b| {
         Value::tuple(vec![a, b])
     });
@@ -296,8 +296,8 @@ fn paths_have_a_json_form() {
     assert!(Path::from_json_value(&serde_json::json!([{"type": "other"}])).is_err());
 }
 
-/// Generous enough for a slow machine in a debug build, and far below what anything quadratic would
-/// take.
+/// Time limit: generous for a slow machine in a debug build, and far below the cost of quadratic
+/// work.
 const QUICK: Duration = Duration::from_secs(300);
 
 #[test]

@@ -1,4 +1,4 @@
-//! What schemas say of values.
+//! Tests of values derived from schemas.
 
 use cty::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting};
 use cty::{Marks, Path, Type, Value};
