@@ -1,4 +1,4 @@
-//! A path below a root directory, and what is done there.
+//! Paths below a root directory, and operations on them.
 
 use crate::entries::{give_name, remove_tree, temporary, write_new};
 use crate::read;
@@ -12,9 +12,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
-/// A path below a root directory. The root is opened by following links, since an operator has
-/// named it; below it no component may be a link, and directories and files that are written must
-/// belong to this user, to root or to the owner of the root.
+/// Path below a root directory. Links in the path of the root are followed, because an operator
+/// named it. Below the root no component may be a link. Directories and written files must belong
+/// to this user, to root or to the owner of the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Below {
     root: PathBuf,
@@ -23,7 +23,7 @@ pub struct Below {
 }
 
 impl Below {
-    /// A path that is relative to `root`.
+    /// Creates a path relative to `root`.
     pub fn new(root: impl Into<PathBuf>, inner: impl Into<PathBuf>) -> Self {
         Self {
             root: root.into(),
@@ -32,8 +32,8 @@ impl Below {
         }
     }
 
-    /// A path in a directory of an operator's, which is part of no clone: links on the way are
-    /// followed, and owners and other names of files do not matter.
+    /// Creates a path in a trusted directory that is not part of a clone. Links on the way are
+    /// followed; owners and hard links of files are not checked.
     pub fn trusted(root: impl Into<PathBuf>, inner: impl Into<PathBuf>) -> Self {
         Self {
             strict: false,
@@ -41,9 +41,9 @@ impl Below {
         }
     }
 
-    /// A path as it is named in a workspace, relative or absolute. Where it does not lie below the
-    /// workspace it is part of no clone, and used as [`Self::trusted`] does; a link with its name
-    /// is followed, too.
+    /// Creates a path that a workspace names, relative or absolute. A path outside of the workspace
+    /// is not part of the clone and is treated as by [`Self::trusted`]; a link of that name is
+    /// followed as well.
     #[must_use]
     pub fn named(workspace: &Path, path: &Path) -> Self {
         let whole = cleaned(&workspace.join(path));
@@ -56,7 +56,7 @@ impl Below {
         Self::trusted(whole.parent().unwrap_or(&whole), name)
     }
 
-    /// The same root, one step down.
+    /// Returns a path one level below this one.
     #[must_use]
     pub fn join(&self, name: impl AsRef<Path>) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl Below {
         }
     }
 
-    /// A path beside this one.
+    /// Returns a path in the same directory.
     #[must_use]
     pub fn beside(&self, name: impl AsRef<OsStr>) -> Self {
         Self {
@@ -74,13 +74,13 @@ impl Below {
         }
     }
 
-    /// The path as a whole, for operators and for programs that take nothing else.
+    /// Returns the full path, for messages and for programs that accept only paths.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.root.join(&self.inner)
     }
 
-    /// The last component.
+    /// Returns the last component.
     #[must_use]
     pub fn name(&self) -> OsString {
         self.inner.file_name().unwrap_or_default().to_owned()
@@ -95,15 +95,15 @@ impl Below {
         Dir::below(&self.root, &self.inner, self.strict, missing)
     }
 
-    /// Creates the directory and all that is missing on the way to it.
+    /// Creates the directory and its missing parents.
     ///
     /// # Errors
-    /// A component is a link or not a directory, belongs to a stranger, or cannot be created.
+    /// A component is a link or not a directory, belongs to another user, or cannot be created.
     pub fn create_dirs(&self) -> io::Result<()> {
         self.dir(Missing::Create).map(drop)
     }
 
-    /// The same for the directory that this path lies in.
+    /// Creates the parent directory of this path, with its missing parents.
     ///
     /// # Errors
     /// As [`Self::create_dirs`].
@@ -111,10 +111,10 @@ impl Below {
         self.parent(Missing::Create).map(drop)
     }
 
-    /// Checks that no directory on the way is a link; missing ones are fine.
+    /// Checks that no directory on the way is a link. Missing directories are allowed.
     ///
     /// # Errors
-    /// One is a link or not a directory, or belongs to a stranger.
+    /// A directory is a link or not a directory, or belongs to another user.
     pub fn check_dirs(&self) -> io::Result<()> {
         match self.dir(Missing::Fail) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -122,11 +122,11 @@ impl Below {
         }
     }
 
-    /// Checks that the file may be written in place: it is missing, or a regular file of this user
-    /// with one name.
+    /// Checks that the file can be written in place: it is missing, or a regular file of an
+    /// accepted owner without other hard links.
     ///
     /// # Errors
-    /// It may not, or cannot be looked at.
+    /// It cannot be written in place, or cannot be examined.
     pub fn check_file(&self) -> io::Result<()> {
         let dir = match self.parent(Missing::Fail) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -138,41 +138,42 @@ impl Below {
         }
     }
 
-    /// Opens the file for reading and writing in place; `None` where there is none.
+    /// Opens the file for reading and writing in place; `None` if it does not exist.
     ///
     /// # Errors
-    /// It is not a regular file of this user with one name, or cannot be opened.
+    /// It is not a regular file of an accepted owner without other hard links, or cannot be opened.
     pub fn open_in_place(&self) -> io::Result<Option<File>> {
         let (dir, name) = match self.parent(Missing::Fail) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => (opened?, self.name()),
         };
-        // Opening a device can have effects of its own, so its type is checked before, too.
+        // The type is checked before as well, because opening a device can have side effects.
         let Some(found) = dir.stat(&name)? else {
             return Ok(None);
         };
         dir.writable(&name, &found)?;
         let fd = dir.open(&name, OFlags::RDWR, 0)?;
+        // The entry may have changed since the first check; this one examines the opened file.
         dir.writable(&name, &rustix::fs::fstat(&fd)?)?;
         Ok(Some(fd.into()))
     }
 
-    /// Creates a file that must not be there yet, with the directories on the way.
+    /// Creates a new file, with its missing parent directories.
     ///
     /// # Errors
-    /// It is there, or cannot be created.
+    /// The file exists, or cannot be created.
     pub fn create_new(&self, mode: u32) -> io::Result<File> {
         let dir = self.parent(Missing::Create)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
         Ok(dir.open(&self.name(), flags, mode)?.into())
     }
 
-    /// Opens a file for reading and writing, and creates it where there is none.
+    /// Opens a file for reading and writing, and creates it if it does not exist.
     ///
     /// # Errors
     /// As [`Self::open_in_place`] and [`Self::create_new`].
     pub fn open_or_create(&self, mode: u32) -> io::Result<File> {
-        // Two rounds: somebody may create or remove it in between.
+        // Two attempts: another process may create or remove the file between the two calls.
         for _ in 0..2 {
             if let Some(file) = self.open_in_place()? {
                 return Ok(file);
@@ -185,7 +186,7 @@ impl Below {
         Err(io::Error::other("it is created and removed all the time"))
     }
 
-    /// Opens the file for reading. Its owner and its other names do not matter.
+    /// Opens the file for reading. Its owner and hard links are not checked.
     ///
     /// # Errors
     /// It is a link or not a regular file, or cannot be opened.
@@ -202,24 +203,25 @@ impl Below {
         Ok(fd.into())
     }
 
-    /// Reads the file, with the bound of [`crate::read_regular`].
+    /// Reads the file, with the size limit of [`crate::read_regular`].
     ///
     /// # Errors
-    /// As [`Self::open`], or it is too large.
+    /// As [`Self::open`], or the file is too large.
     pub fn read(&self) -> io::Result<Vec<u8>> {
         read::whole(self.open()?, read::MAX_FILE)
     }
 
-    /// Puts a text in the place of the file, whole or not at all; whatever has the name loses it: a
-    /// link is replaced, not followed. Missing directories are created.
+    /// Replaces the file atomically. An entry of any other kind loses the name: a link is replaced,
+    /// not followed. Missing parent directories are created.
     ///
     /// # Errors
-    /// It cannot be written, or there is a directory of that name.
+    /// It cannot be written, or a directory has this name.
     pub fn replace(&self, text: &[u8], mode: u32) -> io::Result<()> {
         let dir = self.parent(Missing::Create)?;
         let new = temporary(&self.name());
         let written = write_new(&dir, &new, text, mode).and_then(|_| {
             rustix::fs::renameat(&dir.fd, &new, &dir.fd, self.name())?;
+            // Without the sync of the directory, the old name could return after a crash.
             dir.sync()
         });
         if written.is_err() {
@@ -228,8 +230,8 @@ impl Below {
         written
     }
 
-    /// Creates the file with a text, so that it never is there without: the open file, or `None`
-    /// where another one came first. `prepare` is called before the file gets its name.
+    /// Creates the file atomically with its contents. Returns the open file, or `None` if another
+    /// one exists. `prepare` is called before the file gets its name.
     ///
     /// # Errors
     /// It cannot be written, or `prepare` fails.
@@ -242,6 +244,7 @@ impl Below {
         let (dir, name) = (self.parent(Missing::Create)?, self.name());
         let new = temporary(&name);
         let named = write_new(&dir, &new, text, mode).and_then(|file| {
+            // For example, the caller locks the file before other processes can see it.
             prepare(&file)?;
             let named = give_name(&dir, &new, &name)?;
             dir.sync()?;
@@ -253,17 +256,17 @@ impl Below {
         named
     }
 
-    /// Creates a link with this name, in the place of whatever has it.
+    /// Creates a symbolic link, and replaces an existing entry of this name.
     ///
     /// # Errors
-    /// What is there cannot be removed, or the link cannot be created.
+    /// The existing entry cannot be removed, or the link cannot be created.
     pub fn replace_by_link(&self, target: &Path) -> io::Result<()> {
         self.remove_all()?;
         let dir = self.parent(Missing::Create)?;
         Ok(rustix::fs::symlinkat(target, &dir.fd, self.name())?)
     }
 
-    /// Removes a file or a link, not what it leads to; nothing happens where there is none.
+    /// Removes a file or a link, but not the target of a link. A missing file is no error.
     ///
     /// # Errors
     /// It is a directory, or cannot be removed.
@@ -278,8 +281,8 @@ impl Below {
         }
     }
 
-    /// Removes whatever has this name: a directory with all that is in it, a link but not what it
-    /// leads to. Nothing happens where there is nothing.
+    /// Removes the entry of this name: a directory with its contents, or a link without its target.
+    /// A missing entry is no error.
     ///
     /// # Errors
     /// It cannot be removed, or a directory on the way is a link.
@@ -304,10 +307,11 @@ impl Below {
     /// Changes the permissions of the file or directory itself.
     ///
     /// # Errors
-    /// It is neither, or they cannot be changed.
+    /// It is neither, or the permissions cannot be changed.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         let (dir, name) = (self.parent(Missing::Fail)?, self.name());
         let found = dir.stat(&name)?.ok_or(Errno::NOENT)?;
+        // Hard links of directories do not exist, so only files need the check.
         match Kind::of(found.st_mode) {
             Kind::Directory => {}
             _ => dir.writable(&name, &found)?,
@@ -317,7 +321,7 @@ impl Below {
     }
 }
 
-/// Whether an open file is the one that a path leads to.
+/// Returns true if an open file is the one at a path.
 #[must_use]
 pub fn is_same_file(file: &File, path: &Path) -> bool {
     let (Ok(ours), Ok(there)) = (file.metadata(), std::fs::metadata(path)) else {
@@ -326,17 +330,17 @@ pub fn is_same_file(file: &File, path: &Path) -> bool {
     (ours.dev(), ours.ino()) == (there.dev(), there.ino())
 }
 
-/// A directory that an operator named.
+/// Path of a directory that an operator named.
 impl<P: AsRef<Path> + ?Sized> From<&P> for Below {
     fn from(root: &P) -> Self {
         Self::new(root.as_ref(), "")
     }
 }
 
-/// Links that are followed one after the other, as the system has it.
+/// Maximum number of links followed in a row, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// Follows links in the place of the last component, dangling ones too.
+/// Follows a link at the last component, even if its target does not exist.
 fn resolved(mut path: PathBuf) -> PathBuf {
     for _ in 0..MAX_LINKS {
         let Ok(target) = std::fs::read_link(&path) else {
@@ -347,7 +351,7 @@ fn resolved(mut path: PathBuf) -> PathBuf {
     path
 }
 
-/// A path without `.` and with `..` taken back, by its text alone.
+/// Removes `.` and resolves `..` in a path lexically.
 fn cleaned(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -357,6 +361,7 @@ fn cleaned(path: &Path) -> PathBuf {
                 let up = out.components().next_back();
                 match up {
                     Some(Component::Normal(_)) => drop(out.pop()),
+                    // The parent of the root directory is the root directory.
                     Some(Component::RootDir) => {}
                     _ => out.push(".."),
                 }

@@ -1,4 +1,4 @@
-//! Every operation against every kind of entry that a clone may hold in its place.
+//! Tests of every operation against every kind of entry that a clone can hold.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -49,7 +49,7 @@ fn fifo(path: &Path) {
     assert!(made.unwrap().success());
 }
 
-/// Puts an entry of some kind at a path.
+/// Creates an entry of one kind at a path.
 type Put = fn(&Place, &Path);
 const ENTRIES: [(&str, Put); 6] = [
     ("link to a file", |p, at| {
@@ -179,7 +179,7 @@ fn a_path_that_leads_out_of_the_root_is_refused_and_one_named_outside_is_used() 
         "{why}"
     );
     p.unharmed();
-    // Named by an operator: links there are followed.
+    // An operator named the path, so links are followed.
     symlink(p.outside.join("file"), p.outside.join("link")).unwrap();
     let named = Below::named(&p.root, Path::new("../outside/link"));
     assert!(named.open_in_place().unwrap().is_some());
@@ -192,7 +192,7 @@ fn a_path_that_leads_out_of_the_root_is_refused_and_one_named_outside_is_used() 
             .is_some()
     );
     assert!(p.outside.join("new").exists());
-    // One that is inside, however it is spelled, is not.
+    // Paths inside the root are checked in every spelling.
     symlink(p.outside.join("file"), p.root.join("link")).unwrap();
     for spelling in ["link", "./link", "x/../link"] {
         let named = Below::named(&p.root, Path::new(spelling));
@@ -259,7 +259,7 @@ fn reads_are_bounded_and_wait_for_nothing() {
         crate::read_at_most(p.root.join("long"), 5).unwrap(),
         b"12345"
     );
-    // A regular file of the kernel that has no size.
+    // A regular file of the kernel that reports no size.
     assert!(!crate::read_regular("/proc/self/status").unwrap().is_empty());
     assert!(
         crate::read_regular(&p.root)

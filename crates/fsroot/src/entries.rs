@@ -1,4 +1,4 @@
-//! Entries of open directories: files that get their name when they are whole, trees that go.
+//! Operations on entries of open directories: atomic creation of files, removal of trees.
 
 use crate::refusal::Kind;
 use crate::walk::{Dir, Missing};
@@ -9,11 +9,11 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 
-/// Directories within one another that are removed.
+/// Maximum nesting of directories that are removed.
 const DEEPEST: usize = 256;
 
-/// Removes a directory relative to open handles: an entry that becomes a link meanwhile is not
-/// followed.
+/// Removes a directory relative to open handles, so that an entry that is replaced by a link
+/// meanwhile is not followed.
 pub(crate) fn remove_tree(dir: &Dir, name: &OsStr, depth: usize) -> io::Result<()> {
     if depth > DEEPEST {
         let why = format!("directories lie deeper than {DEEPEST} in one another");
@@ -31,6 +31,7 @@ pub(crate) fn remove_tree(dir: &Dir, name: &OsStr, depth: usize) -> io::Result<(
                 remove_tree(&inner, name, depth + 1)?;
             }
             Some(_) => rustix::fs::unlinkat(&inner.fd, name, AtFlags::empty())?,
+            // Another process may have removed it.
             None => {}
         }
     }
@@ -46,6 +47,7 @@ pub(crate) fn temporary(name: &OsStr) -> OsString {
 
 pub(crate) fn write_new(dir: &Dir, new: &OsStr, text: &[u8], mode: u32) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+    // Private until it is complete; the final mode is set after the contents.
     let mut file = File::from(dir.open(new, flags, 0o600)?);
     file.write_all(text)?;
     rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
@@ -53,13 +55,14 @@ pub(crate) fn write_new(dir: &Dir, new: &OsStr, text: &[u8], mode: u32) -> io::R
     Ok(file)
 }
 
-/// Gives a file its name unless it is taken; the answer is whether it was free.
+/// Renames a file to `name` unless that name is taken. Returns true if the name was free.
 pub(crate) fn give_name(dir: &Dir, new: &OsStr, name: &OsStr) -> io::Result<bool> {
     let flags = RenameFlags::NOREPLACE;
     match rustix::fs::renameat_with(&dir.fd, new, &dir.fd, name, flags) {
         Ok(()) => Ok(true),
         Err(Errno::EXIST) => Ok(false),
-        // Not every file system can do that; a second name, and the first one removed, is the same.
+        // Not every file system supports `RENAME_NOREPLACE`; a hard link fails for an existing name
+        // as well.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             match rustix::fs::linkat(&dir.fd, new, &dir.fd, name, AtFlags::empty()) {
                 Ok(()) => {

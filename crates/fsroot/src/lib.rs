@@ -1,9 +1,10 @@
+//! //!
 //! File access below a root directory, and bounded reads.
-//!
-//! A workspace may be a clone of anybody's repository, and a repository can hold symbolic links.
-//! [`Below`] creates, replaces and removes files below such a directory relative to open directory
-//! handles, and follows no link on the way. [`read_regular`] reads files that an operator or a
-//! configuration names, with a bound, and never waits for a pipe or a device.
+//! //!
+//! A workspace can be a clone of an untrusted repository, which can hold symbolic links. [`Below`]
+//! creates, replaces and removes files relative to open directory handles, and follows no link
+//! below the root. [`read_regular`] reads files named by an operator or a configuration with a size
+//! limit, and never blocks on a pipe or a device.
 
 mod below;
 mod entries;

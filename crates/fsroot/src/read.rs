@@ -1,4 +1,4 @@
-//! Bounded reads of regular files that a path leads to, through links too.
+//! Bounded reads of files by path; links are followed.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
@@ -8,11 +8,11 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Largest file that is read whole, in bytes.
+/// Maximum size of a file that is read as a whole, in bytes.
 pub const MAX_FILE: u64 = 256 << 20;
 
-/// Reads a regular file of [`MAX_FILE`] bytes at most. The output of a device or a pipe may never
-/// come, or never end.
+/// Reads a regular file of at most [`MAX_FILE`] bytes. Refuses devices and pipes, whose output may
+/// never arrive or never end.
 ///
 /// # Errors
 /// It cannot be read, is not a regular file, or is larger.
@@ -20,7 +20,7 @@ pub fn read_regular(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     read_at_most(path, MAX_FILE)
 }
 
-/// Reads a regular file of `max` bytes at most.
+/// Reads a regular file of at most `max` bytes.
 ///
 /// # Errors
 /// As [`read_regular`].
@@ -28,12 +28,12 @@ pub fn read_at_most(path: impl AsRef<Path>, max: u64) -> io::Result<Vec<u8>> {
     whole(open_regular(path)?, max)
 }
 
-/// Opens a regular file for reading, without waiting for a pipe or a device.
+/// Opens a regular file for reading, without blocking on a pipe or a device.
 ///
 /// # Errors
 /// It is not a regular file, or cannot be opened.
 pub fn open_regular(path: impl AsRef<Path>) -> io::Result<File> {
-    // Opening a device can have effects of its own, so its type is checked before, too.
+    // The type is checked before as well, because opening a device can have side effects.
     regular(&rustix::fs::stat(path.as_ref())?)?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(
@@ -42,6 +42,7 @@ pub fn open_regular(path: impl AsRef<Path>) -> io::Result<File> {
         flags,
         Mode::empty(),
     )?);
+    // The path may lead to another file than before; this checks the opened one.
     regular(&rustix::fs::fstat(&file)?)?;
     Ok(file)
 }
@@ -49,7 +50,7 @@ pub fn open_regular(path: impl AsRef<Path>) -> io::Result<File> {
 /// Reads a regular file as UTF-8 text; see [`read_regular`].
 ///
 /// # Errors
-/// As [`read_regular`], or it is not UTF-8.
+/// As [`read_regular`], or the text is not UTF-8.
 pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
     text(read_regular(path)?)
 }
@@ -58,15 +59,15 @@ fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.utf8_error()))
 }
 
-/// Longest wait for a pipe that this process was given.
+/// Maximum wait for a pipe that this process inherited.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Longest wait for a pipe that the environment or a configuration names.
+/// Maximum wait for a pipe that the environment or a configuration names.
 const SHORT: Duration = Duration::from_secs(10);
-/// How often a wait looks whether it is to end, in nanoseconds.
+/// Interval at which a wait checks for its end, in nanoseconds.
 const LOOK_NS: i64 = 50_000_000;
 
-/// Reads what an operator named: a regular file of `max` bytes at most, or a pipe that this process
-/// was given as a descriptor (`/dev/stdin`, `/dev/fd/63` of `<(…)`). `stop` ends the wait for one.
+/// Reads an input named by an operator: a regular file of at most `max` bytes, or an inherited pipe
+/// (`/dev/stdin`, `/dev/fd/63` of `<(…)`). `stop` ends the wait for a pipe.
 ///
 /// # Errors
 /// It cannot be read, is neither, or is larger.
@@ -85,7 +86,7 @@ pub fn read_input(
 }
 
 /// Reads a file with settings or credentials that the environment or a configuration names: a
-/// regular file, a pipe for some seconds, or nothing from `/dev/null`.
+/// regular file, a pipe with a short time limit, or `/dev/null`, which is empty.
 ///
 /// # Errors
 /// It cannot be read, is neither, or is larger than [`MAX_FILE`].
@@ -99,7 +100,7 @@ pub fn read_named(path: impl AsRef<Path>) -> io::Result<String> {
     text(bytes)
 }
 
-/// [`read_named`] on a thread for blocking work.
+/// Runs [`read_named`] on a thread for blocking work.
 ///
 /// # Errors
 /// As [`read_named`].
@@ -127,6 +128,7 @@ fn from_pipe(
             let why = format!("it did not end within {} s", patience.as_secs());
             return Err(io::Error::other(why));
         }
+        // Waits in short intervals, so that `stop` and the time limit are noticed.
         let mut waits = [PollFd::new(&file, PollFlags::IN)];
         let looks = Timespec {
             tv_sec: 0,
@@ -146,14 +148,14 @@ fn from_pipe(
     Err(too_large(max))
 }
 
-/// Whether a path stands for a descriptor that this process was started with.
+/// Returns true if a path names an inherited descriptor.
 fn is_descriptor(path: &Path) -> bool {
     path == Path::new("/dev/stdin")
         || path.starts_with("/dev/fd")
         || path.starts_with("/proc/self/fd")
 }
 
-/// Reads an open file to its end, refusing what is not a regular file and what passes the bound.
+/// Reads an open file to its end. Refuses files that are not regular or exceed the limit.
 pub(crate) fn whole(file: File, max: u64) -> io::Result<Vec<u8>> {
     let found = rustix::fs::fstat(&file)?;
     regular(&found)?;
@@ -162,7 +164,7 @@ pub(crate) fn whole(file: File, max: u64) -> io::Result<Vec<u8>> {
         return Err(too_large(max));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
-    // Files of /proc have no size, and others may grow while they are read.
+    // Files in `/proc` report no size, and other files can grow while they are read.
     file.take(max + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max {
         return Err(too_large(max));
@@ -173,7 +175,7 @@ pub(crate) fn whole(file: File, max: u64) -> io::Result<Vec<u8>> {
 fn regular(found: &rustix::fs::Stat) -> io::Result<()> {
     match FileType::from_raw_mode(found.st_mode) {
         FileType::RegularFile => Ok(()),
-        // In the words of the system.
+        // The error of the system for the same case.
         FileType::Directory => Err(io::Error::from(rustix::io::Errno::ISDIR)),
         _ => Err(io::Error::other("it is not a regular file")),
     }

@@ -1,10 +1,9 @@
-//! Reasons why a path below a root is not used.
+//! Reasons for refusing a path below a root.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// File types that are neither regular files nor directories, and directories in the place of
-/// files.
+/// Types of directory entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     SymbolicLink,
@@ -40,7 +39,7 @@ impl Kind {
     }
 }
 
-/// Reason why a file or directory below a root is not used. Nothing was changed.
+/// Reason why a file or directory below a root was not used. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     #[error(
@@ -81,7 +80,7 @@ impl Refusal {
         })
     }
 
-    /// The refusal that an error carries.
+    /// Returns the refusal that an error wraps.
     #[must_use]
     pub fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()

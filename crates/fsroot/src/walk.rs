@@ -12,17 +12,17 @@ const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::CLOEXEC);
 
-/// An open directory below a root.
+/// Open directory below a root.
 pub(crate) struct Dir {
     pub(crate) fd: OwnedFd,
     pub(crate) path: PathBuf,
-    /// Owner of the root directory: that user can replace everything in it anyway.
+    /// Owner of the root directory, who can replace everything in it anyway.
     root_owner: u32,
-    /// Links on the way, owners, and other names of files matter.
+    /// If true, links on the way, owners and hard links are checked.
     strict: bool,
 }
 
-/// Missing directories are created.
+/// Treatment of missing directories.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
     Create,
@@ -30,7 +30,7 @@ pub(crate) enum Missing {
 }
 
 impl Dir {
-    /// Opens the root itself, which an operator has named: links in its path are followed.
+    /// Opens the root itself. Links in its path are followed, because an operator named it.
     fn root(path: &Path, strict: bool, missing: Missing) -> io::Result<Self> {
         let open = || rustix::fs::openat(CWD, or_here(path), DIRECTORY, Mode::empty());
         let fd = match open() {
@@ -61,6 +61,7 @@ impl Dir {
             match part {
                 Component::CurDir => {}
                 Component::Normal(name) => dir = dir.child(name, missing)?,
+                // `..` and absolute paths leave the root.
                 _ => {
                     return Err(io::Error::other(Refusal::Outside {
                         path: inner.to_owned(),
@@ -75,6 +76,8 @@ impl Dir {
     pub(crate) fn child(&self, name: &OsStr, missing: Missing) -> io::Result<Self> {
         let path = self.path.join(name);
         let open = || {
+            // Each component is opened relative to its parent, so a link swapped in meanwhile
+            // cannot redirect the rest of the path.
             let no_follow = match self.strict {
                 true => OFlags::NOFOLLOW,
                 false => OFlags::empty(),
@@ -84,6 +87,8 @@ impl Dir {
         let opened = match open() {
             Err(Errno::NOENT) if missing == Missing::Create => {
                 match rustix::fs::mkdirat(&self.fd, name, Mode::from_raw_mode(0o777)) {
+                    // Another process may have created it; the second `open` then examines that
+                    // directory.
                     Ok(()) | Err(Errno::EXIST) => open(),
                     Err(e) => return Err(e.into()),
                 }
@@ -108,7 +113,7 @@ impl Dir {
         })
     }
 
-    /// Looks at an entry itself, not at what a link leads to.
+    /// Examines an entry itself, without following a link.
     pub(crate) fn stat(&self, name: &OsStr) -> io::Result<Option<Stat>> {
         match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found)),
@@ -117,7 +122,7 @@ impl Dir {
         }
     }
 
-    /// Refuses an entry that is not a regular file of this user with one name.
+    /// Refuses an entry that is not a regular file of an accepted owner, or has several hard links.
     pub(crate) fn writable(&self, name: &OsStr, found: &Stat) -> io::Result<()> {
         let path = self.path.join(name);
         let kind = Kind::of(found.st_mode);
@@ -131,10 +136,12 @@ impl Dir {
         self.trusted(&path, found)
     }
 
-    /// Refuses what belongs to a stranger, who could change it under us. Root can anyway, and so
-    /// can the owner of the root directory: a container often works as root on a user's files.
+    /// Refuses entries of other users, who could change them at any time. Accepts root, who can do
+    /// so anyway, and the owner of the root directory: a container often runs as root on files of a
+    /// user.
     fn trusted(&self, path: &Path, found: &Stat) -> io::Result<()> {
         let me = rustix::process::geteuid().as_raw();
+        // With sudo, the files usually belong to the user who called it.
         let sudo = || {
             let uid = std::env::var("SUDO_UID").ok()?;
             uid.parse::<u32>().ok()
@@ -154,17 +161,17 @@ impl Dir {
         }))
     }
 
-    /// Opens an entry without following a link and without waiting for a pipe or a device.
+    /// Opens an entry without following a link, and without blocking on a pipe or a device.
     pub(crate) fn open(&self, name: &OsStr, flags: OFlags, mode: u32) -> io::Result<OwnedFd> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(self.fd.as_fd(), name, flags, Mode::from_raw_mode(mode));
         Ok(opened?)
     }
 
-    /// Puts the directory's entries on the disk.
+    /// Flushes the directory's entries to disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         match rustix::fs::fsync(&self.fd) {
-            // Not every file system has that for directories.
+            // Not every file system supports this for directories.
             Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
             Err(e) => Err(e.into()),
         }

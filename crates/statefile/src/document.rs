@@ -1,4 +1,4 @@
-//! What stands in a state file, and its reading.
+//! Model of a state file, and its parsing.
 
 use crate::error::ReadError;
 use crate::fields::{Fields, path};
@@ -10,51 +10,51 @@ use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-/// A state file of version 4.
+/// State file of version 4.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StateFile {
-    /// The program's version that wrote it.
+    /// Version of the program that wrote it.
     pub terraform_version: String,
     pub serial: u64,
-    /// Empty where the file has none; none is made up.
+    /// Empty if the file has none; no lineage is generated here.
     pub lineage: String,
     pub outputs: Vec<Output>,
     pub resources: Vec<Resource>,
-    /// Results of conditions, a list or `null`, as written.
+    /// Results of checks: a list or `null`, as JSON text.
     pub check_results: Option<String>,
-    /// What else there is.
+    /// Unknown fields.
     pub rest: Fields,
 }
 
-/// An output of the root module.
+/// Output of the root module.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Output {
     pub name: String,
-    /// JSON text.
+    /// Value as JSON text.
     pub value: String,
-    /// JSON text of the type.
+    /// Type as JSON text.
     pub ty: String,
     pub sensitive: bool,
     pub rest: Fields,
 }
 
-/// Where a resource comes from.
+/// Kind of a resource: managed or data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
     Data,
     Managed,
 }
 
-/// A resource with its instances.
+/// Resource with its instances.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resource {
-    /// The module instance's address; empty for the root.
+    /// Address of the module instance; empty for the root module.
     pub module: String,
     pub mode: Mode,
     pub kind: String,
     pub name: String,
-    /// The provider configuration, `provider["host/namespace/type"].alias`; none where the
-    /// instances say theirs.
+    /// Provider configuration, `provider["host/namespace/type"].alias`; `None` if each instance has
+    /// its own.
     pub provider: Option<String>,
     pub instances: Vec<Instance>,
     pub rest: Fields,
@@ -72,7 +72,7 @@ impl Display for Resource {
     }
 }
 
-/// What tells instances of a resource apart.
+/// Key of a resource instance.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
     None,
@@ -90,12 +90,12 @@ impl Display for Key {
     }
 }
 
-/// One object of an instance.
+/// Object of an instance: the current one, or a deposed one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instance {
     pub key: Key,
     pub tainted: bool,
-    /// Eight hexadecimal digits; empty for the current object.
+    /// Deposed key of eight hexadecimal digits; empty for the current object.
     pub deposed: String,
     pub provider: Option<String>,
     pub schema_version: u64,
@@ -114,15 +114,16 @@ pub struct Instance {
 }
 
 impl StateFile {
-    /// Reads a file's text; `None` where there is nothing in it: no state is there yet.
+    /// Parses the text of a state file; `None` for an empty file, that is, no state yet.
     ///
     /// # Errors
-    /// Why it is no state file that can be used, with the place.
+    /// The text is not a state file of a supported version; the error names the place.
     pub fn read(text: &[u8]) -> Result<Option<Self>, ReadError> {
         if text.is_empty() {
             return Ok(None);
         }
         let mut fields = Members::of_document(text).map_err(ReadError::Json)?;
+        // Version 3 has another structure, and only its outputs can be converted.
         if version(&mut fields)? == 3 {
             return version3::read(fields).map(Some);
         }
@@ -145,11 +146,12 @@ impl StateFile {
         Ok(Some(file))
     }
 
-    /// A file's text as it is kept elsewhere: on one line, with a newline; `None` where there is
-    /// nothing in it. One of this version is as it was otherwise, and not looked at any closer.
+    /// Returns the text of a state file on one line with a newline, as all backends but the local
+    /// one store it; `None` for an empty file. Text of version 4 is only reformatted, not checked
+    /// further.
     ///
     /// # Errors
-    /// It is no state file.
+    /// The text is not a state file.
     pub fn read_on_one_line(text: &[u8]) -> Result<Option<String>, ReadError> {
         if text.is_empty() {
             return Ok(None);
@@ -158,12 +160,12 @@ impl StateFile {
         if version(&mut fields)? == 3 {
             return Ok(Some(version3::read(fields)?.to_line()));
         }
-        // All of it was found to be JSON, so all of it is text.
+        // The text was parsed as JSON before, so it is valid UTF-8.
         Ok(Some(compact(&String::from_utf8_lossy(text)) + "\n"))
     }
 
-    /// The provider configurations of resources and of single instances, as often as they are
-    /// named.
+    /// Iterates over the provider configurations of resources and single instances, with
+    /// duplicates.
     pub fn providers(&self) -> impl Iterator<Item = &String> {
         self.resources.iter().flat_map(|resource| {
             let of_instances = resource
@@ -174,24 +176,24 @@ impl StateFile {
         })
     }
 
-    /// The text as a local file has it: indented, and two newlines at its end.
+    /// Returns the text in the format of a local file: indented, with two newlines at the end.
     #[must_use]
     pub fn to_local(&self) -> String {
         indented(&self.json()) + "\n\n"
     }
 
-    /// The text as it is kept everywhere else: on one line, with a newline.
+    /// Returns the text in the format of all other backends: on one line, with a newline.
     #[must_use]
     pub fn to_line(&self) -> String {
         compact(&self.json()) + "\n"
     }
 
     fn json(&self) -> String {
-        // Maps with keys of text, and JSON that was read as such: writing it cannot fail.
+        // The maps have string keys and the JSON was parsed before, so writing cannot fail.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Brings resources, instances and outputs into the order of the format.
+    /// Sorts resources, instances and outputs into the order of the format.
     pub fn sort(&mut self) {
         self.outputs.sort_by(|a, b| a.name.cmp(&b.name));
         self.resources.sort_by(|a, b| {
@@ -205,11 +207,12 @@ impl StateFile {
     }
 }
 
-/// Takes the version out, and refuses all but the third and the fourth.
+/// Removes the version field; fails for versions other than 3 and 4.
 fn version(fields: &mut Members<'_>) -> Result<u64, ReadError> {
     if fields.has("encrypted_data") {
         return Err(ReadError::Encrypted);
     }
+    // A missing or malformed version suggests a file of another kind, not an old state.
     match fields.take::<u64>("version", "") {
         Ok(Some(known @ 3..=4)) => Ok(known),
         Ok(Some(0) | None) | Err(_) => Err(ReadError::Unversioned),
@@ -237,7 +240,7 @@ impl Output {
         let at = format!("output {name:?}");
         let mut fields = Members::of(raw, &at)?;
         Ok(Self {
-            // A value of null is one.
+            // A null value is a value, so the field is required.
             value: text_of(fields.need_raw("value", &at)?),
             ty: text_of(fields.need_raw("type", &at)?),
             sensitive: fields.take("sensitive", &at)?.unwrap_or_default(),
@@ -271,11 +274,13 @@ impl Resource {
             instances: Vec::new(),
             rest: fields.rest(),
         };
-        // A resource of an older program says how its instances are told apart; they do so too.
+        // Version 0.12 and 0.13 wrote the repetition mode of a resource. It follows from the
+        // instance keys, and current versions do not write it.
         resource.rest.0.retain(|(name, _)| name != "each");
         let address = resource.to_string();
         for fields in instances {
             let instance = Instance::read(fields, &address)?;
+            // Providers are per instance only if the resource has none.
             if resource.provider.is_none() && instance.provider.is_none() {
                 return Err(ReadError::Missing {
                     at: path(&address, "provider"),
@@ -354,13 +359,14 @@ fn key(fields: &mut Members<'_>, resource: &str) -> Result<Key, ReadError> {
     }
 }
 
-/// No object may be there twice; and where there are keys, they are of one kind.
+/// Refuses duplicate objects, and instance keys of different kinds in one resource.
 fn no_doubles(resources: &[Resource]) -> Result<(), ReadError> {
     let mut seen = BTreeSet::new();
     for resource in resources {
         let address = resource.to_string();
         for instance in &resource.instances {
             let place = format!("{address}{}", instance.key);
+            // A current object and deposed objects of one instance are different objects.
             let object = if instance.deposed.is_empty() {
                 place.clone()
             } else {

@@ -1,5 +1,5 @@
-//! Encrypted state files: an envelope around the text, sealed with AES-GCM under a key that is made
-//! from a passphrase. As OpenTofu's `internal/encryption` has it, metadata and all.
+//! Encryption of state files, compatible with OpenTofu's `internal/encryption`: an envelope around
+//! the text, encrypted with AES-GCM under a key derived from a passphrase.
 
 mod keys;
 
@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The version of the envelope.
+/// Version of the envelope.
 const VERSION: &str = "v0";
 
-/// Why something cannot be encrypted or decrypted.
+/// Failure to encrypt or decrypt.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum EncryptionError {
     #[error(
@@ -42,28 +42,28 @@ pub enum EncryptionError {
     NoRandom,
 }
 
-/// How files of a kind are encrypted: the method that writes, and after it those that may have
-/// written what is read.
+/// Encryption methods for one kind of file. The first one writes; the others are fallbacks for
+/// reading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Encryption {
     methods: Vec<Method>,
     keys: Remembered,
 }
 
-/// One way to write a file.
+/// Encryption method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Method {
-    /// As it is.
+    /// Plain text.
     Unencrypted,
-    /// AES in Galois counter mode.
+    /// AES-GCM.
     AesGcm {
         key: KeySource,
-        /// What is authenticated beside the text.
+        /// Additional authenticated data.
         aad: Vec<u8>,
     },
 }
 
-/// The file around an encrypted text.
+/// Serialized form of an encrypted file.
 #[derive(Serialize, Deserialize)]
 struct Envelope {
     #[serde(default)]
@@ -76,7 +76,7 @@ struct Envelope {
 }
 
 impl Encryption {
-    /// With the method that writes first, and those that may be read after it.
+    /// Creates a configuration from the method that writes, followed by the fallbacks.
     #[must_use]
     pub fn new(methods: Vec<Method>) -> Self {
         Self {
@@ -85,23 +85,23 @@ impl Encryption {
         }
     }
 
-    /// Whether anything is said of how.
+    /// Returns true if any method is configured.
     #[must_use]
     pub fn has_methods(&self) -> bool {
         !self.methods.is_empty()
     }
 
-    /// Whether what is written is encrypted.
+    /// Returns true if written files are encrypted.
     #[must_use]
     pub fn encrypts(&self) -> bool {
         matches!(self.methods.first(), Some(Method::AesGcm { .. }))
     }
 
-    /// Puts a text into its envelope, on one line with a newline; as it is where the method that
-    /// writes leaves it so.
+    /// Encrypts a text into an envelope on one line with a newline. Returns the text unchanged if
+    /// the first method is [`Method::Unencrypted`], or none is configured.
     ///
     /// # Errors
-    /// There are no random numbers.
+    /// The system cannot supply random numbers, or the key cannot be derived.
     pub fn seal(
         &self,
         text: String,
@@ -112,6 +112,7 @@ impl Encryption {
             return Ok(text);
         };
         let mut meta = BTreeMap::new();
+        // The key is reused for many files, so each file needs a fresh random nonce.
         let bytes = self.keys.new_key(key, &mut meta)?;
         let mut nonce = [0; aead::NONCE_LEN];
         rand::fill(&mut nonce).map_err(|_| EncryptionError::NoRandom)?;
@@ -123,6 +124,7 @@ impl Encryption {
                 &mut data,
             )
             .map_err(|_| EncryptionError::Envelope("it is too long".to_owned()))?;
+        // OpenTofu stores the nonce before the ciphertext and its tag.
         let whole = [nonce.as_slice(), &data].concat();
         let envelope = Envelope {
             serial,
@@ -131,16 +133,18 @@ impl Encryption {
             encrypted_data: STANDARD.encode(whole),
             encryption_version: VERSION.to_owned(),
         };
-        // A struct of texts and numbers: writing it cannot fail.
+        // A struct of texts and numbers, so writing cannot fail.
         Ok(compact(&serde_json::to_string(&envelope).unwrap_or_default()) + "\n")
     }
 
-    /// The text in a file, by the first method that fits; the file's own where it is plain.
+    /// Decrypts a file with the first method that fits; returns a plain file unchanged.
     ///
     /// # Errors
-    /// None does; why the first one does not.
+    /// No method fits; the error is that of the first method.
     pub fn open<'f>(&self, file: &'f [u8]) -> Result<Cow<'f, [u8]>, EncryptionError> {
         if !is_sealed(file) {
+            // An attacker could replace the file by a plain one, so plain text needs an explicit
+            // fallback.
             let plain = self.methods.contains(&Method::Unencrypted);
             return if plain || self.methods.is_empty() {
                 Ok(Cow::Borrowed(file))
@@ -163,6 +167,7 @@ impl Encryption {
             };
             match self.open_with(key, aad, &envelope) {
                 Ok(text) => return Ok(Cow::Owned(text)),
+                // The first method is the current one, so its error is the most useful.
                 Err(error) => drop(why.get_or_insert(error)),
             }
         }
@@ -191,6 +196,8 @@ impl Encryption {
             .open_in_place(nonce, Aad::from(aad), &mut sealed)
             .map_err(|_| EncryptionError::WrongKey)?
             .to_vec();
+        // Serial and lineage outside of the ciphertext are not authenticated, so they are compared
+        // with those inside.
         #[derive(Deserialize)]
         struct Within {
             #[serde(default)]
@@ -209,10 +216,10 @@ impl Encryption {
     }
 }
 
-/// Whether a file is an envelope.
+/// Returns true if the file is an envelope.
 #[must_use]
 pub fn is_sealed(file: &[u8]) -> bool {
-    // Without a look at the whole of what may be large: most have no such word.
+    // A cheap search first, because most files are large and not encrypted.
     if memchr::memmem::find(file, b"\"encrypted_data\"").is_none() {
         return false;
     }

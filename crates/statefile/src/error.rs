@@ -1,14 +1,14 @@
-//! Why a text cannot be read as a state file.
+//! Errors of reading a state file.
 
-/// What is wrong with a state file, in words that go after "the state file cannot be read: ".
+/// Reason why a state file cannot be read; each message follows "the state file cannot be read: ".
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     #[error("it is no JSON object: {0}")]
     Json(#[source] serde_json::Error),
-    /// `version` is not there, or is no number.
+    /// The field `version` is missing or not a number.
     #[error("it does not say which version of the format it has, so it is no state file")]
     Unversioned,
-    /// A version before 4; of 3, one that has resources.
+    /// A version before 4; for version 3, only if the state has resources.
     #[error(
         "it has version {0} of the format, which programs before 0.12 wrote; a run of \"terraform apply\" of 0.12 or 0.13 brings it to version 4, which is what is read here"
     )]
@@ -22,31 +22,31 @@ pub enum ReadError {
         version: u64,
         writer: Option<String>,
     },
-    /// The content is encrypted.
+    /// The file is encrypted.
     #[error("it is encrypted, and the configuration does not say how (encryption block)")]
     Encrypted,
-    /// A field has another form than it must.
+    /// A field has the wrong type.
     #[error("{at}: {source}")]
     Field {
-        /// Where, as a path of fields.
+        /// Path of the field.
         at: String,
         #[source]
         source: serde_json::Error,
     },
-    /// A field that must be there is not.
+    /// A required field is missing.
     #[error("{at} is missing")]
     Missing { at: String },
-    /// A field has a value that does not exist.
+    /// A field has an invalid value.
     #[error("{at} is {found:?}; {expected}")]
     Value {
         at: String,
         found: String,
         expected: &'static str,
     },
-    /// Two objects have one place.
+    /// Two objects have the same address and key.
     #[error("{0} is in it twice")]
     Twice(String),
-    /// Instances of one resource have keys of different kinds.
+    /// The instances of one resource have keys of different kinds.
     #[error("the instances of {0} have numbers and names as keys, and a resource has either")]
     Keys(String),
 }

@@ -1,27 +1,26 @@
-//! What is left of an object of JSON once what is known was taken out: it goes back into the file
-//! as it was.
+//! Unknown fields of a JSON object, which are written back unchanged.
 
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// A value of JSON as it is written.
+/// JSON value as its original text.
 pub type Raw = Box<RawValue>;
 
-/// Members of an object in their order.
+/// Members of an object, in their order.
 #[derive(Debug, Clone, Default)]
 pub struct Fields(pub Vec<(String, Raw)>);
 
 impl Fields {
-    /// Whether there are none.
+    /// Returns true if there are no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// Where a field is, for a reader of the file.
+/// Returns the path of a field, for messages.
 pub(crate) fn path(at: &str, name: &str) -> String {
     if at.is_empty() {
         format!("{name:?}")

@@ -1,8 +1,9 @@
-//! The state file of the language, state version 4, as OpenTofu 1.12 reads and writes it: the same
-//! fields in the same order, the same bytes. Fields that are not known here are kept as they are.
-//!
-//! What stands in it is not looked into: values stay JSON text, addresses stay text. Formats are
-//! facts of OpenTofu's `internal/states/statefile` and of files that it wrote.
+//! //!
+//! Reader and writer of the state file, version 4, byte for byte as OpenTofu 1.12 writes it.
+//! Unknown fields are preserved.
+//! //!
+//! The contents are not interpreted: values stay JSON text, and addresses stay text. The format
+//! follows OpenTofu's `internal/states/statefile` and files that it wrote.
 
 mod document;
 pub mod encryption;

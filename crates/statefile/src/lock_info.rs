@@ -1,37 +1,37 @@
-//! What is said beside a lock on a state, so that whoever meets it knows who has it.
+//! Information about a state lock, which identifies the lock owner.
 
 use serde::{Deserialize, Serialize};
 
-/// Who holds a lock on a state. As JSON it has the fields in the order of OpenTofu, which compares
-/// some of them as text.
+/// Lock owner of a state. Its JSON has the field order of OpenTofu, which compares some of it as
+/// text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct LockInfo {
-    /// Made for this lock; what is asked for where it is to be broken.
+    /// Identifier of this lock, required to force-unlock it.
     #[serde(rename = "ID")]
     pub id: String,
-    /// What it is held for, `OperationTypeApply`.
+    /// Operation of the lock owner, such as `OperationTypeApply`.
     pub operation: String,
     pub info: String,
     /// `user@host`.
     pub who: String,
-    /// The holder's version.
+    /// Program version of the lock owner.
     pub version: String,
-    /// When, RFC 3339 in UTC.
+    /// Creation time, RFC 3339 in UTC.
     pub created: String,
-    /// Where the state is, as its holder calls it.
+    /// Path of the state, as the lock owner names it.
     pub path: String,
 }
 
 impl LockInfo {
-    /// On one line, without a newline.
+    /// Returns the JSON on one line, without a newline.
     #[must_use]
     pub fn to_line(&self) -> String {
-        // A struct of texts: writing it cannot fail.
+        // A struct of texts, so writing cannot fail.
         crate::compact(&serde_json::to_string(self).unwrap_or_default())
     }
 
-    /// What is written beside a lock; `None` where it is something else.
+    /// Parses lock information; `None` if the text is something else.
     #[must_use]
     pub fn read(text: &[u8]) -> Option<Self> {
         serde_json::from_slice(text).ok()

@@ -1,5 +1,5 @@
-//! A document as it is read: objects member by member, each value as it is written, in one pass
-//! over the text and without a copy of it.
+//! Parser of a state document: objects member by member, in one pass over the text, with values
+//! borrowed from it.
 
 use crate::error::ReadError;
 use crate::fields::{Fields, path};
@@ -8,11 +8,11 @@ use serde::{Deserialize, de};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// The members that are lists of objects to be read member by member too, each within the one
+/// Names of the lists whose objects are parsed member by member too. Each is nested in the one
 /// before: instances are in resources.
 const NESTED: &[&str] = &["resources", "instances"];
 
-/// Members of an object in their order.
+/// Members of an object, in their order.
 pub(crate) struct Members<'a>(Vec<(Cow<'a, str>, Member<'a>)>);
 
 enum Member<'a> {
@@ -21,20 +21,21 @@ enum Member<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Those of a whole document.
+    /// Parses a whole document.
     ///
     /// # Errors
-    /// It is no object of JSON.
+    /// The text is not a JSON object.
     pub(crate) fn of_document(text: &'a [u8]) -> Result<Self, serde_json::Error> {
         let nested = read(text, Object(NESTED));
-        // What is wrong in a nested list is told with its place by whoever takes it.
+        // An error inside a nested list is reported later with its place, by the caller that takes
+        // the list.
         nested.or_else(|_| read(text, Object(&[])))
     }
 
-    /// Those of an object within a document.
+    /// Parses an object inside a document.
     ///
     /// # Errors
-    /// It is none; `at` says where it is.
+    /// The value is not an object; `at` is its place.
     pub(crate) fn of(raw: &'a RawValue, at: &str) -> Result<Self, ReadError> {
         let members = read(raw.get().as_bytes(), Object(&[]));
         members.map_err(|source| ReadError::Field {
@@ -48,7 +49,7 @@ impl<'a> Members<'a> {
         Some(self.0.remove(position).1)
     }
 
-    /// Takes a member out as it is written; `null` is one.
+    /// Removes a member and returns its text, even if it is `null`.
     fn remove_raw(&mut self, name: &str) -> Option<&'a RawValue> {
         match self.remove(name)? {
             Member::One(raw) => Some(raw),
@@ -56,10 +57,10 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Takes a member out. `null` counts as none, as it does for who wrote the file.
+    /// Removes a member and parses it. `null` counts as absent, as it does in Go.
     ///
     /// # Errors
-    /// It has another form; `at` says where the object is.
+    /// The member has the wrong type; `at` is the place of the object.
     pub(crate) fn take<T: Deserialize<'a>>(
         &mut self,
         name: &str,
@@ -74,15 +75,15 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// Takes a member out as it is written. `null` counts as none.
+    /// Removes a member and returns its text. `null` counts as absent.
     pub(crate) fn take_raw(&mut self, name: &str) -> Option<&'a RawValue> {
         self.remove_raw(name).filter(|raw| raw.get() != "null")
     }
 
-    /// Takes a list of objects out; none is an empty one.
+    /// Removes a list of objects; an absent list is empty.
     ///
     /// # Errors
-    /// It has another form; `at` says where the object is.
+    /// The member has the wrong type; `at` is the place of the object.
     pub(crate) fn take_list(&mut self, name: &str, at: &str) -> Result<Vec<Self>, ReadError> {
         match self.remove(name) {
             None => Ok(Vec::new()),
@@ -96,10 +97,10 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Takes a member out that must be there.
+    /// Removes a required member and parses it.
     ///
     /// # Errors
-    /// It is not, or has another form; `at` says where the object is.
+    /// The member is missing or has the wrong type; `at` is the place of the object.
     pub(crate) fn need<T: Deserialize<'a>>(
         &mut self,
         name: &str,
@@ -109,27 +110,27 @@ impl<'a> Members<'a> {
             .ok_or_else(|| ReadError::Missing { at: path(at, name) })
     }
 
-    /// Takes a member out that must be there, as it is written.
+    /// Removes a required member and returns its text.
     ///
     /// # Errors
-    /// It is not; `at` says where the object is.
+    /// The member is missing; `at` is the place of the object.
     pub(crate) fn need_raw(&mut self, name: &str, at: &str) -> Result<&'a RawValue, ReadError> {
         let found = self.remove_raw(name);
         found.ok_or_else(|| ReadError::Missing { at: path(at, name) })
     }
 
-    /// Whether there is one of this name.
+    /// Returns true if a member has this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(n, _)| n == name)
     }
 
-    /// The members that nobody has taken.
+    /// Returns the members that were not removed.
     pub(crate) fn rest(self) -> Fields {
         let kept = self.each().map(|(name, raw)| (name, raw.to_owned()));
         Fields(kept.collect())
     }
 
-    /// Every member by its name, as it is written.
+    /// Iterates over all members and their texts.
     pub(crate) fn each(self) -> impl Iterator<Item = (String, &'a RawValue)> {
         self.0
             .into_iter()
@@ -144,13 +145,14 @@ fn read<'a, S: DeserializeSeed<'a>>(
     text: &'a [u8],
     what: S,
 ) -> Result<S::Value, serde_json::Error> {
+    // `end` refuses text after the value, which a partial or concatenated file has.
     let mut from = serde_json::Deserializer::from_slice(text);
     let read = what.deserialize(&mut from)?;
     from.end()?;
     Ok(read)
 }
 
-/// An object, of which the first of these members is a list of objects, and so on within.
+/// Deserializer of an object in which the first of these names is a list of objects, recursively.
 struct Object(&'static [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for Object {
@@ -173,7 +175,8 @@ impl<'de> Visitor<'de> for Object {
         while let Some(Name(name)) = map.next_key()? {
             let member = match self.0.split_first() {
                 Some((nested, within)) if name == *nested => {
-                    // One that is there twice is nothing that anybody wrote; it is kept as it is.
+                    // No program writes a duplicate; failing here makes the caller parse it without
+                    // nesting, which keeps both.
                     if all.has(nested) {
                         return Err(A::Error::duplicate_field(nested));
                     }
@@ -187,7 +190,7 @@ impl<'de> Visitor<'de> for Object {
     }
 }
 
-/// A list of such objects; `null` is an empty one.
+/// Deserializer of a list of such objects; `null` is an empty list.
 struct List(&'static [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for List {
@@ -218,7 +221,7 @@ impl<'de> Visitor<'de> for List {
     }
 }
 
-/// A member's name, which is a part of the text where it has no escapes.
+/// Name of a member, borrowed from the text unless it has escapes.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);

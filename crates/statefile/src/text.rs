@@ -1,31 +1,34 @@
-//! The two spellings of a document: on one line, and indented by two spaces; both with the escapes
-//! of Go's encoder, which is what wrote every file that will be compared with ours.
+//! The two formats of a JSON document: compact, and indented by two spaces. Both use the escapes of
+//! Go's encoder, which wrote the files that ours are compared with.
 
-/// A text of JSON on one line, without a newline at its end.
-///
-/// The text must be valid JSON; of another one no more is promised than that nothing panics.
+/// ///
+/// Formats JSON text on one line, without a newline at the end.
+/// ///
+/// The text must be valid JSON; for other text the result is unspecified, but it does not panic.
 #[must_use]
 pub fn compact(json: &str) -> String {
     spelt(json, None)
 }
 
-/// A text of JSON, indented by two spaces, without a newline at its end. What is empty stays on its
-/// line.
-///
-/// The text must be valid JSON; of another one no more is promised than that nothing panics.
+/// ///
+/// Formats JSON text indented by two spaces, without a newline at the end. Empty objects and arrays
+/// stay on one line.
+/// ///
+/// The text must be valid JSON; for other text the result is unspecified, but it does not panic.
 #[must_use]
 pub fn indented(json: &str) -> String {
     spelt(json, Some(2))
 }
 
-/// What lines begin with, as far as it reaches.
+/// Indentation, copied in pieces.
 const SPACES: &str = "                                                                ";
 
-/// What comes between tokens and means nothing.
+/// JSON whitespace.
 const BLANK: [u8; 4] = [b' ', b'\t', b'\r', b'\n'];
 
-/// Goes over the text once, token by token: order, digits of numbers and doubled members stay.
-/// Files of tens of megabytes go through here, so it looks at bytes and copies by the piece.
+/// Formats the text token by token. The order of members, the digits of numbers and duplicate
+/// members are preserved. Works on bytes and copies whole pieces, because files can have tens of
+/// megabytes.
 fn spelt(json: &str, indent: Option<usize>) -> String {
     let mut out = String::with_capacity(json.len() + json.len() / 4);
     let bytes = json.as_bytes();
@@ -52,6 +55,7 @@ fn spelt(json: &str, indent: Option<usize>) -> String {
             b'{' | b'[' => {
                 out.push(char::from(token));
                 let close = if token == b'{' { b'}' } else { b']' };
+                // Go writes empty containers without a line break.
                 let inside = after_blanks(at + 1);
                 if bytes.get(inside) == Some(&close) {
                     out.push(char::from(close));
@@ -78,7 +82,7 @@ fn spelt(json: &str, indent: Option<usize>) -> String {
                 at += 1;
             }
             b'"' => at += string(&json[at..], &mut out),
-            // A number or a word.
+            // A number, `true`, `false` or `null`.
             _ => {
                 let rest = &bytes[at..];
                 let ends = |b: &u8| BLANK.contains(b) || b"{}[],:\"".contains(b);
@@ -92,13 +96,13 @@ fn spelt(json: &str, indent: Option<usize>) -> String {
     out
 }
 
-/// Whether a byte within a string may be the beginning of what is written otherwise there.
+/// Returns true if this byte in a string can start a sequence that Go escapes.
 const fn is_special(byte: u8) -> bool {
-    // U+2028 and U+2029 begin with the last of these.
+    // U+2028 and U+2029 start with 0xe2.
     matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&' | 0xe2)
 }
 
-/// The same, looked up.
+/// Lookup table of [`is_special`].
 const SPECIAL: [bool; 256] = {
     let mut all = [false; 256];
     let mut byte = 0;
@@ -109,11 +113,11 @@ const SPECIAL: [bool; 256] = {
     all
 };
 
-/// Writes the string that the text begins with; the answer is how long it is there.
+/// Writes the string at the start of the text, and returns its length there.
 fn string(text: &str, out: &mut String) -> usize {
     out.push('"');
     let bytes = text.as_bytes();
-    // Up to where it is written.
+    // End of the text that is already written.
     let mut done = 1;
     let mut at = 1;
     while let Some(found) = bytes[at..].iter().position(|b| SPECIAL[usize::from(*b)]) {
@@ -122,6 +126,7 @@ fn string(text: &str, out: &mut String) -> usize {
         let Some(next) = tail.chars().next() else {
             break;
         };
+        // Most characters that start with 0xe2 are not escaped.
         if bytes[at] == 0xe2 && !matches!(next, '\u{2028}' | '\u{2029}') {
             at += next.len_utf8();
             continue;
@@ -144,7 +149,8 @@ fn string(text: &str, out: &mut String) -> usize {
     text.len()
 }
 
-/// Writes what the text's first escape stands for; the answer is how long the escape is.
+/// Writes the character of the escape at the start of the text, and returns the length of the
+/// escape.
 fn escape(text: &str, out: &mut String) -> usize {
     let unit = |from: usize| {
         let digits = text.get(from..from + 4)?;
@@ -159,12 +165,13 @@ fn escape(text: &str, out: &mut String) -> usize {
         Some('t') => Some('\t'),
         other => other,
     };
+    // Escapes are normalized: a character is escaped only if Go does so.
     if let Some(c) = short {
         character(c, out);
         return 1 + c.len_utf8();
     }
     let Some(high) = unit(2) else {
-        // Of a text that is no JSON.
+        // Only invalid JSON gets here.
         out.push('\\');
         return 1;
     };
@@ -172,13 +179,15 @@ fn escape(text: &str, out: &mut String) -> usize {
         character(c, out);
         return 6;
     }
+    // Characters beyond U+FFFF are two escapes, a surrogate pair; half of a pair becomes U+FFFD, as
+    // in Go.
     let low = (text.get(6..8) == Some("\\u")).then(|| unit(8)).flatten();
     let pair = low.and_then(|low| char::decode_utf16([high as u16, low as u16]).next()?.ok());
     character(pair.unwrap_or(char::REPLACEMENT_CHARACTER), out);
     if pair.is_some() { 12 } else { 6 }
 }
 
-/// Writes one character of a string as Go does.
+/// Writes one character of a string with Go's escapes.
 fn character(c: char, out: &mut String) {
     match c {
         '"' => out.push_str("\\\""),

@@ -1,5 +1,5 @@
-//! State version 3, as programs before 0.12 wrote it: taken where it has no resources. What such a
-//! resource says of its provider no program of today can use, so that those are refused by all.
+//! State version 3, written by versions before 0.12. Accepted only without resources: current
+//! programs cannot use their provider references, and OpenTofu refuses them as well.
 
 use crate::document::{Output, StateFile};
 use crate::error::ReadError;
@@ -25,13 +25,14 @@ struct OldOutput {
     value: Raw,
 }
 
-/// Reads what is left of such a file once its version was taken out.
+/// Parses the rest of a version 3 file, after its version was removed.
 pub(crate) fn read(mut fields: Members<'_>) -> Result<StateFile, ReadError> {
     let modules: Vec<Module> = fields.take("modules", "")?.unwrap_or_default();
     if modules.iter().any(|module| !module.resources.is_empty()) {
         return Err(ReadError::Old(3));
     }
     let mut outputs = Vec::new();
+    // Only outputs of the root module exist in version 4.
     for module in modules.into_iter().filter(|module| module.path == ["root"]) {
         for (name, output) in module.outputs {
             let value: Value =
@@ -52,7 +53,7 @@ pub(crate) fn read(mut fields: Members<'_>) -> Result<StateFile, ReadError> {
         terraform_version: fields
             .take("terraform_version", "")?
             .filter(|version: &String| !version.is_empty())
-            // Older than whatever wrote it.
+            // Lower than any version that could have written the file.
             .unwrap_or_else(|| "0.0.0".to_owned()),
         serial: fields.take("serial", "")?.unwrap_or_default(),
         lineage: fields.take("lineage", "")?.unwrap_or_default(),
@@ -61,7 +62,7 @@ pub(crate) fn read(mut fields: Members<'_>) -> Result<StateFile, ReadError> {
     })
 }
 
-/// The type that a value shows, as JSON.
+/// Returns the type that a value implies, as JSON.
 fn type_of(value: &Value) -> Value {
     match value {
         Value::Null => json!("dynamic"),
@@ -76,7 +77,8 @@ fn type_of(value: &Value) -> Value {
     }
 }
 
-/// A collection where all that is in it has one type: in that format there was nothing else.
+/// Converts a tuple or object type to a list or map type if all elements have one type: version 3
+/// had no tuples and objects.
 fn as_one_type(ty: &Value) -> Value {
     let parts: Vec<&Value> = match &ty[1] {
         Value::Array(all) => all.iter().collect(),

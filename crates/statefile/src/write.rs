@@ -1,4 +1,4 @@
-//! A state file as it is written: the fields in their order, what is empty left out.
+//! Serialization of a state file: fields in the order of OpenTofu, and empty fields omitted.
 
 use crate::document::{Instance, Key, Mode, Output, Resource, StateFile};
 use crate::fields::Fields;
@@ -6,7 +6,7 @@ use base64::Engine as _;
 use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
-/// Text that is JSON already.
+/// Text that is already JSON.
 struct Json<'a>(&'a str);
 
 impl Serialize for Json<'_> {
@@ -31,6 +31,7 @@ impl Serialize for StateFile {
         map.serialize_entry("lineage", &self.lineage)?;
         map.serialize_entry("outputs", &Outputs(&self.outputs))?;
         map.serialize_entry("resources", &self.resources)?;
+        // OpenTofu always writes this field.
         let checks = self.check_results.as_deref().unwrap_or("null");
         map.serialize_entry("check_results", &Json(checks))?;
         rest(&mut map, &self.rest)?;

@@ -1,5 +1,5 @@
-//! Encrypted files: one that OpenTofu wrote is read, what is written is read again, and what does
-//! not fit says why.
+//! Tests of encrypted files: a file of OpenTofu can be read, written files can be read back, and
+//! errors name their reason.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -46,7 +46,7 @@ fn what_is_sealed_is_opened_again_and_says_serial_and_lineage_outside() {
     );
     assert!(sealed.ends_with("\"encryption_version\":\"v0\"}\n"));
     assert_eq!(way.open(sealed.as_bytes()).unwrap(), plain().into_bytes());
-    // By who has nothing but the configuration.
+    // Decrypted with the configuration only.
     let other = Encryption::new(vec![aes(source("sixteen letters!"))]);
     assert_eq!(other.open(sealed.as_bytes()).unwrap(), plain().into_bytes());
     let again = way.seal(plain(), 8, "l").unwrap();

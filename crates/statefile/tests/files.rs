@@ -1,10 +1,10 @@
-//! Files as OpenTofu writes them come back byte for byte, and what cannot be read says why.
+//! Tests of state files: files of OpenTofu round-trip byte for byte, and errors name their reason.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
 use statefile::{Key, ReadError, StateFile};
 
-/// With everything that the format has, in the order and the spelling of its writer.
+/// State file with every field of the format, in OpenTofu's order and formatting.
 const WHOLE: &str = r#"{
   "version": 4,
   "terraform_version": "1.12.6",

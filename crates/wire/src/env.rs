@@ -1,48 +1,48 @@
-//! Names and values of the environment by which a host and its plugin process find each other.
-//! The names are fixed by the protocols: go-plugin's, but for the last one.
+//! Environment variables through which a host and a plugin process find each other. The protocols
+//! define the names; all but the last ones are go-plugin's.
 
-/// Name of the variable that tells a plugin it was started by a host and not by hand.
+/// Variable that tells a plugin that a host started it.
 pub const MAGIC_COOKIE_KEY: &str = "TF_PLUGIN_MAGIC_COOKIE";
-/// Its value for providers; a plugin that sees another value prints a text for people and exits
-/// with 1.
+/// Value of the magic cookie for providers. A plugin that sees another value prints a message and
+/// exits with code 1.
 pub const MAGIC_COOKIE_VALUE: &str =
     "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
-/// What plugins print that another program is to start: go-plugin and its ports, and Packer with
-/// what is built on it.
+/// Messages of plugins that expect another host: of go-plugin and its ports, and of Packer and
+/// programs based on it.
 const REFUSALS: [&str; 2] = [
     "These are not meant to be executed directly",
     "Please do not execute plugins directly",
 ];
 
-/// Whether a line of a plugin's output says that its magic cookie is another one.
+/// Returns true if a line of a plugin's output refuses the magic cookie.
 #[must_use]
 pub fn is_cookie_refusal(line: &str) -> bool {
     REFUSALS.iter().any(|refusal| line.contains(refusal))
 }
 
-/// Protocol versions that the host speaks, separated by commas.
+/// Protocol versions of the host, comma-separated.
 pub const PROTOCOL_VERSIONS: &str = "PLUGIN_PROTOCOL_VERSIONS";
-/// First TCP port that a plugin without unix sockets may take.
+/// Lowest TCP port for a plugin without Unix sockets.
 pub const MIN_PORT: &str = "PLUGIN_MIN_PORT";
-/// Last TCP port that a plugin without unix sockets may take.
+/// Highest TCP port for a plugin without Unix sockets.
 pub const MAX_PORT: &str = "PLUGIN_MAX_PORT";
-/// The host's certificate as PEM text; its presence asks for mutual TLS.
+/// Certificate of the host as PEM; requests mutual TLS.
 pub const CLIENT_CERT: &str = "PLUGIN_CLIENT_CERT";
-/// Folder in which the plugin makes its socket.
+/// Directory in which the plugin creates its socket.
 pub const UNIX_SOCKET_DIR: &str = "PLUGIN_UNIX_SOCKET_DIR";
-/// Group that shall own the socket; never set by us.
+/// Group that owns the socket; never set by flightdeck.
 pub const UNIX_SOCKET_GROUP: &str = "PLUGIN_UNIX_SOCKET_GROUP";
-/// Asks for several listeners over one socket. Must stay unset: with it a plain TLS client is cut
-/// off.
+/// Requests several listeners over one socket. Must stay unset, because it disconnects a plain TLS
+/// client.
 pub const MULTIPLEX: &str = "PLUGIN_MULTIPLEX_GRPC";
-/// Lets a host attach to provider processes that somebody else started.
+/// Lets a host attach to provider processes that something else started.
 pub const REATTACH: &str = "TF_REATTACH_PROVIDERS";
-/// With any value the host offers no certificate (known from other hosts, heeded by ours).
+/// Disables the host's certificate, with any value (other hosts know it; flightdeck supports it).
 pub const DISABLE_TLS: &str = "TF_DISABLE_PLUGIN_TLS";
-/// Longest path of a unix socket that the kernel takes, with its closing zero.
+/// Maximum length of a Unix socket path in the kernel, including the terminating zero.
 pub const SUN_PATH_LIMIT: usize = 108;
-/// Where a plugin of Bluelink's kind looks for the port of this machine at which its host takes
-/// registrations: both families of names, the newer first.
+/// Variables that name the port of the registration server of a Bluelink host on this machine, in
+/// both families of names, the newer one first.
 pub const HOST_PORTS: [&str; 2] = [
     "BLUELINK_BUILD_ENGINE_PLUGIN_SERVICE_PORT",
     "CELERITY_BUILD_ENGINE_PLUGIN_SERVICE_PORT",

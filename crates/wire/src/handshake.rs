@@ -1,6 +1,5 @@
-//! The one line that a plugin prints when it is ready to be called:
-//! `CORE|APP|NETWORK|ADDR|TYPE|CERT[|MUX]`. Reading and writing it; every way to get it wrong is
-//! its own error and shows what was seen.
+//! Handshake line that a plugin prints when it is ready: `CORE|APP|NETWORK|ADDR|TYPE|CERT[|MUX]`.
+//! Parses and formats it; each kind of malformed line has its own error, which shows the line.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -9,29 +8,29 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The only version of the handshake itself.
+/// The only supported version of the handshake.
 pub const CORE_VERSION: u32 = 1;
-/// Longest line that is read. A line with a certificate of the usual kind has about 900 bytes.
+/// Maximum length of a line in bytes. A line with a typical certificate has about 900.
 pub const MAX_LINE: usize = 16 * 1024;
-/// Shorter texts in the place of the certificate are leftovers of old plugins, not certificates.
+/// Minimum length of a certificate. Old plugins print shorter text in its place.
 const MIN_CERTIFICATE: usize = 50;
-/// How much of a wrong line an error shows.
+/// Number of characters of a malformed line that an error shows.
 const SHOWN: usize = 160;
 
-/// Where a plugin listens.
+/// Address on which a plugin listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
-    /// A unix socket by its path.
+    /// Path of a Unix socket.
     Unix(PathBuf),
-    /// A TCP address, on the loopback for every plugin there is.
+    /// TCP address; all known plugins use the loopback.
     Tcp(SocketAddr),
 }
 
 impl Address {
-    /// Reads an address as handshake lines and reattach configurations spell it.
+    /// Parses an address of a handshake line or a reattach configuration.
     ///
     /// # Errors
-    /// The network is neither `unix` nor `tcp`, or the text is no address of it.
+    /// The network is neither `unix` nor `tcp`, or the address is invalid.
     pub fn parse(network: &str, text: &str) -> Result<Self, AddressError> {
         match network {
             "unix" if text.is_empty() => Err(AddressError::Empty),
@@ -48,7 +47,7 @@ impl Address {
         }
     }
 
-    /// `unix` or `tcp`.
+    /// Returns `unix` or `tcp`.
     #[must_use]
     pub fn network(&self) -> &'static str {
         match self {
@@ -57,7 +56,7 @@ impl Address {
         }
     }
 
-    /// The path, if this is a unix socket.
+    /// Returns the path of a Unix socket.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
@@ -76,7 +75,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Why an address could not be read.
+/// Invalid address.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AddressError {
     #[error("the path of the unix socket is empty")]
@@ -91,12 +90,12 @@ pub enum AddressError {
     Network(Shown),
 }
 
-/// A piece of foreign text made safe to print: control characters escaped, long text cut.
+/// Text from outside, made safe to print: control characters are escaped, long text is truncated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown(String);
 
 impl Shown {
-    /// Makes `text` printable.
+    /// Escapes and truncates `text`.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let mut out = String::new();
@@ -121,20 +120,20 @@ impl fmt::Display for Shown {
     }
 }
 
-/// A handshake line, read or to be written.
+/// Handshake line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handshake {
-    /// Version of the application protocol that the plugin chose (5 or 6 for providers).
+    /// Application protocol version that the plugin chose (5 or 6 for providers).
     pub protocol: u32,
-    /// Where it listens.
+    /// Address of the plugin.
     pub address: Address,
-    /// Its certificate as DER, if it speaks TLS.
+    /// Certificate of the plugin as DER, if it uses TLS.
     pub certificate: Option<Vec<u8>>,
-    /// Whether it multiplexes its listener (the seventh field); we never ask for that.
+    /// True if the plugin multiplexes its listener (seventh field); flightdeck never requests that.
     pub multiplexed: bool,
 }
 
-/// Why a first line is not a handshake we can go on with. Each carries what was seen.
+/// Reason why a first line is not a usable handshake. Each variant shows the line.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum HandshakeError {
     #[error("the first line of output is empty; a plugin prints its handshake there")]
@@ -184,10 +183,10 @@ fn join(versions: &[u32]) -> String {
 }
 
 impl Handshake {
-    /// Reads a line, without its line end or with it.
+    /// Parses a line, with or without its line end.
     ///
     /// # Errors
-    /// One for each way in which the line is not a handshake of a gRPC plugin.
+    /// One variant for each way in which the line is not the handshake of a gRPC plugin.
     pub fn parse(line: &[u8]) -> Result<Self, HandshakeError> {
         if line.len() > MAX_LINE {
             return Err(HandshakeError::TooLong(Shown::new(
@@ -202,8 +201,7 @@ impl Handshake {
         }
         let shown = || Shown::new(text);
         let fields: Vec<&str> = text.split('|').collect();
-        // The version comes first: what another version of the handshake means is not ours to
-        // guess.
+        // The version is checked first, because another version can have other fields.
         if fields.len() > 1 && matches!(fields[0].parse::<u32>(), Ok(n) if n != CORE_VERSION) {
             return Err(HandshakeError::CoreVersion {
                 line: shown(),
@@ -222,6 +220,7 @@ impl Handshake {
         let protocol = fields[1]
             .parse()
             .map_err(|_| HandshakeError::ProtocolNotANumber(shown()))?;
+        // The type is checked before the address: it names the more fundamental problem.
         match fields.get(4).copied() {
             None | Some("" | "netrpc") => return Err(HandshakeError::NetRpc(shown())),
             Some("grpc") => {}
@@ -253,6 +252,7 @@ impl Handshake {
             Some("true") => true,
             Some(_) => return Err(HandshakeError::Multiplex(shown())),
         };
+        // A multiplexing plugin would expect a connection of another form.
         if multiplexed {
             return Err(HandshakeError::Multiplexed(shown()));
         }
@@ -264,11 +264,11 @@ impl Handshake {
         })
     }
 
-    /// Checks that the plugin chose one of the protocol versions that were offered. A plugin that
-    /// speaks none of them still prints its own, so the host must look.
+    /// Checks that the plugin chose one of the offered versions. A plugin that supports none of
+    /// them still prints its own, so the host must check.
     ///
     /// # Errors
-    /// The version is none of those offered.
+    /// The version was not offered.
     pub fn expect_protocol(&self, offered: &[u32]) -> Result<(), HandshakeError> {
         if offered.contains(&self.protocol) {
             return Ok(());
@@ -281,7 +281,7 @@ impl Handshake {
 }
 
 impl fmt::Display for Handshake {
-    /// The line as a plugin prints it, without the line end.
+    /// Formats the line as a plugin prints it, without the line end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let certificate = self
             .certificate
@@ -304,8 +304,8 @@ impl fmt::Display for Handshake {
     }
 }
 
-/// The highest version that both sides speak, as a plugin chooses it from the host's
-/// `PLUGIN_PROTOCOL_VERSIONS`; none means the plugin prints its lowest and will be refused.
+/// Returns the highest version that both sides support, from the host's `PLUGIN_PROTOCOL_VERSIONS`.
+/// With `None` the plugin prints its lowest version, and the host refuses it.
 #[must_use]
 pub fn choose_protocol(offered: &str, own: &[u32]) -> Option<u32> {
     offered

@@ -1,5 +1,5 @@
-//! The go-plugin start of a conversation, both ends: environment names, handshake line,
-//! certificates, TLS. Knows nothing of gRPC or of processes; owns no state but the session's
+//! Connection setup of go-plugin, for both ends: environment variables, handshake line,
+//! certificates, TLS. Independent of gRPC and processes. The only state is the session's
 //! certificate.
 
 pub mod env;

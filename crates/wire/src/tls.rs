@@ -1,6 +1,6 @@
-//! TLS of both ends. Each end knows the other's certificate beforehand (from the handshake line,
-//! from the environment) and takes that one alone; the signatures are checked by the cryptography
-//! library. ALPN `h2` is demanded by both: without it a Go server completes TLS and then hangs up.
+//! TLS of both ends. Each end knows the certificate of the other beforehand (from the handshake
+//! line or the environment) and accepts no other. Both require ALPN `h2`: without it a Go server
+//! completes the handshake and then closes the connection.
 
 use crate::identity::{CertificateError, Identity};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -20,7 +20,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
 const ALPN: &[u8] = b"h2";
 
-/// Why the two ends did not come to a connection.
+/// Failure to establish a TLS connection.
 #[derive(Debug, Error)]
 pub enum TlsError {
     #[error(transparent)]
@@ -36,12 +36,12 @@ pub enum TlsError {
 }
 
 fn crypto() -> Arc<CryptoProvider> {
-    // Not `ring`: it has no P-521, which every Go plugin uses.
+    // Not `ring`: it lacks P-521, which every Go plugin uses.
     Arc::new(rustls::crypto::aws_lc_rs::default_provider())
 }
 
-/// Accepts exactly one certificate, byte for byte. Names, dates and chains need no look: the
-/// certificate came over the process's own pipe.
+/// Certificate verifier that accepts one certificate, byte for byte. Names, dates and chains are
+/// not checked, because the certificate came through the pipe of the process itself.
 #[derive(Debug)]
 struct Pinned {
     certificate: CertificateDer<'static>,
@@ -50,8 +50,8 @@ struct Pinned {
 
 impl Pinned {
     fn new(certificate: CertificateDer<'static>) -> Result<Arc<Self>, TlsError> {
-        // Read once now, so that junk in a handshake line is told apart from a wrong certificate
-        // later.
+        // Parsed now, so that garbage in a handshake line is reported as such and not as a wrong
+        // certificate later.
         ParsedCertificate::try_from(&certificate).map_err(CertificateError::Der)?;
         Ok(Arc::new(Self {
             certificate,
@@ -167,11 +167,11 @@ impl ClientCertVerifier for Pinned {
     }
 }
 
-/// The host's end: shows `identity`, takes the plugin that has `certificate` (DER, of the handshake
-/// line).
+/// Returns the TLS configuration of the host, which presents `identity` and accepts only the plugin
+/// with `certificate` (DER, from the handshake line).
 ///
 /// # Errors
-/// `certificate` is no certificate, or the cryptography library refuses the identity.
+/// `certificate` is invalid, or the cryptography library refuses the identity.
 pub fn client_config(
     identity: &Identity,
     certificate: &[u8],
@@ -183,16 +183,16 @@ pub fn client_config(
         .with_custom_certificate_verifier(pinned)
         .with_client_auth_cert(identity.chain(), identity.key())?;
     config.alpn_protocols = vec![ALPN.to_vec()];
-    // One connection for the life of a process: nothing to resume.
+    // A process has one connection, so there is no session to resume.
     config.resumption = rustls::client::Resumption::disabled();
     Ok(Arc::new(config))
 }
 
-/// The plugin's end: shows `identity`, takes the host whose certificate is `host_pem` (the text of
-/// `PLUGIN_CLIENT_CERT`), and no connection without a certificate.
+/// Returns the TLS configuration of the plugin, which presents `identity` and accepts only the host
+/// with the certificate `host_pem` (from `PLUGIN_CLIENT_CERT`).
 ///
 /// # Errors
-/// `host_pem` is no certificate, or the cryptography library refuses the identity.
+/// `host_pem` is invalid, or the cryptography library refuses the identity.
 pub fn server_config(identity: &Identity, host_pem: &str) -> Result<Arc<ServerConfig>, TlsError> {
     let pinned = Pinned::new(crate::identity::certificate_of_pem(host_pem)?)?;
     let mut config = ServerConfig::builder_with_provider(crypto())
@@ -203,11 +203,11 @@ pub fn server_config(identity: &Identity, host_pem: &str) -> Result<Arc<ServerCo
     Ok(Arc::new(config))
 }
 
-/// Makes the host's end of a TLS connection over `stream`. Waits without a limit: the caller has
+/// Establishes the host's end of a TLS connection over `stream`. Has no time limit; the caller sets
 /// the deadline.
 ///
 /// # Errors
-/// The handshake failed, the certificate is another, or the other side does not speak `h2`.
+/// The handshake failed, the certificate is another one, or the other side does not offer `h2`.
 pub async fn connect<S>(
     config: Arc<ClientConfig>,
     stream: S,
@@ -220,12 +220,13 @@ where
         .connect(name, stream)
         .await
         .map_err(classify)?;
+    // rustls also completes a handshake without ALPN.
     demand_h2(stream.get_ref().1.alpn_protocol())?;
     Ok(stream)
 }
 
-/// Makes the plugin's end of a TLS connection over `stream`. Waits without a limit: the caller has
-/// the deadline.
+/// Establishes the plugin's end of a TLS connection over `stream`. Has no time limit; the caller
+/// sets the deadline.
 ///
 /// # Errors
 /// As [`connect`].
@@ -258,7 +259,7 @@ fn classify(error: io::Error) -> TlsError {
         .and_then(|inner| inner.downcast_ref::<Error>())
     {
         Some(Error::InvalidCertificate(_)) => TlsError::WrongCertificate,
-        // The first where we refuse, the second where we are told.
+        // The first is our own refusal, the second the alert of the other side.
         Some(
             Error::NoApplicationProtocol
             | Error::AlertReceived(AlertDescription::NoApplicationProtocol),

@@ -1,4 +1,4 @@
-//! The host's and the plugin's end against each other, over a real unix socket.
+//! Tests of both ends against each other, over a real Unix socket.
 
 use rustls::{ClientConfig, ServerConfig};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use wire::{Identity, TlsError};
 
 type Outcome = (Result<Vec<u8>, TlsError>, Result<(), TlsError>);
 
-/// Both ends at once: the plugin's greets with four bytes, the host's reads them.
+/// Connects both ends at once: the plugin sends four bytes, and the host reads them.
 async fn meet(client: Arc<ClientConfig>, server: Arc<ServerConfig>) -> Outcome {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join("plugin1");
@@ -139,7 +139,7 @@ async fn without_alpn_there_is_no_connection() {
         meet(Arc::new(deaf_client.clone()), server.clone()).await.0,
         Err(TlsError::NoAlpn)
     ));
-    // A host that would not mind, against our plugin's end, which does.
+    // A host that accepts a missing ALPN, against our plugin end, which does not.
     let (near, far) = tokio::io::duplex(1 << 16);
     let name = rustls::pki_types::ServerName::try_from("localhost").expect("name");
     let connector = tokio_rustls::TlsConnector::from(Arc::new(deaf_client));
@@ -182,7 +182,7 @@ fn a_session_has_one_certificate() {
     assert!(first.pem().len() < 2_000, "it travels in the environment");
 }
 
-/// A client that has no certificate to show.
+/// Client without a certificate.
 #[derive(Debug)]
 struct NoCertificate;
 

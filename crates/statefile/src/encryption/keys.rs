@@ -1,5 +1,5 @@
-//! Keys: derived from a passphrase or from another key, by what is written beside a file or to be
-//! written there.
+//! Key derivation (PBKDF2) from a passphrase or from another key, with the parameters that are
+//! stored beside a file.
 
 use super::EncryptionError;
 use aws_lc_rs::{pbkdf2, rand};
@@ -10,27 +10,28 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Most bytes of a derived key; AES has 32 at most, and a key may be derived from a longer one.
+/// Maximum length of a derived key in bytes. AES needs at most 32, but a key can be derived from a
+/// longer one.
 const MAX_KEY: usize = 1 << 16;
-/// Most rounds of one derivation over all blocks of a key, which take some minutes. The metadata of
-/// a file set its derivation, and everybody who can write the file can set the metadata.
+/// Maximum number of hash iterations over all blocks of one key, which takes a few minutes.
+/// Everyone who can write a file controls its derivation parameters.
 const MAX_ROUNDS: u64 = 200_000_000;
 
-/// Keys that are remembered: one to write with, and those of what is read.
+/// Number of cached keys: one for writing, the others for reading.
 const REMEMBERED: usize = 8;
 
-/// Where a key comes from: a passphrase, or the key of another one.
+/// Source of a key: a passphrase, or another key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeySource {
-    /// What its metadata is filed under: `key_provider.pbkdf2.NAME`, or an alias.
+    /// Name of its metadata: `key_provider.pbkdf2.NAME`, or an alias.
     pub name: String,
     pub secret: Secret,
-    /// In bytes; 16, 24 or 32 for AES.
+    /// Key length in bytes; 16, 24 or 32 for AES.
     pub length: usize,
-    /// Rounds of the derivation.
+    /// Iterations of the derivation.
     pub iterations: u32,
     pub hash: Hash,
-    /// In bytes.
+    /// Salt length in bytes.
     pub salt_length: usize,
 }
 
@@ -42,14 +43,14 @@ impl std::fmt::Debug for KeySource {
     }
 }
 
-/// What a key is derived from.
+/// Secret that a key is derived from.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Secret {
     Passphrase(String),
     Key(Box<KeySource>),
 }
 
-/// The hash of a derivation.
+/// Hash function of a derivation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hash {
@@ -57,7 +58,7 @@ pub enum Hash {
     Sha512,
 }
 
-/// What is kept beside a file so that its key can be made again.
+/// Derivation parameters, stored beside a file so that its key can be derived again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Derivation {
     #[serde(with = "base64_text")]
@@ -68,13 +69,14 @@ struct Derivation {
 }
 
 impl Derivation {
-    /// Refuses what would take hours, or gigabytes.
+    /// Refuses parameters that would take hours or gigabytes.
     fn check(&self) -> Result<(), EncryptionError> {
         let block = match self.hash_function {
             Hash::Sha256 => 32,
             Hash::Sha512 => 64,
         };
         let blocks = self.key_length.div_ceil(block) as u64;
+        // PBKDF2 runs all iterations once for each block of the key.
         let rounds = u64::from(self.iterations).saturating_mul(blocks);
         if self.key_length > MAX_KEY || rounds > MAX_ROUNDS {
             return Err(EncryptionError::TooMuchWork {
@@ -86,7 +88,7 @@ impl Derivation {
     }
 }
 
-/// Deriving a key takes the better part of a second, on purpose: each is made once.
+/// Cache of derived keys, because each derivation deliberately takes most of a second.
 #[derive(Clone, Default)]
 pub(super) struct Remembered(Arc<Mutex<Vec<Derived>>>);
 
@@ -95,7 +97,7 @@ struct Derived {
     secret: Vec<u8>,
     how: Derivation,
     key: Vec<u8>,
-    /// Whether its salt was made here, and so it is one to write with.
+    /// True if the salt was generated here, so the key can be used for writing.
     ours: bool,
 }
 
@@ -114,7 +116,7 @@ impl PartialEq for Remembered {
 impl Eq for Remembered {}
 
 impl Remembered {
-    /// A key to write with; how it was made goes into `meta`.
+    /// Returns a key for writing, and adds its parameters to `meta`.
     pub(super) fn new_key(
         &self,
         source: &KeySource,
@@ -124,6 +126,8 @@ impl Remembered {
             Secret::Passphrase(text) => text.clone().into_bytes(),
             Secret::Key(inner) => self.new_key(inner, meta)?,
         };
+        // A key with a salt from a file is not used for writing: whoever wrote the file chose the
+        // salt.
         let fits = |one: &Derived| {
             let how = &one.how;
             one.ours
@@ -151,7 +155,7 @@ impl Remembered {
         Ok(key)
     }
 
-    /// The key that a file was written with, by what it says of it.
+    /// Returns the key that a file was written with, from the parameters in its metadata.
     pub(super) fn known_key(
         &self,
         source: &KeySource,
@@ -186,10 +190,13 @@ impl Remembered {
         how: &Derivation,
         ours: bool,
     ) -> Result<Vec<u8>, EncryptionError> {
+        // Checked before the derivation, which would run for hours.
         how.check()?;
         let key = derive(&secret, how).ok_or_else(|| {
             EncryptionError::Envelope("a key cannot be derived in no rounds".to_owned())
         })?;
+        // The lock is not held during the derivation; two threads may derive the same key once
+        // each.
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.truncate(REMEMBERED - 1);
         let made = Derived {
@@ -214,7 +221,7 @@ fn derive(secret: &[u8], how: &Derivation) -> Option<Vec<u8>> {
     Some(key)
 }
 
-/// Bytes as base64, which is how Go writes them.
+/// Serializes bytes as base64, as Go does.
 mod base64_text {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;

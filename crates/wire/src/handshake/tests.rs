@@ -1,4 +1,4 @@
-//! First lines of plugins, good and bad.
+//! Tests of valid and malformed handshake lines.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn s0_08_lines_of_real_plugins_are_read() {
         };
         assert_eq!(Handshake::parse(hs.to_string().as_bytes()), Ok(hs));
     }
-    // Old plugins put short junk where the certificate would be.
+    // Old plugins print short text in place of a certificate.
     assert_eq!(
         Handshake::parse(b"1|5|tcp|127.0.0.1:1234|grpc|junk|")
             .expect("read")
