@@ -1,4 +1,5 @@
-//! The calls about one resource: its values decoded, the author's code asked, the answer encoded.
+//! Calls about one object over protocol 6: decodes the request, calls the author's code, encodes
+//! the response.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics, Failure, path_to_wire};
 use crate::provider::{Change, Context, EphemeralResource, Planning, Resource, State};
 use crate::service::{Entry, Outcome};
 
-/// Diagnostics of a failure; a failure always says something.
+/// Returns the diagnostics of a failure; adds an error if there is none.
 pub(crate) fn words(failure: Failure) -> Diagnostics {
     let mut diagnostics = failure.diagnostics;
     if !diagnostics.has_errors() {
@@ -25,7 +26,7 @@ pub(crate) fn diagnostics_of(outcome: Outcome<Diagnostics>) -> Vec<pb::Diagnosti
     outcome.unwrap_or_else(words).into_wire()
 }
 
-/// What the host keeps of an answer: private bytes that the author did not set stay as they were.
+/// Returns the private data for the host: the author's, or the former data if the author set none.
 fn private_of(state: &State, former: &[u8]) -> proto::Bytes {
     if state.private.is_empty() {
         proto::Bytes::copy_from_slice(former)
@@ -79,6 +80,7 @@ pub(crate) async fn plan(
     let config = codec::decode(request.config, &entry.ty)?;
     let private = request.prior_private.to_vec();
     let mut answer = pb::plan_resource_change::Response::default();
+    // A null proposed state asks for the plan of a destroy.
     if proposed.is_null() {
         let diagnostics = entry
             .item
@@ -120,6 +122,7 @@ pub(crate) async fn apply(
     let config = codec::decode(request.config, &entry.ty)?;
     let former = request.planned_private;
     let gone = Value::null(entry.ty.clone());
+    // Kept, because the call below consumes the prior value.
     let keep = prior.clone();
     let done = if planned.is_null() {
         let state = State::new(prior).with_private(former.to_vec());
@@ -147,7 +150,7 @@ pub(crate) async fn apply(
     };
     match done {
         Ok(state) => {
-            // the private bytes of an object that is gone are of no use to anyone
+            // Private data of a deleted object is useless.
             answer.private = if state.value.is_null() {
                 proto::Bytes::new()
             } else {
@@ -157,7 +160,7 @@ pub(crate) async fn apply(
             answer.diagnostics = state.warnings.into_wire();
         }
         Err(mut failure) => {
-            // without a partial state: what was there is there still (for a create: nothing)
+            // Without a partial state, the prior object still exists (or none, for a create).
             let state = failure
                 .partial
                 .take()
@@ -165,6 +168,8 @@ pub(crate) async fn apply(
             answer.private = private_of(&state, &former);
             match codec::encode(&state.value, &entry.ty) {
                 Ok(value) => answer.new_state = Some(value),
+                // A value that cannot be encoded would hide the failure itself, so both are
+                // reported.
                 Err(wrong) => failure.diagnostics.extend(wrong.diagnostics),
             }
             answer.diagnostics = words(failure).into_wire();
@@ -173,16 +178,17 @@ pub(crate) async fn apply(
     Ok(answer)
 }
 
-/// How long an object may take to settle.
+/// Maximum time until an object is stable.
 const SETTLES: Duration = Duration::from_secs(3600);
-/// Between two looks whether it has: from here, doubled, to there.
+/// Pauses between two checks: doubled from the first to the second.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
-/// Waits until an object that was made or changed is stable; it is there in either case.
+/// Waits until a created or updated object is stable. A failure carries the object as partial
+/// state, because it exists.
 pub(crate) async fn settled(item: &dyn Resource, cx: &Context, state: State) -> Outcome<State> {
     let until = Instant::now() + SETTLES;
     let mut pause = PAUSES.0;
-    // Bounded by the time that it may take.
+    // The loop ends at the time limit.
     let failure = loop {
         match item.is_stable(cx, &state).await {
             Ok(true) => return Ok(state),
@@ -194,7 +200,7 @@ pub(crate) async fn settled(item: &dyn Resource, cx: &Context, state: State) -> 
             Err(failure) => break failure,
         }
         tokio::select! {
-            biased; // to stop comes first
+            biased; // stop has priority
             () = cx.stop().cancelled() => {
                 let why = "it is there; whether it works is not known";
                 break Failure::new("stopped before it was stable", why);
@@ -205,7 +211,7 @@ pub(crate) async fn settled(item: &dyn Resource, cx: &Context, state: State) -> 
     Err(failure.with_partial(state))
 }
 
-/// What a create or update may return: an object in which everything is known.
+/// Checks the result of a create or update: it must be an object without unknown values.
 pub(crate) fn finished(state: State) -> Outcome<State> {
     if state.value.is_null() {
         return Err(Failure::new(
@@ -226,6 +232,7 @@ pub(crate) fn finished(state: State) -> Outcome<State> {
     let detail = format!(
         "{first} is still unknown after the change; this is a fault of the provider, and null is kept in its place"
     );
+    // The object exists, so it must reach the state; a state cannot hold unknown values.
     let known = State {
         value: state.value.unknown_as_null(),
         ..state
@@ -242,6 +249,7 @@ pub(crate) async fn read(
     request: pb::read_resource::Request,
 ) -> Outcome<pb::read_resource::Response> {
     let value = codec::decode(request.current_state.clone(), &entry.ty)?;
+    // An object that does not exist needs no read.
     if value.is_null() {
         return Ok(pb::read_resource::Response {
             new_state: request.current_state,
@@ -266,6 +274,7 @@ pub(crate) async fn upgrade(
     request: pb::upgrade_resource_state::Request,
 ) -> Outcome<pb::DynamicValue> {
     let version = entry.schema.version;
+    // An older provider would drop attributes that it does not know.
     if request.version > version {
         return Err(Failure::new(
             format!(
@@ -291,9 +300,11 @@ pub(crate) async fn upgrade(
             error.to_string(),
         )
     })?;
+    // The host also calls for states of the current version, which need no upgrade.
     if request.version < version {
         json = entry.item.upgrade(&cx, request.version, json).await?;
     }
     let state = codec::from_state_json(json, &entry.ty)?;
+    // States from other programs can have null in place of empty blocks.
     codec::encode(&entry.schema.block.with_empty_blocks(state), &entry.ty)
 }

@@ -1,4 +1,4 @@
-//! The checks that a schema's attributes ask for, run over a configuration.
+//! Runs the checks of a schema's attributes on a configuration.
 
 use cty::{Path, Value};
 
@@ -6,7 +6,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::schema::{Attr, AttrType, Block, Schema};
 use crate::values::elements;
 
-/// What the attributes' own checks have against a configuration.
+/// Returns the errors of the attributes' checks.
 pub(crate) fn against(schema: &Schema, config: &Value) -> Diagnostics {
     let mut found = Diagnostics::new();
     block(&schema.block, config, &Path::root(), &mut found);

@@ -1,12 +1,12 @@
-//! Values in and out: the wire's msgpack or JSON by the type of a schema, state as JSON, JSON for
-//! authors.
+//! Encoding of values: wire values as msgpack or JSON by the type of a schema, states and author
+//! data as JSON.
 
 use cty::{Type, Value};
 use proto::tfplugin6 as pb;
 
 use crate::diagnostics::Failure;
 
-/// A value of the host; nothing at all counts as null.
+/// Decodes a value from the host; an empty message counts as null.
 pub(crate) fn decode(value: Option<pb::DynamicValue>, ty: &Type) -> Result<Value, Failure> {
     let value = value.unwrap_or_default();
     let decoded = if !value.msgpack.is_empty() {
@@ -24,7 +24,7 @@ pub(crate) fn decode(value: Option<pb::DynamicValue>, ty: &Type) -> Result<Value
     })
 }
 
-/// A value for the host.
+/// Encodes a value for the host.
 pub(crate) fn encode(value: &Value, ty: &Type) -> Result<pb::DynamicValue, Failure> {
     let msgpack = cty::msgpack::encode(value, ty).map_err(|error| {
         Failure::new(
@@ -38,34 +38,33 @@ pub(crate) fn encode(value: &Value, ty: &Type) -> Result<pb::DynamicValue, Failu
     })
 }
 
-/// State as the host keeps it: attributes that the schema does not have are dropped, those that are
-/// missing are null.
+/// Decodes a stored state. Attributes that the schema does not have are dropped, and missing ones
+/// are null.
 pub(crate) fn from_state_json(mut json: serde_json::Value, ty: &Type) -> Result<Value, Failure> {
     fit(&mut json, ty);
     from_json(&json, ty)
 }
 
-/// A known value as JSON.
+/// Encodes a known value as JSON.
 ///
 /// # Errors
-/// When something in it is unknown, or it is not of that type.
+/// A part of the value is unknown, or the value is not of that type.
 pub fn to_json(value: &Value, ty: &Type) -> Result<serde_json::Value, Failure> {
     let wrong = |problem: String| Failure::new("the value cannot be written as JSON", problem);
     let text = cty::json::encode(value, ty).map_err(|error| wrong(error.to_string()))?;
     serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))
 }
 
-/// A value of a type, from JSON.
+/// Decodes a value of a type from JSON.
 ///
 /// # Errors
-/// When the JSON does not fit the type; the detail says where.
+/// The JSON does not fit the type; the detail names the place.
 pub fn from_json(json: &serde_json::Value, ty: &Type) -> Result<Value, Failure> {
     cty::json::decode_value(json, ty)
         .map_err(|error| Failure::new("the JSON does not fit the schema", error.to_string()))
 }
 
-/// Makes objects have exactly the attributes of their type. What does not fit otherwise is left for
-/// the decoder to refuse.
+/// Gives objects exactly the attributes of their type. Other mismatches are left to the decoder.
 fn fit(json: &mut serde_json::Value, ty: &Type) {
     match (ty, json) {
         (Type::Object(object), serde_json::Value::Object(members)) => {

@@ -1,35 +1,34 @@
-//! What a provider has to say about a call: errors and warnings, each with the attribute it is
-//! about.
+//! Diagnostics of a call: errors and warnings, each with an optional attribute.
 
 use cty::{Path, PathStep};
 use proto::tfplugin6 as pb;
 
 use crate::State;
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// The call did not do what was asked.
+    /// The call failed.
     Error,
-    /// The call did; the operator should know this all the same.
+    /// The call succeeded; the operator should know this.
     Warning,
 }
 
-/// One thing to say to the operator.
+/// Error or warning for the operator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// What is wrong, in one line.
+    /// Problem in one line.
     pub summary: String,
-    /// Why, and what to do; may be empty.
+    /// Reason and remedy; can be empty.
     pub detail: String,
-    /// The attribute it is about, seen from the resource's configuration.
+    /// Attribute that it refers to, as a path in the resource's configuration.
     pub attribute: Option<Path>,
 }
 
 impl Diagnostic {
-    /// An error.
+    /// Creates an error.
     pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity: Severity::Error,
@@ -39,7 +38,7 @@ impl Diagnostic {
         }
     }
 
-    /// A warning.
+    /// Creates a warning.
     pub fn warning(summary: impl Into<String>, detail: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity: Severity::Warning,
@@ -47,7 +46,7 @@ impl Diagnostic {
         }
     }
 
-    /// The same, about an attribute.
+    /// Sets the attribute.
     #[must_use]
     pub fn at(self, path: Path) -> Diagnostic {
         Diagnostic {
@@ -56,24 +55,24 @@ impl Diagnostic {
         }
     }
 
-    /// The same, about an attribute of the outermost object.
+    /// Sets an attribute of the outermost object.
     #[must_use]
     pub fn at_attr(self, name: &str) -> Diagnostic {
         self.at(Path::root().attr(name))
     }
 }
 
-/// Everything a call has to say, in order.
+/// Diagnostics of a call, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// Nothing to say.
+    /// Creates an empty list.
     pub fn new() -> Diagnostics {
         Diagnostics::default()
     }
 
-    /// Adds one.
+    /// Adds a diagnostic.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.0.push(diagnostic);
     }
@@ -88,12 +87,12 @@ impl Diagnostics {
         self.push(Diagnostic::warning(summary, detail));
     }
 
-    /// Adds all of another's.
+    /// Adds all of another list.
     pub fn extend(&mut self, more: Diagnostics) {
         self.0.extend(more.0);
     }
 
-    /// Whether one of them is an error.
+    /// Returns true if any of them is an error.
     pub fn has_errors(&self) -> bool {
         self.0
             .iter()
@@ -111,26 +110,26 @@ impl From<Diagnostic> for Diagnostics {
     }
 }
 
-/// Why a call failed and, where something came of it all the same, what.
+/// Failure of a call, with a partial state if the object exists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// What to tell the operator; at least one error (one is added where there is none).
+    /// Diagnostics for the operator. Without an error, a generic one is added.
     pub diagnostics: Diagnostics,
-    /// What exists now: a create that failed with this leaves a tainted object instead of none, an
-    /// update keeps this instead of the former state.
+    /// Object that exists now. After a failed create the host stores it as tainted; after a failed
+    /// update it replaces the former state.
     pub partial: Option<Box<State>>,
-    /// Nothing was changed, and the same call would go better another time: a host that is told so
-    /// makes it again (Bluelink's; over protocol 6 it is a failure like others).
+    /// Nothing was changed, and a retry can succeed. A Bluelink host then repeats the call; over
+    /// protocol 6 it is a failure like others.
     pub transient: bool,
 }
 
 impl Failure {
-    /// A failure in one sentence and its explanation.
+    /// Creates a failure with one error.
     pub fn new(summary: impl Into<String>, detail: impl Into<String>) -> Failure {
         Diagnostic::error(summary, detail).into()
     }
 
-    /// The same failure, with what exists all the same.
+    /// Sets the object that exists despite the failure.
     #[must_use]
     pub fn with_partial(self, state: State) -> Failure {
         Failure {
@@ -139,7 +138,7 @@ impl Failure {
         }
     }
 
-    /// The same failure, one that passes.
+    /// Marks the failure as transient.
     #[must_use]
     pub fn transient(self) -> Failure {
         Failure {
@@ -169,8 +168,8 @@ impl From<Diagnostics> for Failure {
     }
 }
 
-/// A path as the wire has it. A step into a set cannot be said there, so the path ends before it,
-/// as other providers' do.
+/// Converts a path to the wire. It ends before a step into a set, which the wire cannot represent;
+/// other providers do the same.
 pub(crate) fn path_to_wire(path: &Path) -> pb::AttributePath {
     use pb::attribute_path::{Step, step::Selector};
     let mut steps = Vec::new();

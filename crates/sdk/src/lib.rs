@@ -1,15 +1,17 @@
-//! Write a provider in Rust: the server side of provider protocol 6, and of Bluelink's.
-//!
-//! An author writes a [`Provider`] with [`Resource`]s, [`DataSource`]s and [`EphemeralResource`]s,
-//! and a `main` of one line. Processes, sockets, certificates and encodings are done here; the
-//! state of the world is the author's.
-//!
-//! The environment says which kind of host has started the process: one with go-plugin's magic
-//! cookie is served protocol 6; with one that names a port for registrations, as Bluelink's does,
-//! the provider registers as `PUBLISHER/NAME`, and its type `notes_note` is `notes/note` there. To
-//! such a host everything is told of the schema by which it plans: defaults, what is computed, what
-//! forces another object, what is sensitive. It knows no ephemeral resources, no write-only
-//! attributes and no private bytes of a state.
+//! //!
+//! Library for providers in Rust: the server side of provider protocol 6 and of Bluelink's
+//! protocol.
+//! //!
+//! An author implements [`Provider`] with [`Resource`]s, [`DataSource`]s and
+//! [`EphemeralResource`]s, and a `main` of one line. The SDK handles process setup, sockets,
+//! certificates and encodings.
+//! //!
+//! The environment tells which kind of host started the process. With go-plugin's magic cookie, the
+//! process serves protocol 6. With the port of a registration server, as Bluelink hosts set it, the
+//! provider registers as `PUBLISHER/NAME`, and its type `notes_note` becomes `notes/note`. A
+//! Bluelink host receives the parts of the schema that it plans by: defaults, computed attributes,
+//! replacement and sensitivity. It does not support ephemeral resources, write-only attributes and
+//! private data of a state.
 //!
 //! ```no_run
 //! use std::sync::Arc;

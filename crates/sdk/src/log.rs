@@ -1,27 +1,27 @@
-//! Log lines of a provider, as hclog's JSON on standard error: what every host of plugins reads.
-//! Owns the process-wide module name and level; anyone may log, at any time.
+//! Log lines of a provider: hclog's JSON on standard error, which every plugin host reads. Owns the
+//! process-wide module name and level; callable from any thread.
 
 use std::fmt::Display;
 use std::io::Write as _;
 use std::sync::OnceLock;
 
-/// How important a line is, in hclog's words.
+/// Level of a log line, as in hclog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// The finest detail.
+    /// Most detailed information.
     Trace,
-    /// What a developer of the provider wants to see.
+    /// Information for developers of the provider.
     Debug,
-    /// What an operator may want to see.
+    /// Information for operators.
     Info,
-    /// Something is odd, the work goes on.
+    /// Unexpected, but the work continues.
     Warn,
-    /// Something failed.
+    /// Failure.
     Error,
 }
 
 impl Level {
-    /// The level's name on the wire.
+    /// Returns the name of the level on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Level::Trace => "trace",
@@ -33,19 +33,19 @@ impl Level {
     }
 }
 
-/// One key and value of a log line; the value is written as text.
+/// Key and value of a log line; the value is written as text.
 pub type Field<'a> = (&'a str, &'a (dyn Display + Send + Sync));
 
 static MODULE: OnceLock<String> = OnceLock::new();
 static THRESHOLD: OnceLock<Option<Level>> = OnceLock::new();
 
-/// Names this process in its log lines (`@module`). The first caller wins; `serve` calls it with
-/// the provider's name.
+/// Sets the module name in log lines (`@module`). The first call wins; `serve` calls it with the
+/// provider's name.
 pub fn set_module(name: &str) {
     let _already_named = MODULE.set(name.to_owned());
 }
 
-/// Writes one line, unless its level is below what `TF_LOG_PROVIDER` or `TF_LOG` asks for (default:
+/// Writes a line, unless its level is below the one in `TF_LOG_PROVIDER` or `TF_LOG` (default:
 /// info).
 pub fn write(level: Level, message: &str, fields: &[Field<'_>]) {
     let threshold = *THRESHOLD.get_or_init(|| {
@@ -63,8 +63,8 @@ pub fn write(level: Level, message: &str, fields: &[Field<'_>]) {
             fields,
         );
         line.push('\n');
-        // One write of a whole line: lines of two tasks never mix. A host that no longer reads is
-        // no reason to fail.
+        // A single write per line, so that lines of different tasks never mix. A failed write means
+        // that the host no longer reads, which is not an error of the provider.
         let _host_is_gone = std::io::stderr().lock().write_all(line.as_bytes());
     }
 }
@@ -94,7 +94,7 @@ pub fn error(message: &str, fields: &[Field<'_>]) {
     write(Level::Error, message, fields);
 }
 
-/// The time of now as hclog writes it: RFC 3339, UTC, microseconds.
+/// Returns the current time in hclog's format: RFC 3339 in UTC with microseconds.
 pub fn timestamp() -> String {
     let now = jiff::Timestamp::now();
     format!("{now:.6}")
@@ -107,7 +107,7 @@ fn threshold_of(text: Option<&str>) -> Option<Level> {
         Some("DEBUG") => Some(Level::Debug),
         Some("WARN") => Some(Level::Warn),
         Some("ERROR") => Some(Level::Error),
-        // hosts take any other word for the finest level
+        // Other hosts treat any other word as "trace".
         Some(_) => Some(Level::Trace),
     }
 }

@@ -1,4 +1,5 @@
-//! The methods of the protocol: each decodes, runs the call, encodes the answer.
+//! Methods of provider protocol 6: each decodes the request, runs the call, and encodes the
+//! response.
 
 use std::pin::Pin;
 use std::sync::PoisonError;
@@ -165,7 +166,7 @@ impl Wire for Service {
             .run(|cx| async move { read(entry?, cx, request).await })
             .await
             .unwrap_or_else(|failure| {
-                // a read that failed says nothing about the object: the host keeps what it has
+                // A failed read gives no information about the object, so the host keeps its state.
                 pb::read_resource::Response {
                     new_state: state,
                     private,
@@ -189,6 +190,7 @@ impl Wire for Service {
             .unwrap_or_else(|failure| {
                 let diagnostics = words(failure).into_wire();
                 pb::plan_resource_change::Response {
+                    // A failed plan returns the prior state: the host sees the error only.
                     planned_state: state,
                     planned_private: private,
                     diagnostics,
@@ -207,6 +209,7 @@ impl Wire for Service {
         let (state, private) = (request.prior_state.clone(), request.planned_private.clone());
         let answer = self
             .run(|cx| async move { apply(entry?, cx, request).await })
+            // A call that failed before it reached the provider changed nothing.
             .await
             .unwrap_or_else(|failure| pb::apply_resource_change::Response {
                 new_state: state,
@@ -269,7 +272,7 @@ impl Wire for Service {
         Ok(Response::new(answer))
     }
 
-    /// Reaches every call that runs now; calls that come later start afresh.
+    /// Cancels every running call. Later calls get a new token and are not affected.
     async fn stop_provider(
         &self,
         _: Request<pb::stop_provider::Request>,

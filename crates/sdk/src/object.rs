@@ -1,39 +1,39 @@
-//! An object's attributes, to read and to change by name: what a resource works on.
+//! Attributes of an object by name, for reading and modification by resources.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cty::{Type, Value};
 
-/// Why a value is no object of its type.
+/// Error of a value that is not an object of its type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectError {
-    /// It is something else; types by their friendly names.
+    /// The value is not an object; shows the friendly name of its type.
     #[error("an object is needed here, not {0}")]
     NoObject(String),
-    /// An attribute that its type does not have.
+    /// The type has no such attribute.
     #[error("there is no attribute {0}")]
     NoAttribute(String),
-    /// An attribute of another type.
+    /// The attribute has another type.
     #[error("attribute {name} must be {wanted}, not {found}")]
     OtherType {
-        /// The attribute.
+        /// Name of the attribute.
         name: String,
-        /// The type that it has to be of.
+        /// Required type.
         wanted: String,
-        /// The type of the value.
+        /// Type of the value.
         found: String,
     },
 }
 
-/// Diagnostics are made of texts.
+/// Lets authors use the error as the text of a diagnostic.
 impl From<ObjectError> for String {
     fn from(error: ObjectError) -> String {
         error.to_string()
     }
 }
 
-/// The attributes of an object, taken apart.
+/// Attributes of an object, with its type.
 #[derive(Clone, Debug)]
 pub struct Object {
     ty: Type,
@@ -41,10 +41,10 @@ pub struct Object {
 }
 
 impl Object {
-    /// The attributes of a known object.
+    /// Reads the attributes of a known object.
     ///
     /// # Errors
-    /// For any other value.
+    /// The value is unknown, null or not an object.
     pub fn of(value: &Value) -> Result<Object, ObjectError> {
         match (value.ty(), value.as_map()) {
             (Type::Object(_), Some(attributes)) => Ok(Object {
@@ -55,7 +55,7 @@ impl Object {
         }
     }
 
-    /// An attribute; null where there is none of that name.
+    /// Returns an attribute; null if there is none of this name.
     pub fn get(&self, name: &str) -> Value {
         self.attributes
             .get(name)
@@ -63,22 +63,22 @@ impl Object {
             .unwrap_or_else(|| Value::null(Type::Dynamic))
     }
 
-    /// A known text.
+    /// Returns a known string.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.attributes.get(name)?.as_str()
     }
 
-    /// A known whole number.
+    /// Returns a known whole number.
     pub fn int(&self, name: &str) -> Option<i64> {
         self.attributes.get(name)?.as_number()?.to_i64()
     }
 
-    /// A known truth value.
+    /// Returns a known bool.
     pub fn bool(&self, name: &str) -> Option<bool> {
         self.attributes.get(name)?.as_bool()
     }
 
-    /// The known texts of a list or set.
+    /// Returns the known strings of a list or set.
     pub fn texts(&self, name: &str) -> Vec<&str> {
         self.attributes
             .get(name)
@@ -89,7 +89,7 @@ impl Object {
             .collect()
     }
 
-    /// Whether the provider is still to say what this attribute is.
+    /// Returns true if the attribute is unknown, that is, still to be set by the provider.
     pub fn is_unknown(&self, name: &str) -> bool {
         self.attributes
             .get(name)
@@ -115,7 +115,7 @@ impl Object {
         }
     }
 
-    /// Everything that is still unknown becomes null, at any depth.
+    /// Replaces unknown values by null, at any depth.
     pub fn clear_unknown(&mut self) {
         for value in self
             .attributes
@@ -126,11 +126,13 @@ impl Object {
         }
     }
 
-    /// The object again.
+    /// Builds the object.
     ///
     /// # Errors
-    /// When an attribute was set that the type does not have, or to a value of another type.
+    /// An attribute was set that the type does not have, or to a value of another type.
     pub fn into_value(self) -> Result<Value, ObjectError> {
+        // Checked here, so that a mistake of the author fails in its own call and names the
+        // attribute.
         for (name, value) in &self.attributes {
             match self.ty.attribute(name) {
                 None => return Err(ObjectError::NoAttribute(name.to_string())),

@@ -1,5 +1,5 @@
-//! The default plan: defaults filled in, what the provider will say marked unknown, replacement
-//! where a `replaces` attribute changes.
+//! Default plan: fills in defaults, marks values that the provider will set as unknown, and
+//! requires replacement if a `replaces` attribute changes.
 
 use cty::{Path, Value};
 
@@ -8,14 +8,14 @@ use crate::provider::{Planned, Planning};
 use crate::schema::{Attr, AttrType, Block, Nested, Nesting};
 use crate::values::elements;
 
-/// What an attribute's value was, is proposed to be, and is said to be by the configuration.
+/// Prior, proposed and configured value of one attribute.
 struct Sides<'a> {
     prior: Option<&'a Value>,
     proposed: &'a Value,
     config: &'a Value,
 }
 
-/// Gives an attribute another value, or none to leave it (and look inside).
+/// Returns a new value for an attribute, or `None` to keep it (and visit its nested attributes).
 type Rule = fn(&Attr, &Sides<'_>) -> Option<Value>;
 
 pub(crate) fn by_default(request: Planning<'_>) -> Planned {
@@ -36,6 +36,7 @@ pub(crate) fn by_default(request: Planning<'_>) -> Planned {
         },
         defaults,
     );
+    // Without a difference there is nothing to apply, so computed values stay known.
     if before != Some(&value) {
         value = rewrite(
             &schema.block,
@@ -47,6 +48,7 @@ pub(crate) fn by_default(request: Planning<'_>) -> Planned {
             unknowns,
         );
     }
+    // Compared after the unknowns were set: a change to an unknown value can replace as well.
     let mut replace = Vec::new();
     if let Some(before) = before {
         replacements(&schema.block, before, &value, &Path::root(), &mut replace);
@@ -60,7 +62,7 @@ pub(crate) fn by_default(request: Planning<'_>) -> Planned {
 }
 
 impl Block {
-    /// An object of this block as its configuration had it: without what the provider alone sets.
+    /// Removes the values of an object that only the provider sets, which leaves its configuration.
     pub(crate) fn without_computed(&self, object: &Value) -> Value {
         let sides = Sides {
             prior: None,
@@ -74,6 +76,7 @@ impl Block {
 }
 
 fn defaults(attr: &Attr, sides: &Sides<'_>) -> Option<Value> {
+    // Write-only values must never reach the plan.
     if attr.write_only {
         return Some(Value::null(attr.ty()));
     }
@@ -81,6 +84,7 @@ fn defaults(attr: &Attr, sides: &Sides<'_>) -> Option<Value> {
 }
 
 fn unknowns(attr: &Attr, sides: &Sides<'_>) -> Option<Value> {
+    // Only computed attributes that are not configured are the provider's to set.
     if !attr.computed || !sides.config.is_null() || attr.default.is_some() {
         return None;
     }
@@ -121,7 +125,7 @@ fn collection(nested: &Nested, sides: Sides<'_>, rule: Rule) -> Value {
     })
 }
 
-/// The same attribute of all sides.
+/// Calls `then` with the values of one attribute on all sides.
 fn side(sides: &Sides<'_>, name: &str, then: impl FnOnce(Sides<'_>) -> Value) -> Value {
     let missing = || Value::null(cty::Type::Dynamic);
     let proposed = sides.proposed.get_attr(name).unwrap_or_else(missing);
@@ -137,8 +141,8 @@ fn side(sides: &Sides<'_>, name: &str, then: impl FnOnce(Sides<'_>) -> Value) ->
     })
 }
 
-/// The objects of a block or nested attribute, each with its partners on the other sides: by place,
-/// by key. Elements of a set have no partners; what is null in them is null in the configuration.
+/// Calls `one` for the objects of a block or nested attribute. Lists and maps are matched by index
+/// and key. Elements of a set have no counterpart, so null elements count as not configured.
 fn each(nesting: Nesting, sides: &Sides<'_>, one: impl Fn(&Sides<'_>) -> Value) -> Value {
     if !sides.proposed.is_given() {
         return sides.proposed.clone();
@@ -236,8 +240,8 @@ fn attr_replacements(
     }
 }
 
-/// Goes on with the objects that both sides have; a set, or objects that only one side has, force
-/// as a whole.
+/// Compares the objects that both sides have. A changed set, or a changed number of objects,
+/// requires replacement as a whole.
 fn pairs(
     nesting: Nesting,
     name: &str,

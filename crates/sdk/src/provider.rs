@@ -1,6 +1,5 @@
-//! What a provider's author writes: a [`Provider`] with its [`Resource`]s and [`DataSource`]s.
-//! Everything else (processes, sockets, certificates, encodings, the order of calls) is the
-//! business of `serve`.
+//! Traits that an author of a provider implements: [`Provider`] with its [`Resource`]s and
+//! [`DataSource`]s. `serve` handles processes, sockets, certificates and encodings, and calls them.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -13,104 +12,103 @@ use crate::diagnostics::{Diagnostic, Diagnostics, Failure};
 use crate::plan;
 use crate::schema::Schema;
 
-/// A provider: its configuration, its resource types, its data sources.
+/// Provider: its configuration, resource types and data sources.
 #[async_trait]
 pub trait Provider: Send + Sync + 'static {
-    /// Its name, as `lab`: stands in log lines and begins the names of its types.
+    /// Returns the name, such as `lab`. Type names begin with it, and log lines show it.
     fn name(&self) -> &str;
 
-    /// Who publishes it: the first part of the id by which it registers with a host of Bluelink's
-    /// kind, `acme` of `acme/lab` (a registry's host may stand before it). It is installed under
-    /// that id.
+    /// Returns the publisher: the first part of the id under which the provider registers with a
+    /// Bluelink host, such as `acme` in `acme/lab` (the host name of a registry can precede it).
+    /// The provider is installed under that id.
     fn publisher(&self) -> &str {
         "flightdeck"
     }
 
-    /// Its version, as it tells such a host; semantic.
+    /// Returns the semantic version for a Bluelink host.
     fn version(&self) -> &str {
         "0.0.0"
     }
 
-    /// The schema of its configuration.
+    /// Returns the schema of the configuration.
     fn schema(&self) -> Schema {
         Schema::new()
     }
 
-    /// Its resource types. Asked once, before anything else.
+    /// Returns the resource types. Called once, before all other calls.
     fn resources(&self) -> Vec<Arc<dyn Resource>> {
         Vec::new()
     }
 
-    /// Its data sources. Asked once, before anything else.
+    /// Returns the data sources. Called once, before all other calls.
     fn data_sources(&self) -> Vec<Arc<dyn DataSource>> {
         Vec::new()
     }
 
-    /// Its ephemeral resources. Asked once, before anything else.
+    /// Returns the ephemeral resources. Called once, before all other calls.
     fn ephemeral_resources(&self) -> Vec<Arc<dyn EphemeralResource>> {
         Vec::new()
     }
 
-    /// Checks a configuration beyond what its schema says. Values may be unknown.
+    /// Validates a configuration beyond its schema. Values can be unknown.
     async fn validate(&self, _cx: &Context, _config: &Value) -> Diagnostics {
         Diagnostics::new()
     }
 
-    /// Takes the configuration; called before resources are read, planned or changed. Values may be
-    /// unknown while planning.
+    /// Receives the configuration, before resources are read, planned or changed. Values can be
+    /// unknown during a plan.
     async fn configure(&self, _cx: &Context, _config: &Value) -> Diagnostics {
         Diagnostics::new()
     }
 }
 
-/// A resource type.
+/// Resource type.
 #[async_trait]
 pub trait Resource: Send + Sync + 'static {
-    /// Its type name, with the provider's in front: `lab_server`.
+    /// Returns the type name, which begins with the provider's name: `lab_server`.
     fn name(&self) -> &str;
 
-    /// Its schema. Asked once.
+    /// Returns the schema. Called once.
     fn schema(&self) -> Schema;
 
-    /// Checks a configuration beyond what its schema says. Values may be unknown.
+    /// Validates a configuration beyond its schema. Values can be unknown.
     async fn validate(&self, _cx: &Context, _config: &Value) -> Diagnostics {
         Diagnostics::new()
     }
 
-    /// Says what an object would become. By default: what is proposed, with defaults filled in, and
-    /// computed attributes unknown for a new or changed object (but for `stable` ones); replaced
-    /// where a `replaces` attribute changes. Not asked about destroying: see
-    /// [`Resource::plan_destroy`].
+    /// Plans a create or update. The default takes the proposed value, fills in defaults, and marks
+    /// computed attributes of a new or changed object as unknown, except `stable` ones. A change of
+    /// a `replaces` attribute requires replacement. For a destroy see [`Resource::plan_destroy`].
     async fn plan(&self, _cx: &Context, request: Planning<'_>) -> Result<Planned, Failure> {
         Ok(request.by_default())
     }
 
-    /// Has a say before an object's destruction is planned.
+    /// Plans a destroy; the diagnostics can refuse it.
     async fn plan_destroy(&self, _cx: &Context, _prior: &State) -> Result<Diagnostics, Failure> {
         Ok(Diagnostics::new())
     }
 
-    /// Makes an object.
+    /// Creates an object.
     async fn create(&self, cx: &Context, change: Change) -> Result<State, Failure>;
 
-    /// Looks an object up; none: it exists no more.
+    /// Reads an object; `None` if it no longer exists.
     async fn read(&self, cx: &Context, state: State) -> Result<Option<State>, Failure>;
 
-    /// Changes an object in place.
+    /// Updates an object in place.
     async fn update(&self, cx: &Context, change: Change) -> Result<State, Failure>;
 
-    /// Whether an object that was just made or changed has settled, so that what depends on it can
-    /// begin. It is asked, with pauses, until it says so; an error, or no yes within an hour,
-    /// leaves the object tainted.
+    /// Returns true if a created or updated object is stable, so that dependent operations can
+    /// start. It is called repeatedly, with pauses. An error, or one hour without success, leaves
+    /// the object tainted.
     async fn is_stable(&self, _cx: &Context, _state: &State) -> Result<bool, Failure> {
         Ok(true)
     }
 
-    /// Removes an object. One that is gone already is no error.
+    /// Deletes an object. An object that no longer exists is not an error.
     async fn delete(&self, cx: &Context, state: State) -> Result<Diagnostics, Failure>;
 
-    /// Finds an existing object by the operator's id; the host reads it next, so that what
-    /// identifies it is enough (see [`import_by`]).
+    /// Imports an existing object by the operator's id. The host reads it next, so the identifying
+    /// attributes are enough (see [`import_by`]).
     async fn import(&self, _cx: &Context, _id: &str) -> Result<State, Failure> {
         Err(Failure::new(
             format!("{} cannot be imported", self.name()),
@@ -118,9 +116,8 @@ pub trait Resource: Send + Sync + 'static {
         ))
     }
 
-    /// Brings state of an older schema version up to this one: its JSON in, JSON that fits the
-    /// schema out. Attributes that the schema does not have are dropped, those that are missing
-    /// become null.
+    /// Upgrades the state of an older schema version. Takes and returns JSON. Attributes that the
+    /// schema does not have are dropped afterwards, and missing ones become null.
     async fn upgrade(
         &self,
         _cx: &Context,
@@ -131,44 +128,43 @@ pub trait Resource: Send + Sync + 'static {
     }
 }
 
-/// A data source.
+/// Data source.
 #[async_trait]
 pub trait DataSource: Send + Sync + 'static {
-    /// Its type name, with the provider's in front: `lab_image`.
+    /// Returns the type name, which begins with the provider's name: `lab_image`.
     fn name(&self) -> &str;
 
-    /// Its schema. Asked once.
+    /// Returns the schema. Called once.
     fn schema(&self) -> Schema;
 
-    /// Checks a configuration beyond what its schema says. Values may be unknown.
+    /// Validates a configuration beyond its schema. Values can be unknown.
     async fn validate(&self, _cx: &Context, _config: &Value) -> Diagnostics {
         Diagnostics::new()
     }
 
-    /// Reads it: the configuration with the computed attributes filled in.
+    /// Reads the data source: returns the configuration with computed attributes.
     async fn read(&self, cx: &Context, config: Value) -> Result<Value, Failure>;
 }
 
-/// An ephemeral resource: something that is there for as long as a run of the host needs it, and is
-/// kept nowhere.
+/// Ephemeral resource: exists only during a run of the host, and is not stored.
 #[async_trait]
 pub trait EphemeralResource: Send + Sync + 'static {
-    /// Its type name, with the provider's in front: `lab_session`.
+    /// Returns the type name, which begins with the provider's name: `lab_session`.
     fn name(&self) -> &str;
 
-    /// Its schema. Asked once.
+    /// Returns the schema. Called once.
     fn schema(&self) -> Schema;
 
-    /// Checks a configuration beyond what its schema says. Values may be unknown.
+    /// Validates a configuration beyond its schema. Values can be unknown.
     async fn validate(&self, _cx: &Context, _config: &Value) -> Diagnostics {
         Diagnostics::new()
     }
 
-    /// Opens it.
+    /// Opens the resource.
     async fn open(&self, cx: &Context, config: Value) -> Result<Opened, Failure>;
 
-    /// Keeps it open; called at the time that opening or the last renewing said, with what that
-    /// kept.
+    /// Renews the resource, at the time that the open or the last renewal returned, with the
+    /// private data of that call.
     async fn renew(&self, _cx: &Context, private: Vec<u8>) -> Result<Renewed, Failure> {
         Ok(Renewed {
             private,
@@ -176,64 +172,64 @@ pub trait EphemeralResource: Send + Sync + 'static {
         })
     }
 
-    /// Closes it, with what opening or the last renewing kept.
+    /// Closes the resource, with the private data of the open or the last renewal.
     async fn close(&self, _cx: &Context, _private: Vec<u8>) -> Result<Diagnostics, Failure> {
         Ok(Diagnostics::new())
     }
 }
 
-/// An ephemeral resource that is open.
+/// Open ephemeral resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opened {
-    /// The configuration with the computed attributes filled in.
+    /// Configuration with computed attributes.
     pub value: Value,
-    /// What renewing and closing need; nobody else looks into it.
+    /// Private data for renewal and closing; opaque to the host.
     pub private: Vec<u8>,
-    /// When it must be renewed, where it must.
+    /// Time of the renewal, if one is needed.
     pub renew_at: Option<SystemTime>,
 }
 
-/// An ephemeral resource that stays open.
+/// Renewed ephemeral resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Renewed {
-    /// What the next renewing or closing needs.
+    /// Private data for the next renewal or closing.
     pub private: Vec<u8>,
-    /// When it must be renewed again, where it must.
+    /// Time of the next renewal, if one is needed.
     pub renew_at: Option<SystemTime>,
 }
 
-/// What every call is given.
+/// Context of a call.
 #[derive(Clone, Debug)]
 pub struct Context {
     pub(crate) stop: CancellationToken,
 }
 
 impl Context {
-    /// A context of its own, for calling a resource without a host.
+    /// Creates a context for calling a resource without a host.
     pub fn new(stop: CancellationToken) -> Context {
         Context { stop }
     }
 
-    /// Ends when the host asks the provider to stop (or goes away): give up waiting, say so, leave
-    /// nothing half-done.
+    /// Token that is cancelled when the host asks the provider to stop, or disconnects. The call
+    /// should then return an error soon, and leave nothing half-done.
     pub fn stop(&self) -> &CancellationToken {
         &self.stop
     }
 }
 
-/// An object as the host keeps it.
+/// State of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
-    /// Its value, of the schema's type.
+    /// Value of the schema's type.
     pub value: Value,
-    /// What the provider keeps with it and nobody else looks into.
+    /// Private data of the provider; opaque to the host.
     pub private: Vec<u8>,
-    /// Warnings to go with it.
+    /// Warnings for the operator.
     pub warnings: Diagnostics,
 }
 
 impl State {
-    /// A value, with nothing private.
+    /// Creates a state without private data.
     pub fn new(value: Value) -> State {
         State {
             value,
@@ -242,7 +238,7 @@ impl State {
         }
     }
 
-    /// The same, with private bytes.
+    /// Sets the private data.
     #[must_use]
     pub fn with_private(self, private: impl Into<Vec<u8>>) -> State {
         State {
@@ -251,7 +247,7 @@ impl State {
         }
     }
 
-    /// The same, with one more warning.
+    /// Adds a warning.
     #[must_use]
     pub fn with_warning(mut self, summary: impl Into<String>, detail: impl Into<String>) -> State {
         self.warnings.warning(summary, detail);
@@ -259,63 +255,63 @@ impl State {
     }
 }
 
-/// A change that was planned and is to be made.
+/// Planned change to apply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// The object before; null when it is new.
+    /// Prior value; null for a create.
     pub prior: Value,
-    /// What was planned; unknown where the provider is to say.
+    /// Planned value; unknown where the provider sets it.
     pub planned: Value,
-    /// What the configuration says.
+    /// Configuration.
     pub config: Value,
-    /// The private bytes of the plan.
+    /// Private data of the plan.
     pub private: Vec<u8>,
 }
 
-/// What there is to plan with.
+/// Arguments of a plan.
 #[derive(Clone, Debug)]
 pub struct Planning<'a> {
-    /// The resource's schema.
+    /// Schema of the resource.
     pub schema: &'a Schema,
-    /// The object before; null when it is new.
+    /// Prior value; null for a create.
     pub prior: Value,
-    /// The configuration over the object before, as the host proposes it.
+    /// Proposed value: the host's combination of configuration and prior value.
     pub proposed: Value,
-    /// What the configuration says.
+    /// Configuration.
     pub config: Value,
-    /// The private bytes of the object before.
+    /// Private data of the prior state.
     pub private: Vec<u8>,
 }
 
 impl Planning<'_> {
-    /// Whether the object is new.
+    /// Returns true if the object is new.
     pub fn is_create(&self) -> bool {
         self.prior.is_null()
     }
 
-    /// The default plan; see [`Resource::plan`].
+    /// Returns the default plan; see [`Resource::plan`].
     pub fn by_default(self) -> Planned {
         plan::by_default(self)
     }
 }
 
-/// A plan.
+/// Result of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
-    /// What the object would become; unknown where only making it tells.
+    /// Planned value; unknown where only the apply can tell it.
     pub value: Value,
-    /// Attributes whose change needs a new object.
+    /// Attributes whose change requires replacement.
     pub replace: Vec<Path>,
-    /// Private bytes, given to the change.
+    /// Private data for the apply.
     pub private: Vec<u8>,
-    /// Warnings to go with it.
+    /// Warnings for the operator.
     pub warnings: Diagnostics,
 }
 
-/// What most `import`s do: a state that has the id in one attribute and nothing else.
+/// Implements the usual `import`: a state with the id in one attribute and nothing else.
 ///
 /// # Errors
-/// When the schema has no such attribute, or not as a string.
+/// The schema has no such string attribute.
 pub fn import_by(schema: &Schema, attribute: &str, id: &str) -> Result<State, Failure> {
     let refused = |problem| Failure::from(Diagnostic::error("the id cannot be taken", problem));
     let mut object = crate::Object::of(&schema.empty_value()).map_err(refused)?;

@@ -1,6 +1,5 @@
-//! A provider as a process of its own: the host's environment read, which says what is spoken; for
-//! protocol 6: socket bound, handshake line printed, services served until the host says Shutdown
-//! (or SIGTERM comes), socket removed.
+//! Serves a provider process. Selects the protocol from the host's environment; for protocol 6 it
+//! binds a socket, prints the handshake line, and serves until Shutdown or SIGTERM.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -26,93 +25,92 @@ use crate::services::{Broker, Controller, Healthy, Stdio};
 use crate::transport;
 use crate::wire_schema::SchemaError;
 
-/// The protocol that is spoken here.
+/// Provider protocol version.
 const PROTOCOL: u32 = 6;
-/// Longest message in either direction.
+/// Maximum size of a message in either direction, in bytes.
 pub(crate) const MESSAGE_LIMIT: usize = 256 << 20;
-/// Flow control windows: a schema of several megabytes comes in one go.
+/// Flow control windows, large enough for a schema of several megabytes in one piece.
 const WINDOW: u32 = 16 << 20;
-/// How long calls may go on once Shutdown was asked for; hosts kill after two seconds.
+/// Time that running calls get after Shutdown; hosts kill after two seconds.
 pub(crate) const GRACE: Duration = Duration::from_millis(1500);
 
-/// Why a provider could not be served.
+/// Failure to serve a provider.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Started by hand; the text is for the person who did.
+    /// Started by hand; the text addresses the user.
     #[error(
         "this program is a plugin: it is started by the program that uses it, and does nothing when started by hand\n\
          put it where flightdeck finds providers, name it in required_providers, and run `flightdeck plugins`"
     )]
     StartedByHand,
-    /// There is no place for the socket.
+    /// The socket cannot be created.
     #[error("the socket cannot be made at {}: {source}", path.display())]
     Socket {
-        /// Where it should be.
+        /// Path of the socket.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: io::Error,
     },
-    /// A path that the kernel does not take.
+    /// The path exceeds the kernel's limit.
     #[error("the socket's path is too long ({} bytes, at most {}): {}; set {} to a shorter folder", path.as_os_str().len(), env::SUN_PATH_LIMIT - 1, path.display(), env::UNIX_SOCKET_DIR)]
     PathTooLong {
         /// The path.
         path: PathBuf,
     },
-    /// The certificate could not be made.
+    /// The certificate cannot be generated.
     #[error("no certificate for the connection with the host: {0}")]
     Certificate(#[from] wire::CertificateError),
     /// The host's certificate is unusable.
     #[error("the connection with the host cannot be protected: {0}")]
     Tls(#[from] wire::TlsError),
-    /// The handshake line could not be printed.
+    /// The handshake line cannot be printed.
     #[error("the handshake line cannot be printed: {0}")]
     Announce(#[source] io::Error),
-    /// The port of a host of Bluelink's kind is none.
+    /// The port of a Bluelink host is invalid.
     #[error("{name} is {0:?}, which is no port; the program that starts this plugin sets it", name = env::HOST_PORTS[0])]
     HostPort(String),
-    /// Such a host cannot be reached.
+    /// The Bluelink host cannot be reached.
     #[error(
         "the host that takes registrations at port {port} of this machine cannot be reached: {reason}"
     )]
     Host {
-        /// Where it should listen.
+        /// Port of its registration server.
         port: u16,
-        /// Why not.
+        /// Cause.
         reason: String,
     },
-    /// Such a host does not take this plugin.
+    /// The Bluelink host refused the registration.
     #[error("the host refused the registration: {0}")]
     Refused(String),
-    /// No port of this machine can be listened at.
+    /// No local port can be bound.
     #[error("no port of this machine can be listened at: {0}")]
     Listen(#[source] io::Error),
-    /// The provider's schema cannot be told to a host.
+    /// The schema is invalid.
     #[error("the provider's schema is wrong: {0}")]
     Schema(#[from] SchemaError),
     /// The server failed.
     #[error("the server failed: {0}")]
     Server(#[from] tonic::transport::Error),
-    /// The runtime or its signals could not be set up.
+    /// The runtime or its signal handlers cannot be set up.
     #[error("the process cannot be set up: {0}")]
     Setup(#[source] io::Error),
 }
 
-/// What a host tells a plugin through the environment.
+/// Settings that a host passes through the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The magic cookie; a wrong or missing one means a start by hand.
+    /// Magic cookie; a missing or wrong one means a start by hand.
     pub cookie: Option<String>,
-    /// The host's certificate (PEM); with it the connection is protected both ways.
+    /// Certificate of the host as PEM; enables mutual TLS.
     pub client_cert: Option<String>,
-    /// Where the socket goes; without it: a private folder of the system's temporary folder.
+    /// Directory of the socket; by default a private directory in the system's temporary directory.
     pub socket_dir: Option<PathBuf>,
-    /// At which port of this machine a host of Bluelink's kind takes registrations; counts where
-    /// there is no magic cookie.
+    /// Local port of a Bluelink host's registration server; used only without a magic cookie.
     pub host_port: Option<String>,
 }
 
 impl Options {
-    /// From this process's environment.
+    /// Reads the settings from the environment of this process.
     pub fn from_env() -> Options {
         let text = |key: &str| std::env::var(key).ok().filter(|value| !value.is_empty());
         Options {
@@ -127,7 +125,7 @@ impl Options {
 }
 
 impl Options {
-    /// Whether a host started this process: by its magic cookie, or by the port for registrations.
+    /// Returns true if a host started this process, by its magic cookie or the registration port.
     pub fn started_by_host(&self) -> bool {
         self.has_cookie() || self.host_port.is_some()
     }
@@ -137,8 +135,7 @@ impl Options {
     }
 }
 
-/// The whole `main` of a provider's program: serves, prints why not, and says with which code to
-/// exit.
+/// Runs a provider as the `main` of its program: serves, prints errors, and returns the exit code.
 pub fn main(provider: impl Provider) -> ExitCode {
     let served = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -146,7 +143,7 @@ pub fn main(provider: impl Provider) -> ExitCode {
         .map_err(ServeError::Setup)
         .and_then(|runtime| {
             let served = runtime.block_on(serve(provider));
-            // a provider's blocking work that hangs must not keep the process alive
+            // Blocking work of the provider that hangs must not keep the process alive.
             runtime.shutdown_timeout(Duration::from_millis(100));
             served
         });
@@ -162,21 +159,21 @@ pub fn main(provider: impl Provider) -> ExitCode {
 /// Serves a provider to the host that started this process, until the host ends it.
 ///
 /// # Errors
-/// When it was started by hand, or cannot be served; the text is for standard error, the exit code
-/// is 1.
+/// The process was started by hand, or cannot serve. The text is for standard error, and the exit
+/// code is 1.
 pub async fn serve(provider: impl Provider) -> Result<(), ServeError> {
     let options = Options::from_env();
     let end = CancellationToken::new();
     let tasks = TaskTracker::new();
-    // Ctrl-C in a terminal reaches the whole group; it is the host that decides what it means for a
-    // plugin.
+    // Ctrl-C in a terminal reaches the whole process group, but the host decides how a plugin
+    // reacts.
     let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Setup)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Setup)?;
     let asked = end.clone();
     tasks.spawn(async move {
         loop {
             tokio::select! {
-                biased; // the end first
+                biased; // the end has priority
                 () = asked.cancelled() => return,
                 _ = terminate.recv() => asked.cancel(),
                 _ = interrupt.recv() => {}
@@ -192,9 +189,9 @@ pub async fn serve(provider: impl Provider) -> Result<(), ServeError> {
     .await
 }
 
-/// Serves with options given, in this process: for tests and for hosts of their own. `announce`
-/// gets the handshake line, where what is spoken has one; the server ends when `end` is cancelled
-/// or the host says Shutdown.
+/// Serves with explicit options in this process, for tests and embedding hosts. `announce` receives
+/// the handshake line of protocol 6. The server ends when `end` is cancelled or the host calls
+/// Shutdown.
 ///
 /// # Errors
 /// As [`serve`].
@@ -205,7 +202,7 @@ pub async fn serve_with(
     announce: impl FnOnce(&str) -> io::Result<()>,
 ) -> Result<(), ServeError> {
     crate::log::set_module(provider.name());
-    // A variable for registrations may be left over from elsewhere; the cookie says what is meant.
+    // The registration port can be inherited from another host, so the cookie has priority.
     match &options.host_port {
         _ if options.has_cookie() => serve_protocol_6(provider, options, end, announce).await,
         Some(port) => crate::bluelink::serve(provider, port, end).await,
@@ -239,6 +236,7 @@ async fn serve_protocol_6(
         certificate,
         multiplexed: false,
     };
+    // Accepting starts before the announcement, because the host connects at once.
     let connections = transport::accept(socket.listener, config, &tasks, end.clone());
     announce(&handshake.to_string()).map_err(ServeError::Announce)?;
 
@@ -258,22 +256,23 @@ async fn serve_protocol_6(
             ReceiverStream::new(connections),
             end.clone().cancelled_owned(),
         );
+    // Bounds the graceful shutdown, which otherwise waits for running calls without limit.
     let overtime = async {
         end.cancelled().await;
         tokio::time::sleep(GRACE).await;
     };
     let served = tokio::select! {
-        biased; // a server that has ended is worth more than a clock that has run out
+        biased; // a finished server has priority over an expired deadline
         served = server => served,
         () = overtime => Ok(()),
     };
+    // Ends the accept loop and open streams if the server itself failed.
     end.cancel();
     drop(socket.cleanup);
     Ok(served?)
 }
 
-/// A panic in a call is contained and answered with a diagnostic; here it only gets into the log,
-/// as one line.
+/// Logs panics as one line. The call itself is isolated and responds with a diagnostic.
 fn report_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();
@@ -287,14 +286,14 @@ fn report_panics() {
     }));
 }
 
-/// The bound socket, and what removes it.
+/// Bound socket with its cleanup.
 struct Socket {
     listener: UnixListener,
     path: PathBuf,
     cleanup: Cleanup,
 }
 
-/// Removes the socket file and, where we made one, its folder.
+/// Removes the socket file, and its directory if this process created it.
 struct Cleanup {
     socket: PathBuf,
     _folder: Option<tempfile::TempDir>,
@@ -302,7 +301,7 @@ struct Cleanup {
 
 impl Drop for Cleanup {
     fn drop(&mut self) {
-        // The host may have removed the folder already.
+        // The host may already have removed the directory.
         let _gone_already = std::fs::remove_file(&self.socket);
     }
 }
@@ -311,7 +310,7 @@ impl Socket {
     fn bind(folder: Option<&Path>) -> Result<Socket, ServeError> {
         let (folder, own) = match folder {
             Some(folder) => (folder.to_owned(), None),
-            // made with mode 0700: whoever can reach the socket can talk to the provider
+            // Created with mode 0700, because access to the socket is access to the provider.
             None => match tempfile::Builder::new().prefix("plugin-").tempdir() {
                 Ok(own) => (own.path().to_owned(), Some(own)),
                 Err(source) => {
@@ -322,15 +321,15 @@ impl Socket {
                 }
             },
         };
-        // the process id alone tells processes apart; the number, several servers of one process
-        // (tests)
+        // The process id distinguishes processes; the number distinguishes servers of one process
+        // (tests).
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let path = folder.join(format!("plugin{}-{number}", std::process::id()));
         if path.as_os_str().len() >= env::SUN_PATH_LIMIT {
             return Err(ServeError::PathTooLong { path });
         }
-        // left behind by a killed process that had this id
+        // A killed process with the same id can have left its socket.
         let _nothing_there = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path).map_err(|source| ServeError::Socket {
             path: path.clone(),

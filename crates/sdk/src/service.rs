@@ -1,5 +1,5 @@
-//! What serves provider protocol 6 over a [`Provider`]: each call runs as a task of its own. Owns
-//! the schemas, asked once, and the token by which StopProvider reaches the calls that run.
+//! Provider protocol 6 server of a [`Provider`]; runs each call as its own task. Owns the schemas
+//! and the token through which StopProvider cancels running calls.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::provider::{Context, DataSource, EphemeralResource, Provider, Resource
 use crate::schema::Schema;
 use crate::wire_schema::{self, SchemaError};
 
-/// A schema with the type of its values and what it belongs to.
+/// Provider, resource type or data source, with its schema and type.
 pub(crate) struct Entry<T: ?Sized> {
     pub(crate) item: Arc<T>,
     pub(crate) schema: Schema,
@@ -30,7 +30,7 @@ impl<T: ?Sized> Entry<T> {
     }
 }
 
-/// The protocol's server.
+/// Server of the protocol.
 pub(crate) struct Service {
     pub(super) provider: Arc<Entry<dyn Provider>>,
     pub(super) resources: BTreeMap<String, Arc<Entry<dyn Resource>>>,
@@ -42,12 +42,11 @@ pub(crate) struct Service {
     tasks: TaskTracker,
 }
 
-/// The outcome of a call's task: a panic in it becomes a diagnostic.
+/// Result of a call's task; a panic becomes a diagnostic.
 pub(crate) type Outcome<T> = Result<T, Failure>;
 
 impl Service {
-    /// Asks the provider for everything that does not change; the error says what is wrong with a
-    /// schema.
+    /// Reads names and schemas from the provider once. The error names the invalid schema.
     pub(crate) fn new(
         provider: Arc<dyn Provider>,
         tasks: TaskTracker,
@@ -85,6 +84,7 @@ impl Service {
             .collect();
         let schema = provider.schema();
         let provider = Entry::new(provider, schema);
+        // Built once at startup, so that an invalid schema fails before the handshake.
         let mut answer = pb::get_provider_schema::Response {
             provider: Some(wire_schema::to_wire("the provider", &provider.schema)?),
             server_capabilities: Some(capabilities()),
@@ -152,22 +152,24 @@ impl Service {
         )
     }
 
-    /// Runs a call as a task: it goes on to its end even if the host hangs up, but is then asked to
-    /// stop.
+    /// Runs a call as a task. If the host disconnects, the task is not aborted but asked to stop.
     pub(super) async fn run<T, F, Fut>(&self, call: F) -> Outcome<T>
     where
         T: Send + 'static,
         F: FnOnce(Context) -> Fut,
         Fut: Future<Output = Outcome<T>> + Send + 'static,
     {
+        // A child of the current token, so that StopProvider reaches this call.
         let stop = self
             .stop
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .child_token();
+        // Cancels the task's token if this future is dropped, that is, when the host disconnects.
         let hung_up = stop.clone().drop_guard();
         let outcome = self.tasks.spawn(call(Context { stop })).await;
         hung_up.disarm();
+        // A panic must not end the process, which can serve other calls.
         outcome.unwrap_or_else(|error| {
             let text = error
                 .try_into_panic()
@@ -181,7 +183,7 @@ impl Service {
     }
 }
 
-/// The words of a panic.
+/// Returns the message of a panic.
 pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> String {
     let text = payload
         .downcast_ref::<&str>()

@@ -1,5 +1,5 @@
-//! The services every plugin process has beside its own: shutdown, standard streams, health,
-//! broker. Their streams stay open until the process is asked to end. Own no state but that token.
+//! Auxiliary services of every plugin process: shutdown, standard streams, health, broker. Their
+//! streams stay open until the process ends; the end token is their only state.
 
 use std::pin::Pin;
 
@@ -15,7 +15,7 @@ use proto::plugin::{ConnInfo, Empty, StdioData};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 
-/// The name under which a plugin's health is asked for (go-plugin's convention).
+/// Service name for health checks (convention of go-plugin).
 const HEALTH_SERVICE: &str = "plugin";
 
 type Open<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -31,8 +31,8 @@ impl GrpcController for Controller {
     }
 }
 
-/// What the process prints outside of its log: nothing, but hosts keep this stream open for the
-/// process's life.
+/// Output of the process outside of its log: empty, but hosts keep the stream open during the life
+/// of the process.
 pub(crate) struct Stdio(pub(crate) CancellationToken);
 
 #[tonic::async_trait]
@@ -46,8 +46,7 @@ impl GrpcStdio for Stdio {
     }
 }
 
-/// Hosts written on go-plugin open the broker's stream at once; providers never offer anything
-/// through it.
+/// Broker of go-plugin. Hosts open its stream at once; providers never use it.
 pub(crate) struct Broker(pub(crate) CancellationToken);
 
 #[tonic::async_trait]
@@ -61,7 +60,7 @@ impl GrpcBroker for Broker {
     }
 }
 
-/// Answers "serving" for the plugin, and for the process as a whole (the empty name).
+/// Reports "serving" for the plugin, and for the whole process (empty name).
 pub(crate) struct Healthy(pub(crate) CancellationToken);
 
 fn serving(service: &str) -> bool {
@@ -103,7 +102,7 @@ impl Health for Healthy {
     }
 }
 
-/// A stream without items that stays open until the process is asked to end.
+/// Returns an empty stream that stays open until the process is asked to end.
 fn silent<T: Send + 'static>(end: CancellationToken) -> Open<T> {
     Box::pin(stream::once(end.cancelled_owned()).filter_map(|()| std::future::ready(None)))
 }

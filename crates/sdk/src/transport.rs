@@ -1,5 +1,5 @@
-//! Connections of the host: accepted on the unix socket, through TLS where the host asked for it.
-//! Owns nothing beyond the accept loop, which ends with its token.
+//! Connections of the host: accepts them on the Unix socket, with TLS if the host requested it.
+//! Owns the accept loop, which ends with its token.
 
 use std::io;
 use std::pin::Pin;
@@ -15,13 +15,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::transport::server::Connected;
 
-/// A TLS handshake that takes longer than this is given up; the host opens a new connection if it
-/// wants one.
+/// Time limit of a TLS handshake; the host can open a new connection.
 const TLS_DEADLINE: Duration = Duration::from_secs(20);
-/// Connections accepted and not yet taken by the server; a host has one or two.
+/// Accepted connections that wait for the server; a host opens one or two.
 const BACKLOG: usize = 8;
 
-/// One connection of the host, plain or encrypted.
+/// Connection of the host, plain or encrypted.
 pub(crate) enum Connection {
     Plain(UnixStream),
     Tls(Box<TlsStream<UnixStream>>),
@@ -72,7 +71,8 @@ impl AsyncWrite for Connection {
     }
 }
 
-/// Accepts until `stop`: handshakes run side by side, so that a stuck one blocks nobody.
+/// Accepts connections until `stop`. Handshakes run concurrently, so that a slow one blocks no
+/// other.
 pub(crate) fn accept(
     listener: UnixListener,
     tls: Option<Arc<rustls::ServerConfig>>,
@@ -84,7 +84,7 @@ pub(crate) fn accept(
     tracker.spawn(async move {
         loop {
             let accepted = tokio::select! {
-                biased; // the end first: a flood of connections must not hold it up
+                biased; // the end has priority, even during a flood of connections
                 () = stop.cancelled() => return,
                 accepted = listener.accept() => accepted,
             };
@@ -100,6 +100,8 @@ pub(crate) fn accept(
                     });
                 }
                 Err(error) => {
+                    // The error can persist (such as too many open files), so the loop must not
+                    // spin.
                     crate::log::warn("cannot accept a connection", &[("error", &error)]);
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
@@ -134,6 +136,6 @@ async fn hand_over(
             }
         }
     };
-    // The receiver is gone only when the server has ended, and with it any use of this connection.
+    // The receiver is dropped only when the server has ended.
     let _server_ended = sender.send(Ok(connection)).await;
 }

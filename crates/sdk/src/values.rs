@@ -1,11 +1,12 @@
-//! Values seen by their schema: the objects in a nested block, and blocks that are missing.
+//! Helpers for values of a schema: objects of nested blocks, and missing blocks.
 
 use cty::{Path, Value};
 
 use crate::schema::{Block, Nested, Nesting};
 
 impl Block {
-    /// Repeated blocks are never null: where they are, in state from elsewhere, they become empty.
+    /// Replaces null in place of repeated blocks, as in states of other programs, by empty
+    /// collections.
     pub(crate) fn with_empty_blocks(&self, value: Value) -> Value {
         let (Some(members), false) = (value.as_map(), self.blocks.is_empty()) else {
             return value;
@@ -43,7 +44,7 @@ impl Nested {
     }
 }
 
-/// Objects inside a value of a nested block or nested attribute, each with its path.
+/// Returns the objects in a nested block or nested attribute, with their paths.
 pub(crate) fn elements(nesting: Nesting, value: &Value, path: &Path) -> Vec<(Path, Value)> {
     match nesting {
         _ if !value.is_given() => Vec::new(),

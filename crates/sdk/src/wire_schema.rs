@@ -1,5 +1,5 @@
-//! Schemas in the words of protocol 6, checked on the way: what no host would accept is said at the
-//! start.
+//! Conversion of schemas to protocol 6. Errors that every host would reject are reported at
+//! startup.
 
 use proto::tfplugin6 as pb;
 use proto::tfplugin6::schema::nested_block::NestingMode as BlockNesting;
@@ -7,50 +7,50 @@ use proto::tfplugin6::schema::object::NestingMode as ObjectNesting;
 
 use crate::schema::{Attr, AttrType, Block, Nested, Nesting, Schema};
 
-/// A schema that no host would accept.
+/// Invalid schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaError {
-    /// The type that it is of, or the provider.
+    /// Type name, or the provider.
     pub of: String,
-    /// Names of blocks and attributes down to the one at fault; none where it is the type itself.
+    /// Names of blocks and attributes down to the invalid one; empty for the type itself.
     pub path: Vec<String>,
-    /// What is wrong with it.
+    /// Problem.
     pub flaw: SchemaFlaw,
 }
 
-/// What is wrong with a part of a schema.
+/// Problem of a part of a schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaFlaw {
-    /// Two have this name.
+    /// Two parts have this name.
     #[error("is declared twice")]
     Twice,
-    /// Required, and something that excludes it.
+    /// The attribute is required, and has a flag that excludes this.
     #[error("a required attribute cannot be optional or computed, nor have a default")]
     RequiredAndMore,
-    /// Nobody can say a value.
+    /// The attribute is neither required, optional nor computed.
     #[error("an attribute is required, optional or computed")]
     NobodySays,
-    /// Write-only and computed.
+    /// The attribute is write-only and computed.
     #[error("a write-only attribute cannot be computed")]
     ComputedWriteOnly,
-    /// Objects of a collection are all of one type.
+    /// The objects of a collection must have one type.
     #[error("a collection of objects cannot have attributes of any type")]
     DynamicObjects,
-    /// The same, of blocks.
+    /// Repeated blocks must have one type.
     #[error("a repeated block cannot have attributes of any type")]
     DynamicBlocks,
-    /// An attribute that is nested as blocks alone are.
+    /// The attribute is nested as a group, which only blocks can be.
     #[error("only blocks are nested as a group")]
     Group,
-    /// Limits that no number of blocks meets.
+    /// No number of blocks meets the limits.
     #[error("at least {min} and at most {max}")]
     Limits {
-        /// The least number.
+        /// Least number.
         min: i64,
-        /// The greatest.
+        /// Greatest number.
         max: i64,
     },
-    /// The name of the type does not begin with that of its provider.
+    /// The type name does not begin with the provider's name.
     #[error("names of types begin with {0}_, or a host could not tell whose they are")]
     Nobodys(String),
 }
@@ -70,7 +70,7 @@ impl std::fmt::Display for SchemaError {
     }
 }
 
-/// A flaw, and where it is below what is looked at.
+/// Problem, with its path below the examined part.
 struct Flawed(Vec<String>, SchemaFlaw);
 
 impl Flawed {
@@ -78,14 +78,14 @@ impl Flawed {
         Self(vec![name.to_owned()], flaw)
     }
 
-    /// As it is seen from what has this name.
+    /// Extends the path by the name of the containing part.
     fn within(mut self, name: &str) -> Self {
         self.0.insert(0, name.to_owned());
         self
     }
 }
 
-/// A schema for the wire; the error names `what` and the attribute at fault.
+/// Converts a schema; the error names `what` and the invalid attribute.
 pub(crate) fn to_wire(what: &str, schema: &Schema) -> Result<pb::Schema, SchemaError> {
     let block = block(&schema.block).map_err(|Flawed(path, flaw)| SchemaError {
         of: what.to_owned(),
@@ -106,6 +106,7 @@ fn block(from: &Block) -> Result<pb::schema::Block, Flawed> {
         .chain(from.blocks.iter().map(|b| &*b.name))
         .collect();
     names.sort_unstable();
+    // Attributes and blocks share one namespace in the object type.
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(Flawed::at(twice[0], SchemaFlaw::Twice));
     }
@@ -151,6 +152,8 @@ fn attribute(from: &Attr) -> Result<pb::schema::Attribute, Flawed> {
     match &from.ty {
         AttrType::Plain(ty) => attribute.r#type = ty.to_json().into_bytes().into(),
         AttrType::Nested(nesting, attributes) => {
+            // All elements of a collection have one type, which an attribute of any type would
+            // break.
             if *nesting != Nesting::Single && from.ty().has_dynamic() {
                 return fault(SchemaFlaw::DynamicObjects);
             }
@@ -188,7 +191,7 @@ fn nested(from: &Nested) -> Result<pb::schema::NestedBlock, Flawed> {
         Nesting::Set => BlockNesting::Set,
         Nesting::Map => BlockNesting::Map,
     };
-    // hosts refuse a single block whose limits differ: it is required (1 and 1) or not (0 and 0)
+    // Hosts refuse a single block whose limits differ: it is required (1 and 1) or not (0 and 0).
     let (min_items, max_items) = match from.nesting {
         Nesting::Single if from.min > 0 => (1, 1),
         Nesting::Single | Nesting::Group => (0, 0),

@@ -193,6 +193,7 @@ impl Handshake {
                 &String::from_utf8_lossy(&line[..SHOWN * 2]),
             )));
         }
+        // Surrounding blanks are allowed, as in go-plugin's own host.
         let text = std::str::from_utf8(line)
             .map_err(|_| HandshakeError::NotText(Shown::new(&String::from_utf8_lossy(line))))?
             .trim();
@@ -222,6 +223,7 @@ impl Handshake {
             .map_err(|_| HandshakeError::ProtocolNotANumber(shown()))?;
         // The type is checked before the address: it names the more fundamental problem.
         match fields.get(4).copied() {
+            // go-plugin leaves the field out or empty for its older net/rpc protocol.
             None | Some("" | "netrpc") => return Err(HandshakeError::NetRpc(shown())),
             Some("grpc") => {}
             Some(kind) => {
@@ -296,6 +298,7 @@ impl fmt::Display for Handshake {
             "{CORE_VERSION}|{protocol}|{}|{address}|grpc|{certificate}",
             address.network()
         )?;
+        // go-plugin prints the seventh field only if the plugin multiplexes.
         if self.multiplexed {
             f.write_str("|true")
         } else {

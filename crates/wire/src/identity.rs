@@ -66,6 +66,7 @@ impl Identity {
             KeyUsagePurpose::DigitalSignature,
             KeyUsagePurpose::KeyEncipherment,
         ];
+        // Both roles: the host presents it as a client, a plugin as a server.
         params.extended_key_usages = vec![
             ExtendedKeyUsagePurpose::ClientAuth,
             ExtendedKeyUsagePurpose::ServerAuth,

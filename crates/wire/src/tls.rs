@@ -215,6 +215,7 @@ pub async fn connect<S>(
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
+    // The verifier ignores the name, but rustls requires one.
     let name = ServerName::DnsName("localhost".try_into().expect("a valid name"));
     let stream = TlsConnector::from(config)
         .connect(name, stream)

@@ -1,5 +1,5 @@
-//! The provider's configuration. Such a host sends it with each call, flat and by name; an author's
-//! provider has one at a time, so calls with another one wait until those under way are done.
+//! Provider configuration. A Bluelink host sends it with each call as flat scalars. An author's
+//! provider has one configuration at a time, so calls with another one wait for the running calls.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +19,8 @@ use crate::schema::{Attr, AttrType, Schema};
 use crate::service::Entry;
 use crate::{check, codec};
 
-/// What a host may configure. There are scalars alone: what is none is written as JSON.
+/// Returns the configuration fields for the host. Only scalars exist; other types are sent as JSON
+/// text.
 pub(super) fn definition(schema: &Schema) -> ConfigDefinition {
     let attrs = schema
         .block
@@ -69,7 +70,7 @@ fn in_json(description: &str) -> String {
         .to_owned()
 }
 
-/// The kind of a scalar; none for what is none.
+/// Returns the scalar type of an attribute; `None` if it is not a scalar.
 fn kind(attr: &Attr) -> Option<ScalarType> {
     match attr.ty {
         AttrType::Plain(Type::String) => Some(ScalarType::String),
@@ -79,11 +80,12 @@ fn kind(attr: &Attr) -> Option<ScalarType> {
     }
 }
 
-/// The configuration that a host has sent, as the schema has it.
+/// Converts the configuration from a host to a value of the schema's type.
 fn decode(schema: &Schema, said: &HashMap<String, ScalarValue>) -> Result<Value, Failure> {
     let ty = schema.implied_type();
     let types = ty.as_object().map(|object| object.attributes.iter());
     let one = |(name, ty): (&Arc<str>, &Type)| {
+        // Variables without an attribute in the schema are ignored.
         let value = said.get(&**name).map(decode_scalar).filter(Value::is_given);
         let value = match value {
             None => Value::null(ty.clone()),
@@ -113,18 +115,18 @@ fn read(value: &Value, ty: &Type) -> Result<Value, Unfit> {
     }
 }
 
-/// The configuration that the provider has now.
+/// Current configuration of the provider.
 #[derive(Clone, Default)]
 pub(super) struct Configured(Arc<RwLock<Option<Value>>>);
 
-/// The configuration stays what it is for as long as one has this.
+/// Read guard that keeps the configuration unchanged while a call runs.
 pub(super) type Turn = OwnedRwLockReadGuard<Option<Value>>;
 
 impl Configured {
-    /// Has the provider configured as the host says, and keeps it so.
+    /// Configures the provider as the host requests, and returns a guard for that configuration.
     ///
     /// # Errors
-    /// What is wrong with the configuration.
+    /// The diagnostics of a rejected configuration.
     pub(super) async fn turn(
         &self,
         provider: &Entry<dyn Provider>,
@@ -138,9 +140,12 @@ impl Configured {
             return Ok(held);
         }
         drop(held);
+        // The write lock waits until all calls with the former configuration have ended.
         let mut held = self.0.clone().write_owned().await;
+        // Another call may have set the same configuration while this one waited.
         if held.as_ref() != Some(&config) {
-            // Whatever comes of it, the former one is gone.
+            // A failed attempt leaves the provider in an unknown state, so the former configuration
+            // is invalid.
             *held = None;
             let mut said = check::against(&provider.schema, &config);
             said.extend(provider.item.validate(cx, &config).await);
@@ -153,6 +158,7 @@ impl Configured {
             }
             *held = Some(config);
         }
+        // Downgraded without a gap, so that no other call can change the configuration in between.
         Ok(held.downgrade())
     }
 }

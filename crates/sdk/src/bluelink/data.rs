@@ -1,5 +1,5 @@
-//! Data sources. Such a host has filters and fields to read: what may be set is filtered by, and
-//! all of it can be read. What is no scalar (nor a list of such) is JSON. Pure but for the reading.
+//! Data sources. A Bluelink host has filters and fields: settable attributes are filters, and all
+//! attributes are fields. Values other than scalars and lists of scalars are JSON text.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use crate::schema::{Attr, Schema};
 use crate::service::Entry;
 use crate::{check, codec};
 
-/// The one way to filter: the field is what is searched for.
+/// The only supported operator: the field equals the searched value.
 const IS: &str = "=";
 
-/// What can be read of it.
+/// Returns the fields that can be read.
 pub(super) fn definition(schema: &Schema) -> DataSourceSpecDefinition {
     let attrs = schema.block.attributes.iter().map(|attr| {
         let field = DataSourceSpecSchema {
@@ -64,7 +64,7 @@ fn field(ty: &Type) -> DataSourceSpecSchema {
     }
 }
 
-/// How a value is written.
+/// Representation of a value on the wire.
 #[derive(PartialEq)]
 enum Shape {
     One,
@@ -80,7 +80,7 @@ fn shape(ty: &Type) -> Shape {
     }
 }
 
-/// By what it can be filtered.
+/// Returns the fields that can be filtered by.
 pub(super) fn filters(schema: &Schema) -> DataSourceFilterFields {
     let field = |ty: &Type, description: &str| DataSourceFilterFieldSchema {
         r#type: match ty {
@@ -113,7 +113,7 @@ fn is_settable(attr: &Attr) -> bool {
     attr.required || attr.optional
 }
 
-/// Reads it as it is asked for.
+/// Reads a data source with the requested filters.
 pub(super) async fn fetch(
     entry: Arc<Entry<dyn DataSource>>,
     cx: Context,
@@ -129,7 +129,7 @@ pub(super) async fn fetch(
     answer(&found, &entry.ty)
 }
 
-/// Checks a data source as it is written; one whose filters are not known yet is not judged.
+/// Validates a data source as configured. A data source with unknown filters is not validated.
 pub(super) async fn validate(
     entry: Arc<Entry<dyn DataSource>>,
     cx: Context,
@@ -146,7 +146,7 @@ pub(super) async fn validate(
     Ok(told(&said))
 }
 
-/// A filter with values of the types that its field has; `None` where one is a substitution.
+/// Converts a filter to values of its field's type; `None` if a value is still a substitution.
 fn known(filter: DataSourceFilter, ty: &Type) -> Option<ResolvedDataSourceFilter> {
     let name = filter.field.as_ref().map(decode_scalar);
     let field = name.as_ref().and_then(Value::as_str);
@@ -182,7 +182,7 @@ fn scalar(text: String, ty: Option<&Type>) -> MappingNode {
     }
 }
 
-/// The configuration that the filters come to.
+/// Converts the filters to a configuration.
 fn config(schema: &Schema, filters: &[ResolvedDataSourceFilter]) -> Result<Value, Failure> {
     let ty = schema.implied_type();
     let mut said: HashMap<String, Value> = HashMap::new();
@@ -193,6 +193,7 @@ fn config(schema: &Schema, filters: &[ResolvedDataSourceFilter]) -> Result<Value
         let known = ty
             .attribute(name)
             .ok_or_else(|| at(format!("{name} is no field to filter by"), String::new()))?;
+        // Other operators search for several objects; a data source here reads one.
         if filter.operator != IS {
             let why = format!("by {IS} alone, not by {:?}", filter.operator);
             return Err(at(format!("{name} cannot be compared so"), why).into());
@@ -202,6 +203,7 @@ fn config(schema: &Schema, filters: &[ResolvedDataSourceFilter]) -> Result<Value
             .map_err(|why| at(format!("{name} cannot be searched for"), why.to_string()))?;
         said.insert(name.to_owned(), value);
     }
+    // The host does not know which filters are required.
     for attr in schema.block.attributes.iter().filter(|attr| attr.required) {
         if !said.contains_key(&attr.name) {
             let summary = format!("{} must be said", attr.name);
@@ -230,6 +232,7 @@ fn searched(values: &[MappingNode], ty: &Type) -> Result<Value, Unfit> {
     match shape(ty) {
         Shape::One => decode(Some(one()?), ty),
         Shape::Several => {
+            // Several search values of a list attribute are its elements.
             let all = MappingNode {
                 items: values.to_vec(),
                 ..MappingNode::default()
@@ -253,6 +256,7 @@ fn answer(found: &Value, ty: &Type) -> Result<HashMap<String, MappingNode>, Fail
     let types = ty.as_object().map(|object| object.attributes.iter());
     let mut all = HashMap::new();
     for (name, ty) in types.into_iter().flatten() {
+        // Null values are omitted: the wire cannot distinguish them from empty ones.
         let Some(value) = found.get_attr(name).filter(Value::is_given) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! What went wrong, as hosts are told: a code, and the reasons. Pure.
+//! Conversion of failures to the host's error messages.
 
 use prost::Message as _;
 use prost_types::Any;
@@ -7,11 +7,11 @@ use proto::bluelink::sharedtypesv1::{ErrorCode, ErrorResponse};
 use crate::calls::words;
 use crate::diagnostics::{Diagnostic, Diagnostics, Failure, Severity};
 
-/// How details travel: JSON in bytes in any.
+/// Encoding of details: JSON in a bytes value in `Any`.
 const BYTES: &str = "type.googleapis.com/google.protobuf.BytesValue";
 
-/// A failure: what would go better another time is transient, what is about an attribute is bad
-/// input, and all else is unexpected.
+/// Converts a failure. The code is "transient" if a retry can help, "bad input" if an attribute is
+/// named, and "unexpected" otherwise.
 pub(super) fn of(failure: Failure) -> ErrorResponse {
     let transient = failure.transient;
     let said = words(failure);
@@ -22,7 +22,7 @@ pub(super) fn of(failure: Failure) -> ErrorResponse {
         true => ErrorCode::BadInput,
         false => ErrorCode::Unexpected,
     };
-    // Of a transient error some hosts show nothing but this.
+    // Some hosts show only the message of a transient error.
     let message = match (code, &reasons[..]) {
         (ErrorCode::Transient, _) => reasons.join("; "),
         (_, [_]) => errors().map(|one| one.summary.clone()).collect(),
@@ -39,7 +39,7 @@ pub(super) fn of(failure: Failure) -> ErrorResponse {
     }
 }
 
-/// An error in so many words.
+/// Creates an unexpected error with this message.
 pub(super) fn unexpected(message: impl Into<String>) -> ErrorResponse {
     ErrorResponse {
         code: ErrorCode::Unexpected.into(),
@@ -48,7 +48,7 @@ pub(super) fn unexpected(message: impl Into<String>) -> ErrorResponse {
     }
 }
 
-/// All that a diagnostic says, in one line of text.
+/// Formats a diagnostic as one line: attribute, summary and detail.
 pub(super) fn sentence(one: &Diagnostic) -> String {
     let place = one.attribute.as_ref().map(ToString::to_string);
     let mut text = match place.as_deref().map(|place| place.trim_start_matches('.')) {
@@ -61,7 +61,7 @@ pub(super) fn sentence(one: &Diagnostic) -> String {
     text
 }
 
-/// Warnings go where such a host looks for them: there is no place for them in an answer.
+/// Writes warnings to the log, because a response has no field for them.
 pub(super) fn log_warnings(said: &Diagnostics) {
     for one in said
         .0

@@ -1,5 +1,5 @@
-//! Who may call: the host that the registration's reply has named. It may call a moment before that
-//! reply is read; such a call waits for it.
+//! Check of the caller: only the host that the registration response named may call. Its first call
+//! can arrive before that response is read, and then waits for it.
 
 use std::time::Duration;
 
@@ -8,23 +8,23 @@ use tokio::sync::watch;
 
 use super::error::unexpected;
 
-/// How long a call may be ahead of the reply to the registration.
+/// Maximum time that a call waits for the registration response.
 const AHEAD: Duration = Duration::from_secs(10);
 
-/// The host, once it is known.
+/// Identifier of the host, once it is known.
 pub(super) struct Host(watch::Receiver<Option<String>>);
 
 impl Host {
-    /// One that nobody has named yet, and by what it is named.
+    /// Creates an unknown host, and the sender that sets its identifier.
     pub(super) fn unknown() -> (watch::Sender<Option<String>>, Host) {
         let (named, host) = watch::channel(None);
         (named, Host(host))
     }
 
-    /// Whether it is the host that calls.
+    /// Checks that the caller is the registered host.
     ///
     /// # Errors
-    /// It is another one, or nobody is known to be the host.
+    /// The caller is another host, or no host is known in time.
     pub(super) async fn check(&self, said: &str) -> Result<(), ErrorResponse> {
         let mut host = self.0.clone();
         let known = async {
@@ -32,7 +32,7 @@ impl Host {
             known.clone()
         };
         let known = tokio::time::timeout(AHEAD, known).await.ok().flatten();
-        // In these words, by which hosts know that it is about themselves.
+        // Hosts recognize their own identifier by exactly this message.
         let refused = || unexpected(format!("invalid host ID {said:?}"));
         known
             .filter(|known| known == said)

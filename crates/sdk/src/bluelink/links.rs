@@ -1,7 +1,7 @@
-//! Calls for what providers written on this SDK have none of, such as links: to a host they are
-//! older than these. Owns nothing.
+//! Methods that this SDK does not support, such as those about links. Hosts treat "unimplemented" as
+//! a provider from before these methods.
 
-/// Methods of the service that answer that they are not there.
+/// Implements methods of the service that return "unimplemented", with the reason.
 macro_rules! without {
     ($why:literal; $($method:ident($ask:ty) -> $answer:ty;)*) => {$(
         fn $method<'s, 'f>(

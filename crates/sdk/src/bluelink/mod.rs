@@ -1,6 +1,6 @@
-//! The same provider for hosts of Bluelink's kind: it registers itself with its host, and serves
-//! the provider service there. Such a host plans by schemas and keeps the configuration, so what
-//! it sends is put together here to what an author's code is given in any case.
+//! Serves a provider to Bluelink hosts: registers it with the host and implements the provider
+//! service. A Bluelink host plans by itself and keeps the configuration, so this module
+//! reconstructs the arguments that an author's code gets over protocol 6.
 
 mod config;
 mod data;

@@ -1,4 +1,4 @@
-//! Schemas in Bluelink's words: what a host needs in order to plan by itself. Pure.
+//! Conversion of schemas to Bluelink's definitions, from which a host plans by itself.
 
 use cty::Type;
 use proto::bluelink::schema::MappingNode;
@@ -7,7 +7,7 @@ use proto::bluelink::sharedtypesv1::{ResourceDefinitionsSchema as Node, Resource
 use super::value::encode;
 use crate::schema::{Attr, AttrType, Block, Nesting, Schema};
 
-/// A resource type as a host is told of it.
+/// Returns the definition of a resource type.
 pub(super) fn definition(schema: &Schema) -> ResourceSpecDefinition {
     ResourceSpecDefinition {
         schema: Some(Node {
@@ -21,8 +21,8 @@ pub(super) fn definition(schema: &Schema) -> ResourceSpecDefinition {
     }
 }
 
-/// The field by which an object is found: an `id` that stays; else what makes it another object
-/// when it changes.
+/// Returns the attribute that identifies an object: a stable `id`, else a required attribute whose
+/// change replaces the object, else a required attribute.
 pub(super) fn id_field(schema: &Schema) -> &str {
     let attrs = &schema.block.attributes;
     let text = |attr: &&Attr| matches!(attr.ty, AttrType::Plain(Type::String));
@@ -44,6 +44,7 @@ fn of(kind: &str) -> Node {
 fn block(from: &Block) -> Node {
     let mut node = object(&from.attributes);
     for nested in &from.blocks {
+        // Length limits apply to arrays and maps only; a single block is an object.
         let single = matches!(nested.nesting, Nesting::Single | Nesting::Group);
         if nested.min > 0 {
             node.required.push(nested.name.clone());
@@ -62,7 +63,7 @@ fn block(from: &Block) -> Node {
     node
 }
 
-/// Attributes that are never part of a state are left out: such a host would keep them.
+/// Write-only attributes are omitted, because a Bluelink host would store them.
 fn object(attrs: &[Attr]) -> Node {
     let kept = || attrs.iter().filter(|attr| !attr.write_only);
     Node {
@@ -80,6 +81,8 @@ fn attribute(attr: &Attr) -> Node {
         AttrType::Plain(ty) => plain(ty),
         AttrType::Nested(nesting, attrs) => nest(*nesting, object(attrs)),
     };
+    // "Computed" means "by the provider only" here; an optional attribute is
+    // `computed_when_omitted`.
     let computed = attr.computed && !attr.optional;
     let description = match attr.deprecated.is_empty() {
         true => attr.description.clone(),
@@ -91,7 +94,7 @@ fn attribute(attr: &Attr) -> Node {
         nullable: !attr.required && !computed,
         default_value: default(attr),
         computed,
-        // What the provider says is always looked at, as over the other protocol.
+        // The provider's value is always compared, as over protocol 6.
         track_drift: computed,
         computed_when_omitted: attr.computed && attr.optional && attr.default.is_none(),
         must_recreate: attr.replaces && !computed,
@@ -126,7 +129,8 @@ fn map(values: Node) -> Node {
     }
 }
 
-/// A type alone. A number may have a fraction; what may be anything is one of what can be written.
+/// Converts a plain type. Numbers are floats, because they can have a fraction; a dynamic type is a
+/// union of the supported ones.
 fn plain(ty: &Type) -> Node {
     let nullable = |ty: &Type| Node {
         nullable: true,

@@ -1,12 +1,12 @@
-//! Answers: what was asked for, or an error in the same message. Plain data.
+//! Response messages of the service, each with a result or an error.
 
 use proto::bluelink::providerserverv1 as pb;
 use proto::bluelink::schema::MappingNode;
 use proto::bluelink::sharedtypesv1::{self as shared, ErrorResponse};
 
-/// An answer that is one of the two.
+/// Response message with a result or an error.
 pub(super) trait Reply {
-    /// What was asked for.
+    /// Result of the call.
     type Good;
 
     fn of(answered: Result<Self::Good, ErrorResponse>) -> Self;
@@ -31,7 +31,7 @@ macro_rules! reply {
     };
 }
 
-// What a provider is.
+// Provider.
 reply!(
     pb::NamespaceResponse,
     namespace_response,

@@ -1,6 +1,6 @@
-//! Calls about one object. Such a host has planned by the schema and sends what is to be, without
-//! what the provider sets; the author's code gets the same as over the other protocol: what was,
-//! what is configured, what is planned.
+//! Calls about one object. A Bluelink host has planned by the schema and sends the desired spec
+//! without computed values. This module passes prior state, configuration and plan to the author's
+//! code, as protocol 6 does.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::provider::{Change, Context, Planned, Planning, Resource, State};
 use crate::schema::model;
 use crate::service::{Entry, Outcome};
 
-/// A resource type, as it is called here.
+/// Resource type with its definition for the host.
 pub(super) struct Kind {
     pub(super) entry: Arc<Entry<dyn Resource>>,
     pub(super) definition: ResourceSpecDefinition,
@@ -51,7 +51,7 @@ impl Kind {
         Ok(self.entry.schema.block.with_empty_blocks(value))
     }
 
-    /// An object that is there, by its spec.
+    /// Converts a spec to the state of an existing object.
     fn state(&self, spec: Option<&MappingNode>) -> Outcome<State> {
         let given = spec.filter(|spec| !is_nothing(spec)).ok_or_else(|| {
             let why = "the host sent a state with nothing in it; this is a fault of the host";
@@ -73,7 +73,8 @@ impl Kind {
         if prior.is_null() || planned.replace.is_empty() {
             return Ok(planned);
         }
-        // Hosts see what was something and is something else, and nothing more.
+        // The host detects replacement only for attributes that had a value before, so the
+        // provider's plan can require a replacement that the host did not plan.
         let paths: Vec<String> = planned.replace.iter().map(ToString::to_string).collect();
         let paths = paths.join(", ");
         let summary = format!(
@@ -100,7 +101,8 @@ impl Kind {
             Ok(state) => return Ok(state),
             Err(failure) => failure,
         };
-        // The host keeps nothing of a create that failed: what is there would be nobody's.
+        // The host stores nothing of a failed create, so a partial object would be orphaned. It is
+        // deleted, or the error names it.
         let Some(half) = failure.partial.take() else {
             return Err(failure);
         };
@@ -127,7 +129,7 @@ impl Kind {
         Err(failure)
     }
 
-    /// What is not as it was planned; there is no place for it in the answer.
+    /// Logs differences between plan and result; the response has no field for them.
     fn log_differences(&self, planned: &Value, made: &Value) {
         for (path, why) in assert_object_compatible(&self.model.block, planned, made) {
             let path = path.to_string();
@@ -143,7 +145,7 @@ impl Kind {
     }
 }
 
-/// Creates, changes or replaces an object; what the provider has set, by its path.
+/// Creates, updates or replaces an object. Returns the values set by the provider, by path.
 pub(super) async fn deploy(
     kind: Arc<Kind>,
     cx: Context,
@@ -152,17 +154,19 @@ pub(super) async fn deploy(
     let info = changes.applied_resource_info.unwrap_or_default();
     let spec = info.resource_with_resolved_subs.and_then(|all| all.spec);
     let spec = spec.unwrap_or_default();
+    // Computed values are not configuration, even if a host sends them.
     let config = kind
         .entry
         .schema
         .block
         .without_computed(&kind.decode(&spec)?);
-    // By the state alone does a host say that there is an object.
+    // The host marks an existing object only by its state.
     let prior = match info.current_resource_state {
         None => None,
         Some(state) => Some(kind.state(state.spec_data.as_ref())?),
     };
     let prior = match prior {
+        // One deploy call replaces an object by a destroy followed by a create.
         Some(former) if changes.must_recreate => {
             kind.destroyed(&cx, former).await?;
             None
@@ -187,7 +191,7 @@ pub(super) async fn deploy(
     Ok(by_provider(&kind.entry.schema.block, &made.value, &spec))
 }
 
-/// Whether an object that was made or changed is stable.
+/// Returns true if a created or updated object is stable.
 pub(super) async fn stable(
     kind: Arc<Kind>,
     cx: Context,
@@ -197,7 +201,7 @@ pub(super) async fn stable(
     kind.item().is_stable(&cx, &state).await
 }
 
-/// Removes an object.
+/// Deletes an object.
 pub(super) async fn destroy(
     kind: Arc<Kind>,
     cx: Context,
@@ -207,7 +211,7 @@ pub(super) async fn destroy(
     kind.destroyed(&cx, state).await
 }
 
-/// Looks an object up; an empty spec where it is gone.
+/// Reads an object; an empty spec if it no longer exists.
 pub(super) async fn look(
     kind: Arc<Kind>,
     cx: Context,
@@ -215,7 +219,7 @@ pub(super) async fn look(
 ) -> Outcome<MappingNode> {
     let mut state = kind.state(spec.as_ref())?;
     if let Some(id) = only_id(&kind, &state.value) {
-        // A host that imports knows nothing else of it.
+        // The host sends only the id of an object to import.
         let id = id.as_str().unwrap_or_default().to_owned();
         let imported = kind.item().import(&cx, &id).await?;
         log_warnings(&imported.warnings);
@@ -229,19 +233,19 @@ pub(super) async fn look(
     Ok(seen.unwrap_or_default())
 }
 
-/// The id of an object of which nothing else is known.
+/// Returns the id of an object if nothing else of it is known.
 fn only_id(kind: &Kind, object: &Value) -> Option<Value> {
     let name = id_field(&kind.entry.schema);
     let others = kind.entry.schema.block.attributes.iter();
     let mut others = others.filter(|attr| attr.name != name);
-    // Of one that was made, these are known.
+    // A created object always has some of these values.
     let tells = others.clone().any(|attr| attr.required || attr.computed);
     let unknown = others.all(|attr| object.get_attr(&attr.name).is_none_or(|v| v.is_null()));
     let id = object.get_attr(name).filter(Value::is_given)?;
     (tells && unknown).then_some(id)
 }
 
-/// What is wrong with a configuration, in which things may not be resolved yet.
+/// Validates a configuration, which can have unresolved parts.
 pub(super) async fn validate(
     kind: Arc<Kind>,
     cx: Context,

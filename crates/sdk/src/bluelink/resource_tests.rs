@@ -1,4 +1,4 @@
-//! What an author's code is asked when such a host deploys, looks and destroys.
+//! Tests of the calls that a host's deploy, read and destroy make to an author's code.
 
 use std::sync::Mutex;
 
@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use proto::bluelink::sharedtypesv1::{ResolvedResource, ResourceInfo, ResourceState};
 use tokio_util::sync::CancellationToken;
 
-/// Writes down what it is asked.
+/// Resource that records its calls.
 #[derive(Default)]
 struct Shelf {
     asked: Mutex<Vec<String>>,
@@ -194,7 +194,7 @@ async fn without_a_state_nothing_is_changed_or_destroyed() {
 #[tokio::test]
 async fn a_change_that_needs_another_object_is_not_made_in_place() {
     let bench = Bench::new();
-    // New, not modified: no host sees that it needs another object.
+    // Set for the first time, not changed: the host does not see that it requires a replacement.
     let spec = [("name", "a"), ("colour", "red")];
     let failure = bench.deploy(Some(OLD), &spec, false).await.unwrap_err();
     let said = reasons(&failure);
@@ -249,7 +249,7 @@ async fn what_is_not_stable_yet_is_looked_at_by_the_host_or_here() {
     assert!(asked("unwell").await.is_err());
     bench.asked();
 
-    // The other protocol has no such question, so it is asked here until there is a yes.
+    // Protocol 6 has no such call, so the SDK polls until the object is stable.
     let here = async |note, cx: Context| {
         let state = State::new(bench.kind.decode(&node(&of(note))).unwrap());
         crate::calls::settled(&*bench.shelf, &cx, state).await

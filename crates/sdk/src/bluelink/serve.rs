@@ -1,5 +1,5 @@
-//! A provider as a process of its own for a host of Bluelink's kind: it listens first, registers
-//! itself at the host's port, and serves until it is asked to end.
+//! Serves a provider process to a Bluelink host: listens, registers at the host's port, and serves
+//! until it is asked to end.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use crate::provider::Provider;
 use crate::serve::{GRACE, MESSAGE_LIMIT, ServeError};
 use crate::service::Service;
 
-/// The protocol that is spoken here.
+/// Supported protocol version.
 const PROTOCOL: &str = "1.0";
-/// How long the host may take to answer the registration.
+/// Maximum time for the host's response to the registration.
 const ANSWERS: Duration = Duration::from_secs(30);
 
-/// Serves a provider to the host that listens at this port of this machine.
+/// Serves a provider to the host with a registration server at this local port.
 ///
 /// # Errors
-/// It cannot be served, or the host does not take it.
+/// The provider cannot be served, or the host refuses it.
 pub(crate) async fn serve(
     provider: Arc<dyn Provider>,
     host_port: &str,
@@ -39,6 +39,7 @@ pub(crate) async fn serve(
     let (named, host) = Host::unknown();
     let server = service.and_then(|service| Server::new(service, host))?;
 
+    // Listening starts before the registration, because the host calls back at once.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
     let listener = listener.map_err(ServeError::Listen)?;
     let own = listener.local_addr().map_err(ServeError::Listen)?.port();
@@ -53,14 +54,14 @@ pub(crate) async fn serve(
         .serve_with_incoming_shutdown(incoming, end.clone().cancelled_owned());
     let registered = async {
         let host = register(host_port, request).await?;
-        // Nobody waits for it any more where the server has ended.
+        // Without a receiver the server has already ended.
         named.send(Some(host)).ok();
         end.cancelled().await;
         tokio::time::sleep(GRACE).await;
         Ok(())
     };
     tokio::select! {
-        biased; // a server that has ended is worth more than a clock that has run out
+        biased; // a finished server has priority over an expired deadline
         served = served => Ok(served?),
         ended = registered => ended,
     }
@@ -84,7 +85,7 @@ fn registration(provider: &dyn Provider, port: u16) -> PluginRegistrationRequest
     }
 }
 
-/// Registers, once; what the host calls itself.
+/// Registers once; returns the identifier of the host.
 async fn register(port: u16, request: PluginRegistrationRequest) -> Result<String, ServeError> {
     let unreachable = |reason: String| ServeError::Host { port, reason };
     let asked = async {
@@ -102,7 +103,7 @@ async fn register(port: u16, request: PluginRegistrationRequest) -> Result<Strin
     }
 }
 
-/// An error with all that lies behind it.
+/// Formats an error with its causes.
 fn causes(error: &dyn std::error::Error) -> String {
     let chain = std::iter::successors(Some(error), |error| error.source());
     let all: Vec<String> = chain.map(ToString::to_string).collect();

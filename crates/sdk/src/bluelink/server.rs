@@ -1,5 +1,5 @@
-//! The provider service: each call is checked for its host, has its turn with the configuration
-//! that came with it, and runs as a task, as over the other protocol.
+//! Provider service for a Bluelink host. Each call is checked for its host, waits for its provider
+//! configuration, and runs as a task, as over protocol 6.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,17 +21,17 @@ use crate::provider::{Context, DataSource};
 use crate::service::{Entry, Outcome, Service};
 use crate::wire_schema::{SchemaError, SchemaFlaw};
 
-/// One provider's service for one host.
+/// Service of one provider for one host.
 pub(super) struct Server {
     service: Service,
     host: Host,
     configured: Configured,
-    /// By the names that a host has for them: `lab/server`.
+    /// Resource types by their Bluelink names: `lab/server`.
     kinds: BTreeMap<String, Arc<Kind>>,
     data: BTreeMap<String, Arc<Entry<dyn DataSource>>>,
 }
 
-/// `lab_server` of the provider `lab` is `lab/server`.
+/// Converts a type name: `lab_server` of the provider `lab` becomes `lab/server`.
 fn wire_name(provider: &str, name: &str) -> Result<String, SchemaError> {
     let own = name
         .strip_prefix(provider)
@@ -46,7 +46,7 @@ fn wire_name(provider: &str, name: &str) -> Result<String, SchemaError> {
 
 impl Server {
     /// # Errors
-    /// What is wrong with a name of a type.
+    /// A type name does not begin with the provider's name.
     pub(super) fn new(service: Service, host: Host) -> Result<Server, SchemaError> {
         let provider = service.provider.item.name();
         let kind = |entry: &Arc<Entry<_>>| Arc::new(Kind::of(entry.clone()));
@@ -63,7 +63,7 @@ impl Server {
         })
     }
 
-    /// Answers the host, and nobody else.
+    /// Responds to the registered host only; other callers get an error.
     async fn answer<R: Reply>(
         &self,
         host: &str,
@@ -76,7 +76,7 @@ impl Server {
         Ok(Response::new(R::of(answered)))
     }
 
-    /// Runs a call as a task, with the provider configured as the call has it.
+    /// Runs a call as a task, with the provider configuration that the call carries.
     async fn configured<T, F>(
         &self,
         context: Option<ProviderContext>,
@@ -88,6 +88,7 @@ impl Server {
     {
         let (provider, configured) = (self.service.provider.clone(), self.configured.clone());
         let work = move |cx: Context| async move {
+            // Held until the call ends, so that the configuration cannot change under it.
             let _turn = configured.turn(&provider, &cx, context).await?;
             call(cx).await
         };
@@ -170,7 +171,7 @@ impl Wire for Server {
         self.answer(&request.into_inner().host_id, all).await
     }
 
-    /// Authors have no functions to offer.
+    /// The SDK does not support functions.
     async fn list_functions(
         &self,
         request: Request<pb::ProviderRequest>,
@@ -197,7 +198,7 @@ impl Wire for Server {
         self.answer(&request.host_id, async { none }).await
     }
 
-    /// All zeros: the host's own policy holds.
+    /// All fields are zero, which selects the host's own policy.
     async fn get_retry_policy(
         &self,
         request: Request<pb::ProviderRequest>,
@@ -215,6 +216,7 @@ impl Wire for Server {
             let kind = self.kind(request.resource_type)?;
             let spec = request.schema_resource.and_then(|resource| resource.spec);
             let spec = spec.unwrap_or_default();
+            // Validation does not configure the provider, as over protocol 6.
             let call = |cx| resource::validate(kind, cx, spec);
             let diagnostics = self.service.run(call).await?;
             Ok(pb::CustomValidateResourceCompleteResponse { diagnostics })

@@ -1,5 +1,5 @@
-//! What the provider has set, by the paths that hosts have for fields: `spec.id`,
-//! `spec.subnet[0].id`, `spec["odd.name"]`. Pure.
+//! Values set by the provider, by the host's field paths: `spec.id`, `spec.subnet[0].id`,
+//! `spec["odd.name"]`.
 
 use std::collections::HashMap;
 
@@ -9,13 +9,13 @@ use proto::bluelink::schema::MappingNode;
 use super::value::{encode, in_order, is_nothing};
 use crate::schema::{Attr, AttrType, Block, Nested, Nesting};
 
-/// What paths of a spec begin with.
+/// Root of all paths.
 const ROOT: &str = "spec";
 
 type Found = HashMap<String, MappingNode>;
 
-/// What of an object the provider has set: what its schema has so, and what was left to it in the
-/// spec that the host has sent.
+/// Returns the values of an object that the provider set: computed attributes, and those that the
+/// host's spec left to the provider.
 pub(super) fn by_provider(of: &Block, object: &Value, spec: &MappingNode) -> Found {
     let mut found = Found::new();
     block(of, object, Some(spec), ROOT, &mut found);
@@ -71,6 +71,7 @@ fn attributes(
         let value = part(object, &attr.name);
         let said = field(spec, &attr.name);
         let at = member(at, &attr.name);
+        // Other values come from the host's own spec, so they are not reported.
         let left_open = !attr.optional || said.is_none_or(is_nothing);
         if attr.computed && attr.default.is_none() && left_open {
             found.extend(encode(&value, &attr.ty(), None).map(|node| (at, node)));
@@ -83,7 +84,7 @@ fn attributes(
     }
 }
 
-/// The objects of a block or nested attribute, each with what the host has sent of it.
+/// Calls `go` for each object of a block or nested attribute, with its part of the host's spec.
 fn each(
     nesting: Nesting,
     (value, spec, at): (Value, Option<&MappingNode>, String),
@@ -96,6 +97,7 @@ fn each(
     match nesting {
         Nesting::Single | Nesting::Group => go(&value, spec, &at, found),
         Nesting::List | Nesting::Set => {
+            // The host addresses elements by its own order, which a set does not keep.
             for (index, object) in in_order(&value, spec).iter().enumerate() {
                 let spec = spec.and_then(|spec| spec.items.get(index));
                 go(object, spec, &format!("{at}[{index}]"), found);

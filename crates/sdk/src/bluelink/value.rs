@@ -1,36 +1,36 @@
-//! Values between the author's model and the wire. On the wire null, an empty list and an empty map
-//! are the same node, there are no sets, and a whole number may come as either kind. Pure.
+//! Conversion between values and Bluelink's wire format. On the wire null, empty list and empty map
+//! are the same node, sets do not exist, and a whole number can be an integer or a float.
 
 use cty::{ConvertError, Number, Type, Value};
 use proto::bluelink::schema::scalar_value::Value as Scalar;
 use proto::bluelink::schema::string_or_substitution::Value as Part;
 use proto::bluelink::schema::{MappingNode, ScalarValue, StringOrSubstitutions};
 
-/// Why what a host says is no value of its type.
+/// Reason why a node from the host is not a value of its type.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unfit {
-    /// A member of it: an attribute, a key, `[0]`.
+    /// Error inside a member: an attribute, a key, or `[0]`.
     #[error("{at}: {source}")]
     Member { at: String, source: Box<Unfit> },
     #[error("its elements are of several types")]
     Several,
-    /// A type by its friendly name.
+    /// The friendly name of the required type.
     #[error("{0} is needed here")]
     Wanted(String),
     #[error(transparent)]
     Convert(#[from] ConvertError),
-    /// So many are there.
+    /// Number of values found.
     #[error("one value is needed, and there are {0}")]
     NotOne(usize),
     #[error("no JSON: {0}")]
     NoJson(#[from] serde_json::Error),
-    /// JSON of something else, in the words of who reads it.
+    /// Messages about JSON that does not fit the type.
     #[error("{0}")]
     Json(String),
 }
 
 impl Unfit {
-    /// Of a member of what is looked at.
+    /// Wraps an error with the member that it is in.
     fn at(at: impl ToString) -> impl FnOnce(Self) -> Self {
         let at = at.to_string();
         move |unfit| Self::Member {
@@ -47,14 +47,15 @@ pub(super) fn is_nothing(node: &MappingNode) -> bool {
         && node.string_with_substitutions.is_none()
 }
 
-/// A value of the host; what is not resolved yet is unknown, what is missing is null.
+/// Converts a node from the host. Unresolved parts are unknown, and missing ones are null.
 ///
 /// # Errors
-/// Something is of another kind than its type.
+/// A part does not have the required type.
 pub(super) fn decode(node: Option<&MappingNode>, ty: &Type) -> Result<Value, Unfit> {
     let Some(node) = node.filter(|node| !is_nothing(node)) else {
         return Ok(Value::null(ty.clone()));
     };
+    // Substitutions are resolved by the host; until then the value can be anything of its type.
     if let Some(text) = &node.string_with_substitutions {
         return Ok(match resolved(text) {
             Some(text) => Value::string(text).convert(ty)?,
@@ -104,7 +105,7 @@ pub(super) fn decode(node: Option<&MappingNode>, ty: &Type) -> Result<Value, Unf
     }
 }
 
-/// The text of one that has nothing in it that is still to be worked out.
+/// Returns the text if it has no unresolved substitutions.
 fn resolved(text: &StringOrSubstitutions) -> Option<String> {
     let parts = text.values.iter().map(|part| match &part.value {
         Some(Part::StringValue(text)) => Some(text.as_str()),
@@ -133,12 +134,12 @@ fn fits(fits: bool, ty: &Type) -> Result<(), Unfit> {
     if fits { Ok(()) } else { Err(wanted(ty)) }
 }
 
-/// A scalar; null where it says nothing.
+/// Converts a scalar; null if it is empty.
 pub(super) fn decode_scalar(scalar: &ScalarValue) -> Value {
     match &scalar.value {
         Some(Scalar::IntValue(number)) => Value::int(*number),
         Some(Scalar::BoolValue(truth)) => Value::bool(*truth),
-        // By its shortest text: 0.1 is the 0.1 that was written.
+        // Parsed from its shortest text, so that 0.1 becomes the decimal 0.1.
         Some(Scalar::FloatValue(number)) => Number::parse(&number.to_string())
             .map_or_else(|_| Value::null(Type::Number), Value::number),
         Some(Scalar::StringValue(text)) => Value::string(text),
@@ -146,7 +147,7 @@ pub(super) fn decode_scalar(scalar: &ScalarValue) -> Value {
     }
 }
 
-/// A value whose type nobody has said.
+/// Converts a node of unknown type.
 fn any(node: &MappingNode) -> Value {
     match &node.scalar {
         Some(scalar) => decode_scalar(scalar),
@@ -166,14 +167,15 @@ pub(super) fn scalar(value: Scalar) -> MappingNode {
     }
 }
 
-/// A value for the host; `None` for null and what is not known. `like` is what the host has there:
-/// elements of a set are in its order, since the host has lists alone.
+/// Converts a value for the host; `None` for null and unknown values. `like` is the host's current
+/// node: elements of a set are sent in its order, because the host only has lists.
 pub(super) fn encode(value: &Value, ty: &Type, like: Option<&MappingNode>) -> Option<MappingNode> {
     if !value.is_given() {
         return None;
     }
     if let Some(number) = value.as_number() {
         return Some(scalar(match number.to_i64() {
+            // Declared numbers are floats; only a dynamic number keeps its kind.
             Some(whole) if ty.is_dynamic() => Scalar::IntValue(whole),
             _ => Scalar::FloatValue(number.to_f64().0),
         }));
@@ -198,13 +200,14 @@ pub(super) fn encode(value: &Value, ty: &Type, like: Option<&MappingNode>) -> Op
     let all = in_order(value, like);
     let item = |(index, element): (usize, &Value)| {
         let like = like.and_then(|like| like.items.get(index));
+        // Null inside a list stays as an empty node, because the indices must not move.
         encode(element, inner(ty, None, index), like).unwrap_or_default()
     };
     node.items = all.iter().enumerate().map(item).collect();
     Some(node)
 }
 
-/// The type of a member or an element.
+/// Returns the type of a member or an element.
 fn inner<'t>(ty: &'t Type, name: Option<&str>, index: usize) -> &'t Type {
     match (ty, name) {
         (Type::Object(object), Some(name)) => object.attributes.get(name).unwrap_or(&Type::Dynamic),
@@ -214,8 +217,8 @@ fn inner<'t>(ty: &'t Type, name: Option<&str>, index: usize) -> &'t Type {
     }
 }
 
-/// The elements of a list or set; those of a set in the order that the host has them in, new ones
-/// at the end.
+/// Returns the elements of a list or set. Elements of a set are in the order of the host's node,
+/// with new ones at the end.
 pub(super) fn in_order(value: &Value, like: Option<&MappingNode>) -> Vec<Value> {
     let mut left: Vec<Value> = value.as_slice().unwrap_or_default().to_vec();
     let (Type::Set(of), Some(like)) = (value.ty(), like) else {
@@ -226,6 +229,7 @@ pub(super) fn in_order(value: &Value, like: Option<&MappingNode>) -> Vec<Value> 
         let Ok(item) = decode(Some(item), of) else {
             continue;
         };
+        // An exact match has priority, so that a similar element is left for its own item.
         let exact = left.iter().position(|element| *element == item);
         let found = exact.or_else(|| left.iter().position(|element| is_meant(&item, element)));
         if let Some(index) = found {
@@ -236,8 +240,8 @@ pub(super) fn in_order(value: &Value, like: Option<&MappingNode>) -> Vec<Value> 
     all
 }
 
-/// Whether an element is the one that the host has, which may have less in it: what the provider
-/// sets.
+/// Returns true if `element` corresponds to the host's `item`, which can lack values that the
+/// provider sets.
 fn is_meant(item: &Value, element: &Value) -> bool {
     if item.is_null() || item == element {
         return true;

@@ -1,4 +1,4 @@
-//! An attribute: its type, who sets it, what its value must be.
+//! Attributes: type, flags, default and check.
 
 use std::sync::Arc;
 
@@ -6,46 +6,46 @@ use cty::{Type, Value};
 
 use super::block::{Nesting, nest};
 
-/// The type of an attribute.
+/// Type of an attribute.
 #[derive(Clone, Debug)]
 pub enum AttrType {
-    /// Any type, `Type::Dynamic` included.
+    /// Any type, including `Type::Dynamic`.
     Plain(Type),
-    /// An object, or a collection of objects, whose attributes have flags of their own.
+    /// Object, or collection of objects, whose attributes have their own flags.
     Nested(Nesting, Vec<Attr>),
 }
 
-/// A check of a known, non-null value; the error is a sentence for the operator.
+/// Check of a known value that is not null; the error is a sentence for the operator.
 pub type Check = Arc<dyn Fn(&Value) -> Result<(), String> + Send + Sync>;
 
-/// An attribute. Optional until it is told otherwise.
+/// Attribute. Optional by default.
 #[derive(Clone)]
 pub struct Attr {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its type.
+    /// Type.
     pub ty: AttrType,
-    /// Must be set.
+    /// The configuration must set it.
     pub required: bool,
-    /// May be set.
+    /// The configuration can set it.
     pub optional: bool,
-    /// The provider says what it is, where the configuration does not.
+    /// The provider sets it if the configuration does not.
     pub computed: bool,
     /// Must not be shown.
     pub sensitive: bool,
-    /// Is never part of the state.
+    /// Never part of the state.
     pub write_only: bool,
-    /// For people; Markdown.
+    /// Description for users, in Markdown.
     pub description: String,
-    /// Why not to use it any more; empty: not deprecated.
+    /// Reason of the deprecation; empty if not deprecated.
     pub deprecated: String,
-    /// A change of it replaces the object.
+    /// A change requires replacement of the object.
     pub replaces: bool,
-    /// Computed, and not changed by an update.
+    /// Computed, and unchanged by an update.
     pub stable: bool,
-    /// The value where none is set.
+    /// Value if none is configured.
     pub default: Option<Value>,
-    /// Which values it takes.
+    /// Check of configured values.
     pub check: Option<Check>,
 }
 
@@ -59,43 +59,43 @@ impl std::fmt::Debug for Attr {
 }
 
 impl Attr {
-    /// An optional attribute of a type.
+    /// Creates an optional attribute of a type.
     pub fn new(name: &str, ty: Type) -> Attr {
         Attr::with(name, AttrType::Plain(ty))
     }
 
-    /// An optional string.
+    /// Creates an optional string.
     pub fn string(name: &str) -> Attr {
         Attr::new(name, Type::String)
     }
 
-    /// An optional number.
+    /// Creates an optional number.
     pub fn number(name: &str) -> Attr {
         Attr::new(name, Type::Number)
     }
 
-    /// An optional bool.
+    /// Creates an optional bool.
     pub fn bool(name: &str) -> Attr {
         Attr::new(name, Type::Bool)
     }
 
-    /// An optional map of strings.
+    /// Creates an optional map of strings.
     pub fn strings(name: &str) -> Attr {
         Attr::new(name, Type::map(Type::String))
     }
 
-    /// An optional list of strings.
+    /// Creates an optional list of strings.
     pub fn list(name: &str) -> Attr {
         Attr::new(name, Type::list(Type::String))
     }
 
-    /// An optional set of strings.
+    /// Creates an optional set of strings.
     pub fn set(name: &str) -> Attr {
         Attr::new(name, Type::set(Type::String))
     }
 
-    /// An optional object (or collection of objects) whose attributes have flags of their own.
-    /// `Group` is for blocks alone.
+    /// Creates an optional object (or collection of objects) whose attributes have their own flags.
+    /// `Group` is for blocks only.
     pub fn nested(name: &str, nesting: Nesting, attributes: impl Into<Vec<Attr>>) -> Attr {
         Attr::with(name, AttrType::Nested(nesting, attributes.into()))
     }
@@ -118,7 +118,7 @@ impl Attr {
         }
     }
 
-    /// Must be set.
+    /// Makes the attribute required.
     #[must_use]
     pub fn required(self) -> Attr {
         Attr {
@@ -128,7 +128,7 @@ impl Attr {
         }
     }
 
-    /// Is said by the provider alone.
+    /// Makes the attribute computed: only the provider sets it.
     #[must_use]
     pub fn computed(self) -> Attr {
         Attr {
@@ -138,7 +138,8 @@ impl Attr {
         }
     }
 
-    /// May be set; is said by the provider where it is not.
+    /// Makes the attribute optional and computed: the provider sets it if the configuration does
+    /// not.
     #[must_use]
     pub fn optional_computed(self) -> Attr {
         Attr {
@@ -148,7 +149,7 @@ impl Attr {
         }
     }
 
-    /// Must not be shown.
+    /// Marks the attribute as sensitive.
     #[must_use]
     pub fn sensitive(self) -> Attr {
         Attr {
@@ -157,7 +158,8 @@ impl Attr {
         }
     }
 
-    /// Never becomes part of the state; the provider sees it in the configuration alone.
+    /// Makes the attribute write-only: the provider receives it in the configuration only, and it
+    /// is never stored.
     #[must_use]
     pub fn write_only(self) -> Attr {
         Attr {
@@ -166,7 +168,7 @@ impl Attr {
         }
     }
 
-    /// Describes it, in Markdown.
+    /// Sets the description, in Markdown.
     #[must_use]
     pub fn describe(self, text: &str) -> Attr {
         Attr {
@@ -175,7 +177,7 @@ impl Attr {
         }
     }
 
-    /// Says why not to use it any more.
+    /// Marks the attribute as deprecated, with the reason.
     #[must_use]
     pub fn deprecated(self, why: &str) -> Attr {
         Attr {
@@ -184,7 +186,7 @@ impl Attr {
         }
     }
 
-    /// A change of it replaces the object.
+    /// Requires replacement of the object if the attribute changes.
     #[must_use]
     pub fn replaces(self) -> Attr {
         Attr {
@@ -193,7 +195,7 @@ impl Attr {
         }
     }
 
-    /// Computed once: an update leaves it as it is, and the plan says so.
+    /// Marks a computed attribute as unchanged by updates, so that plans keep its value.
     #[must_use]
     pub fn stable(self) -> Attr {
         Attr {
@@ -202,7 +204,7 @@ impl Attr {
         }
     }
 
-    /// The value where none is set (which makes it computed too).
+    /// Sets the default value, which also makes the attribute computed.
     #[must_use]
     pub fn default(self, value: Value) -> Attr {
         Attr {
@@ -212,7 +214,7 @@ impl Attr {
         }
     }
 
-    /// Which values it takes; asked only about known values that are not null.
+    /// Sets a check; it is called only for known values that are not null.
     #[must_use]
     pub fn check(
         self,
@@ -224,7 +226,7 @@ impl Attr {
         }
     }
 
-    /// Takes these words alone.
+    /// Restricts the attribute to these strings.
     #[must_use]
     pub fn one_of(self, words: &'static [&'static str]) -> Attr {
         self.check(move |value| match value.as_str() {
@@ -233,7 +235,7 @@ impl Attr {
         })
     }
 
-    /// The type of its value.
+    /// Returns the type of the attribute's value.
     pub fn ty(&self) -> Type {
         match &self.ty {
             AttrType::Plain(ty) => ty.clone(),

@@ -1,13 +1,13 @@
-//! Schemas, and the blocks in them.
+//! Schemas and their blocks.
 
 use cty::{Type, Value};
 
 use super::attr::Attr;
 
-/// The schema of a provider, a resource type or a data source.
+/// Schema of a provider, a resource type or a data source.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
-    /// Grows when state that was written under an older one must be upgraded.
+    /// Version, to be raised when the state of an older version must be upgraded.
     pub version: i64,
     /// Attributes and nested blocks.
     pub block: Block,
@@ -16,48 +16,48 @@ pub struct Schema {
 /// Attributes and nested blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
-    /// In order of declaration.
+    /// Attributes in order of declaration.
     pub attributes: Vec<Attr>,
-    /// In order of declaration.
+    /// Nested blocks in order of declaration.
     pub blocks: Vec<Nested>,
-    /// For people; Markdown.
+    /// Description for users, in Markdown.
     pub description: String,
-    /// Why not to use it any more; empty: not deprecated.
+    /// Reason of the deprecation; empty if not deprecated.
     pub deprecated: String,
 }
 
-/// How often a nested block or nested object stands in its parent, and how its elements are found.
+/// Number of nested blocks or objects, and their identification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nesting {
     /// At most one.
     Single,
-    /// At most one; without one: an object of nulls. Blocks only.
+    /// At most one; an object of nulls if absent. Blocks only.
     Group,
-    /// In order.
+    /// Ordered list.
     List,
-    /// Without order.
+    /// Unordered set without duplicates.
     Set,
-    /// By key.
+    /// Map by key.
     Map,
 }
 
-/// A nested block.
+/// Nested block.
 #[derive(Clone, Debug)]
 pub struct Nested {
-    /// Its type name.
+    /// Type name.
     pub name: String,
-    /// How often it may stand.
+    /// Number and identification of the blocks.
     pub nesting: Nesting,
-    /// What is in it.
+    /// Attributes and nested blocks.
     pub block: Block,
-    /// Least number; of a single block 1 means that it must stand.
+    /// Least number; 1 means required for a single block.
     pub min: i64,
-    /// Greatest number; 0: no limit.
+    /// Greatest number; 0 means no limit.
     pub max: i64,
 }
 
 impl Schema {
-    /// An empty schema of version 0.
+    /// Creates an empty schema of version 0.
     pub fn new() -> Schema {
         Schema::default()
     }
@@ -69,7 +69,7 @@ impl Schema {
         self
     }
 
-    /// Describes it, in Markdown.
+    /// Sets the description, in Markdown.
     #[must_use]
     pub fn describe(mut self, text: &str) -> Schema {
         self.block.description = text.to_owned();
@@ -97,8 +97,7 @@ impl Schema {
         self
     }
 
-    /// A value of this schema in which nothing is set: attributes are null, repeated blocks are
-    /// empty.
+    /// Returns the value with nothing set: attributes are null, repeated blocks are empty.
     pub fn empty_value(&self) -> Value {
         let ty = self.implied_type();
         let attributes = ty
@@ -111,14 +110,14 @@ impl Schema {
         ))
     }
 
-    /// The type of a value of this schema.
+    /// Returns the type of values of this schema.
     pub fn implied_type(&self) -> Type {
         self.block.implied_type()
     }
 }
 
 impl Block {
-    /// An empty block.
+    /// Creates an empty block.
     pub fn new() -> Block {
         Block::default()
     }
@@ -137,14 +136,14 @@ impl Block {
         self
     }
 
-    /// Describes it, in Markdown.
+    /// Sets the description, in Markdown.
     #[must_use]
     pub fn describe(mut self, text: &str) -> Block {
         self.description = text.to_owned();
         self
     }
 
-    /// The type of a value of this block: an object of all attributes and nested blocks.
+    /// Returns the type of values of this block: an object of all attributes and nested blocks.
     pub fn implied_type(&self) -> Type {
         let attributes = self
             .attributes
@@ -159,7 +158,7 @@ impl Block {
 }
 
 impl Nested {
-    /// A nested block that may stand any number of times.
+    /// Creates a nested block without limits on its number.
     pub fn new(name: &str, nesting: Nesting, block: Block) -> Nested {
         Nested {
             name: name.to_owned(),
@@ -170,19 +169,19 @@ impl Nested {
         }
     }
 
-    /// Must stand at least as often.
+    /// Sets the least number.
     #[must_use]
     pub fn min(self, min: i64) -> Nested {
         Nested { min, ..self }
     }
 
-    /// May stand at most as often.
+    /// Sets the greatest number.
     #[must_use]
     pub fn max(self, max: i64) -> Nested {
         Nested { max, ..self }
     }
 
-    /// The type of its value in its parent.
+    /// Returns the type of the block's value in its parent.
     pub fn ty(&self) -> Type {
         nest(self.nesting, self.block.implied_type())
     }

@@ -1,6 +1,5 @@
-//! Schemas, said in a few words: attributes and nested blocks, and beside what the wire knows of
-//! them also how they plan (defaults, what forces replacement, what stays) and which values they
-//! take.
+//! Schema builder for authors: attributes and nested blocks with their wire properties, their
+//! behaviour in a plan (defaults, replacement, stable values) and checks.
 
 mod attr;
 mod block;

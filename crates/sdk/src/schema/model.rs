@@ -1,4 +1,4 @@
-//! Schemas in the words of the common model, whose rules for plans are used here. Pure.
+//! Conversion of schemas to `cty::schema`, whose plan rules the SDK uses.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use cty::schema as common;
 
 use super::{Attr, AttrType, Block, Nesting, Schema};
 
-/// The same schema.
+/// Converts a schema.
 pub(crate) fn of(schema: &Schema) -> common::Schema {
     common::Schema::new(schema.version, block(&schema.block))
 }
