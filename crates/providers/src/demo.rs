@@ -1,5 +1,5 @@
-//! The demo's workspace, and what an operator may break in it on purpose. The `.tf` files are in
-//! `assets/demo`, compiled in; nothing here runs anything.
+//! Demo workspace, and the faults that an operator can trigger in it. The `.tf` files are compiled
+//! in from `assets/demo`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,27 +21,27 @@ static FILES: [(&str, &str); 5] = demo_files![
     "modules/app/main.tf"
 ];
 
-/// The workspace's files: path (with `/`, relative) and content.
+/// Returns the files of the workspace: relative path (with `/`) and content.
 pub fn files() -> &'static [(&'static str, &'static str)] {
     &FILES
 }
 
-/// Where [`write_to`] puts the lab's file.
+/// Returns the path of the lab's file in the workspace.
 pub fn lab_file(workspace: &Path) -> PathBuf {
     workspace.join("lab").join("lab.json")
 }
 
-/// The folder to hand to child processes as [`crate::lab::DIRECTORY_VARIABLE`], where `slowstart`
-/// counts its launches.
+/// Returns the directory for [`crate::lab::DIRECTORY_VARIABLE`] of child processes, in which
+/// `slowstart` counts its launches.
 pub fn lab_directory(workspace: &Path) -> PathBuf {
     workspace.join("lab")
 }
 
-/// Writes the workspace into a folder, with `demo.auto.tfvars.json` that names the lab's file and
-/// the output folder by their full paths, so that it does not matter in which folder a plugin runs.
+/// Writes the workspace into a directory, with a `demo.auto.tfvars.json` that has absolute paths of
+/// the lab's file and the output directory. So plugins can run in any directory.
 ///
 /// # Errors
-/// When a file or folder cannot be written.
+/// A file or directory cannot be written.
 pub fn write_to(workspace: &Path) -> io::Result<()> {
     let workspace = std::path::absolute(workspace)?;
     for (path, content) in files() {
@@ -60,36 +60,36 @@ pub fn write_to(workspace: &Path) -> io::Result<()> {
     )
 }
 
-/// Puts the demo's plugin of Bluelink's kind into a plugin path: `program` serves it.
+/// Installs the demo's Bluelink plugin into a plugin path; `program` serves it.
 ///
 /// # Errors
-/// When it cannot be linked there.
+/// The link cannot be created.
 pub fn install_plugin(root: &Path, program: &Path) -> io::Result<()> {
     crate::install("slowstart", root, program).map(drop)
 }
 
-/// Something an operator of the demo can break, or mend.
+/// Fault that an operator of the demo can trigger, or its removal.
 pub struct Breakage {
-    /// A key for it; digits, none twice.
+    /// Digit that selects it; unique.
     pub key: char,
-    /// What it is called, in two or three words.
+    /// Name of two or three words.
     pub title: &'static str,
-    /// What will happen, in one sentence.
+    /// Effect in one sentence.
     pub what: &'static str,
     act: fn(&Path) -> Result<String, LabError>,
 }
 
 impl Breakage {
-    /// Breaks it in the lab with this file; the answer says what was done.
+    /// Triggers it in the lab with this file; returns a message for the operator.
     ///
     /// # Errors
-    /// When the lab's files cannot be read or written.
+    /// The lab's files cannot be read or written.
     pub fn act(&self, lab: &Path) -> Result<String, LabError> {
         (self.act)(lab)
     }
 }
 
-/// All that can be broken, and the one that mends it all.
+/// Returns all faults, and the entry that clears them.
 pub fn breakages() -> &'static [Breakage] {
     &BREAKAGES
 }

@@ -1,7 +1,6 @@
-//! The lab: a fake cloud kept in a file, for the demo and for tests. It has networks, servers,
-//! databases, buckets, DNS records and things, and anything in it can be made to fail: see
-//! [`control`] and the `fault` blocks of its configuration. The file is the only state; a process
-//! of it can die at any time.
+//! Fake cloud in a file, for the demo and for tests: networks, servers, databases, buckets, DNS
+//! records and generic things. Every call can be made to fail, by [`control`] and by `fault` blocks
+//! of the configuration. The file is the only state, so a process can be killed at any time.
 
 mod addresses;
 mod call;
@@ -32,10 +31,11 @@ pub use provider::{Lab, serve};
 pub use session::sessions;
 pub use store::SharedFile;
 
-/// The folder of the lab file where the configuration names none, and of what `slowstart` counts.
+/// Variable with the directory of the lab file if the configuration names none, and of the launch
+/// counter of `slowstart`.
 pub const DIRECTORY_VARIABLE: &str = "FLIGHTDECK_LAB_DIR";
 
-/// The folder that [`DIRECTORY_VARIABLE`] names, or `.flightdeck` in the working folder.
+/// Returns the directory in [`DIRECTORY_VARIABLE`], or `.flightdeck` in the working directory.
 pub fn directory() -> PathBuf {
     match std::env::var_os(DIRECTORY_VARIABLE).filter(|value| !value.is_empty()) {
         Some(folder) => PathBuf::from(folder),
@@ -43,62 +43,62 @@ pub fn directory() -> PathBuf {
     }
 }
 
-/// Why the lab's files cannot be used.
+/// Failure to use the lab's files.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// The machine refused.
+    /// System error.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// Operation.
         doing: &'static str,
-        /// On which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: std::io::Error,
     },
-    /// The file holds something else.
+    /// The file does not have the expected content.
     #[error("{} is not what the lab wrote: {source}; mend it or remove it", path.display())]
     Unreadable {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Cause.
         source: serde_json::Error,
     },
-    /// A line of the journal holds something else.
+    /// A line of the journal does not have the expected content.
     #[error(
         "{} is not what the lab wrote: line {line}, column {column}: {why}; mend it, or remove it with the changes in it",
         path.display()
     )]
     Damaged {
-        /// The journal.
+        /// Path of the journal.
         path: PathBuf,
-        /// Which line, counted from 1.
+        /// Line number, from 1.
         line: usize,
-        /// Which column, counted from 1.
+        /// Column number, from 1.
         column: usize,
-        /// What is wrong there.
+        /// Cause.
         why: String,
     },
-    /// Somebody else replaces it faster than it can be read.
+    /// Another program replaces the file faster than it can be read.
     #[error("{} was replaced again and again for {waited_s} s; end the program that does so", path.display())]
     Restless {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// How long that was watched, in seconds.
+        /// Waiting time in seconds.
         waited_s: u64,
     },
-    /// Somebody else keeps it.
+    /// Another process holds the lock.
     #[error("somebody else has kept {} locked for {waited_s} s; end the process that hangs", path.display())]
     Locked {
-        /// What is locked.
+        /// Path of the locked file.
         path: PathBuf,
-        /// How long it was waited for, in seconds.
+        /// Waiting time in seconds.
         waited_s: u64,
     },
-    /// There is no such object.
+    /// The object does not exist.
     #[error("there is no object {id} in the lab")]
     NoObject {
-        /// The id that was asked for.
+        /// Requested id.
         id: String,
     },
 }

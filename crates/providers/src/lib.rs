@@ -1,13 +1,13 @@
-//! The bundled providers, each served as a process of its own by `flightdeck plugin serve NAME`,
-//! and the demo's workspace that uses them. In configuration: `source =
-//! "flightdeck.internal/bundled/NAME"`.
-//!
-//! - `lab`: a fake cloud in which anything can be made to fail ([`lab`]);
+//! //!
+//! Bundled providers, each served as a separate process by `flightdeck plugin serve NAME`, and the
+//! demo workspace that uses them. Their source address is `flightdeck.internal/bundled/NAME`.
+//! //!
+//! - `lab`: a fake cloud whose calls can be made to fail ([`lab`]);
 //! - `local`: files and directories of this machine ([`local`]);
-//! - `slowstart`: comes up only at its third launch; `broken`: never does ([`startup`]).
-//!
-//! For a host of Bluelink's kind each is a plugin `flightdeck/NAME`: the program itself, by a link
-//! where such a host looks for plugins ([`install`], [`installed_as`]).
+//! - `slowstart`: starts only at its third launch; `broken`: never starts ([`startup`]).
+//! //!
+//! For a Bluelink host each is a plugin `flightdeck/NAME`: a link to the program in the host's
+//! plugin path ([`install`], [`installed_as`]).
 
 pub mod demo;
 pub mod lab;
@@ -19,17 +19,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The names that [`serve`] knows.
+/// Names of the bundled providers.
 pub const NAMES: [&str; 4] = ["broken", "lab", "local", "slowstart"];
 
-/// What the file of a plugin of Bluelink's kind is called.
+/// File name of a Bluelink plugin.
 const PLUGIN: &str = "plugin";
 
-/// Links a bundled provider into a plugin path of Bluelink's: `program` is one that serves what
-/// [`installed_as`] says. Returns the link, `ROOT/providers/flightdeck/NAME/VERSION/plugin`.
+/// Links a bundled provider into a Bluelink plugin path; `program` must serve the provider that
+/// [`installed_as`] returns. Returns the link, `ROOT/providers/flightdeck/NAME/VERSION/plugin`.
 ///
 /// # Errors
-/// When the link cannot be made.
+/// The link cannot be created.
 pub fn install(name: &str, root: &Path, program: &Path) -> io::Result<PathBuf> {
     let folder = root.join("providers/flightdeck").join(name);
     let folder = folder.join(env!("CARGO_PKG_VERSION"));
@@ -39,8 +39,8 @@ pub fn install(name: &str, root: &Path, program: &Path) -> io::Result<PathBuf> {
     Ok(link)
 }
 
-/// The bundled provider that a program is to serve which was started by this path, where it is
-/// that of a plugin of Bluelink's kind: `…/flightdeck/NAME/VERSION/plugin`.
+/// Returns the bundled provider of a program path, if the path is that of a Bluelink plugin:
+/// `…/flightdeck/NAME/VERSION/plugin`.
 pub fn installed_as(program: &OsStr) -> Option<&'static str> {
     let program = Path::new(program);
     let above = |level| program.ancestors().nth(level)?.file_name()?.to_str();
@@ -49,25 +49,25 @@ pub fn installed_as(program: &OsStr) -> Option<&'static str> {
     NAMES.into_iter().find(|known| is_plugin && *known == name)
 }
 
-/// Why a bundled provider did not serve, or not to the end. The text is for standard error.
+/// Failure of a bundled provider; the text is for standard error.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is none of that name.
+    /// No provider has this name.
     #[error("there is no bundled provider {name:?}; there are: {}", NAMES.join(", "))]
     Unknown {
-        /// The name that was asked for.
+        /// Requested name.
         name: String,
     },
-    /// It could not be served.
+    /// The provider cannot be served.
     #[error(transparent)]
     Serve(#[from] sdk::ServeError),
-    /// It does not come up, on purpose.
+    /// The provider refuses to start on purpose.
     #[error(transparent)]
     Startup(#[from] startup::Refusal),
 }
 
 impl Error {
-    /// The code to exit with: that of a Go program that panicked for `broken`, 1 for all else.
+    /// Returns the exit code: 2 for `broken`, as a Go program after a panic, else 1.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Startup(startup::Refusal::Panic) => 2,
@@ -77,12 +77,12 @@ impl Error {
 }
 
 /// Serves a bundled provider to the host that started this process, until the host ends it.
-/// Standard output is the host's: print nothing there. On an error print its text on standard error
-/// and exit with [`Error::exit_code`].
+/// Standard output belongs to the host, so nothing else may print there. The caller prints an error
+/// on standard error and exits with [`Error::exit_code`].
 ///
 /// # Errors
-/// For an unknown name, when started by hand, when it cannot be served, and for those that refuse
-/// on purpose.
+/// The name is unknown, the process was started by hand, or the provider cannot be served or
+/// refuses to start.
 pub async fn serve(name: &str) -> Result<(), Error> {
     match name {
         "lab" => Ok(lab::serve().await?),
@@ -98,16 +98,16 @@ pub async fn serve(name: &str) -> Result<(), Error> {
     }
 }
 
-/// How many threads calls are served on: one for each core but one, which is left to whoever calls.
-/// Nothing blocks them: work on files is done beside them. On two cores, two that wake each other
-/// for each call, on whatever core the caller is at work, take up to a third longer than one.
+/// Returns the number of threads that serve calls: all cores but one, which is left to the host.
+/// They never block, because file operations run on other threads. On two cores, two threads that
+/// wake each other for each call take up to a third longer than one.
 fn workers() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     (cores - 1).max(1)
 }
 
-/// [`serve`] as the whole of a `main`: with a runtime of its own, the error printed, the code to
-/// exit with.
+/// Runs [`serve`] as a complete `main`: creates a runtime, prints the error, and returns the exit
+/// code.
 pub fn main(name: &str) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers())
@@ -121,7 +121,7 @@ pub fn main(name: &str) -> ExitCode {
         }
     };
     let served = runtime.block_on(serve(name));
-    // work on files that hangs must not keep the process alive
+    // File operations that hang must not keep the process alive.
     runtime.shutdown_timeout(std::time::Duration::from_millis(100));
     match served {
         Ok(()) => ExitCode::SUCCESS,

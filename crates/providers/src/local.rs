@@ -1,4 +1,4 @@
-//! The provider `local`: files and directories of this machine. The file system is the only state.
+//! Provider `local`: files and directories of this machine. The file system is the only state.
 
 mod directory;
 mod file;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cty::Value;
 use sdk::{Failure, Provider, Resource, State, async_trait};
 
-/// The provider `local`.
+/// Provider `local`.
 pub struct Local;
 
 #[async_trait]
@@ -29,7 +29,7 @@ impl Provider for Local {
     }
 }
 
-/// Reads permissions as `0644`.
+/// Checks permissions such as `0644`.
 fn permission(value: &Value) -> Result<(), String> {
     mode(value.as_str().unwrap_or_default()).map(|_| ())
 }
@@ -41,7 +41,7 @@ fn mode(text: &str) -> Result<u32, String> {
     parsed.ok_or_else(|| format!("{text:?} are no permissions like 0644 (octal)"))
 }
 
-/// The permissions found, in the words that the state has for them if they mean the same.
+/// Formats permissions, in the spelling of the state if they are equal.
 fn permission_text(found: u32, state: Option<&str>) -> String {
     match state {
         Some(text) if mode(text) == Ok(found & 0o777) => text.to_owned(),
@@ -58,7 +58,7 @@ fn broken(problem: impl Into<String>) -> Failure {
     Failure::new("the object cannot be described", problem)
 }
 
-/// Runs work on files where it may block.
+/// Runs file operations on a thread for blocking work.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {

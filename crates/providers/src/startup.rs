@@ -1,5 +1,5 @@
-//! Providers that are about coming up: `slowstart` refuses its first two launches, `broken` refuses
-//! all. The launches are counted in a file, since each is a process of its own.
+//! Providers that test startup: `slowstart` refuses its first two launches, `broken` refuses all.
+//! Launches are counted in a file, because each one is a new process.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,28 +12,28 @@ use sdk::{
 
 use crate::lab::{LabError, SharedFile};
 
-/// The launch that succeeds.
+/// Number of the first successful launch.
 const WARM_AT: u32 = 3;
 const COUNT_FILE: &str = "slowstart.json";
 
-/// Why a process does not come up, on purpose.
+/// Deliberate failure to start.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// Started by hand.
     #[error(transparent)]
     StartedByHand(#[from] sdk::ServeError),
-    /// Too early.
+    /// Launch before the first successful one.
     #[error(
         "[ERROR] slowstart: caches are cold (launch {launch}, which fails on purpose); it comes up at launch {WARM_AT}"
     )]
     Cold {
-        /// Which launch this was, from 1.
+        /// Number of this launch, from 1.
         launch: u32,
     },
     /// The launches cannot be counted.
     #[error("[ERROR] slowstart: launches cannot be counted: {0}")]
     Uncounted(#[from] LabError),
-    /// The last words of a Go program that dereferences a nil map.
+    /// Output of a Go program after an assignment to a nil map.
     #[error(
         "panic: assignment to entry in nil map\n\ngoroutine 1 [running]:\n\
          broken/internal/registry.(*Registry).Add(...)\n\tbroken/internal/registry/registry.go:42\n\
@@ -42,7 +42,7 @@ pub enum Refusal {
     Panic,
 }
 
-/// Where the launches of `slowstart` are counted. Removing the file makes it cold again.
+/// Returns the path of the launch counter of `slowstart`. Removing the file resets it.
 pub fn count_file(folder: &Path) -> PathBuf {
     folder.join(COUNT_FILE)
 }
@@ -57,6 +57,7 @@ fn by_host(options: &Options) -> Result<(), Refusal> {
 
 /// Counts a launch, and refuses it if it is too early.
 pub(crate) fn cold(options: &Options, folder: &Path) -> Result<(), Refusal> {
+    // A start by hand must not use up a launch.
     by_host(options)?;
     let launch = SharedFile::new(count_file(folder)).update(|count: &mut u32| {
         *count = count.saturating_add(1);
@@ -69,12 +70,12 @@ pub(crate) fn cold(options: &Options, folder: &Path) -> Result<(), Refusal> {
     }
 }
 
-/// How `broken` ends.
+/// Returns the failure of `broken`.
 pub(crate) fn broken(options: &Options) -> Refusal {
     by_host(options).err().unwrap_or(Refusal::Panic)
 }
 
-/// The provider `slowstart`, once it is up.
+/// Provider `slowstart`, after its start.
 pub struct Slowstart;
 
 #[async_trait]
@@ -92,7 +93,7 @@ impl Provider for Slowstart {
     }
 }
 
-/// A resource that is nothing but its state: its being there shows that the provider came up.
+/// Resource that exists in the state only, to show that the provider started.
 struct Probe;
 
 fn finished(planned: &Value) -> Result<State, Failure> {

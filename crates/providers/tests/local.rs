@@ -1,4 +1,4 @@
-//! Files and directories of this machine, through a real process.
+//! Tests of the provider `local`, through a real process.
 #![allow(clippy::unwrap_used)]
 
 mod plugin;

@@ -1,4 +1,4 @@
-//! How the bundled providers come up and go, as processes: and how those behave that do not.
+//! Tests of the start and end of the bundled providers as processes.
 #![allow(clippy::unwrap_used)]
 
 mod plugin;
@@ -73,7 +73,7 @@ async fn slowstart_comes_up_at_its_third_launch() {
 #[test]
 fn a_host_that_cannot_be_registered_at_is_named() {
     for (port, words) in [
-        // Nobody but root listens there, and nobody does.
+        // Only root could listen there, and nothing does.
         ("1", "at port 1 of this machine cannot be reached"),
         ("many", "\"many\", which is no port"),
         ("0", "\"0\", which is no port"),
@@ -114,7 +114,7 @@ async fn shutdown_ends_the_process_with_code_0_and_without_its_socket() {
     let (status, said) = plugin.ended();
     assert_eq!(status.code(), Some(0), "{said}");
     assert_eq!(std::fs::read_dir(plugin.sockets.path()).unwrap().count(), 0);
-    // what it said are hclog lines
+    // The output consists of hclog lines.
     let first: serde_json::Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
     assert_eq!(
         (first["@module"].as_str(), first["@message"].as_str()),

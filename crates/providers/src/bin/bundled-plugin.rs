@@ -1,12 +1,13 @@
-//! A bundled provider as a program of its own, for the tests and for other hosts:
-//! `bundled-plugin lab`, or the same program under the name `terraform-provider-lab`, or by a link
-//! where a plugin of Bluelink's kind lies.
+//! Serves a bundled provider from a program of its own, for tests and other hosts. The name comes
+//! from the argument (`bundled-plugin lab`), from the program name (`terraform-provider-lab`), or
+//! from the path of an installed Bluelink plugin.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args();
     let program = arguments.next().unwrap_or_default();
+    // Installed providers can have a version in their name: `terraform-provider-lab_v1.0`.
     let of_program = || {
         Some(
             program

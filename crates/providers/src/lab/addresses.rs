@@ -1,14 +1,14 @@
-//! The addresses that are taken in a network, kept as runs without a gap, so that the lowest free
-//! one is found at once however many there are.
+//! Used addresses of a network, stored as contiguous ranges, so that the lowest free address is
+//! found in logarithmic time.
 
 use std::collections::BTreeMap;
 
-/// Addresses as numbers; one may be taken several times, by an edit of the lab file.
+/// Addresses as numbers. An address can be used several times, because of edits of the lab file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Addresses {
-    /// How often each is taken.
+    /// Number of users of each address.
     taken: BTreeMap<u32, usize>,
-    /// First and last address of each run.
+    /// First and last address of each range.
     runs: BTreeMap<u32, u32>,
 }
 
@@ -19,6 +19,7 @@ impl Addresses {
         if *times > 1 {
             return;
         }
+        // Joins the ranges below and above, if the new address closes the gap.
         let before = address.checked_sub(1).and_then(|below| self.run_of(below));
         let after = address
             .checked_add(1)
@@ -42,6 +43,7 @@ impl Addresses {
             return;
         };
         self.runs.remove(&first);
+        // Splits the range around the removed address.
         if first < address {
             self.runs.insert(first, address - 1);
         }
@@ -50,7 +52,7 @@ impl Addresses {
         }
     }
 
-    /// The lowest address from `first` on that is not taken; none where all are.
+    /// Returns the lowest unused address from `first` on; `None` if all are used.
     pub(super) fn free_from(&self, first: u32) -> Option<u32> {
         self.run_of(first)
             .map_or(Some(first), |(_, last)| last.checked_add(1))
@@ -70,7 +72,7 @@ mod tests {
     fn the_lowest_free_address_is_that_of_a_search() {
         let mut addresses = Addresses::default();
         let mut plain = Vec::new();
-        // Any sequence that meets all of a few numbers again and again, the highest among them.
+        // A pseudo-random sequence that reuses a few numbers many times, including the highest one.
         let mut draw = 7_u32;
         for _ in 0..4_000 {
             draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

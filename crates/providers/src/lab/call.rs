@@ -1,4 +1,4 @@
-//! One call about an object of the lab: how long it takes, and the faults that strike it.
+//! Call about an object of the lab, with its latency and faults.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use super::fault::{Fault, Kind as FaultKind, On};
 use super::fault_block;
 use super::provider::Settings;
 
-/// How often a long call says that it is still at work.
+/// Interval of progress messages of a long call.
 const PROGRESS: Duration = Duration::from_secs(3);
 
-/// Exit code of a Go program that panicked, which is what a crash imitates.
+/// Exit code of a Go program after a panic, which a crash imitates.
 const PANIC_EXIT: i32 = 2;
 
-/// A call of a resource: what, and about whom.
+/// Call of a resource: operation, object and faults.
 pub(super) struct Call<'a> {
     pub(super) cx: &'a Context,
     pub(super) on: On,
@@ -35,7 +35,7 @@ pub(super) fn own_latency(object: &Object, on: On) -> Option<u64> {
     object.get(name).as_number().and_then(Number::to_u64)
 }
 
-/// Runs work on files where it may block.
+/// Runs file operations on a thread for blocking work.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Failure> {
@@ -65,7 +65,7 @@ impl Call<'_> {
         )
     }
 
-    /// The latency of the call and of the faults that strike it, unless the host asks to stop.
+    /// Waits for the latency of the call and its faults; fails if the host asks to stop.
     pub(super) async fn wait(&self, resource: &str, base: u64) -> Result<(), Failure> {
         let slower: u64 = self
             .faults
@@ -75,10 +75,11 @@ impl Call<'_> {
             .sum();
         let mut left = Duration::from_millis(base.saturating_add(slower));
         let whole = left;
+        // Waits in steps, to log progress in between.
         while !left.is_zero() {
             let step = left.min(PROGRESS);
             tokio::select! {
-                biased; // to stop comes first
+                biased; // stop has priority
                 () = self.cx.stop().cancelled() => return Err(self.stopped(resource)),
                 () = tokio::time::sleep(step) => left -= step,
             }
@@ -100,6 +101,7 @@ impl Call<'_> {
 
     pub(super) async fn strike_before(&self, resource: &str) -> Result<(), Failure> {
         let text = |fault: &Fault, otherwise: &str| {
+            // The order is fixed: a crash hides all other faults, and a hang the remaining ones.
             fault.text.clone().unwrap_or_else(|| otherwise.to_owned())
         };
         if let Some(fault) = self.of(FaultKind::Crash).filter(|fault| !fault.after) {
@@ -110,6 +112,7 @@ impl Call<'_> {
                 "waiting for an answer that will not come",
                 &[("resource", &resource), ("name", &self.name)],
             );
+            // Only the stop token ends a hang.
             self.cx.stop().cancelled().await;
             return Err(self.stopped(resource));
         }
@@ -155,7 +158,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// What strikes once the work is done.
+    /// Applies the faults that occur after the work.
     pub(super) async fn strike_after(
         &self,
         resource: &str,
@@ -169,11 +172,13 @@ impl Call<'_> {
                 "done, but the answer is held back",
                 &[("resource", &resource), ("name", &self.name)],
             );
+            // The work is done by now: the host cannot know it, so the outcome is unknown to it.
             self.cx.stop().cancelled().await;
         }
         let Some(fault) = self.of(FaultKind::Inconsistent) else {
             return Ok(State::new(value));
         };
+        // The result must differ from the plan in a value of the right type.
         let attribute = fault.attribute.as_deref().unwrap_or("name");
         let mut object = Object::of(&value).map_err(broken)?;
         let other = match object.get(attribute) {
@@ -191,7 +196,7 @@ impl Call<'_> {
     }
 }
 
-/// Ends the process as a Go program does that dereferences nothing.
+/// Ends the process like a Go program with a nil pointer dereference.
 #[expect(
     clippy::disallowed_methods,
     reason = "a crash on purpose: nothing may be stopped or cleaned up"

@@ -1,6 +1,6 @@
-//! What exists in the lab, and one change of it. Plain memory: how it is kept is the business of
-//! `lab_file`. Only a [`Change`] alters a cloud, and it knows which ids it touched, so that a
-//! change costs what it touches and not what exists.
+//! In-memory contents of the lab, and changes of them; `lab_file` stores them. Only a [`Change`]
+//! modifies a cloud. It records the ids that it modified, so its cost does not depend on the size
+//! of the cloud.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -10,34 +10,34 @@ use serde::{Deserialize, Serialize};
 
 use super::addresses::Addresses;
 
-/// Everything that exists in the lab.
+/// Contents of the lab.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Kept")]
 pub struct Cloud {
-    /// Grows with every change that the lab itself makes.
+    /// Incremented by each change that the lab itself makes.
     pub serial: u64,
-    /// What exists, by id.
+    /// Objects by id.
     pub objects: BTreeMap<String, Object>,
-    /// How often each fault has struck since it was last let through.
+    /// Number of occurrences of each fault since it last let a call through.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub fired: BTreeMap<String, u32>,
     #[serde(skip)]
     index: Index,
 }
 
-/// One thing in the lab.
+/// Object in the lab.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Object {
-    /// Its resource type, as `lab_server`.
+    /// Resource type, such as `lab_server`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its name; unique only where the type says so.
+    /// Name; unique only for some types.
     pub name: String,
-    /// Its attributes. An operator may change them here, by hand: that is drift.
+    /// Attributes. An operator can edit them by hand, which causes drift.
     pub attributes: serde_json::Map<String, serde_json::Value>,
 }
 
-/// A cloud as it is read.
+/// Serialized form of a cloud.
 #[derive(Deserialize)]
 struct Kept {
     #[serde(default)]
@@ -63,12 +63,12 @@ impl From<Kept> for Cloud {
     }
 }
 
-/// What is asked of a cloud other than by id.
+/// Indices for lookups other than by id.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Index {
     /// Type, name and id of each object.
     names: BTreeSet<[String; 3]>,
-    /// Who is in a network, by its id.
+    /// Members of each network, by its id.
     networks: BTreeMap<String, Members>,
 }
 
@@ -86,6 +86,7 @@ impl Index {
             return;
         };
         let members = self.networks.entry(network.to_owned()).or_default();
+        // Addresses can be edited by hand, so an invalid one is ignored.
         members.ids.insert(id.to_owned());
         object
             .address()
@@ -107,6 +108,7 @@ impl Index {
             .address()
             .into_iter()
             .for_each(|address| members.addresses.remove(address.into()));
+        // Otherwise deleted networks would stay in the index.
         if members.ids.is_empty() {
             self.networks.remove(network);
         }
@@ -124,8 +126,10 @@ impl Object {
 }
 
 impl Cloud {
-    /// The first object of a type with a name.
+    /// Returns the first object of this type and name.
     pub fn find(&self, kind: &str, name: &str) -> Option<(&String, &Object)> {
+        // The empty id sorts before all others, so the range starts at the first object of that
+        // name.
         let from = [kind.to_owned(), name.to_owned(), String::new()];
         let [its_kind, its_name, id] = self.index.names.range(from..).next()?;
         if its_kind == kind && its_name == name {
@@ -135,7 +139,7 @@ impl Cloud {
         }
     }
 
-    /// The objects in a network, by id.
+    /// Iterates over the objects in a network, by id.
     pub fn members(&self, network: &str) -> impl Iterator<Item = &Object> {
         let members = self.index.networks.get(network);
         members
@@ -144,7 +148,7 @@ impl Cloud {
             .filter_map(|id| self.objects.get(id))
     }
 
-    /// The lowest private address in a network, from one on, that no object there has.
+    /// Returns the lowest private address from `first` on that no object in the network has.
     pub(super) fn free_address(&self, network: &str, first: Ipv4Addr) -> Option<Ipv4Addr> {
         let Some(members) = self.index.networks.get(network) else {
             return Some(first);
@@ -155,7 +159,7 @@ impl Cloud {
             .map(Ipv4Addr::from)
     }
 
-    /// Makes everything that `entry` names as it says; the answer would undo that.
+    /// Applies a recorded change. Returns the entry that reverts it.
     pub(super) fn apply(&mut self, entry: Entry) -> Entry {
         let mut undo = Entry {
             serial: self.serial,
@@ -192,11 +196,11 @@ fn set<V>(map: &mut BTreeMap<String, V>, key: &str, value: Option<V>) -> Option<
     }
 }
 
-/// What a change makes of the things that it touches; none: it is gone.
+/// Recorded change: new values of the modified objects and counters; `None` for a removed one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
-    /// The cloud's serial from then on.
+    /// Serial of the cloud after the change.
     pub(super) serial: u64,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     objects: BTreeMap<String, Option<Object>>,
@@ -204,7 +208,7 @@ pub(super) struct Entry {
     fired: BTreeMap<String, Option<u32>>,
 }
 
-/// A change of a cloud while it is made.
+/// Change in progress.
 #[derive(Debug)]
 pub struct Change<'a> {
     cloud: &'a mut Cloud,
@@ -228,12 +232,12 @@ impl<'a> Change<'a> {
         Change { cloud, before }
     }
 
-    /// Puts an object there, in the place of the one with this id if there is one.
+    /// Inserts an object, or replaces the one with this id.
     pub fn put(&mut self, id: impl Into<String>, object: Object) {
         self.set(id.into(), Some(object));
     }
 
-    /// Removes an object; false where there is none.
+    /// Removes an object; returns false if it does not exist.
     pub fn remove(&mut self, id: &str) -> bool {
         let there = self.cloud.objects.contains_key(id);
         if there {
@@ -244,22 +248,24 @@ impl<'a> Change<'a> {
 
     fn set(&mut self, id: String, object: Option<Object>) {
         let before = self.cloud.set(&id, object);
+        // Only the first modification records the value before the change.
         self.before.objects.entry(id).or_insert(before);
     }
 
-    /// Sets how often a fault has struck; none: as if it never had.
+    /// Sets the number of occurrences of a fault; `None` resets it.
     pub(super) fn count(&mut self, key: &str, count: Option<u32>) {
         let before = set(&mut self.cloud.fired, key, count);
         self.before.fired.entry(key.to_owned()).or_insert(before);
     }
 
-    /// Ends the change and counts it; none where nothing is other than before.
+    /// Ends the change and increments the serial; `None` if nothing differs from before.
     pub(super) fn end(self) -> Option<Entry> {
         let (cloud, before) = (self.cloud, self.before);
         let mut entry = Entry {
             serial: cloud.serial + 1,
             ..Entry::default()
         };
+        // Values that were modified back to the old ones are no change.
         for (id, old) in before.objects {
             let new = cloud.objects.get(&id);
             if new != old.as_ref() {
@@ -279,7 +285,7 @@ impl<'a> Change<'a> {
         Some(entry)
     }
 
-    /// Gives the change up: the cloud is as before.
+    /// Reverts the change.
     pub(super) fn undo(self) {
         self.cloud.apply(self.before);
     }
@@ -299,7 +305,7 @@ mod tests {
         }
     }
 
-    /// What a cloud is once it has been written and read.
+    /// Returns a cloud after writing and reading it.
     fn read_again(cloud: &Cloud) -> Cloud {
         serde_json::from_slice(&serde_json::to_vec(cloud).unwrap()).unwrap()
     }

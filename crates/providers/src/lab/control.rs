@@ -1,6 +1,6 @@
-//! The operator's hand in the lab: faults set and cleared in the control file beside the lab file,
-//! and objects changed or removed behind everybody's back. Used by the console's demo and by tests;
-//! the provider only reads the control file. Every function names the lab file it is about.
+//! Operator access to the lab: sets and clears faults in the control file, and modifies or removes
+//! objects without the provider. Used by the demo console and by tests; the provider only reads the
+//! control file. Every function takes the path of the lab file.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,18 +21,18 @@ struct Control {
     faults: Vec<Fault>,
 }
 
-/// A fault of the control file, and how often it has struck.
+/// Fault of the control file, with its number of occurrences.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
-    /// The fault as it was set.
+    /// Fault as it was set.
     pub fault: Fault,
-    /// How often it has struck; counted only where it has a limit.
+    /// Number of occurrences; counted only for a fault with a limit.
     pub struck: u32,
-    /// It has reached its limit and strikes no more.
+    /// True if the limit is reached, so that the fault no longer occurs.
     pub spent: bool,
 }
 
-/// One object of the lab, for choosing what to break.
+/// Object of the lab, to select one to modify.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Existing {
     /// Its id.
@@ -43,7 +43,7 @@ pub struct Existing {
     pub name: String,
 }
 
-/// Where the control file of a lab file is: `lab.json` has `lab.control.json` beside it.
+/// Returns the path of the control file: `lab.control.json` beside `lab.json`.
 pub fn path_of(lab: &Path) -> PathBuf {
     lab.with_extension("control.json")
 }
@@ -52,10 +52,10 @@ fn file(lab: &Path) -> SharedFile {
     SharedFile::new(path_of(lab))
 }
 
-/// The faults set from outside, oldest first.
+/// Returns the faults of the control file, oldest first.
 ///
 /// # Errors
-/// When the control or the lab file cannot be read.
+/// The control file or the lab file cannot be read.
 pub fn list(lab: &Path) -> Result<Vec<Listed>, LabError> {
     let fired = LabFile::new(lab).read(|cloud| cloud.fired.clone())?;
     let listed = |fault: Fault| {
@@ -77,7 +77,7 @@ pub fn list(lab: &Path) -> Result<Vec<Listed>, LabError> {
         .collect())
 }
 
-/// The control file as the provider reads it: at every call, parsed only when it has changed.
+/// Control file as the provider reads it: checked at every call, but parsed only after a change.
 #[derive(Clone, Debug)]
 pub(super) struct Watched {
     path: PathBuf,
@@ -92,12 +92,13 @@ impl Watched {
         }
     }
 
-    /// The faults that are set now.
+    /// Returns the current faults.
     ///
     /// # Errors
-    /// When the control file cannot be read.
+    /// The control file cannot be read.
     pub(super) fn faults(&self) -> Result<Vec<Fault>, LabError> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        // Taken out, so that a failed read does not leave outdated faults.
         let mut control = match seen.take() {
             Some(control) => control,
             None => Parsed::read(&self.path)?,
@@ -109,10 +110,10 @@ impl Watched {
     }
 }
 
-/// Sets a fault and returns its id. A fault with the id of one that is there takes its place.
+/// Sets a fault and returns its id. Replaces an existing fault with the same id.
 ///
 /// # Errors
-/// When the control file cannot be read or written.
+/// The control file cannot be read or written.
 pub fn set(lab: &Path, mut fault: Fault) -> Result<String, LabError> {
     if fault.id.is_empty() {
         fault.id = format!(
@@ -127,14 +128,15 @@ pub fn set(lab: &Path, mut fault: Fault) -> Result<String, LabError> {
         control.faults.push(fault);
         Ok::<_, LabError>(())
     })?;
+    // A fault set again starts with a full count.
     forget_count(lab, &id)?;
     Ok(id)
 }
 
-/// Clears one fault; false where there is none with this id.
+/// Clears a fault; returns false if no fault has this id.
 ///
 /// # Errors
-/// When the control file cannot be read or written.
+/// The control file cannot be read or written.
 pub fn clear(lab: &Path, id: &str) -> Result<bool, LabError> {
     let found = file(lab).update(|control: &mut Control| {
         let before = control.faults.len();
@@ -145,10 +147,10 @@ pub fn clear(lab: &Path, id: &str) -> Result<bool, LabError> {
     Ok(found)
 }
 
-/// Clears all faults and returns how many there were.
+/// Clears all faults and returns their number.
 ///
 /// # Errors
-/// When the control file cannot be read or written.
+/// The control file cannot be read or written.
 pub fn clear_all(lab: &Path) -> Result<usize, LabError> {
     let gone = file(lab)
         .update(|control: &mut Control| Ok::<_, LabError>(std::mem::take(&mut control.faults)))?;
@@ -165,10 +167,10 @@ fn forget_count(lab: &Path, id: &str) -> Result<(), LabError> {
     })
 }
 
-/// What exists in the lab now.
+/// Returns the objects of the lab.
 ///
 /// # Errors
-/// When the lab file cannot be read.
+/// The lab file cannot be read.
 pub fn objects(lab: &Path) -> Result<Vec<Existing>, LabError> {
     let existing = |(id, object): (&String, &Object)| Existing {
         id: id.clone(),
@@ -178,10 +180,10 @@ pub fn objects(lab: &Path) -> Result<Vec<Existing>, LabError> {
     LabFile::new(lab).read(|cloud| cloud.objects.iter().map(existing).collect())
 }
 
-/// Changes an attribute of an object behind the back of everyone: drift.
+/// Changes an attribute of an object without the provider, which causes drift.
 ///
 /// # Errors
-/// When there is no such object, or the lab file cannot be read or written.
+/// The object does not exist, or the lab file cannot be read or written.
 pub fn tamper(lab: &Path, id: &str, attribute: &str, value: Value) -> Result<(), LabError> {
     LabFile::new(lab).update(|change| {
         let mut object = change
@@ -195,10 +197,10 @@ pub fn tamper(lab: &Path, id: &str, attribute: &str, value: Value) -> Result<(),
     })
 }
 
-/// Removes an object behind the back of everyone.
+/// Removes an object without the provider.
 ///
 /// # Errors
-/// When there is no such object, or the lab file cannot be read or written.
+/// The object does not exist, or the lab file cannot be read or written.
 pub fn vanish(lab: &Path, id: &str) -> Result<(), LabError> {
     LabFile::new(lab).update(|change| {
         if change.remove(id) {

@@ -1,35 +1,34 @@
-//! What can be made to go wrong in the lab: the faults themselves, where they come from, and which
-//! of them strike a given call. How often each has struck is kept in the lab file, so that it
-//! survives the process.
+//! Faults of the lab, their origins, and the selection of the faults of a call. Counters are in the
+//! lab file, so they survive the process.
 
 use serde::{Deserialize, Serialize};
 
 use super::cloud::Change;
 
-/// What goes wrong.
+/// Effect of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The call takes longer, by `ms`.
+    /// The call takes `ms` longer.
     Latency,
-    /// An error that goes away after `times` tries (default 2).
+    /// Error that disappears after `times` attempts (default 2).
     Transient,
-    /// An error that does not go away.
+    /// Error that does not disappear.
     Permanent,
-    /// The cloud refuses an attribute: a diagnostic with that attribute's path.
+    /// The cloud rejects an attribute; the diagnostic has its path.
     BadInput,
-    /// No answer until the provider is asked to stop.
+    /// No response until the provider is asked to stop.
     Hang,
-    /// The process dies with the text of a panic.
+    /// The process exits with the output of a panic.
     Crash,
-    /// A create that fails half-way: an error, and an object all the same.
+    /// A create fails halfway: it returns an error, but the object exists.
     Partial,
-    /// A result that contradicts the plan.
+    /// The result contradicts the plan.
     Inconsistent,
 }
 
 impl Kind {
-    /// All of them, in the order of the documentation.
+    /// All kinds, in the order of the documentation.
     pub const ALL: [Kind; 8] = [
         Kind::Latency,
         Kind::Transient,
@@ -41,7 +40,7 @@ impl Kind {
         Kind::Inconsistent,
     ];
 
-    /// The word for it in configuration and in the control file.
+    /// Returns the name in the configuration and the control file.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Latency => "latency",
@@ -55,25 +54,25 @@ impl Kind {
         }
     }
 
-    /// The kind with this word.
+    /// Parses the name of a kind.
     pub fn parse(word: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
-/// Which call a fault strikes.
+/// Calls that a fault affects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum On {
-    /// The making of an object.
+    /// Create calls.
     Create,
-    /// The reading of an object.
+    /// Read calls.
     Read,
-    /// The change of an object.
+    /// Update calls.
     Update,
-    /// The removal of an object.
+    /// Delete calls.
     Delete,
-    /// Create, update and delete.
+    /// Create, update and delete calls.
     #[default]
     Change,
     /// Every call that reaches the cloud.
@@ -81,7 +80,7 @@ pub enum On {
 }
 
 impl On {
-    /// All of them.
+    /// All variants.
     pub const ALL: [On; 6] = [
         On::Create,
         On::Read,
@@ -91,7 +90,7 @@ impl On {
         On::Any,
     ];
 
-    /// The word for it in configuration and in the control file.
+    /// Returns the name in the configuration and the control file.
     pub fn as_str(self) -> &'static str {
         match self {
             On::Create => "create",
@@ -103,7 +102,7 @@ impl On {
         }
     }
 
-    /// The call or group of calls with this word.
+    /// Parses the name of a call or group of calls.
     pub fn parse(word: &str) -> Option<On> {
         On::ALL.into_iter().find(|on| on.as_str() == word)
     }
@@ -113,43 +112,45 @@ impl On {
     }
 }
 
-/// One fault, and what it strikes.
+/// Fault with its scope.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// Names the fault in the control file; given when it is set there.
+    /// Id in the control file; assigned when it is set.
     #[serde(default)]
     pub id: String,
-    /// What goes wrong.
+    /// Effect.
     pub kind: Kind,
-    /// Which calls it strikes.
+    /// Affected calls.
     #[serde(default)]
     pub on: On,
-    /// Only resources of this type, as `lab_server`.
+    /// Affects only resources of this type, such as `lab_server`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
-    /// Only objects with this name; `*` stands for any text.
+    /// Affects only objects with this name; `*` matches any text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// How often it strikes before it goes away; without it: always (a transient error: twice).
+    /// Number of occurrences until it disappears; unlimited by default (twice for a transient
+    /// error).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u32>,
-    /// Of a latency: how long, in milliseconds.
+    /// Delay of a latency fault in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ms: Option<u64>,
-    /// The words of the error.
+    /// Text of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Of a bad input or inconsistent result: which attribute (default `name`).
+    /// Attribute of a bad input or inconsistent result (default `name`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribute: Option<String>,
-    /// Of a hang or crash: only after the cloud has done its work, so that the outcome is unknown.
+    /// For a hang or crash: occurs after the cloud has done its work, so that the outcome is
+    /// unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after: bool,
 }
 
 impl Fault {
-    /// A fault of a kind that strikes every change of everything.
+    /// Creates a fault that affects every change of every object.
     pub fn new(kind: Kind) -> Fault {
         Fault {
             id: String::new(),
@@ -165,7 +166,7 @@ impl Fault {
         }
     }
 
-    /// How often it strikes before it lets a call through; none: always.
+    /// Returns the number of occurrences before a call succeeds; `None` if unlimited.
     pub fn limit(&self) -> Option<u32> {
         self.times.or(if self.kind == Kind::Transient {
             Some(2)
@@ -184,19 +185,19 @@ impl Fault {
     }
 }
 
-/// Where a fault was asked for.
+/// Origin of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The resource's own configuration; counted by object, and again from the start once a call
-    /// has got through.
+    /// Configuration of the resource. Counted per object; the count restarts after a call that
+    /// succeeded.
     Resource,
-    /// The provider's configuration; counted as that of a resource.
+    /// Configuration of the provider. Counted like that of a resource.
     Provider,
-    /// The control file; counted once for all objects, and spent when its number is reached.
+    /// Control file. Counted once for all objects; the fault ends at its limit.
     Control,
 }
 
-/// The faults that strike one call, counted in the lab. A fault that has struck often enough lets
+/// Returns the faults that affect a call, and counts them. A fault that has reached its limit lets
 /// this call through.
 pub(super) fn select(
     change: &mut Change<'_>,
@@ -211,6 +212,7 @@ pub(super) fn select(
             continue;
         }
         let Some(limit) = fault.limit() else {
+            // Without a limit there is nothing to count.
             struck.push(fault.clone());
             continue;
         };
@@ -226,6 +228,7 @@ pub(super) fn select(
         if count < limit {
             change.count(&key, Some(count + 1));
             struck.push(fault.clone());
+        // Restarts the count, so that the next series of calls fails again.
         } else if *origin != Origin::Control {
             change.count(&key, None);
         }
@@ -233,7 +236,7 @@ pub(super) fn select(
     struck
 }
 
-/// Whether `*`-patterns match; there is nothing else special in a pattern.
+/// Matches a pattern with `*` wildcards; no other character is special.
 fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -242,6 +245,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     };
     let parts: Vec<&str> = parts.collect();
     let Some((last, middle)) = parts.split_last() else {
+        // Without a `*` the whole text must equal the pattern.
         return rest.is_empty();
     };
     for part in middle {

@@ -1,12 +1,11 @@
-//! The `fault` block of a configuration, in resources and in the provider, and the latencies beside
-//! it.
+//! `fault` block of a resource or provider configuration, and the latency attributes beside it.
 
 use sdk::schema::{Attr, Block, Nested, Nesting};
 use sdk::{Diagnostic, Object};
 
 use super::fault::{Fault, Kind, On};
 
-/// Latency attributes with the calls they slow down.
+/// Latency attributes with the calls that they delay.
 pub(super) const LATENCIES: [(&str, On); 4] = [
     ("create_ms", On::Create),
     ("read_ms", On::Read),
@@ -14,11 +13,11 @@ pub(super) const LATENCIES: [(&str, On); 4] = [
     ("delete_ms", On::Delete),
 ];
 
-/// Attributes and blocks by which a configuration asks for trouble; no part of the object in the
-/// lab.
+/// Attributes and blocks that configure faults and latencies; they are not part of the object in
+/// the lab.
 pub(super) const SWITCHES: [&str; 5] = ["create_ms", "read_ms", "update_ms", "delete_ms", "fault"];
 
-/// The latency attributes, in milliseconds.
+/// Returns the latency attributes.
 pub(super) fn latencies() -> impl Iterator<Item = Attr> {
     LATENCIES.into_iter().map(|(name, on)| {
         Attr::number(name)
@@ -37,7 +36,7 @@ pub(super) fn latencies() -> impl Iterator<Item = Attr> {
     })
 }
 
-/// The `fault` block; a provider's also says which resources it is for.
+/// Returns the `fault` block; that of a provider also selects resources.
 pub(super) fn block(of_provider: bool) -> Nested {
     const KINDS: &[&str] = &[
         "latency",
@@ -70,7 +69,8 @@ pub(super) fn block(of_provider: bool) -> Nested {
     Nested::new("fault", Nesting::List, block)
 }
 
-/// The faults of a configuration's `fault` blocks; what is unknown while planning does not strike.
+/// Reads the faults of a configuration's `fault` blocks. Unknown values during a plan have no
+/// effect.
 pub(super) fn read(config: &Object) -> Result<Vec<Fault>, Diagnostic> {
     let blocks = config.get("fault");
     blocks

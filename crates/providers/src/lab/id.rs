@@ -1,14 +1,13 @@
-//! Ids of new objects: drawn until one is free.
+//! Generation of unused object ids.
 
 use sdk::Failure;
 
 use super::cloud::Cloud;
 
-/// How many ids are drawn before the lab counts as full.
+/// Number of attempts before the lab is considered full.
 const DRAWS: u32 = 100;
 
-/// An id that nothing has: among 20,000 of eight hex digits it is not that rare that one is drawn
-/// again.
+/// Returns an unused id. With 20,000 ids of eight hex digits, a collision is not rare.
 pub(super) fn unused_id(
     cloud: &Cloud,
     prefix: &str,

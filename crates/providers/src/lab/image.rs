@@ -1,4 +1,4 @@
-//! The data source `lab_image`: which image to start a server from. The catalogue is fixed.
+//! Data source `lab_image`: images for servers, from a fixed catalogue.
 
 use cty::Value;
 use sdk::schema::{Attr, Schema};
@@ -13,7 +13,7 @@ const FAMILIES: [(&str, &str); 4] = [
     ("flatcar", "4593.1"),
 ];
 
-/// The data source.
+/// Data source `lab_image`.
 pub(super) struct Image;
 
 #[async_trait]

@@ -1,8 +1,7 @@
-//! The journal beside a large lab file: changes that are not in it yet, one line of JSON each, so
-//! that a change need not write everything there is. The first line says to which state of the lab
-//! file the others come; beside any other the journal is left over and counts for nothing. A line
-//! without its end was never answered, and counts for nothing either. Written only under the lab's
-//! lock.
+//! Journal beside a large lab file: changes that the file does not contain yet, one line of JSON
+//! each, so that a change need not write the whole file. The first line names the state of the lab
+//! file that the journal belongs to; beside another state the journal is ignored. An unterminated
+//! last line was never acknowledged and is ignored too. Written only under the lab's lock.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
@@ -14,32 +13,32 @@ use serde::{Deserialize, Serialize};
 use super::LabError;
 use super::cloud::{Cloud, Entry};
 
-/// Longer than any first line.
+/// Limit of the first line in bytes, longer than any valid one.
 const FIRST_LINE: u64 = 256;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct First {
-    /// Serial of the lab file that the changes are made to.
+    /// Serial of the lab file that the changes apply to.
     base: u64,
 }
 
-/// A journal's file.
+/// File of a journal.
 #[derive(Clone, Debug)]
 pub(super) struct Journal {
     path: PathBuf,
 }
 
-/// Lines of a journal, without one that is unfinished.
+/// Complete lines of a journal.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// Where they begin in the file.
+    /// Offset of the first line in the file.
     from: u64,
     bytes: Vec<u8>,
 }
 
 impl Lines {
-    /// Where they end in the file; 0 where there is no journal that counts.
+    /// Returns the end offset in the file; 0 if no valid journal exists.
     pub(super) fn end(&self) -> u64 {
         self.from + self.bytes.len() as u64
     }
@@ -50,12 +49,13 @@ impl Journal {
         Journal { path }
     }
 
-    /// The lines from an offset on, or from the first change on where that is 0. None where the
-    /// journal does not reach so far any more: it is another one.
+    /// Reads the lines from an offset on; 0 means from the first change on. `None` if the journal
+    /// is shorter than that, because it was replaced.
     ///
     /// # Errors
-    /// When it cannot be read, or its first line cannot be understood.
+    /// The journal cannot be read, or its first line is invalid.
     pub(super) fn read(&self, base: u64, from: u64) -> Result<Option<Lines>, LabError> {
+        // The length alone decides the usual case, without opening the file.
         match fs::metadata(&self.path) {
             Ok(metadata) if metadata.len() == from => Ok(Some(Lines {
                 from,
@@ -74,7 +74,7 @@ impl Journal {
         let failed = |source| self.failed("read", source);
         let mut file = match File::open(&self.path) {
             Ok(file) => BufReader::new(file),
-            // Gone since it was looked at.
+            // Removed after the check of its length.
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return Ok((from == 0).then(Lines::default));
             }
@@ -86,6 +86,7 @@ impl Journal {
                 .take(FIRST_LINE)
                 .read_until(b'\n', &mut line)
                 .map_err(failed)?;
+            // A partial first line belongs to a journal whose first change was never acknowledged.
             if line.last() != Some(&b'\n') && (line.len() as u64) < FIRST_LINE {
                 return Ok(Some(Lines::default()));
             }
@@ -100,6 +101,7 @@ impl Journal {
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
+        // Drops a partial last line.
         bytes.truncate(
             bytes
                 .iter()
@@ -109,10 +111,10 @@ impl Journal {
         Ok(Some(Lines { from, bytes }))
     }
 
-    /// Makes the changes of lines in a cloud.
+    /// Applies lines to a cloud.
     ///
     /// # Errors
-    /// When one cannot be understood; the cloud is of no use then.
+    /// A line is invalid; the cloud must then be discarded.
     pub(super) fn apply(&self, lines: &Lines, cloud: &mut Cloud) -> Result<(), LabError> {
         let mut at = 0;
         for line in lines.bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -124,12 +126,12 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes a change behind `end` and says where the end is then. Where `end` is 0, a journal to
-    /// the state `base` is begun. None, and nothing is written, where an unfinished line is in the
-    /// way: it is not cut off, since somebody may be reading it, and would read a mixture.
+    /// Appends a change at the offset `end`, and returns the new end. With `end` 0 it starts a
+    /// journal for the state `base`. Returns `None` and writes nothing if an incomplete line
+    /// follows `end`: truncating it could make a concurrent reader see a mixture of lines.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// The journal cannot be written.
     pub(super) fn append(
         &self,
         base: u64,
@@ -141,6 +143,7 @@ impl Journal {
         let mut options = OpenOptions::new();
         options.append(true).mode(0o600);
         if end == 0 {
+            // An outdated journal is removed, not overwritten: a reader may have it open.
             self.remove()?;
             options.create_new(true);
             serde_json::to_writer(&mut bytes, &First { base }).map_err(unwritable)?;
@@ -150,6 +153,7 @@ impl Journal {
         bytes.push(b'\n');
         let write = || -> std::io::Result<bool> {
             let mut file = options.open(&self.path)?;
+            // Compared after the open: the check and the write must refer to the same file.
             let free = file.metadata()?.len() == end;
             if free {
                 file.write_all(&bytes)?;
@@ -160,10 +164,10 @@ impl Journal {
         Ok(written.then_some(end + bytes.len() as u64))
     }
 
-    /// Removes the journal if there is one.
+    /// Removes the journal if it exists.
     ///
     /// # Errors
-    /// When it cannot be removed.
+    /// The journal cannot be removed.
     pub(super) fn remove(&self) -> Result<(), LabError> {
         match fs::remove_file(&self.path) {
             Err(source) if source.kind() != ErrorKind::NotFound => {
@@ -173,7 +177,7 @@ impl Journal {
         }
     }
 
-    /// The number of the line that begins at an offset, counted from 1.
+    /// Returns the number of the line at an offset, from 1.
     fn line_at(&self, offset: u64) -> usize {
         let before = fs::read(&self.path).unwrap_or_default();
         before
@@ -193,7 +197,8 @@ impl Journal {
     }
 
     fn damaged(&self, line: usize, source: &serde_json::Error) -> LabError {
-        // It counts lines from where it began to read; we know better.
+        // `serde_json` counts lines from the start of its input, so the correct number is passed
+        // in.
         let said = source.to_string();
         let why = said
             .split(" at line ")

@@ -1,6 +1,5 @@
-//! What there is in the lab: each resource type's schema, what the lab says of a new or changed
-//! object, and what it refuses. A table over plain functions; the calls themselves are in
-//! `resource`.
+//! Table of the lab's resource types: schema, computed values of new and changed objects, and
+//! validation by the lab. `resource` implements the calls.
 
 use cty::Value;
 use sdk::schema::{Attr, Block, Nested, Nesting, Schema};
@@ -11,29 +10,29 @@ use super::machines::{database, database_changed, database_made, positive, serve
 use super::network::Cidr;
 use super::thing::{digest, thing, thing_changed, thing_made};
 
-/// One resource type.
+/// Resource type of the lab.
 pub(super) struct Kind {
-    /// Its name.
+    /// Type name.
     pub(super) name: &'static str,
-    /// How ids begin.
+    /// Prefix of ids.
     pub(super) prefix: &'static str,
-    /// Its schema, without what all types have.
+    /// Returns the schema without the attributes that all types have.
     pub(super) schema: fn() -> Schema,
-    /// Fills in what the lab says of a new object, or refuses it.
+    /// Sets the computed values of a new object, or rejects it.
     pub(super) made: fn(&mut Object, &Made<'_>) -> Result<(), Diagnostic>,
-    /// The same for a changed object.
+    /// Sets the computed values of a changed object, or rejects it.
     pub(super) changed: fn(&mut Object, &Made<'_>) -> Result<(), Diagnostic>,
-    /// Attributes that the lab never tells and therefore does not keep.
+    /// Attributes that the lab never returns and therefore does not store.
     pub(super) secret: &'static [&'static str],
 }
 
-/// Where an object is made.
+/// Context of a new or changed object.
 pub(super) struct Made<'a> {
-    /// Everything that exists.
+    /// Contents of the lab.
     pub(super) cloud: &'a Cloud,
-    /// Its id.
+    /// Id of the object.
     pub(super) id: &'a str,
-    /// The provider's region.
+    /// Region of the provider.
     pub(super) region: &'a str,
 }
 
@@ -171,10 +170,13 @@ fn network_changed(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnosti
                 object.text("cidr").unwrap_or_default()
             )));
         }
+        // Derived from the subnet's name and range, so that it stays the same if subnets are
+        // reordered.
         let id = digest(&[made.id, subnet.text("name").unwrap_or_default(), &text]);
         subnet.fill("id", format!("subnet-{id}"));
         filled.push(subnet.into_value().map_err(|e| refuse(e.into()))?);
     }
+    // An empty list keeps its type, which no element could give it.
     if let Some(ty) = subnets
         .ty()
         .element_type()

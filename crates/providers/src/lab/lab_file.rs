@@ -1,16 +1,17 @@
-//! The lab's world on disk: one JSON file that every lab process and the operator share, and, while
-//! it is large and being changed, a journal beside it. What is on disk is the truth; in memory is
-//! what was read last, brought up to date whenever it is used.
-//!
-//! - A small lab file is replaced with each change. A change of a large one is a line in the
-//!   journal, which is folded into the lab file (one replacement, then the journal goes) once it is
-//!   the longer of the two: a change costs the same however much there is. It is folded as well
-//!   when a process has been quiet for a moment or ends, by the first change of a process that
-//!   finds one, and by the first one after the lab file was edited by hand.
-//! - Killed between the replacement and the removal, a process leaves a journal of an older serial
-//!   than the lab file's, which counts for nothing.
-//! - Changes hold the lock beside the file. Readers need none: the journal is read first, and
-//!   counts if the lab file is still the same after that.
+//! //!
+//! Storage of the lab: one JSON file that all lab processes and the operator share, with a journal
+//! beside it while the file is large and changes. The files are authoritative; memory holds the
+//! last read contents, which are updated before each use.
+//! //!
+//! - A small lab file is replaced by each change. A change of a large one appends a line to the
+//!   journal. Once the journal is longer than the file, it is folded into it: the file is replaced,
+//!   then the journal is removed. So the cost of a change does not depend on the size of the lab.
+//!   Folding also happens when a process is idle for a moment or ends, at the first change of a
+//!   process that finds a journal, and at the first change after a manual edit.
+//! - A process killed between replacement and removal leaves a journal for an older serial, which
+//!   is ignored.
+//! - Changes hold the lock beside the file. Readers need no lock: they read the journal first, and
+//!   it is valid if the lab file is unchanged afterwards.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,12 +24,12 @@ use super::journal::Journal;
 use super::parsed::Parsed;
 use super::store::{LOCK_DEADLINE, SharedFile};
 
-/// A lab file up to this length in bytes has no journal: everything a person would look through.
+/// Maximum length in bytes of a lab file without a journal; a person can still read such a file.
 const SMALL: u64 = 64 << 10;
-/// How long nothing has changed when a journal is folded for the sake of those who edit by hand.
+/// Idle time after which a journal is folded, so that the file can be edited by hand.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// The lab's file. Clones share what they have read.
+/// File of the lab. Clones share the contents that were read.
 #[derive(Clone, Debug)]
 pub struct LabFile {
     file: SharedFile,
@@ -40,27 +41,28 @@ pub struct LabFile {
 #[derive(Debug, Default)]
 struct Held {
     turn: Turn,
-    /// Locked only while files are read and written, never while waiting for somebody else.
+    /// Held only while files are read and written, never while waiting for another process.
     seen: Mutex<Option<Seen>>,
-    /// A thread waits for a quiet moment.
+    /// True while a thread waits for idle time.
     waited_for: AtomicBool,
 }
 
-/// What was read last.
+/// Last read contents.
 #[derive(Debug)]
 struct Seen {
-    /// The lab file's content with the journal's changes in it.
+    /// Contents of the lab file, with the journal's changes applied.
     base: Parsed<Cloud>,
-    /// The lab file's own serial.
+    /// Serial of the lab file itself.
     serial: u64,
-    /// How far the journal is in it; 0 where there is none that counts.
+    /// Offset up to which the journal is applied; 0 without a valid journal.
     journal: u64,
-    /// The journal was found, or the lab file edited beside it: the next change folds it.
+    /// Set if the journal was found at the start, or the lab file was edited: the next change folds
+    /// it.
     fold: bool,
 }
 
 impl LabFile {
-    /// The file at a path; it need not exist yet.
+    /// Creates the handle of the file at a path; the file need not exist.
     pub fn new(path: impl Into<PathBuf>) -> LabFile {
         let file = SharedFile::new(path);
         LabFile {
@@ -71,8 +73,7 @@ impl LabFile {
         }
     }
 
-    /// The same, for a process that goes on after its changes: it folds what they left once it has
-    /// been quiet for a moment.
+    /// Enables folding after idle time, for a process that continues to run after its changes.
     pub(super) fn folding_when_quiet(self) -> LabFile {
         LabFile {
             folds_when_quiet: true,
@@ -80,15 +81,15 @@ impl LabFile {
         }
     }
 
-    /// Where it is.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// What `look` sees in the lab as it is now.
+    /// Calls `look` with the current contents.
     ///
     /// # Errors
-    /// When the files cannot be read, or are not the JSON that is expected.
+    /// The files cannot be read, or do not have the expected content.
     pub fn read<R>(&self, look: impl FnOnce(&Cloud) -> R) -> Result<R, LabError> {
         let mut held = self.seen();
         let seen = self.current(held.take())?;
@@ -96,19 +97,20 @@ impl LabFile {
         Ok(look(&seen.base.content))
     }
 
-    /// Changes the lab under its lock, and counts the change. Nothing is written when `change`
-    /// fails or changes nothing. Once this has answered, the change outlives the process.
+    /// Changes the lab under its lock. Nothing is written if `change` fails or changes nothing.
+    /// After this returned, the change survives the end of the process.
     ///
     /// # Errors
-    /// When the files cannot be locked, read or written, or when `change` fails.
+    /// The files cannot be locked, read or written, or `change` fails.
     pub fn update<R, E: From<LabError>>(
         &self,
         change: impl FnOnce(&mut Change<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
+        // Threads first queue among themselves, then one of them competes for the file lock.
         let _turn = self.turn()?;
         let _lock = self.file.lock()?;
         let mut held = self.seen();
-        // Whatever fails from here on without a word of its own leaves nothing held: it is all read
+        // The cache is empty from here on, so any early return makes the next call read the files
         // again.
         let mut seen = self.current(held.take())?;
         let mut begun = Change::new(&mut seen.base.content);
@@ -128,11 +130,11 @@ impl LabFile {
         }
     }
 
-    /// Folds the journal into the lab file, if this process has used one.
+    /// Folds the journal into the lab file, if this process used one.
     ///
     /// # Errors
-    /// When the files cannot be locked, read or written. Nothing is lost then: the journal is still
-    /// there.
+    /// The files cannot be locked, read or written. No change is lost, because the journal still
+    /// exists.
     pub fn fold(&self) -> Result<(), LabError> {
         if self.seen().as_ref().is_none_or(|seen| seen.journal == 0) {
             return Ok(());
@@ -148,7 +150,7 @@ impl LabFile {
         Ok(())
     }
 
-    /// Brings what was read up to date.
+    /// Updates the cached contents from the files.
     fn current(&self, held: Option<Seen>) -> Result<Seen, LabError> {
         let deadline = Instant::now() + LOCK_DEADLINE;
         let mut seen = match held {
@@ -156,8 +158,8 @@ impl LabFile {
             None => self.load(None)?,
         };
         loop {
-            // The journal first: as long as the lab file is the same after that, no other journal
-            // can have been begun.
+            // The journal is read first: if the lab file is unchanged afterwards, no other journal
+            // can have been started in between.
             let lines = self.journal.read(seen.serial, seen.journal)?;
             if seen.base.is_current(self.path())?
                 && let Some(lines) = lines
@@ -179,7 +181,7 @@ impl LabFile {
     fn load(&self, serial_before: Option<u64>) -> Result<Seen, LabError> {
         let base: Parsed<Cloud> = Parsed::read(self.path())?;
         let serial = base.content.serial;
-        // Another process that folds leaves another serial; a hand that edits leaves the same one.
+        // A fold by another process changes the serial; a manual edit keeps it.
         let fold = serial_before.is_none_or(|before| before == serial);
         Ok(Seen {
             base,
@@ -190,10 +192,13 @@ impl LabFile {
     }
 
     fn write(&self, seen: &mut Seen, entry: &Entry) -> Result<(), LabError> {
+        // A journal of another process, or beside an edited file, is folded early, so that a person
+        // who edits the lab file sees all objects in it.
         let folds = seen.journal > 0 && (seen.fold || seen.journal > seen.base.length());
         if seen.base.length() <= SMALL || folds {
             return self.replace(seen);
         }
+        // An incomplete line is in the way; replacing the file makes the whole journal invalid.
         let Some(end) = self.journal.append(seen.serial, seen.journal, entry)? else {
             return self.replace(seen);
         };
@@ -205,7 +210,8 @@ impl LabFile {
 
     fn replace(&self, seen: &mut Seen) -> Result<(), LabError> {
         let bytes = self.file.replace(&seen.base.content)?;
-        // The change is made by now, and a journal that cannot be removed counts for nothing.
+        // The change is durable now, and a journal that cannot be removed is ignored because of its
+        // serial.
         let _left_over = self.journal.remove();
         seen.base.replaced(self.path(), bytes);
         seen.serial = seen.base.content.serial;
@@ -214,8 +220,9 @@ impl LabFile {
         Ok(())
     }
 
-    /// Leaves it to a thread, which ends with the folding.
+    /// Starts a thread that folds the journal after idle time.
     fn fold_when_quiet(&self) {
+        // One waiting thread is enough: it waits as long as changes arrive.
         if !self.folds_when_quiet || self.held.waited_for.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -230,6 +237,7 @@ impl LabFile {
                 }
                 before = now;
             }
+            // Reset before the fold, so that a change during it starts a new thread.
             file.held.waited_for.store(false, Ordering::Release);
             if let Err(error) = file.fold() {
                 sdk::log::warn(
@@ -243,13 +251,14 @@ impl LabFile {
             .spawn(wait)
             .is_err()
         {
-            // Then it is folded at the end.
+            // The journal is then folded when the process ends.
             self.held.waited_for.store(false, Ordering::Release);
         }
     }
 
     fn seen(&self) -> MutexGuard<'_, Option<Seen>> {
-        // Who panics has taken what was held, so that nothing half-changed is left in it.
+        // A panic happens only while the cache is taken out, so the lock never guards partial
+        // contents.
         self.held
             .seen
             .lock()
@@ -265,8 +274,7 @@ impl LabFile {
     }
 }
 
-/// Whose turn it is among the threads of this process. They would find the file locked by one
-/// another, and would have to look again and again.
+/// Queue of this process's threads. Without it they would compete for the file lock by polling.
 #[derive(Debug, Default)]
 struct Turn {
     taken: Mutex<bool>,
@@ -276,7 +284,7 @@ struct Turn {
 struct Taken<'a>(&'a Turn);
 
 impl Turn {
-    /// None when it has not been given back for too long.
+    /// Waits for the turn; `None` after the deadline.
     fn take(&self) -> Option<Taken<'_>> {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self

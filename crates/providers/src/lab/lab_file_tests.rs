@@ -1,4 +1,4 @@
-//! Lab files, small and large, with other writers, editors and killed processes.
+//! Tests of small and large lab files with concurrent writers, manual edits and killed processes.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -16,7 +16,7 @@ fn thing(name: &str, text: &str) -> Object {
     }
 }
 
-/// A lab in a folder of its own.
+/// Lab in a temporary directory.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -24,7 +24,8 @@ impl Place {
         Place(tempfile::tempdir().unwrap())
     }
 
-    /// With a lab file of `0` to `299` that is just too large to be replaced with each change.
+    /// Creates a lab file with the objects `0` to `299`, just too large to be replaced by each
+    /// change.
     fn large() -> Place {
         let place = Place::new();
         let fill = |change: &mut Change<'_>| {
@@ -37,7 +38,7 @@ impl Place {
         place
     }
 
-    /// The lab as a process of its own would open it.
+    /// Opens the lab as a separate process would.
     fn open(&self) -> LabFile {
         LabFile::new(self.path("lab.json"))
     }
@@ -59,7 +60,7 @@ impl Place {
         all
     }
 
-    /// What the lab file holds without its journal.
+    /// Returns the contents of the lab file without its journal.
     fn alone(&self) -> Cloud {
         SharedFile::new(self.path("lab.json")).load().unwrap()
     }
@@ -157,7 +158,7 @@ fn a_change_of_a_large_lab_is_a_line_beside_it() {
     let place = Place::large();
     let (file, other) = (place.open(), place.open());
     let before = fs::metadata(place.path("lab.json")).unwrap().ino();
-    // In turns, so that each must see what the other one did.
+    // In turns, so that each must see the other's changes.
     for number in 0..20 {
         put(
             if number % 2 == 0 { &file } else { &other },
@@ -165,7 +166,7 @@ fn a_change_of_a_large_lab_is_a_line_beside_it() {
         );
         assert!(has(&file, &format!("new-{number}")) && has(&other, &format!("new-{number}")));
     }
-    // The other one found a journal, and folded it at its first change, and never again.
+    // The second one found a journal, folded it at its first change, and did not fold again.
     assert_eq!(place.alone().serial, 3);
     assert_eq!(place.files(), WITH_JOURNAL);
     assert_ne!(fs::metadata(place.path("lab.json")).unwrap().ino(), before);
@@ -183,7 +184,7 @@ fn a_change_of_a_large_lab_is_a_line_beside_it() {
             "{name}"
         );
     }
-    // Both know what they did: nothing is lost, and the file is whole.
+    // Both know all changes: nothing is lost, and the file is complete.
     other.fold().unwrap();
     assert_eq!(place.files(), ALONE);
     assert_eq!((place.alone(), place.alone().serial), (whole(&file), 21));
@@ -210,7 +211,7 @@ fn a_journal_longer_than_the_lab_file_is_folded() {
 }
 
 impl Place {
-    /// The lab file's own serial, without reading all of it.
+    /// Returns the serial line of the lab file without parsing all of it.
     fn alone_serial(&self) -> String {
         fs::read_to_string(self.path("lab.json"))
             .unwrap()
@@ -258,7 +259,7 @@ fn a_process_killed_at_any_byte_of_a_change_loses_only_that_change() {
         );
         assert!(has(&next, "7"));
     }
-    // One that lives on takes what it finds for what it is, too.
+    // A process that continues to run interprets the files in the same way.
     for cut in (0..=journal.len())
         .step_by(7)
         .chain([answered, answered + 1, journal.len()])
@@ -321,7 +322,7 @@ fn a_journal_that_outlived_its_folding_counts_for_nothing() {
     alter(&file, |change| assert!(change.remove("a")));
     put(&file, "7");
     file.fold().unwrap();
-    // Killed before it was removed.
+    // As after a kill before the removal.
     fs::write(place.path("lab.json.journal"), &journal).unwrap();
     for file in [&file, &place.open()] {
         assert!(!has(file, "a") && has(file, "7"));
@@ -407,7 +408,7 @@ fn a_journal_whose_file_is_another_one_counts_for_nothing() {
     put(&file, "a");
     file.fold().unwrap();
     put(&file, "b");
-    // A copy from before the folding is put back.
+    // A copy from before the fold is restored.
     fs::write(place.path("lab.json"), backup).unwrap();
     assert_eq!(whole(&file).objects.len(), 300);
     put(&file, "c");

@@ -1,4 +1,4 @@
-//! Servers and databases: what has an address in a network.
+//! Servers and databases: objects with an address in a network.
 
 use cty::Value;
 use sdk::schema::{Attr, Block, Nested, Nesting, Schema};
@@ -17,7 +17,7 @@ pub(super) fn positive(name: &str) -> Attr {
     )
 }
 
-/// The network that `network_id` names, and the next address in it.
+/// Returns a free address in the network of `network_id`; `None` without a network.
 fn join_network(object: &Object, made: &Made<'_>) -> Result<Option<String>, Diagnostic> {
     let Some(id) = object.text("network_id") else {
         return Ok(None);
@@ -42,6 +42,8 @@ fn join_network(object: &Object, made: &Made<'_>) -> Result<Option<String>, Diag
     let cidr = Cidr::parse(text).map_err(|problem| {
         Diagnostic::error(format!("network {id} is broken"), problem).at_attr("network_id")
     })?;
+    // The first addresses are reserved, as in real clouds; a network that is too small has none
+    // left.
     let first = (cidr.size() >= 10).then(|| cidr.address(10));
     let free = first
         .and_then(|first| made.cloud.free_address(id, first))
@@ -110,6 +112,7 @@ pub(super) fn server_made(object: &mut Object, made: &Made<'_>) -> Result<(), Di
     }
     let address = join_network(object, made)?.unwrap_or_else(|| "192.0.2.10".into());
     object.fill("private_ip", address);
+    // Derived from the id, so that an id always has the same address.
     let number = Sha256::digest(made.id.as_bytes());
     object.fill("public_ip", format!("203.0.113.{}", 1 + number[0] % 254));
     Ok(())

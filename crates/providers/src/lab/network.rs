@@ -1,6 +1,6 @@
-//! IPv4 networks, as far as the lab needs them.
+//! IPv4 networks in CIDR notation.
 
-/// A network in CIDR notation.
+/// Network in CIDR notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cidr {
     base: u32,
@@ -8,7 +8,7 @@ pub(super) struct Cidr {
 }
 
 impl Cidr {
-    /// Reads `10.1.0.0/16`; the error is a sentence.
+    /// Parses `10.1.0.0/16`; the error is a sentence for the operator.
     pub(super) fn parse(text: &str) -> Result<Cidr, String> {
         let wrong = || format!("{text:?} is not an IPv4 network like 10.1.0.0/16");
         let (address, bits) = text.split_once('/').ok_or_else(wrong)?;
@@ -35,17 +35,17 @@ impl Cidr {
         u32::MAX << (32 - self.bits)
     }
 
-    /// How many addresses can be given out.
+    /// Returns the number of usable addresses.
     pub(super) fn size(self) -> u32 {
         !self.mask() - 1
     }
 
-    /// The address with this number, counted from the network's own; wraps within the network.
+    /// Returns the address with this number in the network; wraps within the network.
     pub(super) fn address(self, number: u32) -> std::net::Ipv4Addr {
         std::net::Ipv4Addr::from((self.base & self.mask()) | (number & !self.mask()))
     }
 
-    /// Whether all of the other lies within this one.
+    /// Returns true if the other network lies within this one.
     pub(super) fn contains(self, other: Cidr) -> bool {
         other.bits >= self.bits && other.base & self.mask() == self.base & self.mask()
     }

@@ -1,6 +1,5 @@
-//! What a file held when it was last looked at, kept for as long as the file is the same. A file
-//! that was changed within the same tick of the file system's clock as before cannot be told apart
-//! by its times; while it is that young, its bytes are compared.
+//! Cached contents of a file, valid while the file is unchanged. Two changes within one tick of the
+//! file system's clock have the same time, so the bytes of a recently changed file are compared.
 
 use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read as _};
@@ -12,17 +11,16 @@ use serde::de::DeserializeOwned;
 
 use super::LabError;
 
-/// Longer than any tick of the clock by which file systems date changes (10 ms where it is
-/// slowest).
+/// Longer than a tick of any file system clock (at most 10 ms).
 const TICK: Duration = Duration::from_millis(20);
 
-/// A file's content, and what tells whether it is still that.
+/// Parsed contents of a file, with the identity that validates them.
 #[derive(Debug)]
 pub(super) struct Parsed<T> {
     pub(super) content: T,
-    /// None where there was no file.
+    /// `None` if the file did not exist.
     identity: Option<Identity>,
-    /// The bytes, as long as the file is too young to be known by its identity.
+    /// Bytes of a file that changed too recently to be recognized by its identity.
     young: Option<Vec<u8>>,
 }
 
@@ -31,7 +29,8 @@ struct Identity {
     device: u64,
     inode: u64,
     length: u64,
-    /// Status change time, seconds and nanoseconds: unlike the modification time nobody can set it.
+    /// Status change time, seconds and nanoseconds. Unlike the modification time, programs cannot
+    /// set it.
     changed: (i64, i64),
 }
 
@@ -45,7 +44,8 @@ impl Identity {
         }
     }
 
-    /// Whether a change right now would get another time. To be asked before the file is read.
+    /// Returns true if a change now would get a different time. Must be called before the file is
+    /// read.
     fn is_settled(&self) -> bool {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -59,12 +59,13 @@ impl Identity {
     }
 }
 
-/// The bytes of a file with its identity, and whether that settles what it holds; none where there
-/// is no file.
+/// Reads a file with its identity, and whether the identity is conclusive; `None` if the file does
+/// not exist.
 fn read(path: &Path) -> Result<Option<(Identity, bool, Vec<u8>)>, LabError> {
     let reading = || -> std::io::Result<_> {
         let mut file = File::open(path)?;
         let identity = Identity::of(&file.metadata()?);
+        // Before the read: a change during it then has another time, or the bytes are compared.
         let settled = identity.is_settled();
         let mut bytes = Vec::with_capacity(usize::try_from(identity.length).unwrap_or(0) + 1);
         file.read_to_end(&mut bytes)?;
@@ -94,10 +95,10 @@ fn identity(path: &Path) -> Result<Option<Identity>, LabError> {
 }
 
 impl<T: Default + DeserializeOwned> Parsed<T> {
-    /// Reads a file; the default where there is none.
+    /// Reads and parses a file; the default value if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be read, or is not the JSON that is expected.
+    /// The file cannot be read, or does not have the expected content.
     pub(super) fn read(path: &Path) -> Result<Parsed<T>, LabError> {
         let Some((identity, settled, bytes)) = read(path)? else {
             return Ok(Parsed {
@@ -119,10 +120,10 @@ impl<T: Default + DeserializeOwned> Parsed<T> {
 }
 
 impl<T> Parsed<T> {
-    /// Whether the file holds what it held.
+    /// Returns true if the file is unchanged.
     ///
     /// # Errors
-    /// When it cannot be looked at.
+    /// The file cannot be examined.
     pub(super) fn is_current(&mut self, path: &Path) -> Result<bool, LabError> {
         if identity(path)? != self.identity {
             return Ok(false);
@@ -132,6 +133,7 @@ impl<T> Parsed<T> {
         };
         match read(path)? {
             Some((identity, settled, bytes)) if bytes == *young => {
+                // Once the time is conclusive, the bytes are no longer needed.
                 self.identity = Some(identity);
                 if settled {
                     self.young = None;
@@ -142,14 +144,14 @@ impl<T> Parsed<T> {
         }
     }
 
-    /// The file has just been replaced by these bytes, which are the content.
+    /// Records that the file was replaced by these bytes, which match the content.
     pub(super) fn replaced(&mut self, path: &Path, bytes: Vec<u8>) {
-        // What cannot be looked at is not current, and is read again.
+        // A file that cannot be examined counts as changed, and is read again.
         self.identity = identity(path).ok().flatten();
         self.young = Some(bytes);
     }
 
-    /// The file's length in bytes.
+    /// Returns the length of the file in bytes.
     pub(super) fn length(&self) -> u64 {
         self.identity.map_or(0, |identity| identity.length)
     }

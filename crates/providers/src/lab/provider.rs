@@ -1,4 +1,4 @@
-//! The provider `lab`: its configuration, held for the process's life, and its types.
+//! Provider `lab`: its configuration, kept during the life of the process, and its types.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -19,7 +19,7 @@ use super::lab_file::LabFile;
 use super::resource::LabResource;
 use super::session::Session;
 
-/// What the provider's configuration says.
+/// Configuration of the provider.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) file: LabFile,
@@ -30,7 +30,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// How long a call takes where the resource says nothing, in milliseconds.
+    /// Returns the latency of a call in milliseconds, if the resource sets none.
     pub(super) fn latency(&self, call: On) -> u64 {
         self.latencies
             .iter()
@@ -41,6 +41,7 @@ impl Settings {
     fn read(config: &Value) -> Result<Settings, Diagnostic> {
         let config = Object::of(config)
             .map_err(|problem| Diagnostic::error("the configuration cannot be read", problem))?;
+        // The path decides which lab is read, so a plan is impossible without it.
         if config.is_unknown("file") {
             return Err(Diagnostic::error(
                 "the lab's file is not known yet",
@@ -65,10 +66,10 @@ impl Settings {
     }
 }
 
-/// The settings, once there are some; shared by the provider and its resources.
+/// Settings, once configured; shared by the provider and its resources.
 pub(super) type Configured = Arc<RwLock<Option<Arc<Settings>>>>;
 
-/// The settings, or why there are none.
+/// Returns the settings; fails if the provider is not configured.
 pub(super) fn settings(configured: &Configured) -> Result<Arc<Settings>, Failure> {
     let held = configured
         .read()
@@ -82,8 +83,8 @@ pub(super) fn settings(configured: &Configured) -> Result<Arc<Settings>, Failure
     })
 }
 
-/// Serves the lab to the host that started this process, until the host ends it, and leaves
-/// everything in the lab file.
+/// Serves the lab to the host that started this process, until the host ends it. Then folds the
+/// journal into the lab file.
 ///
 /// # Errors
 /// As [`sdk::serve`].
@@ -91,7 +92,7 @@ pub async fn serve() -> Result<(), sdk::ServeError> {
     let lab = Lab::default();
     let configured = lab.configured.clone();
     let served = sdk::serve(lab).await;
-    // Without a configuration nothing was done.
+    // Without a configuration no lab was used.
     if let Ok(settings) = settings(&configured)
         && let Err(error) = settings.file.fold()
     {
@@ -103,7 +104,7 @@ pub async fn serve() -> Result<(), sdk::ServeError> {
     served
 }
 
-/// The provider `lab`.
+/// Provider `lab`.
 #[derive(Default)]
 pub struct Lab {
     configured: Configured,

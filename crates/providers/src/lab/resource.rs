@@ -1,6 +1,5 @@
-//! The calls of every lab resource: latency, faults, and the change of the lab file, in this order.
-//! The file is changed in one step, so that a process killed at any moment leaves an object whole
-//! or absent.
+//! Calls of all lab resources: latency, faults, then the change of the lab file. The file changes
+//! atomically, so a process killed at any time leaves an object complete or absent.
 
 use cty::{Type, Value};
 use sdk::schema::{Attr, Schema};
@@ -14,7 +13,7 @@ use super::kinds::{Kind, Made};
 use super::provider::{Configured, settings};
 use super::{LabError, fault, fault_block};
 
-/// A resource type of the lab.
+/// Resource type of the lab.
 pub(super) struct LabResource {
     pub(super) kind: &'static Kind,
     ty: Type,
@@ -32,7 +31,8 @@ impl LabResource {
         resource
     }
 
-    /// Finds out what strikes this call, and lets what strikes before the work strike.
+    /// Determines the faults of this call, waits for its latency, and applies the faults that
+    /// precede the work.
     async fn begin<'a>(
         &self,
         cx: &'a Context,
@@ -65,6 +65,7 @@ impl LabResource {
                     .into_iter()
                     .map(|fault| (Origin::Control, fault)),
             );
+            // Without faults the lab file needs no change, and so no lock.
             if all.is_empty() {
                 return Ok(Vec::new());
             }
@@ -87,7 +88,7 @@ impl LabResource {
         Ok(call)
     }
 
-    /// What the lab keeps of an object.
+    /// Returns the attributes that the lab stores.
     fn stored(&self, value: &Value) -> Result<serde_json::Map<String, serde_json::Value>, Failure> {
         let json = sdk::to_json(value, &self.ty)?;
         let serde_json::Value::Object(mut attributes) = json else {
@@ -100,7 +101,7 @@ impl LabResource {
         Ok(attributes)
     }
 
-    /// Makes an object in the lab; `spoil` is applied to its status.
+    /// Creates an object in the lab with the given status.
     async fn make(
         &self,
         call: &Call<'_>,
@@ -120,6 +121,8 @@ impl LabResource {
             ty,
             configured: self.configured.clone(),
         };
+        // Id, checks and insertion are one change under the lock, so that concurrent creates cannot
+        // collide.
         blocking(move || {
             file.update(|change: &mut CloudChange<'_>| {
                 let id = unused_id(change, kind.prefix, || {
@@ -139,6 +142,7 @@ impl LabResource {
                         region: &region,
                     },
                 )?;
+                // The lab sets no more values, and a result must be wholly known.
                 object.clear_unknown();
                 let value = object.into_value().map_err(broken)?;
                 change.put(
@@ -190,6 +194,7 @@ impl Resource for LabResource {
             let text = fault.text.clone().unwrap_or_else(|| {
                 "the lab ran out of capacity half-way; the object exists and is incomplete".into()
             });
+            // The host must store the partial object, so it is created like a complete one.
             let half = self.make(&call, &change.planned, "incomplete").await?;
             return Err(Failure::new(
                 format!("{}: only half done", call.doing(self.kind.name)),
@@ -220,11 +225,12 @@ impl Resource for LabResource {
         let (file, wanted) = (call.settings.file.clone(), id.clone());
         let stored =
             blocking(move || file.read(|cloud| cloud.objects.get(&wanted).cloned())).await??;
+        // An id of another type means that the object was replaced by hand.
         let Some(stored) = stored.filter(|stored| stored.kind == self.kind.name) else {
             sdk::log::info("gone", &[("resource", &self.kind.name), ("id", &id)]);
             return Ok(None);
         };
-        // what the lab does not keep stays as the host has it
+        // Attributes that the lab does not store keep the host's value.
         let mut merged = sdk::to_json(&state.value, &self.ty)?;
         if let Some(attributes) = merged.as_object_mut() {
             attributes.extend(stored.attributes);
@@ -263,6 +269,7 @@ impl Resource for LabResource {
         );
         let value = blocking(move || {
             file.update(|change: &mut CloudChange<'_>| {
+                // Checked under the lock: another process may have deleted it after the last read.
                 if !change.objects.contains_key(&id) {
                     return Err(Failure::new(
                         format!("{} {id} does not exist any more", this.kind.name),
@@ -305,6 +312,7 @@ impl Resource for LabResource {
         let (file, kind) = (call.settings.file.clone(), self.kind.name);
         blocking(move || {
             file.update(|change| {
+                // Checked under the lock, so that no server can join the network meanwhile.
                 let users: Vec<String> = change
                     .members(&id)
                     .map(|object| format!("{} {}", object.kind, object.name))
@@ -347,7 +355,7 @@ impl Resource for LabResource {
         }
     }
 
-    /// Version 0 of `lab_server` called its size a flavour.
+    /// Version 0 of `lab_server` had `flavor` instead of `size`.
     async fn upgrade(
         &self,
         _: &Context,

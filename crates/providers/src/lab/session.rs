@@ -1,5 +1,5 @@
-//! The ephemeral resource `lab_session`: a token for as long as a run needs it. What was opened,
-//! renewed and closed stands in a log beside the lab's file, a line each: `opened NAME`.
+//! Ephemeral resource `lab_session`: a token during a run. A log beside the lab's file has one line
+//! for each open, renewal and close: `opened NAME`.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -14,17 +14,17 @@ use serde::{Deserialize, Serialize};
 use super::LabError;
 use super::provider::{Configured, settings};
 
-/// The log of sessions beside a lab's file.
+/// Returns the path of the session log beside a lab's file.
 pub fn sessions(file: &Path) -> PathBuf {
     file.with_extension("sessions")
 }
 
-/// The ephemeral resource.
+/// Ephemeral resource `lab_session`.
 pub(super) struct Session {
     configured: Configured,
 }
 
-/// What the host keeps of a session that is open.
+/// Private data of an open session.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     name: String,
@@ -53,7 +53,7 @@ impl Session {
         Session { configured }
     }
 
-    /// Writes one line of the log, or fails where that is wished for.
+    /// Appends a line to the log, or fails if the configuration requests it.
     fn log(&self, done: &str, call: &str, kept: &Kept) -> Result<(), Failure> {
         if kept.fails.as_deref() == Some(call) {
             return Err(Failure::new(
@@ -62,6 +62,7 @@ impl Session {
             ));
         }
         let path = sessions(settings(&self.configured)?.file.path());
+        // A single short append, so that lines of concurrent processes never mix.
         let write = || {
             OpenOptions::new()
                 .create(true)

@@ -1,6 +1,6 @@
-//! A JSON file that several processes and the operator share. A change holds the lock beside the
-//! file and replaces the file in one step, so that no reader sees half of one and no killed writer
-//! leaves it. Owns no memory between calls: the file is the truth.
+//! JSON file shared by several processes and the operator. A change holds the lock beside the file
+//! and replaces the file atomically, so readers and killed writers never leave or see a partial
+//! file. Keeps nothing in memory between calls.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -13,32 +13,32 @@ use serde::de::DeserializeOwned;
 
 use super::LabError;
 
-/// How long a process waits for another one's change of the file.
+/// Maximum wait for the lock.
 pub(super) const LOCK_DEADLINE: Duration = Duration::from_secs(60);
-/// How long it waits before it tries again: at first, and at most.
+/// First and maximum pause between two attempts to lock.
 const LOCK_RETRY: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
 
-/// A JSON file that several processes change; a small one, since it is read and written as a whole.
+/// Small JSON file that several processes change; always read and written as a whole.
 #[derive(Clone, Debug)]
 pub struct SharedFile {
     path: PathBuf,
 }
 
 impl SharedFile {
-    /// The file at a path; it need not exist yet.
+    /// Creates the handle of the file at a path; the file need not exist.
     pub fn new(path: impl Into<PathBuf>) -> SharedFile {
         SharedFile { path: path.into() }
     }
 
-    /// Where it is.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the file holds now; the default where there is none.
+    /// Reads the file; returns the default value if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be read, or is not the JSON that is expected.
+    /// The file cannot be read, or does not have the expected content.
     pub fn load<T: Default + DeserializeOwned>(&self) -> Result<T, LabError> {
         let bytes = match fs::read(&self.path) {
             Ok(bytes) => bytes,
@@ -57,15 +57,16 @@ impl SharedFile {
         })
     }
 
-    /// Changes the file under its lock. Nothing is written when `change` fails or changes nothing.
+    /// Changes the file under its lock. Nothing is written if `change` fails or changes nothing.
     ///
     /// # Errors
-    /// When the file cannot be locked, read or written, or when `change` fails.
+    /// The file cannot be locked, read or written, or `change` fails.
     pub fn update<T, R, E>(&self, change: impl FnOnce(&mut T) -> Result<R, E>) -> Result<R, E>
     where
         T: Default + DeserializeOwned + Serialize + Clone + PartialEq,
         E: From<LabError>,
     {
+        // A separate lock file, because the file itself is replaced.
         let _lock = self.lock()?;
         let before: T = self.load()?;
         let mut after = before.clone();
@@ -76,14 +77,14 @@ impl SharedFile {
         Ok(result)
     }
 
-    /// The path of what belongs to the file and lies beside it.
+    /// Returns the path of an auxiliary file beside this one.
     pub(super) fn beside(&self, suffix: &str) -> PathBuf {
         let mut name = self.path.file_name().unwrap_or_default().to_owned();
         name.push(suffix);
         self.path.with_file_name(name)
     }
 
-    /// Locks the file for as long as the answer lives.
+    /// Locks the file until the returned handle is dropped.
     pub(super) fn lock(&self) -> Result<File, LabError> {
         let path = self.beside(".lock");
         let failed = |source| LabError::Io {
@@ -109,6 +110,7 @@ impl SharedFile {
         };
         let deadline = Instant::now() + LOCK_DEADLINE;
         let (mut retry, longest) = LOCK_RETRY;
+        // Polls with a deadline, because a blocking system lock cannot time out.
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
@@ -127,10 +129,9 @@ impl SharedFile {
         }
     }
 
-    /// Writes the file anew, in one step; to be called under its lock. The answer is what was
-    /// written.
+    /// Replaces the file atomically; must be called under its lock. Returns the written bytes.
     pub(super) fn replace<T: Serialize>(&self, content: &T) -> Result<Vec<u8>, LabError> {
-        // Another writer's, who was killed: under the lock there is only one.
+        // Left by a killed writer; the lock guarantees that no other writer is active.
         let temporary = self.beside(".unfinished");
         let _nothing_there = fs::remove_file(&temporary);
         let mut bytes =
@@ -146,6 +147,7 @@ impl SharedFile {
                 .mode(0o600)
                 .open(&temporary)?;
             file.write_all(&bytes)?;
+            // The contents must be on disk before the rename makes them the file.
             file.sync_all()?;
             fs::rename(&temporary, &self.path)
         };

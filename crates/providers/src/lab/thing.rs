@@ -1,4 +1,4 @@
-//! The thing: of any value, for tests.
+//! Generic resource type `lab_thing`, for tests with arbitrary values.
 
 use cty::{Type, Value};
 use sdk::schema::{Attr, Nesting, Schema};
@@ -51,6 +51,7 @@ pub(super) fn thing_made(object: &mut Object, made: &Made<'_>) -> Result<(), Dia
 }
 
 pub(super) fn thing_changed(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnostic> {
+    // The stored revision, not the planned one: another process may have changed the thing.
     let stored = made
         .cloud
         .objects
@@ -76,10 +77,11 @@ fn thing_spec(object: &mut Object, _: &Made<'_>) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Eight hex digits of a hash over texts.
+/// Returns eight hex digits of a hash over texts.
 pub(super) fn digest(texts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for text in texts {
+        // Length prefixes, so that different splits of the same text have different hashes.
         hash.update((text.len() as u64).to_be_bytes());
         hash.update(text.as_bytes());
     }

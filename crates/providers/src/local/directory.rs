@@ -1,4 +1,5 @@
-//! `local_directory`: a directory. Removed only when it is empty, unless `force` is set.
+//! Resource type `local_directory`. A directory is removed only if it is empty, unless `force` is
+//! set.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -10,7 +11,7 @@ use sdk::{Change, Context, Diagnostics, Failure, Object, Resource, State, async_
 
 use super::{blocking, broken, failed, mode, permission, permission_text, state};
 
-/// The resource type.
+/// Resource type `local_directory`.
 pub(super) struct LocalDirectory;
 
 fn schema() -> Schema {
@@ -45,6 +46,7 @@ async fn save(change: Change) -> Result<State, Failure> {
             .mode(permissions)
             .create(&path)
             .map_err(failed("make", &path))?;
+        // The mode of a new directory is reduced by the umask, and an existing one keeps its own.
         fs::set_permissions(&path, fs::Permissions::from_mode(permissions))
             .map_err(failed("set the permissions of", &path))?;
         object.set("id", path);
@@ -119,7 +121,7 @@ impl Resource for LocalDirectory {
         .await
     }
 
-    /// By its path.
+    /// Imports by path.
     async fn import(&self, _: &Context, id: &str) -> Result<State, Failure> {
         sdk::import_by(&schema(), "path", id)
     }

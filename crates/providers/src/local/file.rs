@@ -1,4 +1,4 @@
-//! `local_file`: a file with a content. A new path is a new file; content and permissions change in
+//! Resource type `local_file`. A new path requires replacement; content and permissions change in
 //! place.
 
 use std::fs;
@@ -17,10 +17,10 @@ use sha2::Sha256;
 
 use super::{blocking, broken, failed, mode, permission, permission_text, state};
 
-/// A file that has grown beyond this is no content for a state.
+/// Maximum size in bytes of a file whose content is stored in a state.
 const LIMIT: u64 = 64 << 20;
 
-/// The resource type.
+/// Resource type `local_file`.
 pub(super) struct LocalFile;
 
 fn schema() -> Schema {
@@ -69,7 +69,7 @@ fn set_hashes(object: &mut Object, content: &[u8]) {
     object.set("content_sha256", hex(&Sha256::digest(content)));
 }
 
-/// Writes a file in one step: whoever reads it sees the old or the new content.
+/// Writes a file atomically: readers see the old or the new content.
 fn write(object: &mut Object) -> Result<(), Failure> {
     let path = object.text("filename").unwrap_or_default().to_owned();
     let content = object.text("content").unwrap_or_default().to_owned();
@@ -88,12 +88,14 @@ fn write(object: &mut Object) -> Result<(), Failure> {
             .create(folder);
         made.map_err(failed("make the folder of", &path))?;
     }
+    // The rename would fail as well, but with a message that does not name the reason.
     if Path::new(&path).is_dir() {
         return Err(Failure::new(
             format!("cannot write {path}"),
             "there is a directory of that name",
         ));
     }
+    // In the same directory, because a rename cannot cross file systems.
     let temporary = format!("{path}.{}.tmp", std::process::id());
     let written = (|| {
         let mut file = fs::OpenOptions::new()
@@ -149,6 +151,7 @@ fn look(state: State) -> Result<Option<State>, Failure> {
     let permissions = permission_text(found.mode(), object.text("file_permission"));
     object.set("file_permission", permissions);
     let text = String::from_utf8_lossy(&content);
+    // A state holds text only, so other bytes are replaced and the operator is warned.
     let exact = matches!(text, std::borrow::Cow::Borrowed(_));
     object.set("content", &*text);
     let mut state = State {
@@ -174,7 +177,7 @@ impl Resource for LocalFile {
         schema()
     }
 
-    /// As by default, but the hashes of a known content are known.
+    /// Plans as by default, but with known hashes for known content.
     async fn plan(&self, _: &Context, request: Planning<'_>) -> Result<Planned, Failure> {
         let mut planned = request.by_default();
         let mut object = Object::of(&planned.value).map_err(broken)?;
@@ -212,7 +215,7 @@ impl Resource for LocalFile {
         .await
     }
 
-    /// By the path of the file.
+    /// Imports by path.
     async fn import(&self, _: &Context, id: &str) -> Result<State, Failure> {
         sdk::import_by(&schema(), "filename", id)
     }

@@ -1,4 +1,4 @@
-//! Faults of the lab: each strikes where and when it was asked for.
+//! Tests of the lab's faults: each affects exactly the calls that it was configured for.
 
 use crate::plugin;
 use std::time::{Duration, Instant};
@@ -12,13 +12,13 @@ use super::{cloud, fresh, thing};
 use crate::plugin::Plugin;
 use crate::plugin::common::{said, text};
 
-/// Waits for a call, and asks the provider to stop until it is over: an early request may come
-/// before the call.
+/// Waits for a call while asking the provider to stop repeatedly, because an early request can
+/// arrive before the call.
 async fn stopping<T>(plugin: &mut Plugin, call: impl Future<Output = T>) -> T {
     let mut call = std::pin::pin!(call);
     loop {
         tokio::select! {
-            biased; // the answer first
+            biased; // the response has priority
             done = &mut call => return done,
             () = tokio::time::sleep(Duration::from_millis(100)) => plugin.host.stop().await,
         }
@@ -103,7 +103,7 @@ async fn latency_is_kept_and_stop_cuts_it_short() {
     let begun = Instant::now();
     plugin.host.made("lab_thing", json!({"name": "a"})).await;
     assert!(begun.elapsed() >= Duration::from_millis(300));
-    // the resource's own counts before the provider's
+    // The faults of the resource come before those of the provider.
     let mut other = plugin::common::Host::new(plugin.host.channel.clone()).await;
     let slow = stopping(
         &mut plugin,

@@ -1,5 +1,4 @@
-//! The lab as a real process over mutual TLS: its objects through their lives, and each of its
-//! faults.
+//! Tests of the lab as a real process over mutual TLS: lifecycles of its objects, and each fault.
 #![allow(clippy::unwrap_used)]
 
 mod faults;

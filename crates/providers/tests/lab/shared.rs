@@ -1,4 +1,4 @@
-//! One lab file and several processes that use it, killed ones among them.
+//! Tests of several processes that share a lab file, including killed ones.
 
 use crate::plugin;
 use std::path::Path;
@@ -67,8 +67,8 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Creates things, each of a few thousand bytes, until the process dies, and kills it once `enough`
-/// were answered. The ids of those that were.
+/// Creates things of a few thousand bytes until the process ends, and kills it after `enough`
+/// responses. Returns the ids of the acknowledged things.
 async fn made_until_killed(plugin: &mut Plugin, enough: usize) -> Vec<String> {
     let config = plugin.host.config(
         "lab_thing",

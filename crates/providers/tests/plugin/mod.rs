@@ -1,4 +1,4 @@
-//! A bundled provider as a child process, started as a host starts it.
+//! Bundled provider as a child process, started as a host starts it.
 #![allow(dead_code, clippy::unwrap_used)]
 
 #[path = "../../../sdk/tests/common/mod.rs"]
@@ -16,7 +16,7 @@ use serde_json::json;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_bundled-plugin");
 
-/// The process, killed when it is dropped.
+/// Child process; killed on drop.
 pub struct Plugin {
     pub child: Child,
     pub host: Host,
@@ -25,7 +25,7 @@ pub struct Plugin {
     reader: Option<JoinHandle<()>>,
 }
 
-/// A command with the environment of a host; the third result is the folder for the socket.
+/// Returns a command with the environment of a host; the third value is the socket directory.
 pub fn command(name: &str, lab: &Path, identity: &wire::Identity) -> (Command, tempfile::TempDir) {
     let sockets = tempfile::tempdir().unwrap();
     let mut command = Command::new(PROGRAM);
@@ -71,7 +71,7 @@ impl Plugin {
         }
     }
 
-    /// A lab with its file in a folder, configured further as given.
+    /// Configures a lab with its file in a directory, and the given settings.
     pub async fn lab(folder: &Path, mut config: serde_json::Value) -> Plugin {
         let mut plugin = Plugin::start("lab", folder).await;
         config["file"] = json!(folder.join("lab.json"));
@@ -79,7 +79,7 @@ impl Plugin {
         plugin
     }
 
-    /// Waits for the process to end; its exit status and all that it said.
+    /// Waits for the process to end; returns its exit status and output.
     pub fn ended(&mut self) -> (ExitStatus, String) {
         let status = wait(&mut self.child);
         if let Some(reader) = self.reader.take() {
@@ -96,7 +96,7 @@ impl Drop for Plugin {
     }
 }
 
-/// Waits for a process, however slow the machine is.
+/// Waits for a process, with a deadline for slow machines.
 pub fn wait(child: &mut Child) -> ExitStatus {
     let deadline = Instant::now() + Duration::from_secs(240);
     loop {
@@ -108,7 +108,7 @@ pub fn wait(child: &mut Child) -> ExitStatus {
     }
 }
 
-/// Runs a process that ends by itself: exit code, standard output, standard error.
+/// Runs a process that ends by itself; returns exit code, standard output and standard error.
 pub fn run(mut command: Command) -> (i32, String, String) {
     let mut child = command
         .stdin(Stdio::null())

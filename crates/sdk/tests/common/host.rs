@@ -1,4 +1,4 @@
-//! What a host does with a provider: its calls in their order, and what it keeps.
+//! Test host: makes the calls of a provider in the right order, and keeps the state.
 
 use cty::Value;
 use proto::tfplugin6 as pb;
@@ -9,14 +9,14 @@ use tonic::transport::Channel;
 use super::proposed::{config, proposed, type_of};
 use super::{LIMIT, decode, encode, path_text};
 
-/// A connected provider and its schema.
+/// Connected provider with its schema.
 pub struct Host {
     pub client: ProviderClient<Channel>,
     pub channel: Channel,
     pub schema: pb::get_provider_schema::Response,
 }
 
-/// What a change came to.
+/// Result of a change.
 #[derive(Debug)]
 pub struct Applied {
     pub state: Value,
@@ -24,7 +24,7 @@ pub struct Applied {
     pub diagnostics: Vec<pb::Diagnostic>,
 }
 
-/// A plan.
+/// Result of a plan.
 #[derive(Debug)]
 pub struct Plan {
     pub planned: Value,
@@ -55,8 +55,7 @@ impl Host {
         self.schema.resource_schemas[name].block.as_ref().unwrap()
     }
 
-    /// A configuration: attributes that are not named are null, blocks that are not there are
-    /// empty.
+    /// Builds a configuration: attributes not named are null, and absent blocks are empty.
     pub fn config(&self, name: &str, json: Json) -> Value {
         config(self.block(name), json)
     }
@@ -187,7 +186,7 @@ impl Host {
         self.apply(name, &null, &config).await
     }
 
-    /// A create that must succeed.
+    /// Creates an object; panics on failure.
     pub async fn made(&mut self, name: &str, json: Json) -> Value {
         let applied = self.create(name, json).await;
         assert_eq!(applied.diagnostics, [], "creating {name}");
@@ -254,7 +253,7 @@ impl Host {
     pub async fn shutdown(&self) {
         let mut client =
             proto::plugin::grpc_controller_client::GrpcControllerClient::new(self.channel.clone());
-        // the server may be gone before its answer is
+        // The server can end before its response arrives.
         let _asked = client.shutdown(proto::plugin::Empty {}).await;
     }
 }

@@ -1,5 +1,5 @@
-//! A small host for the tests: reads a handshake line, connects with mutual TLS, and makes the
-//! calls of protocol 6 by the schema that the provider itself told.
+//! Minimal host for tests: reads a handshake line, connects with mutual TLS, and calls protocol 6
+//! with the schema of the provider.
 #![allow(dead_code, clippy::unwrap_used)]
 
 mod host;
@@ -19,7 +19,7 @@ use tonic::transport::{Channel, Endpoint};
 
 const LIMIT: usize = 256 << 20;
 
-/// Connects as a host does; without an identity: without TLS.
+/// Connects as a host does; without an identity, without TLS.
 pub async fn connect(line: &str, identity: Option<&wire::Identity>) -> Result<Channel, String> {
     let handshake = wire::Handshake::parse(line.as_bytes()).map_err(|error| error.to_string())?;
     handshake
@@ -72,7 +72,7 @@ pub fn decode(value: Option<&pb::DynamicValue>, ty: &Type) -> Value {
     )
 }
 
-/// A path as `.a["k"][0]`.
+/// Formats a path as `.a["k"][0]`.
 pub fn path_text(path: &pb::AttributePath) -> String {
     use pb::attribute_path::step::Selector;
     let step = |step: &pb::attribute_path::Step| match step.selector.as_ref().unwrap() {
@@ -83,7 +83,7 @@ pub fn path_text(path: &pb::AttributePath) -> String {
     path.steps.iter().map(step).collect()
 }
 
-/// The summaries, and where each is.
+/// Returns the summaries with their paths.
 pub fn said(diagnostics: &[pb::Diagnostic]) -> Vec<(String, String)> {
     diagnostics
         .iter()

@@ -1,4 +1,4 @@
-//! Configurations and proposed states, made from a schema as a host makes them.
+//! Configurations and proposed states, built from a schema as a host builds them.
 
 use std::collections::HashMap;
 
@@ -113,8 +113,8 @@ pub(super) fn attribute(attr: &pb::schema::Attribute, json: Json) -> Value {
     }
 }
 
-/// The configuration over what was there, as far as these tests need it: computed attributes keep
-/// their value; blocks in a list are paired by their place.
+/// Combines configuration and prior value as far as these tests need it: computed attributes keep
+/// their value, and blocks in a list are matched by index.
 pub fn proposed(block: &pb::schema::Block, prior: &Value, config: &Value) -> Value {
     if prior.is_null() {
         return config.clone();

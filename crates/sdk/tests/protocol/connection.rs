@@ -1,4 +1,4 @@
-//! The connection: who gets in, how large messages are, how it ends.
+//! Tests of the connection: access, message sizes, shutdown.
 
 use crate::common;
 use crate::toy;
@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 use super::{options, serve, start};
 use crate::common::{Host, said, text};
 
-/// Waits for what must come soon.
+/// Waits for a future that must finish soon.
 async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(240), what)
         .await
@@ -28,7 +28,7 @@ async fn stop_reaches_calls_that_run_and_not_those_that_come_later() {
     let tasks = TaskTracker::new();
     let waiting =
         tasks.spawn(async move { other.create("toy_box", json!({"name": "waits"})).await });
-    // stop again and again until it has reached the call, which may not have begun at the first
+    // Repeated until the stop reaches the call, which may not have started at the first attempt.
     soon(async {
         while !served.stopped.load(Ordering::SeqCst) {
             served.host.stop().await;
@@ -138,7 +138,7 @@ async fn only_the_host_that_was_announced_gets_in() {
     let served = serve().await;
     let stranger = wire::Identity::generate().unwrap();
     let channel = common::connect(&served.line, Some(&stranger)).await;
-    // with TLS 1.3 the client learns of it with the first call
+    // With TLS 1.3 the client learns about the refusal only with its first call.
     if let Ok(channel) = channel {
         let mut client = proto::tfplugin6::provider_client::ProviderClient::new(channel);
         client
@@ -146,7 +146,7 @@ async fn only_the_host_that_was_announced_gets_in() {
             .await
             .unwrap_err();
     }
-    // the right one still does
+    // The right client can still connect.
     let channel = common::connect(&served.line, Some(&served.identity))
         .await
         .unwrap();

@@ -1,4 +1,4 @@
-//! The SDK's server, driven over a real unix socket with real mutual TLS by a client of protocol 6.
+//! Tests of the SDK's server over a real Unix socket with mutual TLS, by a client of protocol 6.
 #![allow(clippy::unwrap_used)]
 
 mod connection;

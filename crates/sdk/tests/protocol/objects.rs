@@ -1,4 +1,4 @@
-//! The calls about an object: made, read, deleted, imported, upgraded, and how they fail.
+//! Tests of the calls about an object: create, read, delete, import, upgrade, and their failures.
 
 use std::sync::atomic::Ordering;
 
@@ -98,7 +98,7 @@ async fn warnings_private_bytes_and_write_only_values_go_their_way() {
         .await;
     assert_eq!(told.diagnostics[0].detail, "psst");
     assert!(told.state.get_attr("secret").unwrap().is_null());
-    // private bytes that a read does not set stay as they were
+    // Private data that a read does not set is unchanged.
     let ty = type_of(served.host.block("toy_box"));
     let request = pb::read_resource::Request {
         type_name: "toy_box".into(),
@@ -292,7 +292,7 @@ async fn what_does_not_fit_is_a_diagnostic_and_never_a_crash() {
         .into_inner()
         .diagnostics;
     assert_eq!(diagnostics[0].summary, "unknown resource type toy_nothing");
-    // JSON is as good as msgpack
+    // JSON is accepted as well as msgpack.
     let json = Some(pb::DynamicValue {
         json: r#"{"token":"good"}"#.into(),
         ..Default::default()

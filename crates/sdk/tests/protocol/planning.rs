@@ -1,4 +1,4 @@
-//! What is planned: defaults, unknowns, what stays, what asks for replacement.
+//! Tests of plans: defaults, unknown values, stable values, replacement.
 
 use cty::Value;
 use serde_json::json;
@@ -18,7 +18,7 @@ async fn checks_of_attributes_name_the_attribute() {
         [("invalid value for colour".to_owned(), ".colour".to_owned())]
     );
     assert!(diagnostics[0].detail.contains("red, blue"));
-    // what is unknown is not checked
+    // Unknown values are not checked.
     let mut object = sdk::Object::of(&config).unwrap();
     object.set("colour", Value::unknown(cty::Type::String));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! A provider for the tests of the SDK, with one resource that does as its name says.
+//! Provider for the tests of the SDK, with one resource whose behaviour depends on its name.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
