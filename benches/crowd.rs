@@ -1,13 +1,13 @@
-//! What many cost: one call of very many through the lanes, and how soon a key is answered on the
-//! screen while ten thousand calls wait for ten slots, and while a plugin writes a hundred thousand
-//! lines a second. The console's own loop runs on a real bus; only its terminal writes to nowhere.
+//! Costs under load: the overhead of a call, and the time from a key press to the screen while
+//! 10,000 calls wait for ten slots, and while a plugin writes 100,000 lines per second. The
+//! console's own loop runs on a real bus; only its terminal discards its output.
 //!
 //! ```text
 //! cargo bench --bench crowd
 //! ```
 //!
-//! The aims: under 20 µs of ours for a call; a key on the screen within one frame (33 ms); memory
-//! that does not grow with what comes by.
+//! Targets: less than 20 µs overhead per call; a key on the screen within one frame (33 ms); memory
+//! that does not grow with the load.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark ends at its first surprise")]
 
@@ -35,7 +35,7 @@ use tui_logger::TuiWidgetState;
 const CALLS: u32 = 100_000;
 const WAITING: usize = 10_000;
 const LINES_A_SECOND: u32 = 100_000;
-/// Keys of one measurement, and the time between them: three seconds in all.
+/// Key presses of one measurement, and their interval: three seconds in total.
 const KEYS: usize = 60;
 const BETWEEN: Duration = Duration::from_millis(50);
 const SIZE: (u16, u16) = (200, 60);
@@ -47,7 +47,7 @@ fn main() {
     runtime().block_on(a_flood_of_lines());
 }
 
-/// This process's memory in megabytes.
+/// Returns the resident memory of this process in megabytes.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"));
@@ -64,7 +64,7 @@ fn lane(bus: &Bus) -> Arc<Lane> {
     calls.lane(&PluginId("bench/plugin".into()), 10)
 }
 
-/// A call that is answered at once: what is left is ours.
+/// Measures calls that return at once, so that only the overhead remains.
 async fn one_call() {
     let bus = Bus::default();
     let lane = lane(&bus);
@@ -83,7 +83,7 @@ async fn one_call() {
     println!("one call, answered at once               {each:?} of ours (aim 20 µs)");
 }
 
-/// As many calls as wait at any moment, each of 20 ms: one that is answered stands in line again.
+/// Keeps 10,000 calls waiting, each of 20 ms: a task that got a response calls again.
 async fn ten_thousand_wait() {
     let bus = Bus::default();
     let lane = lane(&bus);
@@ -97,11 +97,12 @@ async fn ten_thousand_wait() {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                     Ok(Checked::default())
                 };
-                // Given up at the end.
+                // Cancelled at the end.
                 drop(lane.run(Method::Apply, &ctx, answer).await);
             }
         });
     }
+    // Measured only once the queue is full.
     while bus.with_view(|v| v.calls.len()) < WAITING {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -113,8 +114,8 @@ async fn ten_thousand_wait() {
     tasks.wait().await;
 }
 
-/// A process that writes blocks of lines, at least forty of them each second: the shell has two
-/// processes to make for each.
+/// Runs a process that writes blocks of lines, at least 40 per second. Single lines would be too
+/// slow, because the shell starts two processes for each write.
 async fn a_flood_of_lines() {
     let folder = tempfile::tempdir().unwrap();
     let line = "2026-11-23T10:00:00.000Z [DEBUG] provider: still creating, 10s elapsed\n";
@@ -155,12 +156,13 @@ async fn a_flood_of_lines() {
     tasks.wait().await;
 }
 
-/// Lines that were read: those that were passed on, and those that were left out and counted.
+/// Number of lines read: forwarded ones, and dropped ones that were counted.
 #[derive(Default)]
 struct Heard(AtomicU64);
 
 impl Listener for Heard {
     fn hear(&self, event: &Event) {
+        // Dropped lines were read too; an event reports their number.
         let lines = match &event.kind {
             EventKind::Plugin(PluginEvent::Log { .. }) => 1,
             EventKind::Plugin(PluginEvent::LinesLeftOut { lines, .. }) => *lines,
@@ -170,7 +172,7 @@ impl Listener for Heard {
     }
 }
 
-/// How long keys took to be on the screen.
+/// Times from key presses to the screen.
 struct Seen {
     took: Vec<Duration>,
     before: u64,
@@ -180,6 +182,7 @@ struct Seen {
 impl Seen {
     fn print(mut self, what: &str) {
         self.took.sort_unstable();
+        // Percentiles of the sorted times.
         let at = |part: usize| self.took[(self.took.len() - 1) * part / 100];
         println!(
             "{what:<40} a key is on the screen after {:.1} ms (median), {:.1} ms (95 of 100), {:.1} ms at most (aim 33 ms); {} MB before, {} MB after",
@@ -196,10 +199,11 @@ fn ms(took: Duration) -> f64 {
     took.as_secs_f64() * 1_000.0
 }
 
-/// Runs the console's loop on this screen for some keys.
+/// Runs the console's loop on this screen for a number of keys.
 async fn console(bus: &Bus, screen: char) -> Seen {
     let (view, mut feed) = bus.subscribe();
     let mut state = State::new("bench", "/bench");
+    // The event loop normally sets these from the engine and the terminal.
     (state.view, state.frame.size) = (view, SIZE);
     (state.now, state.configured) = (now_ms(), true);
     update(&mut state, Msg::Input(Input::Key(Key::char(screen))));
@@ -213,7 +217,7 @@ async fn console(bus: &Bus, screen: char) -> Seen {
         took: Vec::new(),
     };
     let before = resident();
-    // Held open: an engine that answers nothing.
+    // Held open, so that the loop sees an engine that does not respond.
     let (_answers, mut inbox) = mpsc::channel(1);
     let cancel = CancellationToken::new();
     event_loop(
@@ -233,13 +237,13 @@ async fn console(bus: &Bus, screen: char) -> Seen {
     }
 }
 
-/// A terminal that writes to nowhere and presses a key from time to time.
+/// Terminal that discards its output and presses a key at intervals.
 struct Nowhere {
     terminal: Terminal<CrosstermBackend<Sink>>,
     tracing: TuiWidgetState,
-    /// When the next key is pressed.
+    /// Time of the next key press.
     next: Instant,
-    /// The key that is on no screen yet.
+    /// Key press that no frame has shown yet.
     pressed: Option<Instant>,
     took: Vec<Duration>,
 }
@@ -261,12 +265,14 @@ impl Surface for Nowhere {
     }
 
     async fn input(&mut self) -> Option<std::io::Result<Input>> {
+        // The end of the input ends the event loop.
         if self.took.len() >= KEYS {
             return None;
         }
         tokio::time::sleep_until(self.next.into()).await;
         // It was pressed then, also where nobody looked at once.
         self.pressed.get_or_insert(self.next);
+        // Fixed times, so that a slow frame does not delay the following keys.
         self.next += BETWEEN;
         let key = if self.took.len().is_multiple_of(2) {
             'j'

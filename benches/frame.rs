@@ -1,6 +1,5 @@
-//! What a frame costs: 200×60 cells over thousands of rows. `settle` and `draw` are what happens
-//! for each frame; a key costs `update` on top; `terminal` is the whole way to the bytes. The aim
-//! is under 5 ms for each.
+//! Costs of a frame of 200×60 cells over thousands of rows. Each frame runs `settle` and `draw`; a
+//! key press adds `update`; `terminal` includes the output bytes. Target: less than 5 ms each.
 
 use divan::{Bencher, black_box};
 use flightdeck::app::key::{Input, Key};
@@ -22,7 +21,7 @@ fn main() {
     divan::main();
 }
 
-/// A screen, and how it is reached.
+/// Screens of the console.
 const SCREENS: [&str; 7] = [
     "plugins",
     "calls",
@@ -226,7 +225,7 @@ fn events() -> Vec<EventKind> {
     all
 }
 
-/// The console on one screen, in the middle of its rows.
+/// Returns the console on one screen, scrolled to the middle of its rows.
 fn console(screen: &str) -> State {
     let mut state = State::new("shop-prod", "/home/ana/shop-prod");
     (state.now, state.frame.size) = (NOW, SIZE);
@@ -248,6 +247,7 @@ fn console(screen: &str) -> State {
     for c in keys(screen).chars() {
         press(&mut state, c);
     }
+    // To the end and back up, so that rows above and below the window exist.
     press(&mut state, 'G');
     for _ in 0..20 {
         update(&mut state, Msg::Input(Input::Key(Key::ctrl('u'))));
@@ -280,6 +280,7 @@ fn settle_and_draw(bencher: Bencher<'_, '_>, screen: &str) {
 fn key_to_frame(bencher: Bencher<'_, '_>, screen: &str) {
     let mut state = console(screen);
     let tracing = TuiWidgetState::new();
+    // Alternates, so that the cursor does not reach an end, where a key changes nothing.
     let mut down = false;
     bencher.bench_local(|| {
         down = !down;
@@ -313,7 +314,7 @@ fn terminal(bencher: Bencher<'_, '_>, screen: &str) {
     let mut down = false;
     bencher.bench_local(|| {
         down = !down;
-        // Half a page: most of the screen is other than before.
+        // Half a page, so that most of the screen changes.
         update(
             &mut state,
             Msg::Input(Input::Key(Key::ctrl(if down { 'd' } else { 'u' }))),

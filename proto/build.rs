@@ -1,4 +1,5 @@
-//! Compiles the `.proto` files of this folder without any outside compiler.
+//! Compiles the `.proto` files of this directory with a compiler in Rust, so that no `protoc` is
+//! needed.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let files = [
@@ -16,8 +17,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("cargo::rerun-if-changed={file}");
     }
     let descriptors = protox::compile(files, ["."])?;
-    // `bytes::Bytes`: a value of several megabytes (a schema, a state) is a slice of the receive
-    // buffer, not a copy.
+    // `bytes::Bytes`: values of several megabytes (a schema, a state) are slices of the receive
+    // buffer, not copies.
     tonic_prost_build::configure()
         .build_client(true)
         .build_server(true)

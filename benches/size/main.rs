@@ -1,6 +1,6 @@
-//! Large configurations: what reading ten megabytes of one costs, and how validating and staging
-//! grow with the number of resources, spread over module calls of twenty each. Aims: ten megabytes
-//! within half a second; the last column level.
+//! Large configurations: reading ten megabytes, and the growth of validate and stage with the
+//! number of resources, spread over module calls of twenty each. Targets: ten megabytes within half
+//! a second; constant time per resource.
 //!
 //! ```text
 //! cargo bench --bench size                  up to 10,000 resources in 500 module calls
@@ -8,7 +8,7 @@
 //! cargo bench --bench size -- hashicorp/aws 5,000 resources of 60 types of an installed provider
 //! ```
 //!
-//! The resources are `terraform_data`: no plugin is in the figures, but in the last.
+//! The resources are `terraform_data`, so only the last command involves a plugin.
 
 mod types;
 
@@ -22,9 +22,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const FLIGHTDECK: &str = env!("CARGO_BIN_EXE_flightdeck");
-/// Resources of a module call.
+/// Resources per module call.
 const IN_A_CALL: usize = 20;
-/// Each figure is the best of so many.
+/// Runs per figure; the best one counts.
 const ROUNDS: usize = 3;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -39,6 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "\n{:>9} {:>6} {:>11} {:>13} {:>11} {:>13}",
         "resources", "calls", "validate s", "us a resource", "stage s", "us a resource"
     );
+    // Doubling sizes show if the time per resource stays constant.
     for n in [most / 16, most / 8, most / 4, most / 2, most] {
         let dir = tempfile::tempdir()?;
         spread(dir.path(), n)?;
@@ -56,8 +57,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Ten megabytes of resources in one file, and two thousand lines of local values that build on
-/// each other.
+/// Measures ten megabytes of resources in one file, with 2,000 local values that each depend on the
+/// one before.
 fn reading() -> Result<(), Box<dyn Error>> {
     const BYTES: usize = 10_000_000;
     let dir = tempfile::tempdir()?;
@@ -77,6 +78,7 @@ fn reading() -> Result<(), Box<dyn Error>> {
     }
     std::fs::write(dir.path().join("main.tf"), &text)?;
     let (mut parsed, mut took) = (Vec::new(), Vec::new());
+    // Parsing and loading are timed apart; loading includes its own parse.
     for _ in 0..ROUNDS {
         let sources = SourceMap::new();
         let file = sources.add("main.tf", text.as_str());
@@ -103,7 +105,7 @@ fn reading() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// `n` resources in calls of one module each, every call building on the one before.
+/// Writes `n` resources in calls of one module, where each call depends on the one before.
 fn spread(dir: &Path, n: usize) -> Result<(), Box<dyn Error>> {
     let mut root = String::from("variable \"name\" {\n  default = \"all\"\n}\n");
     let mut module = String::from(

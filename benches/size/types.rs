@@ -1,6 +1,6 @@
-//! A root of 300 module calls with 5,000 resources of 60 types of one provider, validated: what it
-//! takes in time and memory. The provider is one that is installed; its types are chosen from its
-//! own schema, those that are content with a few texts.
+//! Validation of a root module of 300 module calls with 5,000 resources of 60 types of one
+//! provider: time and memory. The provider must be installed. The types are selected from its
+//! schema: those that accept a few strings.
 
 use super::FLIGHTDECK;
 use serde_json::Value;
@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 const TYPES: usize = 60;
 const CALLS: usize = 300;
 const RESOURCES: usize = 5_000;
-/// How many types are tried at first, of which some are not content with what they are given.
+/// Number of types to try; some of them reject the given strings.
 const CANDIDATES: usize = 400;
-/// How often the memory of a running process is looked at.
+/// Interval of memory measurements of a running process.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Validates such a root with the provider of this source, which the configuration of the command
-/// line finds.
+/// Validates such a root module with the provider at this source address, which the command line's
+/// configuration must find.
 pub fn run(source: &str) -> Result<(), Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
     let name = source.rsplit('/').next().unwrap_or(source);
@@ -42,6 +42,7 @@ pub fn run(source: &str) -> Result<(), Box<dyn Error>> {
         dir.path().join("main.tf"),
         required.clone() + &declared(&candidates),
     )?;
+    // Many types check the form of their strings, which no schema shows.
     let refused = refused(dir.path())?;
     candidates.retain(|kind, _| !refused.contains(kind));
     let chosen: Vec<_> = candidates.into_iter().take(TYPES).collect();
@@ -58,7 +59,7 @@ pub fn run(source: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Types that need nothing but texts and numbers, with what they need.
+/// Returns types that require only strings, with their required arguments.
 fn candidates(schema: &Value) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let providers = schema["provider_schemas"].as_object();
@@ -70,6 +71,7 @@ fn candidates(schema: &Value) -> BTreeMap<String, String> {
     for (kind, schema) in types {
         let needed = |b: &Value| b["min_items"].as_u64().unwrap_or(0) > 0;
         let block = &schema["block"];
+        // Required blocks would need values of their own.
         if block["block_types"]
             .as_object()
             .is_some_and(|all| all.values().any(needed))
@@ -97,7 +99,7 @@ fn candidates(schema: &Value) -> BTreeMap<String, String> {
     found
 }
 
-/// The types that validation has something against.
+/// Returns the types that validation rejects.
 fn refused(dir: &Path) -> Result<BTreeSet<String>, Box<dyn Error>> {
     let output = command(dir, &["validate", "--json"]).output()?;
     let text = String::from_utf8(output.stdout)?;
@@ -118,6 +120,7 @@ fn write(
     types: &[(String, String)],
 ) -> Result<(), Box<dyn Error>> {
     let mut root = format!("{required}provider \"{name}\" {{}}\n");
+    // The last calls get fewer resources, so that the total is exact.
     let each = RESOURCES.div_ceil(CALLS);
     let mut left = RESOURCES;
     for call in 0..CALLS {
@@ -139,7 +142,7 @@ fn write(
     Ok(())
 }
 
-/// How long validation takes, and the most memory that flightdeck's own process had meanwhile.
+/// Returns the duration of a validation, and the peak memory of the flightdeck process.
 fn watched(dir: &Path) -> Result<(Duration, u64), Box<dyn Error>> {
     let began = Instant::now();
     let mut child = command(dir, &["validate"]).stdout(Stdio::null()).spawn()?;
@@ -150,6 +153,7 @@ fn watched(dir: &Path) -> Result<(Duration, u64), Box<dyn Error>> {
             break ended;
         }
         let text = std::fs::read_to_string(&status).unwrap_or_default();
+        // The kernel's own peak; only its last reading before the exit could be missed.
         let line = text.lines().find_map(|l| l.strip_prefix("VmHWM:"));
         let now = line.and_then(|l| l.trim().split(' ').next()?.parse().ok());
         peak = peak.max(now.unwrap_or(0));

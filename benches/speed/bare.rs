@@ -1,4 +1,4 @@
-//! A client with nothing around it: the calls of a run and no more.
+//! Minimal protocol client: makes the calls of a run without any engine.
 
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
@@ -21,17 +21,17 @@ use tonic::transport::{Channel, Endpoint, Uri};
 
 use super::floor::{Group, Item, Outcome, bytes, good, value};
 
-/// Calls at a time: flightdeck's default parallelism.
+/// Concurrent calls: flightdeck's default parallelism.
 const AT_A_TIME: usize = 10;
 
 const MESSAGE_LIMIT: usize = 256 << 20;
 
-/// A plugin process and a client of it.
+/// Plugin process with a client.
 pub(super) struct Bare {
     child: Child,
     client: ProviderClient<Channel>,
     pub(super) schema: flightdeck::engine::provider::ProviderSchema,
-    /// Time that counts: of calls, and of the launch.
+    /// Measured time: of the launch and the calls.
     took: Duration,
 }
 
@@ -46,7 +46,7 @@ impl Bare {
         command
             .env(wire::env::MAGIC_COOKIE_KEY, wire::env::MAGIC_COOKIE_VALUE)
             .env(wire::env::PROTOCOL_VERSIONS, "6");
-        // As flightdeck asks for it: without this the official SDKs write a line for every step.
+        // As flightdeck does: without it the official SDKs log a line for every step.
         command
             .env("TF_LOG_SDK", "INFO")
             .env("TF_LOG_PROVIDER", "INFO");
@@ -71,11 +71,13 @@ impl Bare {
             .ok_or("the plugin announced no certificate")?;
         let stream =
             wire::tls::connect(wire::tls::client_config(&identity, &certificate)?, socket).await?;
+        // The connector is called once; a second connection would need another handshake.
         let once = Arc::new(Mutex::new(Some(TokioIo::new(stream))));
         let connector = tower::service_fn(move |_: Uri| {
             let stream = once.lock().ok().and_then(|mut s| s.take());
             async move { stream.ok_or_else(|| std::io::Error::other("connected once already")) }
         });
+        // The same windows as flightdeck's, so that the transport does not differ.
         let endpoint =
             Endpoint::from_static("http://localhost").initial_stream_window_size(16 << 20);
         let channel = endpoint
@@ -87,6 +89,8 @@ impl Bare {
             .get_provider_schema(pb::get_provider_schema::Request {})
             .await?
             .into_inner();
+        // Conversion of the schema and the configuration is not measured: it is not part of the
+        // calls.
         let mut took = began.elapsed();
         let undecoded =
             pb::get_provider_schema::Undecoded::decode(reply.encode_to_vec().as_slice())?;
@@ -144,13 +148,13 @@ impl Bare {
         })
     }
 
-    /// Ends the process; the answer is the time that counts.
+    /// Ends the process; returns the measured time.
     pub(super) async fn close(mut self) -> Outcome<Duration> {
         self.child.kill().await?;
         Ok(self.took)
     }
 
-    /// Makes the calls of all items, some at a time, and counts the time.
+    /// Makes the calls of all items concurrently, and measures the time.
     async fn each<F, R>(&mut self, group: &mut Group<'_>, call: F) -> Outcome<()>
     where
         F: Fn(ProviderClient<Channel>, String, Item, Bytes) -> R,
@@ -160,6 +164,7 @@ impl Bare {
         let items = std::mem::take(&mut group.items);
         let tasks = TaskTracker::new();
         let calls = items.into_iter().enumerate().map(|(i, item)| {
+            // Cloned outside of the task: the channel is shared.
             let call = call(
                 self.client.clone(),
                 group.kind.type_name.to_owned(),
@@ -169,6 +174,7 @@ impl Bare {
             let tasks = tasks.clone();
             async move { Outcome::Ok((i, tasks.spawn(call).await??)) }
         });
+        // Responses arrive in any order.
         let mut answered: Vec<(usize, Item)> = stream::iter(calls)
             .buffer_unordered(AT_A_TIME)
             .try_collect()
@@ -250,6 +256,7 @@ impl Bare {
 
     pub(super) async fn plan_destroy(&mut self, group: &mut Group<'_>) -> Outcome<()> {
         self.each(group, |mut client, type_name, item, null| async move {
+            // A destroy is a plan whose configuration and proposed value are null.
             let nothing = Item {
                 config: null.clone(),
                 proposed: null,
@@ -341,7 +348,7 @@ async fn apply(
     Ok(())
 }
 
-/// What an apply is asked for: a plan's answer, or bytes of our own.
+/// Planned state of an apply: from a plan response, or own bytes.
 struct Planned(Option<DynamicValue>);
 
 impl From<Option<DynamicValue>> for Planned {

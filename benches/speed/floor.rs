@@ -1,6 +1,6 @@
-//! The floor: a bare client that makes the calls which the protocol asks for, and nothing else. No
-//! configuration language, no state, no records, no events: what is left is what plugin, sockets
-//! and TLS cost. As many calls at a time as flightdeck makes.
+//! Lower bound of a run: a minimal client that makes only the calls that the protocol requires,
+//! without configuration language, state, store and events. The rest is the cost of plugin, sockets
+//! and TLS. Uses the same number of concurrent calls as flightdeck.
 
 use std::error::Error;
 use std::time::Duration;
@@ -15,18 +15,18 @@ use crate::shape::Kind;
 
 pub(super) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// One object as the bare client knows it: bytes that it hands from answer to request.
+/// Object of the minimal client: bytes passed from response to request.
 #[derive(Clone, Default)]
 pub(super) struct Item {
     pub(super) config: Bytes,
     pub(super) proposed: Bytes,
     pub(super) state: Bytes,
     pub(super) private: Bytes,
-    /// As a state file would hold it, for the upgrade.
+    /// State file form of the object, for the upgrade call.
     pub(super) json: Bytes,
 }
 
-/// All objects of one resource type.
+/// Objects of one resource type.
 pub(super) struct Group<'k> {
     pub(super) kind: &'k Kind,
     pub(super) schema: Schema,
@@ -35,10 +35,10 @@ pub(super) struct Group<'k> {
     pub(super) items: Vec<Item>,
 }
 
-/// What a deploy left, for what comes after it.
+/// Objects after a deploy, for the following phases.
 pub struct Left(Vec<Vec<Item>>);
 
-/// Seconds for the calls of each phase.
+/// Arguments of the measured phases.
 pub struct Floor<'k> {
     pub plugin: &'k crate::place::Plugin,
     pub first: &'k Kind,
@@ -47,7 +47,7 @@ pub struct Floor<'k> {
 }
 
 impl Floor<'_> {
-    /// Everything planned from nothing.
+    /// Plans everything from an empty state.
     pub async fn stage(&self) -> Outcome<Duration> {
         let mut bare = Bare::launch(self.plugin).await?;
         let mut groups = self.groups(&bare)?;
@@ -56,7 +56,7 @@ impl Floor<'_> {
         bare.close().await
     }
 
-    /// Everything planned, then planned again with what is known by then, and created.
+    /// Plans everything, then plans again with the values known by then, and creates it.
     pub async fn deploy(&self) -> Outcome<(Duration, Left)> {
         let mut bare = Bare::launch(self.plugin).await?;
         let mut groups = self.groups(&bare)?;
@@ -65,7 +65,7 @@ impl Floor<'_> {
         bare.create(&mut groups[0], false).await?;
         let ids = groups[0].ids()?;
         groups[1].configure(|i| self.second.config(i, Some(&ids[i])))?;
-        // What was unknown when it was staged is validated again.
+        // Configurations that had unknown values are validated again.
         bare.create(&mut groups[1], true).await?;
         for group in &mut groups {
             group.keep()?;
@@ -74,7 +74,7 @@ impl Floor<'_> {
         Ok((bare.close().await?, left))
     }
 
-    /// Everything looked at and planned; nothing changes.
+    /// Reads and plans everything, without changes.
     pub async fn unchanged(&self, left: &Left) -> Outcome<Duration> {
         let mut bare = Bare::launch(self.plugin).await?;
         let mut groups = self.there(&bare, left)?;
@@ -85,7 +85,7 @@ impl Floor<'_> {
         bare.close().await
     }
 
-    /// Everything looked at, then destroyed, last first.
+    /// Reads everything, then destroys it in reverse order.
     pub async fn destroy(&self, left: &Left) -> Outcome<Duration> {
         let mut bare = Bare::launch(self.plugin).await?;
         let mut groups = self.there(&bare, left)?;
@@ -157,6 +157,7 @@ impl<'k> Group<'k> {
                     )
                 })
                 .collect();
+            // The other attributes keep the value of an empty configuration.
             for (name, value) in arguments(i) {
                 attributes
                     .iter_mut()
@@ -187,6 +188,7 @@ impl<'k> Group<'k> {
             let value = self.value(&self.items[i])?;
             let item = &mut self.items[i];
             item.json = cty::json::encode(&value, &self.ty)?.into_bytes().into();
+            // Without changes, the proposed value is the state.
             item.proposed = item.state.clone();
         }
         Ok(())
@@ -205,6 +207,7 @@ pub(super) fn bytes(value: Option<DynamicValue>) -> Bytes {
 }
 
 pub(super) fn good(diagnostics: &[pb::Diagnostic]) -> Outcome<()> {
+    // 2 is a warning.
     match diagnostics.iter().find(|d| d.severity != 2) {
         Some(d) => Err(format!("{}: {}", d.summary, d.detail).into()),
         None => Ok(()),

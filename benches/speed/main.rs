@@ -1,5 +1,5 @@
-//! Whole runs of flightdeck, beside the floor of what its calls cost anyway, and beside `tofu`
-//! where that is wanted.
+//! Complete runs of flightdeck, compared with the lower bound of their calls, and optionally with
+//! `tofu`.
 //!
 //! ```text
 //! cargo bench --bench speed                    100 and 1,000 of each type, medians of 7 runs
@@ -8,8 +8,8 @@
 //! FLIGHTDECK_BENCH_AGAINST=tofu cargo bench …  the same runs of this program, and the ratios
 //! ```
 //!
-//! The interop provider is a real one, on the official framework: `tests/interop/build DIR`, then
-//! `FLIGHTDECK_TEST_GO_BIN=DIR`. Without it only the bundled lab is measured.
+//! The interop provider is a real one that uses the official framework: run `tests/interop/build
+//! DIR`, then set `FLIGHTDECK_TEST_GO_BIN=DIR`. Without it only the bundled lab is measured.
 
 mod bare;
 mod floor;
@@ -65,7 +65,7 @@ fn lab() -> Subject {
     }
 }
 
-/// One resource whose type has a schema of five megabytes.
+/// Returns a subject with one resource, whose type has a schema of five megabytes.
 fn big() -> Subject {
     let first = Kind {
         type_name: "interop_big",
@@ -80,15 +80,15 @@ fn big() -> Subject {
     }
 }
 
-/// How often runs are repeated; their medians are shown, each figure's own: a run of a second says
-/// little alone.
+/// Rounds of a measurement. The median of each figure is shown, because a single run of a second is
+/// not reliable.
 const ROUNDS: usize = 7;
 
-/// The same for more than a thousand of each type: a machine's speed varies by a tenth from one
-/// minute to the next.
+/// Rounds for more than 1,000 of each type. Several are needed, because the speed of a machine
+/// varies by a tenth within minutes.
 const ROUNDS_OF_MANY: usize = 3;
 
-/// The phases of one subject at one size.
+/// Figures of all phases of one subject at one size.
 #[derive(Default)]
 struct Figures {
     rows: Vec<Row>,
@@ -99,7 +99,7 @@ struct Row {
     phase: &'static str,
     run: Run,
     floor: Duration,
-    /// The other program.
+    /// Run of the other program.
     other: Option<Run>,
 }
 
@@ -157,7 +157,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What is measured, with its objects in this file.
+/// Returns the plugin to measure, which stores its objects in this file.
 fn plugin(subject: &Subject, file: &Path) -> Option<Plugin> {
     let file = file.display().to_string();
     Some(match subject.name {
@@ -183,7 +183,8 @@ fn plugin(subject: &Subject, file: &Path) -> Option<Plugin> {
     })
 }
 
-/// One round: `bare` is the plugin with the objects of the floor, the other with ours.
+/// Measures one round: `bare` is the plugin with the objects of the lower bound, the other one that
+/// of flightdeck.
 fn measure(
     runtime: &tokio::runtime::Runtime,
     subject: &Subject,
@@ -199,6 +200,7 @@ fn measure(
     };
     let clear = |plugin: &Plugin| {
         if let Some((_, file)) = &plugin.setting {
+            // The provider's objects are in this file; each program starts without any.
             std::fs::remove_file(file).ok();
         }
     };
@@ -206,7 +208,8 @@ fn measure(
     clear(plugin);
     let ours = Place::new(subject, plugin, n).map_err(|e| e.to_string())?;
     let mut figures = Figures::default();
-    // Each floor right before what it is compared with.
+    // Each lower bound is measured immediately before the run to compare, because the machine's
+    // speed varies.
     let mut run = |phase, args: &[&str], floor| -> Result<(), String> {
         figures.rows.push(Row {
             phase,
@@ -225,6 +228,7 @@ fn measure(
     run("stage, no-op", &["stage"], unchanged)?;
     let destroyed = runtime.block_on(floor.destroy(&left)).map_err(text)?;
     run("destroy", &["destroy", "--auto-approve"], destroyed)?;
+    // The other program starts from the same empty plugin.
     clear(plugin);
     if let Some(program) =
         std::env::var_os("FLIGHTDECK_BENCH_AGAINST").filter(|_| plugin.args.is_empty())
@@ -239,6 +243,7 @@ fn measure(
             &["plan", "-input=false"],
             &["destroy", "-input=false", "-auto-approve"],
         ];
+        // Both programs run the same phases in the same order.
         for (row, args) in figures.rows.iter_mut().zip(all) {
             row.other = Some(theirs.run(program, args, plugin)?);
         }
@@ -277,6 +282,7 @@ impl Figures {
         } in &self.rows
         {
             let took = run.took.as_secs_f64();
+            // Two resource types of `n` each.
             let each = took * 1e6 / (2 * n) as f64;
             let floor = floor.as_secs_f64();
             let other = other.map_or((String::new(), String::new()), |o| {

@@ -1,4 +1,4 @@
-//! A workspace for the benchmark, and runs of a program in it with their time and their memory.
+//! Workspace of the benchmark, and measured runs of a program in it.
 
 use crate::shape::Kind;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
@@ -7,48 +7,48 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How often a running process is looked at for its memory.
+/// Interval of memory measurements of a running process.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Longest run of anything.
+/// Maximum duration of a run.
 const LONGEST: Duration = Duration::from_secs(3_600);
 
-/// A plugin executable.
+/// Plugin executable.
 pub struct Plugin {
     pub program: PathBuf,
     pub args: Vec<String>,
     pub env: Vec<(String, String)>,
-    /// The argument of its configuration, where it must have one.
+    /// Argument of the provider configuration, if one is required.
     pub setting: Option<(String, String)>,
 }
 
-/// What is benchmarked: a provider with two of its resource types.
+/// Subject of a benchmark: a provider with two of its resource types.
 pub struct Subject {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub key: &'static str,
-    /// The provider's name.
+    /// Name of the provider.
     pub name: &'static str,
     pub source: &'static str,
     pub first: Kind,
     pub second: Kind,
 }
 
-/// A workspace in a folder of its own.
+/// Workspace in a temporary directory.
 pub struct Place {
     root: tempfile::TempDir,
 }
 
-/// How a run went.
+/// Figures of a run.
 #[derive(Clone, Copy)]
 pub struct Run {
     pub took: Duration,
-    /// The most memory that the process itself had in use, in bytes.
+    /// Peak memory of the process itself, in bytes.
     pub peak: u64,
     /// Processor time of the process itself.
     pub cpu: Duration,
 }
 
 impl Run {
-    /// The median of each figure.
+    /// Returns the median of each figure.
     pub fn median(all: &[Self]) -> Self {
         Self {
             took: middle(all.iter().map(|r| r.took)),
@@ -58,7 +58,7 @@ impl Run {
     }
 }
 
-/// The median of a list that is not empty; of an even number of figures the upper one.
+/// Returns the median of a list that is not empty; of an even number of figures, the upper one.
 pub fn middle<T: Ord>(all: impl Iterator<Item = T>) -> T {
     let mut all: Vec<T> = all.collect();
     all.sort();
@@ -67,7 +67,7 @@ pub fn middle<T: Ord>(all: impl Iterator<Item = T>) -> T {
 }
 
 impl Place {
-    /// A workspace that declares `n` objects and `n` that need them.
+    /// Creates a workspace that declares `n` objects, and `n` others that depend on them.
     pub fn new(subject: &Subject, plugin: &Plugin, n: usize) -> std::io::Result<Self> {
         let place = Self {
             root: tempfile::tempdir()?,
@@ -87,6 +87,7 @@ impl Place {
         );
         std::fs::create_dir(place.work())?;
         std::fs::write(place.work().join("main.tf"), text)?;
+        // A bundled provider needs no installation; others come from a mirror.
         if plugin.args.is_empty() {
             let folder = place
                 .mirror()
@@ -117,11 +118,12 @@ impl Place {
         self.root.path().join("rc")
     }
 
-    /// Runs a program in the workspace; it must end well.
+    /// Runs a program in the workspace; fails if it does not succeed.
     pub fn run(&self, program: &Path, args: &[&str], plugin: &Plugin) -> Result<Run, String> {
         let log = self.root.path().join("output");
         let file = std::fs::File::create(&log).map_err(|e| e.to_string())?;
         let mut command = Command::new(program);
+        // Settings of the caller must not change the measured run.
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("TF_")
                 || name.to_string_lossy().starts_with("FLIGHTDECK_")
@@ -134,6 +136,7 @@ impl Place {
             .current_dir(self.work())
             .envs(plugin.env.iter().map(|(k, v)| (k, v)));
         command
+            // Neither must its configuration files.
             .env("HOME", self.root.path())
             .env("XDG_CONFIG_HOME", self.root.path())
             .env("XDG_DATA_HOME", self.root.path());
@@ -160,6 +163,7 @@ impl Place {
             return Ok(run);
         }
         let said = std::fs::read_to_string(&log).unwrap_or_default();
+        // The end of the output names the reason in most cases.
         let last: Vec<&str> = said.lines().rev().take(20).collect();
         Err(format!(
             "{} {args:?} ended with {status}:\n{}",
@@ -170,14 +174,15 @@ impl Place {
 }
 
 impl Run {
-    /// Waits for the end of a process, which stays to be waited for: what it took of time and of
-    /// memory, and whether it had to be killed. The wait itself costs nothing: what is measured
-    /// has no core of its own.
+    /// Waits for the exit of a process without reaping it. Returns its figures, and true if it had
+    /// to be killed. The wait itself uses no processor time, because the measured process has no
+    /// core of its own.
     fn watched(id: u32, began: Instant) -> Result<(Self, bool), String> {
         let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or("the process has no number")?;
         let (over, end) = mpsc::channel::<()>();
         std::thread::scope(|scope| {
+            // A thread measures the memory, because the figures vanish with the process.
             let looks = scope.spawn(move || {
                 let (mut peak, mut late) = (0, false);
                 while !late {
@@ -192,9 +197,11 @@ impl Run {
                 }
                 (peak, late)
             });
+            // `NOWAIT` keeps the process as a zombie, whose processor time can still be read.
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             let waited = rustix::process::waitid(WaitId::Pid(pid), options);
             let took = began.elapsed();
+            // Ends the thread: its channel is closed.
             drop(over);
             let (peak, late) = looks.join().map_err(|_| "nobody has looked")?;
             waited.map_err(|e| e.to_string())?;
@@ -204,7 +211,7 @@ impl Run {
     }
 }
 
-/// The most memory that a process had in use so far, in bytes; none of one that has ended.
+/// Returns the peak memory of a process in bytes; 0 if it has ended.
 fn peak_of(id: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let kib = status.lines().find_map(|l| {
@@ -217,10 +224,10 @@ fn peak_of(id: u32) -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// The processor time of a process, also of one that has ended and was not waited for.
+/// Returns the processor time of a process, even if it has ended but was not reaped.
 fn cpu_of(id: u32) -> Duration {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-    // After the name in parentheses: user and system time are the 12th and the 13th, in
+    // The fields follow the name in parentheses. User and system time are the 12th and 13th, in
     // hundredths of a second.
     let fields: Vec<&str> = stat
         .rsplit(')')

@@ -1,22 +1,22 @@
-//! What is deployed: n objects, and n others that each need one of the first. The shape of
+//! Deployed resources: n objects, and n others that each depend on one of the first. Modelled on
 //! `random_pet` and `null_resource`.
 
 use cty::{Type, Value};
 
-/// A resource type as the benchmark uses it.
+/// Resource type as the benchmark uses it.
 pub struct Kind {
     pub type_name: &'static str,
-    /// Whether objects have a name of their own.
+    /// True if objects have a name attribute.
     pub named: bool,
-    /// The map of strings whose change replaces the object, if it has one.
+    /// Map of strings whose change requires replacement, if the type has one.
     pub triggers: Option<&'static str>,
-    /// Whether each needs an object of the other type.
+    /// True if each object depends on one of the other type.
     pub needs: bool,
 }
 
 impl Kind {
-    /// The arguments of object `i`; `on` is the id of the object that it needs, unknown for `None`
-    /// where it needs one.
+    /// Returns the arguments of object `i`. `on` is the id of the object that it depends on; `None`
+    /// means not yet known.
     pub fn config(&self, i: usize, on: Option<&Value>) -> Vec<(&'static str, Value)> {
         let element = match (self.needs, on) {
             (false, _) => Value::string(i.to_string()),
@@ -38,7 +38,7 @@ impl Kind {
         if self.needs { "second" } else { "first" }
     }
 
-    /// The same as configuration text.
+    /// Returns the configuration text of `n` objects.
     pub fn text(&self, n: usize, on: &str) -> String {
         let label = self.label();
         let name = if self.named {

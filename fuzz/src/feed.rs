@@ -1,5 +1,5 @@
-//! Bytes read as choices: types, values, schemas. Every text of bytes is one; where the bytes end
-//! the smallest choice is taken, so that reading always ends. Owns the place in the bytes.
+//! Interprets bytes as choices: types, values, schemas. Every byte string is valid. At its end the
+//! smallest choice is taken, so that generation always terminates.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,22 +18,22 @@ const TEXTS: [&str; 8] = [
     "<&>\u{2028}",
     "a longer text, for once",
 ];
-/// How deep types and schemas nest.
+/// Maximum nesting of types and schemas.
 const DEPTH: usize = 3;
 
-/// Where the next choice comes from.
+/// Source of choices.
 #[derive(Debug)]
 pub struct Feed<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Feed<'a> {
-    /// Choices from these bytes.
+    /// Creates a source from these bytes.
     pub fn new(data: &'a [u8]) -> Self {
         Self { rest: data }
     }
 
-    /// The next byte; 0 at the end.
+    /// Returns the next byte; 0 at the end.
     pub fn byte(&mut self) -> u8 {
         let Some((first, rest)) = self.rest.split_first() else {
             return 0;
@@ -42,17 +42,17 @@ impl<'a> Feed<'a> {
         *first
     }
 
-    /// Below `n`.
+    /// Returns a number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
         usize::from(self.byte()) % n.max(1)
     }
 
-    /// What was not read.
+    /// Returns the unread bytes.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Bytes with their length before them.
+    /// Returns bytes that are preceded by their length.
     pub fn bytes(&mut self) -> &'a [u8] {
         let n = usize::from(self.byte()).min(self.rest.len());
         let (taken, rest) = self.rest.split_at(n);
@@ -68,6 +68,7 @@ impl<'a> Feed<'a> {
         }
     }
 
+    // Numbers of all precisions: machine integers, beyond `i64`, floats, and text.
     fn number(&mut self) -> Number {
         match self.below(6) {
             0 => Number::from(i64::from(self.byte() as i8)),
@@ -81,8 +82,9 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// A type; constraints have optional attributes.
+    /// Returns a type; a constraint can have optional attributes.
     pub fn ty(&mut self, depth: usize, constraint: bool) -> Type {
+        // At the maximum depth only the four types without nested types remain.
         let kinds = if depth >= DEPTH { 4 } else { 9 };
         match self.below(kinds) {
             0 => Type::String,
@@ -117,6 +119,7 @@ impl<'a> Feed<'a> {
         }
     }
 
+    // Contradicting refinements are possible, and then give an unrefined value.
     fn unknown(&mut self, ty: Type) -> Value {
         let mut b = Value::unknown(ty.clone()).refine();
         let kind = self.byte();
@@ -134,13 +137,14 @@ impl<'a> Feed<'a> {
         b.build().unwrap_or_else(|_| Value::unknown(ty))
     }
 
-    /// A value of this very type but for its dynamic parts, which are of any.
+    /// Returns a value of exactly this type; its dynamic parts have any type.
     pub fn value(&mut self, ty: &Type, unknown: bool, depth: usize) -> Value {
         match self.below(12) {
             0 => return Value::null(ty.clone()),
             1 if unknown => return self.unknown(ty.clone()),
             _ => {}
         }
+        // Dynamic types can nest further than `DEPTH`.
         if depth > DEPTH * 2 {
             return Value::null(ty.clone());
         }
@@ -150,7 +154,8 @@ impl<'a> Feed<'a> {
             0
         };
         let mut inner = |ty: &Type| self.value(ty, unknown, depth + 1);
-        // Of elements with dynamic parts the first settles the type of all.
+        // With dynamic elements, the first one determines the type of all; other combinations give
+        // null.
         let made = match ty {
             Type::String => Ok(Value::string(self.text())),
             Type::Number => Ok(Value::number(self.number())),
@@ -180,7 +185,7 @@ impl<'a> Feed<'a> {
         made.unwrap_or_else(|_| Value::null(ty.clone()))
     }
 
-    /// A path, often into `value`.
+    /// Returns a path, usually into `value`.
     pub fn path(&mut self, value: &Value) -> Path {
         if self.below(3) > 0 {
             let mut all = Vec::new();
@@ -207,7 +212,7 @@ impl<'a> Feed<'a> {
         )
     }
 
-    /// A schema: every kind of attribute, nested attributes, blocks of every nesting.
+    /// Returns a schema with all kinds of attributes and nestings of blocks.
     pub fn block(&mut self, depth: usize) -> Block {
         let attributes = self.attributes(depth);
         let blocks = if depth >= 2 { 0 } else { self.below(4) };
@@ -255,6 +260,7 @@ impl<'a> Feed<'a> {
         } else {
             self.ty(1, false)
         };
+        // The combinations are those that a provider can declare.
         let write_only = !computed && nested.is_none() && flags & 0xc0 == 0xc0;
         Attribute {
             ty,
@@ -268,8 +274,8 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// A configuration as decoding gives it: nothing where only the provider decides, blocks never
-    /// null but single ones.
+    /// Returns a configuration as the decoder would: attributes that only the provider sets are
+    /// null, and no blocks are null except single ones.
     pub fn config(&mut self, block: &Block, unknown: bool) -> Value {
         let mut out: BTreeMap<Arc<str>, Value> = BTreeMap::new();
         for (name, attribute) in &block.attributes {
@@ -284,7 +290,7 @@ impl<'a> Feed<'a> {
         Value::object_from_map(out)
     }
 
-    /// An object as a provider stores it: everything known, write-only values absent.
+    /// Returns an object as a provider stores it: wholly known, without write-only values.
     pub fn stored(&mut self, block: &Block) -> Value {
         let mut out: BTreeMap<Arc<str>, Value> = BTreeMap::new();
         for (name, attribute) in &block.attributes {
@@ -312,12 +318,14 @@ impl<'a> Feed<'a> {
         } else {
             self.below(3)
         };
+        // A group is always present.
         if nested.nesting == Nesting::Single && self.below(2) == 0 {
             return nested.empty_value();
         }
         let mut all: Vec<Value> = (0..n).map(|_| one(self)).collect();
         match nested.nesting {
             Nesting::Single | Nesting::Group => all.swap_remove(0),
+            // Blocks with dynamic parts are tuples and objects.
             Nesting::List if ty.has_dynamic() => Value::tuple(all),
             Nesting::List => Value::try_list(ty, all).unwrap_or_else(|_| nested.empty_value()),
             Nesting::Set => Value::try_set(ty, all).unwrap_or_else(|_| nested.empty_value()),

@@ -1,15 +1,15 @@
-//! Fuzz targets: functions over bytes that panic where the program breaks a promise. The same
-//! bodies run under libFuzzer (`fuzz_targets/`, by hand) and over seeds and mutations of them in
-//! `cargo test` (`tests/smoke.rs`). Owns nothing.
+//! Fuzz targets: functions over bytes that panic if the program violates a guarantee. They run
+//! under libFuzzer (`fuzz_targets/`, started by hand), and with seeds and mutations in `cargo test`
+//! (`tests/smoke.rs`).
 
 pub mod feed;
 pub mod mutate;
 pub mod targets;
 
-/// A target's name and body.
+/// Name and function of a target.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All targets that this build has.
+/// All targets of this build.
 pub const TARGETS: &[Target] = &[
     ("handshake", targets::handshake::run),
     ("msgpack", targets::msgpack::run),

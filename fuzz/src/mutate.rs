@@ -1,12 +1,11 @@
-//! Mutations of seeds that are the same in every run: what a smoke run in CI has in place of a
-//! fuzzer.
+//! Deterministic mutations of seeds, which replace a fuzzer in the smoke tests of CI.
 
-/// A small generator of numbers (SplitMix64); its state is its seed.
+/// Random number generator (SplitMix64).
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// The same seed gives the same numbers.
+    /// Creates a generator; the same seed gives the same numbers.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -19,7 +18,7 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// Below `n`; 0 where that is 0.
+    /// Returns a number below `n`; 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         if n == 0 {
             0
@@ -29,7 +28,7 @@ impl Dice {
     }
 }
 
-/// Bytes that parsers stumble over.
+/// Bytes that are difficult for parsers.
 const EDGES: &[&[u8]] = &[
     b"\0",
     b"\n",
@@ -61,12 +60,13 @@ const EDGES: &[&[u8]] = &[
     b"null",
     b"9223372036854775808",
 ];
-/// Longest input that is made.
+/// Maximum length of a mutation.
 const MAX: usize = 4096;
 
-/// Another input, made from a seed and a second one.
+/// Mutates a seed, with parts of a second one.
 pub fn mutate(dice: &mut Dice, seed: &[u8], other: &[u8]) -> Vec<u8> {
     let mut out = seed.to_vec();
+    // Several small mutations reach states that a single one cannot.
     for _ in 0..=dice.below(4) {
         let at = dice.below(out.len() + 1);
         match dice.below(8) {
@@ -82,14 +82,14 @@ pub fn mutate(dice: &mut Dice, seed: &[u8], other: &[u8]) -> Vec<u8> {
                 out.splice(at..at, edge.iter().copied());
             }
             5 => {
-                // A piece of it again.
+                // Repeats a piece.
                 let end = (at + 1 + dice.below(16)).min(out.len());
                 let piece = out[at..end].to_vec();
                 let times = 1 + dice.below(8);
                 out.splice(at..at, piece.repeat(times));
             }
             6 => {
-                // The rest is another's.
+                // Replaces the end by that of the other seed.
                 let from = dice.below(other.len() + 1);
                 out.truncate(at);
                 out.extend_from_slice(&other[from..]);

@@ -1,5 +1,5 @@
-//! One file a target. Each takes any bytes; its first lines say how they are read and what is
-//! promised.
+//! One module per target. Each accepts any bytes; its doc comment names their interpretation and
+//! the guarantees.
 
 #[cfg(feature = "engine")]
 mod answers;
@@ -17,7 +17,7 @@ pub mod state;
 pub mod tf;
 pub mod tf_json;
 
-/// A type in JSON on the first line, and what follows it.
+/// Splits the input into a type, as JSON on the first line, and the rest.
 fn typed(data: &[u8]) -> Option<(cty::Type, &[u8])> {
     let end = data.iter().position(|b| *b == b'\n')?;
     Some((cty::Type::from_json(&data[..end]).ok()?, &data[end + 1..]))

@@ -1,7 +1,7 @@
-//! Every target over its seeds and some thousands of mutations of them, the same ones in every run.
+//! Runs every target with its seeds and a few thousand deterministic mutations of them.
 //!
-//! `FLIGHTDECK_FUZZ_SEED` is the number that the mutations are made from (printed),
-//! `FLIGHTDECK_FUZZ_RUNS` how many there are.
+//! `FLIGHTDECK_FUZZ_SEED` is the seed of the mutations (printed), `FLIGHTDECK_FUZZ_RUNS` their
+//! number.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -11,16 +11,16 @@ use std::time::{Duration, Instant};
 
 use fuzz::mutate::{Dice, mutate};
 
-/// As small as the stacks that the program runs on.
+/// Stack size, as small as that of the program's threads.
 const STACK: usize = 2 << 20;
-/// What one input may take in a debug build on a busy machine; a hang and not a measure.
+/// Time limit of one input in a debug build on a busy machine; it detects hangs.
 const LONG: Duration = Duration::from_secs(20);
 
 fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).map_or(default, |text| text.parse().unwrap())
 }
 
-/// The seeds of a target; those that are no text are kept as hex.
+/// Reads the seeds of a target; binary ones are stored as hex.
 fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("seeds")

@@ -1,31 +1,31 @@
-//! The plugin protocols as generated code, clients and servers both, in a crate of its own so that
-//! a change elsewhere never compiles it again. Owns no state. `bytes` fields are `bytes::Bytes`.
+//! Generated clients and servers of the plugin protocols, in a separate crate so that other changes
+//! do not recompile it. `bytes` fields are `bytes::Bytes`.
 #![allow(missing_docs, clippy::all, rustdoc::all)]
 
 pub use prost::bytes::Bytes;
 
-/// The provider protocol, major version 5.
+/// Provider protocol, major version 5.
 pub mod tfplugin5 {
     tonic::include_proto!("tfplugin5");
 }
 
-/// The provider protocol, major version 6.
+/// Provider protocol, major version 6.
 pub mod tfplugin6 {
     tonic::include_proto!("tfplugin6");
 }
 
-/// The services of every plugin process: shutdown, standard streams, broker.
+/// Services of every plugin process: shutdown, standard streams, broker.
 pub mod plugin {
     tonic::include_proto!("plugin");
 }
 
-/// The standard gRPC health service.
+/// Standard gRPC health service.
 pub mod health {
     tonic::include_proto!("grpc.health.v1");
 }
 
-/// Bluelink's plugins (Celerity's, before): the services of a provider, of a transformer and of
-/// their host. The modules have the names of the packages, which are part of the paths of calls.
+/// Bluelink plugins (formerly Celerity): services of a provider, a transformer and their host. The
+/// module names are the package names, which are part of the call paths.
 pub mod bluelink {
     pub mod schema {
         tonic::include_proto!("schema");
@@ -61,7 +61,7 @@ mod tests {
             ..Default::default()
         };
         assert_eq!(node.encode_to_vec(), Vec::<u8>::new());
-        // Positions (5 and 6) are left out here: skipped, not refused.
+        // Positions (fields 5 and 6) are not declared here: they are skipped, not refused.
         let placed = MappingNode::decode(&[(5 << 3) | 2, 0][..]).expect("skipped");
         assert_eq!(placed, node);
     }
@@ -107,8 +107,7 @@ mod tests {
 
     #[test]
     fn unknown_fields_and_numbers_are_those_of_the_wire() {
-        // write_only is field 10 in protocol 5 and 11 in protocol 6: the classic way to mix them
-        // up.
+        // `write_only` is field 10 in protocol 5 and 11 in protocol 6, which is easily confused.
         let five = crate::tfplugin5::schema::Attribute {
             write_only: true,
             ..Default::default()
@@ -119,8 +118,8 @@ mod tests {
         };
         assert_eq!(five.encode_to_vec(), [10 << 3, 1]);
         assert_eq!(six.encode_to_vec(), [11 << 3, 1]);
-        // Field 10 of a protocol 6 schema reply (state stores) is one we leave out: skipped, not
-        // refused.
+        // Field 10 of a protocol 6 schema response (state stores) is not declared here: it is
+        // skipped, not refused.
         let reply =
             crate::tfplugin6::get_provider_schema::Response::decode(&[(10 << 3) | 2, 0][..])
                 .expect("skipped");

@@ -53,13 +53,13 @@ pub fn convert(value: &Value, want: &Type) -> Result<Value, ConvertError> {
     apply::apply(value, want, true, &mut apply::At::default())
 }
 
-/// Reports if values of `from` can be converted to `to`; the conversion can still fail for some
-/// values.
+/// Returns true if values of `from` can be converted to `to`; the conversion can still fail for
+/// some values.
 pub fn can_convert(from: &Type, to: &Type) -> bool {
     from == to || rules::convertible(from, to, true)
 }
 
-/// Reports if every value of `from` can be converted to `to`.
+/// Returns true if every value of `from` can be converted to `to`.
 pub fn can_convert_safely(from: &Type, to: &Type) -> bool {
     from == to || rules::convertible(from, to, false)
 }

@@ -1,7 +1,6 @@
-//! //!
 //! Type system of the language and the provider protocols: types, values with unknowns and marks,
 //! conversion, msgpack and JSON encodings, and the schema model. Compatible with go-cty.
-//! //!
+//!
 //! A [`Type`] constrains a [`Value`] (immutable, cheap to clone); a [`Path`] addresses a part of
 //! it. [`schema`] models provider schemas; [`plan`] has the rules for planned values.
 

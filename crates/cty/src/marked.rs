@@ -23,27 +23,28 @@ impl Value {
         &self.marks
     }
 
-    /// Reports if this value itself is marked.
+    /// Returns true if this value itself is marked.
     pub fn is_marked(&self) -> bool {
         !self.marks.is_empty()
     }
 
-    /// Reports if this value itself has the mark.
+    /// Returns true if this value itself has the mark.
     pub fn has_mark(&self, mark: &Mark) -> bool {
         self.marks.contains(mark)
     }
 
-    /// Reports if this value or anything inside it is marked.
+    /// Returns true if this value or anything inside it is marked.
     pub fn contains_marked(&self) -> bool {
         self.deep.marked
     }
 
-    /// Reports if this value or anything inside it has the mark.
+    /// Returns true if this value or anything inside it has the mark.
     pub fn contains_mark(&self, mark: &Mark) -> bool {
         self.deep.marked && (self.has_mark(mark) || self.children().any(|c| c.contains_mark(mark)))
     }
 
-    /// Reports if this value or anything inside it is sensitive or ephemeral, and must be redacted.
+    /// Returns true if this value or anything inside it is sensitive or ephemeral, and must be
+    /// redacted.
     pub fn hides(&self) -> bool {
         self.deep.marked && (self.marks.hide() || self.children().any(Value::hides))
     }

@@ -40,27 +40,27 @@ impl Marks {
         Marks::one(Mark::Sensitive)
     }
 
-    /// Reports if there are no marks.
+    /// Returns true if there are no marks.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Reports if this mark is present.
+    /// Returns true if this mark is present.
     pub fn contains(&self, mark: &Mark) -> bool {
         self.0.as_ref().is_some_and(|s| s.contains(mark))
     }
 
-    /// Reports if the value must not be shown.
+    /// Returns true if the value must not be shown.
     pub fn is_sensitive(&self) -> bool {
         self.contains(&Mark::Sensitive)
     }
 
-    /// Reports if the value must not be stored.
+    /// Returns true if the value must not be stored.
     pub fn is_ephemeral(&self) -> bool {
         self.contains(&Mark::Ephemeral)
     }
 
-    /// Reports if the value must be redacted, because it is sensitive or ephemeral.
+    /// Returns true if the value must be redacted, because it is sensitive or ephemeral.
     pub fn hide(&self) -> bool {
         self.is_sensitive() || self.is_ephemeral()
     }

@@ -19,7 +19,7 @@ impl Members {
         self.0.get(at).map(|(_, value)| value)
     }
 
-    /// Reports if a member has this name.
+    /// Returns true if a member has this name.
     pub fn contains_key(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
@@ -29,7 +29,7 @@ impl Members {
         self.0.len()
     }
 
-    /// Reports if there are no members.
+    /// Returns true if there are no members.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

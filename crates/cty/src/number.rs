@@ -146,12 +146,12 @@ impl Number {
         }
     }
 
-    /// Reports if the number is 0 of either sign.
+    /// Returns true if the number is 0 of either sign.
     pub fn is_zero(&self) -> bool {
         matches!(self.form, Form::Zero { .. })
     }
 
-    /// Reports if the sign is minus, also for negative zero.
+    /// Returns true if the sign is minus, also for negative zero.
     pub fn is_negative(&self) -> bool {
         match &self.form {
             Form::Zero { negative }
@@ -160,12 +160,12 @@ impl Number {
         }
     }
 
-    /// Reports if the number is infinite.
+    /// Returns true if the number is infinite.
     pub fn is_infinite(&self) -> bool {
         matches!(self.form, Form::Infinite { .. })
     }
 
-    /// Reports if the number is whole.
+    /// Returns true if the number is whole.
     pub fn is_integer(&self) -> bool {
         match &self.form {
             Form::Zero { .. } => true,

@@ -114,12 +114,12 @@ impl Path {
         self.0.len()
     }
 
-    /// Reports if the path addresses the value itself.
+    /// Returns true if the path addresses the value itself.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Reports if this path begins with all steps of `prefix`.
+    /// Returns true if this path begins with all steps of `prefix`.
     pub fn starts_with(&self, prefix: &Path) -> bool {
         self.0.len() >= prefix.0.len() && self.0[..prefix.0.len()] == prefix.0[..]
     }

@@ -1,6 +1,5 @@
-//! //!
 //! File access below a root directory, and bounded reads.
-//! //!
+//!
 //! A workspace can be a clone of an untrusted repository, which can hold symbolic links. [`Below`]
 //! creates, replaces and removes files relative to open directory handles, and follows no link
 //! below the root. [`read_regular`] reads files named by an operator or a configuration with a size

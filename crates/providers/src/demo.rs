@@ -43,6 +43,7 @@ pub fn lab_directory(workspace: &Path) -> PathBuf {
 /// # Errors
 /// A file or directory cannot be written.
 pub fn write_to(workspace: &Path) -> io::Result<()> {
+    // Plugins run in their own directories, so relative paths would not work.
     let workspace = std::path::absolute(workspace)?;
     for (path, content) in files() {
         let path = workspace.join(path);

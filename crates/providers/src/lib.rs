@@ -1,11 +1,10 @@
-//! //!
 //! Bundled providers, each served as a separate process by `flightdeck plugin serve NAME`, and the
 //! demo workspace that uses them. Their source address is `flightdeck.internal/bundled/NAME`.
-//! //!
+//!
 //! - `lab`: a fake cloud whose calls can be made to fail ([`lab`]);
 //! - `local`: files and directories of this machine ([`local`]);
 //! - `slowstart`: starts only at its third launch; `broken`: never starts ([`startup`]).
-//! //!
+//!
 //! For a Bluelink host each is a plugin `flightdeck/NAME`: a link to the program in the host's
 //! plugin path ([`install`], [`installed_as`]).
 
@@ -88,6 +87,7 @@ pub async fn serve(name: &str) -> Result<(), Error> {
         "lab" => Ok(lab::serve().await?),
         "local" => Ok(sdk::serve(local::Local).await?),
         "slowstart" => {
+            // Before serving, because a refused launch must not print a handshake line.
             startup::cold(&sdk::Options::from_env(), &lab::directory())?;
             Ok(sdk::serve(startup::Slowstart).await?)
         }

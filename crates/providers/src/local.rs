@@ -44,6 +44,7 @@ fn mode(text: &str) -> Result<u32, String> {
 /// Formats permissions, in the spelling of the state if they are equal.
 fn permission_text(found: u32, state: Option<&str>) -> String {
     match state {
+        // `644` and `0644` are equal; keeping the spelling avoids a difference in the plan.
         Some(text) if mode(text) == Ok(found & 0o777) => text.to_owned(),
         _ => format!("{:04o}", found & 0o777),
     }

@@ -87,6 +87,7 @@ pub(crate) async fn plan(
             .plan_destroy(&cx, &State::new(prior).with_private(private))
             .await?;
         answer.planned_state = Some(codec::encode(&proposed, &entry.ty)?);
+        // The destroy needs the private data of the object.
         answer.planned_private = request.prior_private;
         answer.diagnostics = diagnostics.into_wire();
         return Ok(answer);
@@ -143,6 +144,7 @@ pub(crate) async fn apply(
         } else {
             entry.item.update(&cx, change).await
         };
+        // A new object is returned only when dependent resources can use it.
         match made.and_then(finished) {
             Ok(state) => settled(&*entry.item, &cx, state).await,
             Err(failure) => Err(failure),
@@ -192,6 +194,7 @@ pub(crate) async fn settled(item: &dyn Resource, cx: &Context, state: State) -> 
     let failure = loop {
         match item.is_stable(cx, &state).await {
             Ok(true) => return Ok(state),
+            // Checked before the pause, which would otherwise exceed the limit.
             Ok(false) if Instant::now() + pause > until => {
                 let why = format!("it was made, and not stable within {} s", SETTLES.as_secs());
                 break Failure::new(format!("{} does not become stable", item.name()), why);
@@ -226,6 +229,7 @@ pub(crate) fn finished(state: State) -> Outcome<State> {
         }
         !value.is_wholly_known()
     });
+    // The first unknown path is enough for the message.
     let Some(first) = unknown.first().cloned() else {
         return Ok(state);
     };
@@ -288,6 +292,7 @@ pub(crate) async fn upgrade(
         ));
     }
     let raw = request.raw_state.unwrap_or_default();
+    // The flatmap form of states predates version 0.12.
     if raw.json.is_empty() {
         return Err(Failure::new(
             "the state is of a form that is not supported",

@@ -31,6 +31,7 @@ fn attributes(attrs: &[Attr], value: &Value, path: &Path, found: &mut Diagnostic
             continue;
         };
         let path = path.attr(attr.name.as_str());
+        // Unknown values are checked when they are known; null means "not set".
         if let Some(check) = attr.check.as_ref().filter(|_| inner.is_given())
             && let Err(problem) = check(&inner)
         {

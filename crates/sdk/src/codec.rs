@@ -9,6 +9,7 @@ use crate::diagnostics::Failure;
 /// Decodes a value from the host; an empty message counts as null.
 pub(crate) fn decode(value: Option<pb::DynamicValue>, ty: &Type) -> Result<Value, Failure> {
     let value = value.unwrap_or_default();
+    // Hosts send msgpack; JSON is allowed by the protocol.
     let decoded = if !value.msgpack.is_empty() {
         cty::msgpack::decode(&value.msgpack, ty).map_err(|error| error.to_string())
     } else if !value.json.is_empty() {
@@ -68,6 +69,7 @@ pub fn from_json(json: &serde_json::Value, ty: &Type) -> Result<Value, Failure> 
 fn fit(json: &mut serde_json::Value, ty: &Type) {
     match (ty, json) {
         (Type::Object(object), serde_json::Value::Object(members)) => {
+            // Older schema versions can have attributes that no longer exist.
             members.retain(|name, _| object.attributes.contains_key(name.as_str()));
             for (name, ty) in &object.attributes {
                 fit(

@@ -183,6 +183,7 @@ pub(crate) fn path_to_wire(path: &Path) -> pb::AttributePath {
             ) {
                 (Some(text), _) => Selector::ElementKeyString(text.to_string()),
                 (None, Some(number)) => Selector::ElementKeyInt(number),
+                // A key of another type addresses an element of a set.
                 (None, None) => break,
             },
         };

@@ -1,11 +1,10 @@
-//! //!
 //! Library for providers in Rust: the server side of provider protocol 6 and of Bluelink's
 //! protocol.
-//! //!
+//!
 //! An author implements [`Provider`] with [`Resource`]s, [`DataSource`]s and
 //! [`EphemeralResource`]s, and a `main` of one line. The SDK handles process setup, sockets,
 //! certificates and encodings.
-//! //!
+//!
 //! The environment tells which kind of host started the process. With go-plugin's magic cookie, the
 //! process serves protocol 6. With the port of a registration server, as Bluelink hosts set it, the
 //! provider registers as `PUBLISHER/NAME`, and its type `notes_note` becomes `notes/note`. A

@@ -48,6 +48,7 @@ pub fn set_module(name: &str) {
 /// Writes a line, unless its level is below the one in `TF_LOG_PROVIDER` or `TF_LOG` (default:
 /// info).
 pub fn write(level: Level, message: &str, fields: &[Field<'_>]) {
+    // Read once, because every log line needs it and the environment does not change.
     let threshold = *THRESHOLD.get_or_init(|| {
         let text = ["TF_LOG_PROVIDER", "TF_LOG"]
             .iter()

@@ -277,6 +277,7 @@ impl Wire for Service {
         &self,
         _: Request<pb::stop_provider::Request>,
     ) -> Answer<pb::stop_provider::Response> {
+        // The new token is set before the cancellation, so that no call can start with the old one.
         let running = {
             let mut stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *stop, self.end.child_token())

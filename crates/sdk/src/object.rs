@@ -110,6 +110,7 @@ impl Object {
 
     /// Sets an attribute to null.
     pub fn clear(&mut self, name: &str) {
+        // The null keeps the attribute's type, which the object's type requires.
         if let Some(ty) = self.ty.attribute(name).cloned() {
             self.set(name, Value::null(ty));
         }

@@ -80,6 +80,7 @@ fn defaults(attr: &Attr, sides: &Sides<'_>) -> Option<Value> {
     if attr.write_only {
         return Some(Value::null(attr.ty()));
     }
+    // A default applies to each plan, so removing an argument restores it.
     attr.default.clone().filter(|_| sides.config.is_null())
 }
 
@@ -88,6 +89,7 @@ fn unknowns(attr: &Attr, sides: &Sides<'_>) -> Option<Value> {
     if !attr.computed || !sides.config.is_null() || attr.default.is_some() {
         return None;
     }
+    // Stable attributes keep their value, so that dependent resources do not become unknown.
     match sides.prior {
         Some(prior) if attr.stable && !prior.is_null() => Some(prior.clone()),
         _ => Some(Value::unknown(attr.ty())),
@@ -183,6 +185,7 @@ fn each(nesting: Nesting, sides: &Sides<'_>, one: impl Fn(&Sides<'_>) -> Value) 
             )
         }
         Nesting::Set => {
+            // Without a counterpart, the proposed element serves as its own configuration.
             let alone = |(_, proposed): (Value, &Value)| {
                 one(&Sides {
                     prior: None,
@@ -221,6 +224,7 @@ fn attr_replacements(
     found: &mut Vec<Path>,
 ) {
     for attr in attrs {
+        // An unknown planned value differs from any prior value, so it also requires replacement.
         if attr.replaces && prior.get_attr(&attr.name) != planned.get_attr(&attr.name) {
             found.push(path.attr(attr.name.as_str()));
         } else if let AttrType::Nested(nesting, inner) = &attr.ty {
@@ -255,6 +259,7 @@ fn pairs(
     let (Some(prior), Some(planned)) = (prior.get_attr(name), planned.get_attr(name)) else {
         return;
     };
+    // Without a `replaces` attribute inside, a difference cannot require replacement.
     if !forces || prior == planned {
         return;
     }

@@ -219,6 +219,8 @@ async fn serve_protocol_6(
     let tls = match &options.client_cert {
         None => None,
         Some(pem) => {
+            // Mutual TLS: the handshake line carries our certificate, the environment that of the
+            // host.
             let identity = wire::Identity::generate()?;
             Some((
                 wire::tls::server_config(&identity, pem)?,
@@ -228,6 +230,7 @@ async fn serve_protocol_6(
     };
     let (config, certificate) = tls.unzip();
     let tasks = TaskTracker::new();
+    // An invalid schema fails here, before the handshake line tells the host to connect.
     let service = Service::new(provider, tasks.clone(), end.clone())?;
     let socket = Socket::bind(options.socket_dir.as_deref())?;
     let handshake = wire::Handshake {
@@ -268,6 +271,7 @@ async fn serve_protocol_6(
     };
     // Ends the accept loop and open streams if the server itself failed.
     end.cancel();
+    // Removed even if the server failed, so that no socket files remain.
     drop(socket.cleanup);
     Ok(served?)
 }

@@ -95,6 +95,7 @@ impl Health for Healthy {
         } else {
             ServingStatus::ServiceUnknown
         };
+        // The status never changes, so the stream sends it once and stays open.
         let first = stream::iter([Ok(HealthCheckResponse {
             status: status as i32,
         })]);

@@ -8,6 +8,7 @@ impl Block {
     /// Replaces null in place of repeated blocks, as in states of other programs, by empty
     /// collections.
     pub(crate) fn with_empty_blocks(&self, value: Value) -> Value {
+        // Most objects have no nested blocks and are returned without a copy.
         let (Some(members), false) = (value.as_map(), self.blocks.is_empty()) else {
             return value;
         };
@@ -30,6 +31,7 @@ impl Nested {
                 .map(|(_, element)| self.block.with_empty_blocks(element.clone()))
         };
         match self.nesting {
+            // An unknown block can still become any number of blocks.
             _ if !value.is_known() => value.clone(),
             Nesting::Single | Nesting::Group => self.block.with_empty_blocks(value.clone()),
             Nesting::List => Value::list(element, inside().collect()),

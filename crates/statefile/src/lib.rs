@@ -1,7 +1,6 @@
-//! //!
 //! Reader and writer of the state file, version 4, byte for byte as OpenTofu 1.12 writes it.
 //! Unknown fields are preserved.
-//! //!
+//!
 //! The contents are not interpreted: values stay JSON text, and addresses stay text. The format
 //! follows OpenTofu's `internal/states/statefile` and files that it wrote.
 

@@ -1,19 +1,17 @@
 //! The two formats of a JSON document: compact, and indented by two spaces. Both use the escapes of
 //! Go's encoder, which wrote the files that ours are compared with.
 
-/// ///
 /// Formats JSON text on one line, without a newline at the end.
-/// ///
+///
 /// The text must be valid JSON; for other text the result is unspecified, but it does not panic.
 #[must_use]
 pub fn compact(json: &str) -> String {
     spelt(json, None)
 }
 
-/// ///
 /// Formats JSON text indented by two spaces, without a newline at the end. Empty objects and arrays
 /// stay on one line.
-/// ///
+///
 /// The text must be valid JSON; for other text the result is unspecified, but it does not panic.
 #[must_use]
 pub fn indented(json: &str) -> String {

@@ -1,4 +1,4 @@
-//! A provider that answers plans with given bytes, and has nothing to say on anything else.
+//! Provider that responds to plans with given bytes, and supports nothing else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use flightdeck::engine::words::PluginId;
 use prost::Message;
 use proto::tfplugin6 as pb;
 
-/// A provider that answers plans with these bytes, one after the other.
+/// Provider that responds to plans with these bytes, one after the other.
 pub(super) struct Answers {
     info: ProviderInfo,
     schema: Schema,
@@ -59,11 +59,12 @@ impl Provider for Answers {
         request: PlanRequest,
         _: &CallContext,
     ) -> Result<PlanResponse, ProviderError> {
-        // What is asked can be sent.
+        // A request that cannot be encoded would fail at a real provider.
         let ty = self.schema.implied_type();
         for value in [&request.prior, &request.proposed, &request.config] {
             msgpack::encode(value, ty).expect("what is asked can be sent");
         }
+        // A plan can be asked for twice; later requests get the last response.
         let n = self.asked.fetch_add(1, Ordering::Relaxed).min(1);
         let answer = pb::plan_resource_change::Response::decode(self.answers[n].as_slice());
         let undecodable = |e: prost::DecodeError| ProviderError::Undecodable {

@@ -1,4 +1,4 @@
-//! What both syntaxes have in common: places, evaluation, loading from a folder.
+//! Shared checks of both syntaxes: source ranges, evaluation, loading from a directory.
 
 use std::path::PathBuf;
 
@@ -11,15 +11,15 @@ use lang::eval::{Bindings, evaluate};
 use lang::source::{SourceMap, Span};
 use lang::syntax::{Expr, ExprKind};
 
-/// A text and how places in it are counted.
+/// Text, with the precision of its source ranges.
 pub(super) struct Text<'a> {
     pub(super) text: &'a str,
-    /// False for JSON, where places in a string count from its quote and escapes before them shift
-    /// them.
+    /// False for JSON, whose ranges inside a string count from its quote, and are shifted by
+    /// escapes.
     pub(super) exact: bool,
 }
 
-/// All places lie in the text and can be shown.
+/// Checks that all source ranges lie in the text and can be rendered.
 pub(super) fn places(diags: &Diagnostics, sources: &SourceMap, text: &Text<'_>) {
     for d in diags.iter() {
         let subject = d
@@ -35,6 +35,7 @@ pub(super) fn places(diags: &Diagnostics, sources: &SourceMap, text: &Text<'_>) 
 
 fn shown(d: &lang::diag::Diagnostic, sources: &SourceMap) {
     assert!(!d.summary.is_empty());
+    // The rendered range must not exceed its own file, which can differ from the text.
     if let Some(range) = d.range(sources) {
         let text = &sources
             .get(d.subject.map_or(lang::source::FileId(0), |s| s.file))
@@ -64,7 +65,7 @@ impl Text<'_> {
     }
 }
 
-/// An expression: spans, static readings, its value with names bound and without.
+/// Checks an expression: ranges, static analysis, and its value with and without bound names.
 pub(super) fn expression(expr: &Expr, sources: &SourceMap, text: &Text<'_>) {
     expr.walk(&mut |e| text.holds(e.span, "an expression"));
     expr.traversals();
@@ -75,21 +76,24 @@ pub(super) fn expression(expr: &Expr, sources: &SourceMap, text: &Text<'_>) {
     if !cheap(expr) {
         return;
     }
+    // Evaluated twice: with unknown values as in a plan, and with known ones as in an apply.
     let (early, diags) = evaluate(expr, &names(false));
     for d in diags.iter() {
         assert!(d.subject.is_some(), "{} has no place", d.summary);
         shown(d, sources);
     }
     let (late, late_diags) = evaluate(expr, &names(true));
+    // Functions with a different result for each call cannot be compared.
     if !diags.has_errors() && !late_diags.has_errors() && !by_chance(expr) {
         kept(&early, &late, text.text);
     }
+    // Without names most expressions fail, but every error must have a range.
     let (_, diags) = evaluate(expr, &Bindings::new([].into()));
     assert!(diags.iter().all(|d| d.subject.is_some()));
 }
 
-/// Loops within loops are as long as they say; hashes of passwords take their time, and what is
-/// behind a path is not ours.
+/// Returns true if the evaluation is fast: nested loops can be arbitrarily long, password hashes
+/// are slow, and file functions leave the directory.
 fn cheap(expr: &Expr) -> bool {
     let mut loops = 0;
     let mut cheap = true;
@@ -106,13 +110,14 @@ fn cheap(expr: &Expr) -> bool {
     cheap && loops < 3
 }
 
-/// What was said of a value while parts of it were not known holds once they are.
+/// Checks that facts about a value with unknown parts still hold when they are known.
 fn kept(early: &Value, late: &Value, text: &str) {
     let any = Attribute::optional(Type::Dynamic);
     let schema = Block {
         attributes: [("v".into(), any)].into(),
         ..Block::default()
     };
+    // Marks are not compared: an operation can add them later.
     let holder = |v: &Value| Value::object([("v", v.clone().unmark_deep().0)]);
     let broken = assert_object_compatible(&schema, &holder(early), &holder(late));
     assert!(
@@ -130,7 +135,7 @@ fn by_chance(expr: &Expr) -> bool {
     })
 }
 
-/// Values of every kind; those that may be unknown are so early on, and are known later.
+/// Returns values of every kind; those that can be unknown are known only if `later` is set.
 fn names(later: bool) -> Bindings<'static> {
     let or = |ty: Type, value: Value| if later { value } else { Value::unknown(ty) };
     let texts = Type::list(Type::String);
@@ -200,7 +205,7 @@ fn names(later: bool) -> Bindings<'static> {
 }
 
 thread_local! {
-    /// Deep enough that `../..` leads to nothing.
+    /// Nested deeply enough that `../..` stays inside the temporary directory.
     static FOLDER: (tempfile::TempDir, PathBuf) = {
         let outer = tempfile::tempdir().expect("a temporary folder");
         let inner = outer.path().join("a/b/c/d/e/f");
@@ -209,7 +214,7 @@ thread_local! {
     };
 }
 
-/// The bytes as the only file of a configuration.
+/// Loads the bytes as the only file of a configuration.
 pub(super) fn load(name: &str, data: &[u8]) {
     FOLDER.with(|(_, dir)| {
         let file = dir.join(name);

@@ -1,5 +1,5 @@
-//! Any bytes as a plugin's first line: read or refused in words fit for a terminal; what is read
-//! comes back from its text.
+//! Any bytes as the first line of a plugin: parsed, or refused with a message that is safe for a
+//! terminal. A parsed line round-trips.
 
 use wire::{Address, Handshake};
 
@@ -7,7 +7,7 @@ pub fn run(data: &[u8]) {
     match Handshake::parse(data) {
         Ok(read) => {
             let again = read.to_string();
-            // A path may hold the separator's neighbours but never the separator itself.
+            // A path can contain any character except the separator.
             assert_eq!(
                 Handshake::parse(again.as_bytes()).as_ref(),
                 Ok(&read),

@@ -1,6 +1,5 @@
-//! A type in JSON on a line, then any bytes as JSON of it, and as JSON of the type that it implies.
-//! What is read has the type, is written, and comes back. The type itself comes back from its text
-//! too.
+//! A type as JSON on the first line, then any bytes as JSON of that type and of the type that they
+//! imply. A decoded value has the type and round-trips. The type round-trips as well.
 
 use cty::{Type, Value, json};
 
@@ -17,7 +16,7 @@ pub fn run(data: &[u8]) {
     }
     if let Ok(value) = json::decode_implied(body) {
         comes_back(&value, value.ty());
-        // What a configuration does with it.
+        // As a configuration converts it.
         if let Ok(converted) = cty::convert(&value, &ty) {
             assert!(
                 converted.ty().conforms_to(&ty.without_optional()),
@@ -34,5 +33,6 @@ fn comes_back(value: &Value, ty: &Type) {
     let text = json::encode(value, ty).expect("what was read is written");
     let again = json::decode(text.as_bytes(), ty).expect("what was written is read");
     assert_eq!(&again, value, "{ty:?}");
+    // The text is canonical: the same value always has the same text.
     assert_eq!(json::encode(&again, ty).as_ref(), Ok(&text));
 }

@@ -1,5 +1,5 @@
-//! Any bytes as lines of a plugin's output. Each is one log line, no longer than the line was but
-//! for quotes, and a trace lasts from its first line.
+//! Any bytes as lines of a plugin's output. Each line is one log line of limited length, and a
+//! panic trace continues from its first line.
 
 use flightdeck::engine::plugin::LineParser;
 use flightdeck::engine::words::LogLevel;
@@ -10,7 +10,7 @@ pub fn run(data: &[u8]) {
     let mut panicking = false;
     for line in text.split('\n') {
         let parsed = parser.parse(line);
-        // Escapes of Rust are longer than those of JSON, ten bytes for two at most.
+        // Escapes of Rust are longer than those of JSON, by at most ten bytes for two.
         assert!(
             parsed.text.len() <= 5 * line.len() + 16,
             "{} bytes of {}",
@@ -23,9 +23,10 @@ pub fn run(data: &[u8]) {
             assert_eq!(parsed.text, line);
             panicking = true;
         } else if panicking {
-            // Only what is tagged is not of the trace.
+            // Only lines with a level tag end the trace.
             assert!(line.contains('[') || line.starts_with('{'), "{line:?}");
         }
+        // The text of a line must not depend on the lines before it.
         assert_eq!(
             LineParser::default().parse(line).text,
             parsed.text,

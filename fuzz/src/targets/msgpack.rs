@@ -1,5 +1,5 @@
-//! A type in JSON on a line, then any bytes as msgpack of it. What is read has the type, is
-//! written, and comes back.
+//! A type as JSON on the first line, then any bytes as msgpack of that type. A decoded value has
+//! the type and round-trips.
 
 use cty::{Number, Type, Value, msgpack};
 
@@ -19,6 +19,7 @@ fn comes_back(value: &Value, ty: &Type) {
     assert!(value.ty().conforms_to(ty), "{value:?} is no {ty:?}");
     let bytes = msgpack::encode(value, ty).expect("what was read is written");
     let again = msgpack::decode(&bytes, ty).expect("what was written is read");
+    // Bytes are compared first, because values with inexact numbers can differ.
     assert_eq!(msgpack::encode(&again, ty).as_ref(), Ok(&bytes));
     if exact(value) {
         assert_eq!(&again, value, "{ty:?}");
@@ -31,8 +32,8 @@ fn comes_back(value: &Value, ty: &Type) {
     assert_ne!(value.equals(value).as_bool(), Some(false), "{value:?}");
 }
 
-/// Whether all numbers have a text that reads as themselves. Huge floats have none, as in the
-/// reference engine.
+/// Returns true if the text of all numbers parses back to the same number. That of huge floats does
+/// not, as in go-cty.
 fn exact(value: &Value) -> bool {
     let mut exact = true;
     let mut number =

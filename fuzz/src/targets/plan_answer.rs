@@ -1,5 +1,5 @@
-//! Choices of a schema, a configuration, an object and what a provider answers to its plan, as
-//! bytes of the wire. The engine plans or refuses in words, and what it plans can be shown.
+//! Choices of a schema, a configuration, an object and a provider's responses to its plan, as wire
+//! bytes. The engine must plan or refuse with a message, and its plans can be displayed.
 
 use cty::schema::{Block, Schema};
 use cty::{Path, PathStep, Value, msgpack};
@@ -23,6 +23,7 @@ pub fn run(data: &[u8]) {
     let config = feed.config(&schema.block, true);
     let stored = feed.stored(&schema.block);
     let flags = feed.byte();
+    // The flags select prior state, ignored attributes and forced replacement.
     let prior = (flags & 3 != 0).then(|| Prior {
         value: schema
             .block
@@ -44,6 +45,7 @@ pub fn run(data: &[u8]) {
         Some(Reason::ReplaceByRequest),
         Some(Reason::ReplaceByTriggers),
     ][usize::from(flags >> 4 & 3)];
+    // A replacement plans twice, so there are two responses.
     let answers = [
         answer(&mut feed, &schema.block, &config, &stored),
         answer(&mut feed, &schema.block, &config, &stored),
@@ -79,7 +81,7 @@ fn mark(value: Value, path: Path) -> Value {
     value.mark_with_paths(&[(path, cty::Marks::sensitive())])
 }
 
-/// Nothing in here ever waits: the provider answers at once.
+/// Polls a future once: the provider responds at once, so nothing waits.
 fn wait<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
@@ -100,12 +102,14 @@ fn usable(schema: &Schema, before: Option<&Value>, planned: &Planned) {
         "{:?}",
         planned.action
     );
+    // A plan without changes must not hide any.
     if planned.action == Action::NoOp {
         assert_eq!(
             planned.before.clone().unmark_deep().0,
             planned.after.clone().unmark_deep().0
         );
     }
+    // Each replacement needs a reason to display.
     let replaces = matches!(planned.action, Action::Replace | Action::ReplaceCreateFirst);
     assert!(replaces || planned.replace_paths.is_empty());
     assert!(!replaces || planned.reason.is_some());
@@ -117,6 +121,7 @@ fn usable(schema: &Schema, before: Option<&Value>, planned: &Planned) {
     );
     for row in diff::attributes(&planned.before, &planned.after, &planned.replace_paths) {
         assert!(!row.path.is_empty());
+        // Sensitive values must not reach the display.
         let masked = |text: &Option<String>| {
             text.as_deref()
                 .is_none_or(|t| t == diff::SENSITIVE || t == diff::UNKNOWN)
@@ -132,7 +137,7 @@ fn usable(schema: &Schema, before: Option<&Value>, planned: &Planned) {
         masks::unknown(value);
         masks::sensitive(value);
     }
-    // What is kept with a stage comes back.
+    // A plan stored with a stage must be readable again.
     let plain = planned.after.clone().unmark_deep().0;
     let kept = msgpack::encode(&plain, ty).expect("a plan can be kept");
     let _ = msgpack::decode(&kept, ty).expect("what is kept can be read");
@@ -147,7 +152,7 @@ fn in_words(no: NoPlan) {
     }
 }
 
-/// The bytes of an answer: any bytes at all, or a planned value of any kind with paths and
+/// Returns the bytes of a response: arbitrary bytes, or a planned value of any kind with paths and
 /// diagnostics.
 pub(super) fn answer(
     feed: &mut Feed<'_>,

@@ -1,6 +1,6 @@
-//! Choices of a schema, a configuration, an object and an answer. The rules of plans never panic
-//! whatever the answer is; what is proposed keeps the configuration, passes the check of plans, and
-//! stays as it is when it is proposed again.
+//! Choices of a schema, a configuration, an object and a response. The plan rules never panic. A
+//! proposed value keeps the configuration, passes the plan checks, and is a fixed point of another
+//! proposal.
 
 use cty::plan::{
     assert_object_compatible, assert_plan_valid, normalize_legacy, planned_unknown_object,
@@ -23,7 +23,7 @@ pub fn run(data: &[u8]) {
     };
     proposal(&schema, &ty, &prior, &config);
     outcome(&mut feed, &schema, &prior, &config);
-    // Whatever a provider may say.
+    // Arbitrary responses of a provider.
     let answer = feed.value(&ty, true, 0);
     let other = feed.value(&ty, true, 0);
     for violations in [
@@ -38,6 +38,7 @@ pub fn run(data: &[u8]) {
         }
     }
     proposed_new(&schema, &answer, &other);
+    // Normalization must be idempotent, because results are normalized again.
     let legacy = normalize_legacy(&schema, &answer);
     assert_eq!(normalize_legacy(&schema, &legacy), legacy);
 }
@@ -47,8 +48,8 @@ fn proposal(schema: &Block, ty: &Type, prior: &Value, config: &Value) {
     assert_eq!(type_mismatches(proposed.ty(), ty), [], "{proposed:?}");
     let waiting = planned_unknown_object(schema, config);
     assert_eq!(type_mismatches(waiting.ty(), ty), [], "{waiting:?}");
-    // Elements of sets have no partners: of two that differ in what is computed alone, one may
-    // become the other.
+    // Elements of sets have no keys: if two differ only in computed values, one can be matched with
+    // the other.
     if has_sets(schema) {
         return;
     }
@@ -63,6 +64,7 @@ fn proposal(schema: &Block, ty: &Type, prior: &Value, config: &Value) {
         "schema {schema:?}\nprior {prior:?}\nconfig {config:?}"
     );
     for (of, what) in [(&proposed, "proposed"), (&waiting, "waiting")] {
+        // Every configured leaf must reach the proposed value unchanged.
         config.walk(&mut |path, value| {
             let leaf = !value.is_known() || !value.is_null() && value.elements().next().is_none();
             if leaf {
@@ -77,7 +79,7 @@ fn proposal(schema: &Block, ty: &Type, prior: &Value, config: &Value) {
     }
 }
 
-/// An outcome in which all that was unknown has become something fits its plan.
+/// Checks that a result with all unknown values filled in is compatible with its plan.
 fn outcome(feed: &mut Feed<'_>, schema: &Block, prior: &Value, config: &Value) {
     let known = proposed_new(schema, prior, config).unknown_as_null();
     let violations = assert_object_compatible(schema, &known, &known);

@@ -1,5 +1,5 @@
-//! Any bytes as a state file of version 4. The outputs that are read come back from a state that is
-//! exported with them; objects made of the same bytes are exported whole.
+//! Any bytes as a state file of version 4. Outputs that were read survive an export, and objects
+//! generated from the same bytes are exported completely.
 
 use flightdeck::engine::provider::builtin::outputs;
 use flightdeck::engine::stage::objects::output_value;
@@ -72,6 +72,7 @@ fn objects(data: &[u8]) -> Vec<StateObject> {
                 cty::json::encode(&value, value.ty()).unwrap_or_else(|_| "null".to_owned());
             StateObject {
                 address: ADDRESSES[feed.below(ADDRESSES.len())].to_owned(),
+                // An instance has one current object; all others are deposed with different keys.
                 deposed: if i == 0 {
                     String::new()
                 } else {
@@ -98,7 +99,7 @@ fn objects(data: &[u8]) -> Vec<StateObject> {
         .collect()
 }
 
-/// Every object is in the file once, with all that it had.
+/// Checks that every object is in the file exactly once, with all its properties.
 fn whole(exported: &serde_json::Value, objects: &[StateObject]) {
     let mut found = 0;
     for resource in exported["resources"].as_array().into_iter().flatten() {

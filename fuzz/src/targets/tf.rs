@@ -1,7 +1,6 @@
 //! Any bytes as `main.tf`: parsed as a file, an expression and a template, loaded as a
-//! configuration, its expressions evaluated, laid out anew. Nothing panics, all places lie in the
-//! text, every error of a configuration has one; what is laid out means what it meant, and stays as
-//! it is when it is laid out again.
+//! configuration, evaluated, and formatted. Nothing panics, all source ranges lie in the text, and
+//! every error of a configuration has one. Formatting keeps the meaning and is idempotent.
 
 use lang::format::format;
 use lang::source::{FileId, SourceMap};
@@ -25,6 +24,7 @@ pub fn run(data: &[u8]) {
     places(&diags, &sources, &whole);
     expression(&expr, &sources, &whole);
     load("main.tf", data);
+    // The formatter takes text only, so lossy conversions are excluded.
     if std::str::from_utf8(data).is_ok() {
         laid_out(text);
     }
@@ -40,14 +40,14 @@ fn laid_out(text: &str) {
         "laid out twice: {text:?}"
     );
     let (before, after) = (tree(text), tree(&formatted));
-    // What is nothing but an interpolation is unwrapped, and types of variables are written as
-    // today.
+    // The formatter unwraps templates that are a single interpolation, and updates the syntax of
+    // variable types; these change the tree.
     if !before.contains("TemplateWrap") && !text.contains("variable") {
         assert_eq!(before, after, "another meaning: {text:?} {formatted:?}");
     }
 }
 
-/// What a text is parsed to, without its places.
+/// Returns the syntax tree of a text as a string without source ranges.
 fn tree(text: &str) -> String {
     let (body, diags) = syntax::parse_file(text, FileId(0));
     assert!(!diags.has_errors(), "{text:?} cannot be parsed: {diags:?}");

@@ -1,5 +1,5 @@
-//! Any bytes as `main.tf.json`: parsed, loaded as a configuration, its expressions evaluated.
-//! Nothing panics, all places lie in the text, every error has one.
+//! Any bytes as `main.tf.json`: parsed, loaded as a configuration, and evaluated. Nothing panics,
+//! all source ranges lie in the text, and every error has one.
 
 use lang::body::Body;
 use lang::diag::Diagnostics;

@@ -105,7 +105,7 @@ fn objects(got: &ObjectType, want: &ObjectType, names: bool) -> String {
     }
 }
 
-/// Reports if naming both types would confuse: for example, both can print as "object".
+/// Returns true if naming both types would confuse: for example, both can print as "object".
 fn confusing(got: &Type, want: &Type) -> bool {
     if got.is_primitive() != want.is_primitive() || *want == Type::String {
         return false;

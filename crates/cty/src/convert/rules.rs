@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::unify::unified_type;
 use crate::{ObjectType, Type};
 
-/// Reports if a conversion exists between two different types. The result is undefined for equal
-/// types (false for two strings), so callers compare first.
+/// Returns true if a conversion exists between two different types. The result is undefined for
+/// equal types (false for two strings), so callers compare first.
 pub(super) fn convertible(from: &Type, to: &Type, is_unsafe: bool) -> bool {
     let fits = |f: &Type, t: &Type| f == t || convertible(f, t, is_unsafe);
     match (from, to) {

@@ -116,6 +116,7 @@ impl Call<'_> {
             self.cx.stop().cancelled().await;
             return Err(self.stopped(resource));
         }
+        // `transient()` lets a Bluelink host repeat the call.
         if let Some(fault) = self.of(FaultKind::Transient) {
             sdk::log::warn(
                 "throttled",

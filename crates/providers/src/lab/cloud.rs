@@ -166,6 +166,7 @@ impl Cloud {
             ..Entry::default()
         };
         self.serial = entry.serial;
+        // Each entry is applied through `set`, which keeps the indices in step.
         for (id, object) in entry.objects {
             let before = self.set(&id, object);
             undo.objects.insert(id, before);

@@ -115,6 +115,7 @@ impl Watched {
 /// # Errors
 /// The control file cannot be read or written.
 pub fn set(lab: &Path, mut fault: Fault) -> Result<String, LabError> {
+    // A random id, so that two faults of one kind can be cleared separately.
     if fault.id.is_empty() {
         fault.id = format!(
             "{}-{}",
@@ -152,6 +153,7 @@ pub fn clear(lab: &Path, id: &str) -> Result<bool, LabError> {
 /// # Errors
 /// The control file cannot be read or written.
 pub fn clear_all(lab: &Path) -> Result<usize, LabError> {
+    // The counters are in the lab file, so they are reset one by one afterwards.
     let gone = file(lab)
         .update(|control: &mut Control| Ok::<_, LabError>(std::mem::take(&mut control.faults)))?;
     for fault in &gone {

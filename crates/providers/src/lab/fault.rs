@@ -216,6 +216,7 @@ pub(super) fn select(
             struck.push(fault.clone());
             continue;
         };
+        // Faults of a configuration have no id, so they are counted by object, kind and call.
         let key = match origin {
             Origin::Control => format!("control/{}", fault.id),
             _ => format!(

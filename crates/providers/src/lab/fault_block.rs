@@ -101,6 +101,7 @@ fn read_one(value: &cty::Value) -> Result<Fault, Diagnostic> {
             .map(Some)
             .ok_or_else(|| wrong(format!("{name} must be a whole number from 0"))),
     };
+    // A larger number has the same effect as the greatest one.
     let times = number("times")?.map(|times| u32::try_from(times).unwrap_or(u32::MAX));
     Ok(Fault {
         on,

@@ -92,6 +92,7 @@ impl Journal {
             }
             let first: First =
                 serde_json::from_slice(&line).map_err(|source| self.damaged(1, &source))?;
+            // Left by a process that was killed after it replaced the lab file.
             if first.base != base {
                 return Ok(Some(Lines::default()));
             }

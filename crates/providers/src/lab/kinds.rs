@@ -201,6 +201,7 @@ fn bucket() -> Schema {
             Attr::string("policy")
                 .describe("Who may do what, as JSON.")
                 .check(|value| {
+                    // Only the syntax is checked, so the parsed value is not needed.
                     let parsed = serde_json::from_str::<serde::de::IgnoredAny>(
                         value.as_str().unwrap_or_default(),
                     );
@@ -216,6 +217,7 @@ fn bucket() -> Schema {
 
 fn bucket_made(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnostic> {
     let name = object.text("name").unwrap_or_default().to_owned();
+    // The check and the insertion happen under one lock; see `LabResource::make`.
     if let Some((id, _)) = made.cloud.find("lab_bucket", &name) {
         return Err(Diagnostic::error(
             format!("bucket {name} exists already"),

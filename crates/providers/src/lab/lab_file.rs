@@ -1,8 +1,7 @@
-//! //!
 //! Storage of the lab: one JSON file that all lab processes and the operator share, with a journal
 //! beside it while the file is large and changes. The files are authoritative; memory holds the
 //! last read contents, which are updated before each use.
-//! //!
+//!
 //! - A small lab file is replaced by each change. A change of a large one appends a line to the
 //!   journal. Once the journal is longer than the file, it is folded into it: the file is replaced,
 //!   then the journal is removed. So the cost of a change does not depend on the size of the lab.
@@ -136,6 +135,7 @@ impl LabFile {
     /// The files cannot be locked, read or written. No change is lost, because the journal still
     /// exists.
     pub fn fold(&self) -> Result<(), LabError> {
+        // Without a journal there is no reason to wait for the lock.
         if self.seen().as_ref().is_none_or(|seen| seen.journal == 0) {
             return Ok(());
         }
@@ -152,6 +152,7 @@ impl LabFile {
 
     /// Updates the cached contents from the files.
     fn current(&self, held: Option<Seen>) -> Result<Seen, LabError> {
+        // Another program can replace the file at each attempt, so the loop needs a limit.
         let deadline = Instant::now() + LOCK_DEADLINE;
         let mut seen = match held {
             Some(seen) => seen,

@@ -22,6 +22,7 @@ impl Cidr {
             base: base.into(),
             bits,
         };
+        // Usually a typing error, so the message suggests the network address.
         if cidr.base & !cidr.mask() != 0 {
             return Err(format!(
                 "{text:?} has bits set beyond its prefix; did you mean {}/{bits}?",

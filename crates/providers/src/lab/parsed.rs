@@ -125,6 +125,7 @@ impl<T> Parsed<T> {
     /// # Errors
     /// The file cannot be examined.
     pub(super) fn is_current(&mut self, path: &Path) -> Result<bool, LabError> {
+        // A `stat` decides the usual case without reading the file.
         if identity(path)? != self.identity {
             return Ok(false);
         }

@@ -159,6 +159,7 @@ impl Provider for Lab {
                         ("region", &settings.region),
                     ],
                 );
+                // Calls that still run keep the settings that they started with.
                 *self
                     .configured
                     .write()

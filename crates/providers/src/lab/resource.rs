@@ -27,6 +27,7 @@ impl LabResource {
             ty: Type::Bool,
             configured,
         };
+        // The type needs the complete schema, which is a method of the resource.
         resource.ty = resource.schema().implied_type();
         resource
     }
@@ -58,6 +59,7 @@ impl LabResource {
             self.kind.name,
             name.clone(),
         );
+        // The selection counts occurrences, so it is a change of the lab file under its lock.
         let faults = blocking(move || {
             all.extend(
                 control
@@ -94,6 +96,7 @@ impl LabResource {
         let serde_json::Value::Object(mut attributes) = json else {
             return Err(broken("it is no object"));
         };
+        // Fault settings belong to the configuration, and secrets are never stored.
         attributes.retain(|name, _| {
             !fault_block::SWITCHES.contains(&name.as_str())
                 && !self.kind.secret.contains(&name.as_str())

@@ -69,6 +69,7 @@ impl SharedFile {
         // A separate lock file, because the file itself is replaced.
         let _lock = self.lock()?;
         let before: T = self.load()?;
+        // A copy, to write the file only if `change` changed something.
         let mut after = before.clone();
         let result = change(&mut after)?;
         if after != before {

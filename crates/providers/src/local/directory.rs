@@ -75,6 +75,7 @@ impl Resource for LocalDirectory {
             let path = object.text("path").unwrap_or_default().to_owned();
             let found = match fs::metadata(&path) {
                 Ok(found) if found.is_dir() => found,
+                // Something else has this path, so the directory no longer exists.
                 Ok(_) => return Ok(None),
                 Err(error)
                     if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>

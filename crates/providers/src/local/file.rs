@@ -102,6 +102,7 @@ fn write(object: &mut Object) -> Result<(), Failure> {
             .create(true)
             .truncate(true)
             .write(true)
+            // Private until the final mode is set, because the content may be secret.
             .mode(0o600)
             .open(&temporary)?;
         file.write_all(content.as_bytes())?;
@@ -137,6 +138,7 @@ fn look(state: State) -> Result<Option<State>, Failure> {
         }
         Err(error) => return Err(failed("look at", &path)(error)),
     };
+    // Checked before the read, which would load the whole file.
     if found.len() > LIMIT {
         return Err(Failure::new(
             format!("{path} is too large"),

@@ -49,6 +49,7 @@ fn is_settable(attr: &Attr) -> bool {
 
 fn field(attr: &Attr) -> ConfigFieldDefinition {
     let kind = kind(attr);
+    // The message has room for scalar defaults only.
     let default = attr.default.as_ref().filter(|_| kind.is_some());
     let default = default.and_then(|value| encode(value, &attr.ty(), None)?.scalar);
     ConfigFieldDefinition {
@@ -102,6 +103,7 @@ fn decode(schema: &Schema, said: &HashMap<String, ScalarValue>) -> Result<Value,
 }
 
 fn read(value: &Value, ty: &Type) -> Result<Value, Unfit> {
+    // Only values of other types than scalars arrive as JSON text.
     match value.as_str().filter(|_| !ty.is_primitive()) {
         None => Ok(value.convert(ty)?),
         Some(text) => {
@@ -135,6 +137,7 @@ impl Configured {
     ) -> Result<Turn, Failure> {
         let said = context.unwrap_or_default().provider_config_variables;
         let config = decode(&provider.schema, &said)?;
+        // The usual case: calls with the current configuration run concurrently under read locks.
         let held = self.0.clone().read_owned().await;
         if held.as_ref() == Some(&config) {
             return Ok(held);

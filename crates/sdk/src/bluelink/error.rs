@@ -14,6 +14,7 @@ const BYTES: &str = "type.googleapis.com/google.protobuf.BytesValue";
 /// named, and "unexpected" otherwise.
 pub(super) fn of(failure: Failure) -> ErrorResponse {
     let transient = failure.transient;
+    // A failure without an error would be a response without a reason.
     let said = words(failure);
     let errors = || said.0.iter().filter(|one| one.severity == Severity::Error);
     let reasons: Vec<String> = errors().map(sentence).collect();

@@ -26,6 +26,7 @@ impl Host {
     /// # Errors
     /// The caller is another host, or no host is known in time.
     pub(super) async fn check(&self, said: &str) -> Result<(), ErrorResponse> {
+        // Each call waits on its own receiver, because waiting needs exclusive access.
         let mut host = self.0.clone();
         let known = async {
             let known = host.wait_for(Option::is_some).await.ok()?;

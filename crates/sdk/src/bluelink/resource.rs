@@ -64,6 +64,7 @@ impl Kind {
         let planning = Planning {
             schema: &self.entry.schema,
             prior: prior.clone(),
+            // Protocol 6 hosts send the proposed value; here it is computed by the same rules.
             proposed: self.model.proposed_new(prior, config),
             config: config.clone(),
             private: Vec::new(),
@@ -86,6 +87,7 @@ impl Kind {
     }
 
     async fn destroyed(&self, cx: &Context, state: State) -> Outcome<()> {
+        // Over protocol 6 the host plans the destroy first, so the author may refuse it there.
         let said = self.item().plan_destroy(cx, &state).await?;
         log_warnings(&said);
         if said.has_errors() {
@@ -175,6 +177,8 @@ pub(super) async fn deploy(
     };
     let creates = prior.is_none();
     let prior = prior.map_or_else(|| Value::null(kind.entry.ty.clone()), |state| state.value);
+    // The host's plan follows the schema only; the author's plan also has defaults and unknown
+    // values.
     let planned = kind.plan(&cx, &prior, &config).await?;
     let change = Change {
         prior,

@@ -35,6 +35,7 @@ pub(crate) async fn serve(
 ) -> Result<(), ServeError> {
     let port = host_port.parse::<u16>().ok().filter(|port| *port > 0);
     let host_port = port.ok_or_else(|| ServeError::HostPort(host_port.to_owned()))?;
+    // Built before the registration, so that an invalid schema is reported at startup.
     let service = Service::new(provider.clone(), TaskTracker::new(), end.clone());
     let (named, host) = Host::unknown();
     let server = service.and_then(|service| Server::new(service, host))?;
@@ -56,6 +57,7 @@ pub(crate) async fn serve(
         let host = register(host_port, request).await?;
         // Without a receiver the server has already ended.
         named.send(Some(host)).ok();
+        // The server drains its calls after `end`; this bounds the time for it.
         end.cancelled().await;
         tokio::time::sleep(GRACE).await;
         Ok(())
@@ -70,6 +72,7 @@ pub(crate) async fn serve(
 fn registration(provider: &dyn Provider, port: u16) -> PluginRegistrationRequest {
     PluginRegistrationRequest {
         plugin_type: PluginType::Provider.into(),
+        // The host finds the executable under this id and refuses another one.
         plugin_id: format!("{}/{}", provider.publisher(), provider.name()),
         instance_id: std::process::id().to_string(),
         protocol_versions: vec![PROTOCOL.to_owned()],

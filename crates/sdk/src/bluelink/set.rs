@@ -27,6 +27,7 @@ fn member(at: &str, name: &str) -> String {
     let begins = chars
         .next()
         .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    // Other names need the quoted form of the host's path syntax.
     if begins && chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
         format!("{at}.{name}")
     } else {

@@ -52,6 +52,7 @@ pub(super) fn is_nothing(node: &MappingNode) -> bool {
 /// # Errors
 /// A part does not have the required type.
 pub(super) fn decode(node: Option<&MappingNode>, ty: &Type) -> Result<Value, Unfit> {
+    // An empty list or map has the same form; it is null here, too.
     let Some(node) = node.filter(|node| !is_nothing(node)) else {
         return Ok(Value::null(ty.clone()));
     };
@@ -73,6 +74,7 @@ pub(super) fn decode(node: Option<&MappingNode>, ty: &Type) -> Result<Value, Unf
             let items = items(node, ty, |_| of)?;
             Value::try_set((**of).clone(), items).map_err(several)
         }
+        // A tuple of another length falls through to the error below.
         Type::Tuple(types) if types.len() == node.items.len() => {
             Ok(Value::tuple(items(node, ty, |index| &types[index])?))
         }
@@ -236,6 +238,7 @@ pub(super) fn in_order(value: &Value, like: Option<&MappingNode>) -> Vec<Value> 
             all.push(left.remove(index));
         }
     }
+    // Elements that the host does not know yet.
     all.append(&mut left);
     all
 }
