@@ -107,6 +107,7 @@ async fn ten_thousand_wait() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let seen = console(&bus, '2').await;
+    // Counted again, to show that the queue was still full at the end.
     let waiting = bus.with_view(|v| v.calls.len());
     seen.print(&format!("{waiting} calls wait for 10 slots"));
     over.cancel();

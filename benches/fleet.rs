@@ -128,6 +128,7 @@ fn main() {
     let root = installed();
     let one = || ready(root.path(), PLUGINS - 1..PLUGINS);
     let all = || ready(root.path(), 0..PLUGINS);
+    // In turns, so that variations of the machine affect both.
     let (alone, together) = (0..ROUNDS).map(|_| (one(), all())).unzip();
     let (alone, together) = (middle(alone), middle(together));
     println!("the slowest alone            {alone} ms to ready");

@@ -196,6 +196,7 @@ fn events() -> Vec<EventKind> {
         let method = "ApplyResourceChange".into();
         let (plugin, resource) = (plugin(call as usize), Some(address(call as usize).into()));
         let waits_for = "slot of hashicorp/provider0".to_owned();
+        // Four plugins with ten slots each; all other calls wait.
         if call < 40 {
             let (slot, slots) = (u32::try_from(call).unwrap_or(0) / 4 + 1, 10);
             let deadline_ms = Some(600_000);

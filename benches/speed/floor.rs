@@ -91,6 +91,7 @@ impl Floor<'_> {
         let mut groups = self.there(&bare, left)?;
         for group in &mut groups {
             bare.look(group).await?;
+            // Hosts plan a destroy only with providers that support it.
             if bare.schema.capabilities.plan_destroy {
                 bare.plan_destroy(group).await?;
             }

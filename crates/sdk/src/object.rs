@@ -118,6 +118,7 @@ impl Object {
 
     /// Replaces unknown values by null, at any depth.
     pub fn clear_unknown(&mut self) {
+        // Known attributes are left alone, which avoids rebuilding them.
         for value in self
             .attributes
             .values_mut()

@@ -183,6 +183,7 @@ pub async fn serve(provider: impl Provider) -> Result<(), ServeError> {
     report_panics();
     serve_with(Arc::new(provider), options, end, |line| {
         let mut out = io::stdout().lock();
+        // Flushed, because the host waits for the line and standard output is a pipe.
         writeln!(out, "{line}")?;
         out.flush()
     })

@@ -171,6 +171,7 @@ impl Service {
         hung_up.disarm();
         // A panic must not end the process, which can serve other calls.
         outcome.unwrap_or_else(|error| {
+            // The only other failure of a task is its cancellation by the runtime.
             let text = error
                 .try_into_panic()
                 .map(|payload| panic_text(payload.as_ref()))

@@ -111,6 +111,7 @@ fn block(from: &Block) -> Result<pb::schema::Block, Flawed> {
         return Err(Flawed::at(twice[0], SchemaFlaw::Twice));
     }
     Ok(pb::schema::Block {
+        // The version belongs to the whole schema; blocks have none of their own.
         version: 0,
         attributes: from
             .attributes

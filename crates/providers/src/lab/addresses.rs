@@ -31,6 +31,7 @@ impl Addresses {
     }
 
     pub(super) fn remove(&mut self, address: u32) {
+        // Unknown addresses are ignored: an edit of the lab file can remove them twice.
         let Some(times) = self.taken.get_mut(&address) else {
             return;
         };

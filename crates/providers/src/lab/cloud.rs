@@ -180,6 +180,7 @@ impl Cloud {
 
     fn set(&mut self, id: &str, object: Option<Object>) -> Option<Object> {
         let before = set(&mut self.objects, id, object);
+        // Removed first, because the old and the new object can share index entries.
         if let Some(before) = &before {
             self.index.remove(id, before);
         }

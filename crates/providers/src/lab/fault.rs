@@ -207,6 +207,7 @@ pub(super) fn select(
     faults: &[(Origin, Fault)],
 ) -> Vec<Fault> {
     let mut struck = Vec::new();
+    // In the order of their origins: resource, provider, control file.
     for (origin, fault) in faults {
         if !fault.strikes(call, resource, name) {
             continue;

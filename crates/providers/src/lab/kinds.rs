@@ -164,6 +164,7 @@ fn network_changed(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnosti
     for value in subnets.as_slice().unwrap_or_default() {
         let mut subnet = Object::of(value).map_err(|e| refuse(e.into()))?;
         let text = subnet.text("cidr").unwrap_or_default().to_owned();
+        // The schema cannot express relations between attributes, so the lab checks this.
         if !whole.contains(Cidr::parse(&text).map_err(refuse)?) {
             return Err(refuse(format!(
                 "{text} does not lie within {}",

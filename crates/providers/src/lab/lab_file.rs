@@ -233,6 +233,7 @@ impl LabFile {
             loop {
                 std::thread::sleep(QUIET);
                 let now = file.seen().as_ref().map_or(0, |seen| seen.journal);
+                // No change during the last interval.
                 if now == before {
                     break;
                 }

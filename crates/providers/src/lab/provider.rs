@@ -71,6 +71,7 @@ pub(super) type Configured = Arc<RwLock<Option<Arc<Settings>>>>;
 
 /// Returns the settings; fails if the provider is not configured.
 pub(super) fn settings(configured: &Configured) -> Result<Arc<Settings>, Failure> {
+    // The lock is held only to copy the pointer, never during a call.
     let held = configured
         .read()
         .unwrap_or_else(PoisonError::into_inner)

@@ -345,6 +345,7 @@ impl Resource for LabResource {
             blocking(move || file.read(|cloud| cloud.objects.get(&wanted).cloned())).await??;
         match found {
             Some(stored) if stored.kind == self.kind.name => {
+                // The id is enough: the host reads the object next.
                 sdk::import_by(&self.schema(), "id", id)
             }
             Some(stored) => Err(Failure::new(

@@ -103,6 +103,7 @@ impl SharedFile {
         };
         let file = match open() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
+                // The directory is created on first use.
                 fs::create_dir_all(path.parent().unwrap_or(&path))
                     .and_then(|()| open())
                     .map_err(failed)?

@@ -137,6 +137,8 @@ pub(super) async fn validate(
 ) -> Result<Vec<Told>, Failure> {
     let ty = entry.schema.implied_type();
     let filters = written.filter.into_iter().map(|filter| known(filter, &ty));
+    // The host validates before it resolves substitutions; a partial configuration would lack
+    // required filters.
     let Some(filters) = filters.collect::<Option<Vec<_>>>() else {
         return Ok(Vec::new());
     };
@@ -151,6 +153,7 @@ fn known(filter: DataSourceFilter, ty: &Type) -> Option<ResolvedDataSourceFilter
     let name = filter.field.as_ref().map(decode_scalar);
     let field = name.as_ref().and_then(Value::as_str);
     let field = field.and_then(|name| ty.attribute(name));
+    // A filter on a list searches for its elements.
     let of = field.map(|ty| ty.element_type().unwrap_or(ty));
     let values = filter.search.unwrap_or_default().values.into_iter();
     let value = |text: StringOrSubstitutions| {
@@ -170,6 +173,7 @@ fn known(filter: DataSourceFilter, ty: &Type) -> Option<ResolvedDataSourceFilter
 }
 
 fn scalar(text: String, ty: Option<&Type>) -> MappingNode {
+    // Unresolved filters are text, while resolved ones have the type of their field.
     let value = match ty {
         Some(Type::Number) => text.parse().ok().map(Scalar::FloatValue),
         Some(Type::Bool) => text.parse().ok().map(Scalar::BoolValue),

@@ -26,6 +26,7 @@ pub(super) fn definition(schema: &Schema) -> ResourceSpecDefinition {
 pub(super) fn id_field(schema: &Schema) -> &str {
     let attrs = &schema.block.attributes;
     let text = |attr: &&Attr| matches!(attr.ty, AttrType::Plain(Type::String));
+    // An id that changes with an update could not identify the object afterwards.
     let stays = |attr: &&Attr| attr.name == "id" && attr.computed && attr.stable;
     let makes = |attr: &&Attr| attr.required && attr.replaces;
     let found = attrs.iter().filter(text).find(stays);
@@ -89,6 +90,7 @@ fn attribute(attr: &Attr) -> Node {
         false => format!("{} Deprecated: {}", attr.description, attr.deprecated),
     };
     Node {
+        // The wire has no field for deprecations, so they are part of the description.
         description: description.clone(),
         formatted_description: description,
         nullable: !attr.required && !computed,

@@ -51,6 +51,7 @@ impl Server {
         let provider = service.provider.item.name();
         let kind = |entry: &Arc<Entry<_>>| Arc::new(Kind::of(entry.clone()));
         let kinds = service.resources.iter();
+        // Definitions are converted once, at startup.
         let kinds = kinds.map(|(name, entry)| Ok((wire_name(provider, name)?, kind(entry))));
         let data = service.data_sources.iter();
         let data = data.map(|(name, entry)| Ok((wire_name(provider, name)?, entry.clone())));
