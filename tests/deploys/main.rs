@@ -10,6 +10,7 @@ mod drift;
 mod ephemeral;
 mod ephemeral_values;
 mod failing;
+mod mixed_order;
 mod order;
 mod staged;
 

@@ -152,29 +152,43 @@ fn build_with(
 }
 
 impl Steps {
-    /// An edge between what belongs to different providers is let go where it would close a circle.
-    /// Gives a cycle that has no such edge.
+    /// Removes edges that close a cycle and that can be done without. Returns a cycle that has no
+    /// such edge.
     fn open_circles(&mut self) -> Option<Vec<Step>> {
-        let mut own: HashMap<usize, Step> = HashMap::new();
-        for (step, task) in self.tasks.iter().enumerate() {
-            if let Task::Apply(i) = task {
-                own.insert(*i, step);
-            }
-        }
-        // Each turn takes an edge away, so this ends.
+        // Each turn removes an edge, so this ends.
         loop {
             let cycle = self.graph.cycles().into_iter().next()?;
-            let inside: BTreeSet<Step> = cycle.iter().copied().collect();
-            let edge = cycle.iter().find_map(|&s| {
-                let Task::Apply(_) = self.tasks[s] else { return None };
-                let of_another = |n: &Step| matches!(self.tasks[*n], Task::Destroy(d) if own.get(&d) != Some(&s));
-                let needed = self.graph.needs(s).find(|n| inside.contains(n) && of_another(n))?;
-                Some((s, needed))
-            });
-            match edge {
-                Some((step, needed)) => self.graph.unneed(step, needed),
+            match self.removable(&cycle) {
+                Some((step, needed)) => needed.iter().for_each(|n| self.graph.unneed(step, *n)),
                 None => return Some(cycle),
             }
         }
+    }
+
+    /// A step of a cycle, with the steps that it need not wait for. All of these at once: each
+    /// closes a cycle of its own, because a way back to the step never leaves through the step.
+    fn removable(&self, cycle: &[Step]) -> Option<(Step, Vec<Step>)> {
+        let inside: BTreeSet<Step> = cycle.iter().copied().collect();
+        let needed_of = |step: Step, removable: &dyn Fn(&Task) -> bool| {
+            let needs = self.graph.needs(step);
+            let needed: Vec<Step> = needs
+                .filter(|n| inside.contains(n) && removable(&self.tasks[*n]))
+                .collect();
+            (!needed.is_empty()).then_some((step, needed))
+        };
+        // Objects of different providers: the reference engine drops this edge, too.
+        let destroy_of_another = |step: &Step| match self.tasks[*step] {
+            Task::Apply(i) => needed_of(*step, &|t| matches!(t, Task::Destroy(d) if *d != i)),
+            _ => None,
+        };
+        // A create-before-destroy object waits until what it depended on has changed. Where that is
+        // destroyed before it is created, the dependents of the old object are destroyed even
+        // earlier.
+        let apply_of_another = |step: &Step| match self.tasks[*step] {
+            Task::Destroy(d) => needed_of(*step, &|t| matches!(t, Task::Apply(i) if *i != d)),
+            _ => None,
+        };
+        let first = cycle.iter().find_map(destroy_of_another);
+        first.or_else(|| cycle.iter().find_map(apply_of_another))
     }
 }
