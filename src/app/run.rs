@@ -19,7 +19,6 @@ use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
@@ -137,17 +136,19 @@ impl Feed for Subscription {
     }
 }
 
-/// The console on a running engine, until it is left. Gives the terminal back; then `farewell`
-/// shuts the engine down that it was on last.
+/// The console on a running engine, until it is left or `told` to end. Gives the terminal back;
+/// then `farewell` shuts the engine down that it was on last.
 ///
 /// # Errors
 /// When the terminal cannot be set up, drawn to or read from.
 pub async fn run(
     engine: Engine,
     options: ConsoleOptions,
+    told: impl Future<Output = ()> + Send + 'static,
     farewell: impl AsyncFnOnce(Engine),
 ) -> color_eyre::Result<()> {
-    run_with(engine, options, crate::ui::term::Screen::enter, farewell).await
+    let take = crate::ui::term::Screen::enter;
+    run_with(engine, options, take, told, farewell).await
 }
 
 /// The console on a terminal that `take` takes (with the mouse or without).
@@ -158,12 +159,12 @@ pub async fn run_with<S: Surface>(
     engine: Engine,
     options: ConsoleOptions,
     take: impl FnOnce(bool) -> io::Result<S>,
+    told: impl Future<Output = ()> + Send + 'static,
     farewell: impl AsyncFnOnce(Engine),
 ) -> color_eyre::Result<()> {
     let cancel = CancellationToken::new();
     let tasks = TaskTracker::new();
-    // Before the terminal is taken: from then on a signal must find somebody who gives it back.
-    tasks.spawn(until_signal(signals()?, cancel.clone()));
+    tasks.spawn(until_told(told, cancel.clone()));
     // Nothing of what has panicked is looked at again.
     let now = Mutex::new(engine);
     let ended = AssertUnwindSafe(run_on(take, &now, options, &cancel, &tasks))
@@ -286,25 +287,10 @@ fn has_configuration(directory: &std::path::Path) -> bool {
     })
 }
 
-/// The signals that ask for an end.
-fn signals() -> io::Result<[Signal; 3]> {
-    let listen = |kind| signal(kind);
-    Ok([
-        listen(SignalKind::terminate())?,
-        listen(SignalKind::hangup())?,
-        listen(SignalKind::interrupt())?,
-    ])
-}
-
 /// A request to end from outside is taken as one: the terminal is restored, plugins are stopped.
-async fn until_signal(
-    [mut terminate, mut hangup, mut interrupt]: [Signal; 3],
-    cancel: CancellationToken,
-) {
+async fn until_told(told: impl Future<Output = ()>, cancel: CancellationToken) {
     tokio::select! {
-        _ = terminate.recv() => cancel.cancel(),
-        _ = hangup.recv() => cancel.cancel(),
-        _ = interrupt.recv() => cancel.cancel(),
+        () = told => cancel.cancel(),
         () = cancel.cancelled() => {}
     }
 }

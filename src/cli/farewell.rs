@@ -35,6 +35,10 @@ pub(super) async fn farewell(engine: Engine, out: &mut Output) {
     let deploying = begin(&engine, &view, &progress, out);
     // Without signals it ends by itself all the same.
     let mut signals = Signals::listen().ok();
+    // A signal that ended the console is no step of the ladder.
+    if let Some(signals) = &mut signals {
+        signals.tell(&engine);
+    }
     let mut shutdown = std::pin::pin!(engine.shutdown());
     let mut rungs = RUNGS.iter();
     let (mut next, mut due) = (rungs.next(), Instant::now() + RUNG);

@@ -204,7 +204,7 @@ impl Session {
     /// Starts the engine on the current directory; what is measured is served, and
     /// traces are sent, where `out` says.
     pub(super) async fn start(mut settings: Settings, out: &Output) -> Result<Self, CliError> {
-        let signals = Signals::listen()?;
+        let mut signals = Signals::listen()?;
         settings.traces = out.traces.clone();
         let engine = Engine::start(settings).await?;
         signals.tell(&engine);

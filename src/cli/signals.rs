@@ -1,6 +1,6 @@
 //! Ctrl-C, SIGTERM and SIGHUP: all ask for the end, in steps. They are heard by a thread of their
 //! own, so that work that gives nobody else a turn does not keep them from being heard; the third
-//! one ends the process whatever it does.
+//! one ends the process whatever it does. Repetitions of one signal within moments count as one.
 
 use super::exit::{self, CliError};
 use super::safe::safe;
@@ -9,7 +9,7 @@ use crate::engine::state;
 use crate::engine::words::CancelRung;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -19,6 +19,10 @@ use tokio::task::JoinSet;
 const REACTION: Duration = Duration::from_secs(1);
 /// Signals that are followed at the same time; more of them change nothing.
 const FOLLOWED: usize = 16;
+
+/// A signal that follows one of its kind within this time repeats it: one Ctrl-C reaches the process
+/// from the terminal and, under a wrapper that forwards signals, from the wrapper too.
+const REPEATED: Duration = Duration::from_millis(500);
 
 static HEARD: OnceLock<watch::Sender<u32>> = OnceLock::new();
 /// How many signals the command has acted on.
@@ -54,6 +58,8 @@ pub(super) fn asked() -> bool {
 pub(super) struct Signals {
     heard: watch::Receiver<u32>,
     taken: u32,
+    /// Whether the listener is its own.
+    tells: bool,
 }
 
 impl Signals {
@@ -67,11 +73,16 @@ impl Signals {
         };
         let heard = sender.subscribe();
         let taken = *heard.borrow();
-        Ok(Self { heard, taken })
+        Ok(Self {
+            heard,
+            taken,
+            tells: false,
+        })
     }
 
     /// From now on this engine is told where the command cannot.
-    pub(super) fn tell(&self, engine: &Engine) {
+    pub(super) fn tell(&mut self, engine: &Engine) {
+        self.tells = true;
         *listener() = Some(Listener {
             engine: engine.clone(),
             runtime: Handle::current(),
@@ -101,7 +112,9 @@ pub(super) async fn interruptible<T>(work: impl Future<Output = T>) -> Result<T,
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        *listener() = None;
+        if self.tells {
+            *listener() = None;
+        }
     }
 }
 
@@ -128,12 +141,16 @@ fn start() -> Result<(), CliError> {
     drop(_inside);
     let attend = async move {
         let mut followed = JoinSet::new();
+        let mut counted: [Option<Instant>; 3] = [None; 3];
         loop {
-            tokio::select! { biased;
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-                _ = hangup.recv() => {}
+            let kind = tokio::select! { biased;
+                _ = interrupt.recv() => 0,
+                _ = terminate.recv() => 1,
+                _ = hangup.recv() => 2,
                 Some(_) = followed.join_next() => continue,
+            };
+            if is_repeated(&mut counted[kind], Instant::now()) {
+                continue;
             }
             let heard = HEARD.get_or_init(|| watch::Sender::new(0));
             heard.send_modify(|n| *n += 1);
@@ -147,6 +164,16 @@ fn start() -> Result<(), CliError> {
         .name("signals".into())
         .spawn(move || runtime.block_on(attend));
     thread.map(drop).map_err(refused)
+}
+
+/// Whether a signal repeats the last one of its kind that counted; if not, it counts from now on.
+/// Measured from that one, so that a steady stream of signals still goes down the ladder.
+fn is_repeated(counted: &mut Option<Instant>, now: Instant) -> bool {
+    let repeated = counted.is_some_and(|at| now.duration_since(at) < REPEATED);
+    if !repeated {
+        *counted = Some(now);
+    }
+    repeated
 }
 
 /// Does what a signal asks for where the command has not done it by itself.
@@ -183,5 +210,26 @@ async fn follow(number: u32) {
         } else {
             CancelRung::KillPlugins
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_of_one_kind_within_half_a_second_of_a_counted_one_count_once() {
+        let (began, mut counted) = (Instant::now(), None);
+        for (ms, repeated) in [
+            (0, false),
+            (20, true),
+            (499, true),
+            (500, false),
+            (900, true),
+            (1_000, false),
+        ] {
+            let now = began + Duration::from_millis(ms);
+            assert_eq!(is_repeated(&mut counted, now), repeated, "after {ms} ms");
+        }
     }
 }

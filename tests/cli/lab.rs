@@ -315,7 +315,8 @@ fn the_second_signal_kills_and_records_what_is_unknown() {
     rustix::process::kill_process(plugin, rustix::process::Signal::STOP).unwrap();
     running.signal(rustix::process::Signal::INT);
     running.until(|e| e["type"] == "cancel");
-    running.signal(rustix::process::Signal::INT);
+    // Of another kind: the same one within moments would repeat the first.
+    running.signal(rustix::process::Signal::TERM);
     let (code, result) = running.end();
     assert_eq!(code, Some(130), "{result}");
     assert!(gone(pid));

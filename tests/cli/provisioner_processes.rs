@@ -3,6 +3,8 @@
 
 use crate::lab::gone;
 use crate::provisioners::{number_in, operation, signal, start, with};
+use std::io::{BufRead, BufReader};
+use std::time::Duration;
 
 /// Starts a session of its own below itself, and one that has no parent any more.
 const SESSIONS: &str = "echo begin >> calls; (setsid sh -c 'echo $$ > orphan; sleep 3600' >/dev/null 2>&1 &); setsid sh -c 'echo $$ > session; sleep 3600' & wait";
@@ -35,6 +37,29 @@ fn sessions_that_a_command_has_started_end_with_the_second_signal() {
         );
     }
     assert_eq!(operation(&w, "1")["state"], "failed");
+}
+
+#[test]
+fn two_signals_of_a_kind_within_moments_are_one() {
+    use rustix::process::Signal;
+    for kind in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let w = with(
+            "echo $$ > shell; while ! [ -e go ]; do sleep 0.05; done; echo whole > done",
+            "",
+        );
+        let mut child = start(&w);
+        number_in(w.path().join("shell"));
+        signal(&child, kind);
+        // As a terminal and a wrapper send the same one.
+        std::thread::sleep(Duration::from_millis(20));
+        signal(&child, kind);
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains("\"type\":\"cancel\"")));
+        w.write("go", "");
+        lines.for_each(drop);
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        assert_eq!(w.read("done"), "whole\n", "{kind:?}");
+    }
 }
 
 #[test]

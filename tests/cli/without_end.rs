@@ -83,8 +83,8 @@ fn the_third_signal_ends_it_whatever_it_does() {
     let w = Workspace::new(&[("main.tf", LOOPS)]);
     let child = w.command(&["stage"]).spawn().unwrap();
     busy(&child);
-    for _ in 0..3 {
-        signal(&child, Signal::INT);
+    for kind in [Signal::INT, Signal::TERM, Signal::HUP] {
+        signal(&child, kind);
         std::thread::sleep(Duration::from_millis(50));
     }
     let run = ended(child);

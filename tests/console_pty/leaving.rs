@@ -72,6 +72,9 @@ fn a_request_to_end_while_a_change_hangs_asks_the_plugin_to_stop_and_records_the
     c.wait("1 running", LONG).unwrap();
     let (pid, running) = (pid(&c), plugins(pid(&c)));
     send(pid, Signal::TERM);
+    // Repeated by a wrapper: the plugins are not asked to stop yet.
+    std::thread::sleep(Duration::from_millis(50));
+    send(pid, Signal::TERM);
     // On the given back screen it says what it waits for, since when, and what comes next.
     c.wait(
         "deploy #1 has not ended: 1 operation that runs is waited for",

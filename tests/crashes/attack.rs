@@ -17,7 +17,7 @@ pub(crate) enum Attack {
     Kill,
     /// Ctrl-C once.
     Stop,
-    /// Ctrl-C again and again, until it has ended.
+    /// One signal after the other, of all kinds.
     Ladder,
     /// The store is moved away, replaced, cut off, or robbed of its log.
     LoseStore,
@@ -52,10 +52,10 @@ impl Attack {
         match self {
             // It may have ended just now: then there is nobody to kill, which is no error.
             Self::Kill => child.kill().unwrap(),
-            Self::Stop => send(child),
+            Self::Stop => send(child, Signal::INT),
             Self::Ladder => {
-                for _ in 0..3 {
-                    send(child);
+                for kind in [Signal::INT, Signal::TERM, Signal::HUP] {
+                    send(child, kind);
                     std::thread::sleep(Duration::from_millis(random.below(30)));
                 }
             }
@@ -63,9 +63,9 @@ impl Attack {
             Self::Slow => {
                 world.home.slow_down(random.below(3));
                 for n in 0..=random.below(2) {
-                    // Two signals within moments of each other are meant as one.
+                    // Two signals of a kind within moments of each other count as one.
                     std::thread::sleep(Duration::from_millis(1500 * n));
-                    send(child);
+                    send(child, Signal::INT);
                 }
             }
         }
@@ -118,11 +118,11 @@ impl Attack {
     }
 }
 
-fn send(child: &Child) {
+fn send(child: &Child, signal: Signal) {
     // It may have ended just now.
     kill_process(
         Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(),
-        Signal::INT,
+        signal,
     )
     .unwrap_or_default();
 }

@@ -51,17 +51,18 @@ pub(super) fn line(text: &str) -> u64 {
     text.lines().count() as u64
 }
 
-/// Runs the binary, and interrupts it at each line of its output that has one of these words, one
-/// after the other.
+/// Runs the binary, and sends it a signal of another kind at each line of its output that has one
+/// of these words, one after the other.
 fn interrupted(lab: &Lab, args: &[&str], words: &[&str]) -> Run {
     let mut child = lab.workspace.command(args).spawn().unwrap();
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    let (mut stdout, mut left) = (String::new(), words.iter());
+    let kinds = [Signal::INT, Signal::TERM, Signal::HUP];
+    let (mut stdout, mut left) = (String::new(), words.iter().zip(kinds));
     let mut next = left.next();
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {
         let line = line.unwrap();
-        if next.is_some_and(|word| line.contains(word)) {
-            kill_process(pid, Signal::INT).unwrap();
+        if let Some((_, kind)) = next.filter(|(word, _)| line.contains(*word)) {
+            kill_process(pid, kind).unwrap();
             next = left.next();
         }
         stdout.push_str(&line);

@@ -120,7 +120,7 @@ fn a_plugin_that_hangs_and_heeds_nothing_is_ended_by_the_second_signal() {
         std::thread::sleep(Duration::from_millis(5));
     }
     assert!(!bench.alive().is_empty());
-    running.signal(Signal::INT);
+    running.signal(Signal::TERM);
     let seen = running.end();
     assert!(matches!(seen.code, Some(5 | 130)), "{seen:#?}");
     let operation = seen.operation("fake_thing.x");

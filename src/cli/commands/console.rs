@@ -8,6 +8,7 @@ use crate::cli::farewell::farewell;
 use crate::cli::output::Output;
 use crate::cli::safe::safe_path;
 use crate::cli::session;
+use crate::cli::signals::Signals;
 use crate::cli::suggest::nearest;
 use crate::engine::{Access, Engine, Settings};
 use std::collections::BTreeMap;
@@ -68,8 +69,11 @@ async fn open(mut settings: Settings, options: ConsoleOptions, out: &mut Output)
         engine.serve_metrics(address).await?;
     }
     engine.tell_orphans().await;
+    // Before the terminal is taken: a signal from then on ends the console, which gives it back.
+    let mut signals = Signals::listen()?;
+    let told = async move { signals.next().await };
     let after = async |engine| farewell(engine, out).await;
-    Box::pin(app::run(engine, options, after))
+    Box::pin(app::run(engine, options, told, after))
         .await
         .map_err(|e| CliError::Refused(format!("the console ended: {e:#}")))?;
     Ok(exit::OK)
