@@ -2,7 +2,7 @@
 //! of the values that it is given.
 
 use crate::lab::gone;
-use crate::provisioners::{number_in, operation, signal, start, with};
+use crate::provisioners::{kill_left, number_in, operation, signal, start, with};
 use std::io::{BufRead, BufReader};
 use std::time::Duration;
 
@@ -69,13 +69,7 @@ fn a_session_that_a_command_leaves_after_a_good_end_stays() {
         "",
     );
     w.run(&["deploy", "--auto-approve"]).expect(0);
-    let left = number_in(w.path().join("left"));
-    let pid = rustix::process::Pid::from_raw(left).unwrap();
-    assert!(
-        rustix::process::test_kill_process(pid).is_ok(),
-        "it runs still"
-    );
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    kill_left(&w);
 }
 
 /// What the kernel shows of the environment of a process.

@@ -41,6 +41,14 @@ pub(crate) fn number_in(path: PathBuf) -> i32 {
     panic!("{} was not written", path.display());
 }
 
+/// Kills the process whose number is in the file `left`, which must be there still.
+pub(crate) fn kill_left(w: &Workspace) {
+    let left = number_in(w.path().join("left"));
+    let pid = rustix::process::Pid::from_raw(left).unwrap();
+    let killed = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+    killed.expect("it runs still");
+}
+
 fn calls(w: &Workspace) -> String {
     std::fs::read_to_string(w.path().join("calls")).unwrap_or_default()
 }
@@ -164,13 +172,52 @@ fn a_command_that_closed_its_outputs_does_not_survive_the_second_signal() {
 fn what_a_command_leaves_in_the_background_after_a_good_end_stays() {
     let w = with("sleep 60 >/dev/null 2>&1 & echo $! > left", "");
     w.run(&["deploy", "--auto-approve"]).expect(0);
-    let left = number_in(w.path().join("left"));
-    let pid = rustix::process::Pid::from_raw(left).unwrap();
-    assert!(
-        rustix::process::test_kill_process(pid).is_ok(),
-        "it runs still"
+    kill_left(&w);
+}
+
+#[test]
+fn a_background_process_that_keeps_the_output_open_does_not_hold_up_the_deploy() {
+    let open = "keeps its output open";
+    // The command, its exit code, and what of its output is logged.
+    for (command, code, logged) in [
+        ("sleep 3600 & echo $! > left; echo started", 0, "started"),
+        ("sleep 3600 & echo $! > left; printf begun >&2", 0, "begun"),
+        (
+            "sleep 3600 2>/dev/null & echo $! > left; echo out",
+            0,
+            "out",
+        ),
+        ("yes & echo why >&2; exit 3", 5, ""),
+    ] {
+        let w = with(command, "");
+        let run = w.run(&["deploy", "--auto-approve"]).expect(code);
+        assert!(said(&run).contains(open), "{command}: {run:?}");
+        assert!(
+            code == 0 || run.stderr.contains("exit status: 3"),
+            "{run:?}"
+        );
+        // A flood ends when nobody reads it any more, and is more than the log keeps.
+        if code == 0 {
+            let logs = w.run(&["logs", "terraform_data.a"]).expect(0).stdout;
+            assert!(logs.contains(logged), "{command}: {logs}");
+            kill_left(&w);
+        }
+    }
+}
+
+#[test]
+fn a_background_process_that_goes_on_writing_lives_as_long_as_the_deploy() {
+    let writer = "while :; do echo tick || exit; sleep 0.1; done & echo $! > left";
+    let w = with(writer, "");
+    let later = "sleep 1; kill -0 $(cat left)";
+    let text = w.read("main.tf");
+    w.write(
+        "main.tf",
+        &format!(
+            "{text}resource \"terraform_data\" \"b\" {{\n  depends_on = [terraform_data.a]\n  provisioner \"local-exec\" {{\n    command = \"{later}\"\n  }}\n}}\n"
+        ),
     );
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    w.run(&["deploy", "--auto-approve"]).expect(0);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
+use std::pin::pin;
 use std::process::{Output, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -11,6 +12,9 @@ use tokio::process::Command;
 
 /// Most bytes of each of a program's two outputs.
 const MAX_OUTPUT: u64 = 4 << 20;
+/// How long output is read on once its program has ended: a process that the program left in the
+/// background (a credential cache, a shared SSH connection) may keep it open for ever.
+const LEFT_OPEN: Duration = Duration::from_secs(2);
 
 /// A program by its name or path, without input. It, and what it runs itself, is looked up in the
 /// absolute directories of `PATH` alone: an entry such as `.` would run a file of the workspace.
@@ -30,7 +34,8 @@ fn absolute(path: &OsStr) -> OsString {
     std::env::join_paths(all).unwrap_or_default()
 }
 
-/// Runs a program to its end.
+/// Runs a program to its end. Output that a background process of the program keeps open is read
+/// for two more seconds.
 ///
 /// # Errors
 /// It cannot be started, prints more than 4 MiB, or does not end in time
@@ -41,10 +46,28 @@ pub async fn output(mut command: Command, within: Duration) -> io::Result<Output
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        let (stdout, stderr) =
-            tokio::try_join!(all_of(child.stdout.take()), all_of(child.stderr.take()))?;
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let status = {
+            let mut reading = pin!(async {
+                tokio::try_join!(all_of(out, &mut stdout), all_of(err, &mut stderr))
+            });
+            tokio::select! {
+                // An output that is too long ends the program.
+                read = &mut reading => {
+                    read?;
+                    child.wait().await?
+                }
+                status = child.wait() => {
+                    if let Ok(read) = tokio::time::timeout(LEFT_OPEN, reading).await {
+                        read?;
+                    }
+                    status?
+                }
+            }
+        };
         Ok(Output {
-            status: child.wait().await?,
+            status,
             stdout,
             stderr,
         })
@@ -58,15 +81,14 @@ pub async fn output(mut command: Command, within: Duration) -> io::Result<Output
     }
 }
 
-async fn all_of(stream: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
-    let mut all = Vec::new();
+async fn all_of(stream: Option<impl AsyncRead + Unpin>, all: &mut Vec<u8>) -> io::Result<()> {
     if let Some(stream) = stream {
-        stream.take(MAX_OUTPUT + 1).read_to_end(&mut all).await?;
+        stream.take(MAX_OUTPUT + 1).read_to_end(all).await?;
     }
     if all.len() as u64 > MAX_OUTPUT {
         return Err(io::Error::other("it prints more than 4 MiB"));
     }
-    Ok(all)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -104,6 +126,10 @@ mod tests {
         let flood = output(shell("exec cat /dev/zero"), minute).await;
         let flood = flood.expect_err("it prints without end");
         assert!(flood.to_string().contains("4 MiB"), "{flood}");
+        let left = output(shell("sleep 60 & echo out"), minute).await;
+        let left = left.expect("the program has ended");
+        assert!(left.status.success(), "{left:?}");
+        assert_eq!(&*left.stdout, b"out\n", "what it printed itself is there");
         let silent = output(shell("exec sleep 900"), Duration::from_millis(50)).await;
         let silent = silent.expect_err("it does not end");
         assert_eq!(silent.kind(), io::ErrorKind::TimedOut);

@@ -8,6 +8,7 @@ mod remote;
 
 use super::record::DeployRecord;
 use super::run::Trouble;
+use crate::engine::shell::Output;
 use crate::engine::shell::ssh::{Remote, SshError, Target};
 use crate::engine::stage::change::Change;
 use crate::engine::stage::provision::{Connection, Unread, What, connection, read};
@@ -156,6 +157,13 @@ impl Doing<'_> {
     fn say(&self, text: &str) {
         self.recorder.say(&self.name, text);
         self.tell(text);
+    }
+
+    /// Says where a background process kept the output of a command open after its end.
+    fn tell_left_open(&self, output: &Output<'_>) {
+        if output.is_left_open() {
+            self.recorder.left_open(&self.name);
+        }
     }
 
     /// For those alone who follow each step.

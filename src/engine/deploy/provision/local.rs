@@ -1,7 +1,7 @@
 //! `local-exec`: a command on this machine.
 
 use super::{Doing, Fault, HIDDEN};
-use crate::engine::shell::{Ended, LocalCommand};
+use crate::engine::shell::{Ended, LocalCommand, Output};
 use crate::engine::stage::provision::LocalExec;
 use crate::engine::words::FailureClass;
 
@@ -40,7 +40,10 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
             doing.say(line);
         }
     };
-    match command.run(&say, doing.cancel).await {
+    let output = Output::new(&say);
+    let ended = command.run(&output, doing.cancel).await;
+    doing.tell_left_open(&output);
+    match ended {
         Err(error) => Err(doing.fault(format!("Error running command {shown}: {error}."))),
         Ok(Ended::Killed) => {
             let killed = doing.fault(format!(
@@ -51,12 +54,12 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
                 ..killed
             })
         }
-        Ok(Ended::Status(status, _)) if status.success() => Ok(()),
-        Ok(Ended::Status(status, last)) => {
+        Ok(Ended::Status(status)) if status.success() => Ok(()),
+        Ok(Ended::Status(status)) => {
             let output = if what.secret {
                 HIDDEN.to_owned()
             } else {
-                last.join("\n")
+                output.last().join("\n")
             };
             Err(doing.fault(format!(
                 "Error running command {shown}: {status}. Output: {output}"

@@ -100,11 +100,9 @@ async fn one(
         }
     };
     let output = Output::new(&say);
-    let how = match remote
-        .run(path, &output, doing.cancel)
-        .await
-        .map_err(|e| doing.ssh_fault(&e))?
-    {
+    let ended = remote.run(path, &output, doing.cancel).await;
+    doing.tell_left_open(&output);
+    let how = match ended.map_err(|e| doing.ssh_fault(&e))? {
         Ended::Status(0) => return Ok(()),
         Ended::Killed => {
             let killed = doing.fault(format!(

@@ -4,10 +4,12 @@
 use super::connect::Remote;
 use super::error::SshError;
 use crate::engine::shell::Output;
+use crate::engine::shell::output::{LEFT_OPEN, Lines};
 use russh::client::Msg;
 use russh::{Channel, ChannelMsg, Pty, Sig};
 use std::time::Duration;
 use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// How long the server may take to start a command, or to end one that is to end.
@@ -55,17 +57,17 @@ impl Remote<'_> {
         self.granted(&mut channel, asked, "to run a command")
             .await?;
         let (ours, theirs) = (duplex(WAITING), duplex(WAITING));
-        let telling =
-            async { tokio::join!(output.lines(Some(ours.1)), output.lines(Some(theirs.1))) };
+        let (mut told, mut complained) = (Lines::of(ours.1), Lines::of(theirs.1));
+        let telling = async { tokio::join!(told.pass_on(output), complained.pass_on(output)) };
         let (mut out, mut err) = (ours.0, theirs.0);
         let reading = async {
             let ended = tokio::select! { biased;
                 () = cancel.cancelled() => None,
-                ended = hear(&mut channel, &mut out, &mut err) => Some(ended),
+                ended = hear(&mut channel, &mut out, &mut err, output) => Some(ended),
             };
             let ended = match ended {
                 Some(ended) => Ok(ended),
-                None => Err(kill(&mut channel, &mut out, &mut err).await),
+                None => Err(kill(&mut channel, &mut out, &mut err, output).await),
             };
             // The end of what is told.
             drop((out, err));
@@ -107,14 +109,28 @@ impl Remote<'_> {
     }
 }
 
-/// Passes output on until the channel is closed; how the command ended, where that was said.
+/// Passes output on until the channel is closed, or is left open after the command has ended.
+/// Returns how the command ended, where that was said.
 async fn hear(
     channel: &mut Channel<Msg>,
     out: &mut DuplexStream,
     err: &mut DuplexStream,
+    output: &Output<'_>,
 ) -> Option<Ended> {
     let mut ended = None;
-    while let Some(message) = channel.wait().await {
+    let mut until = None;
+    loop {
+        let message = match until {
+            None => channel.wait().await,
+            Some(until) => match tokio::time::timeout_at(until, channel.wait()).await {
+                Ok(message) => message,
+                Err(_) => {
+                    output.leave_open();
+                    break;
+                }
+            },
+        };
+        let Some(message) = message else { break };
         match message {
             ChannelMsg::Data { data } => drop(out.write_all(&data).await),
             ChannelMsg::ExtendedData { data, .. } => drop(err.write_all(&data).await),
@@ -125,17 +141,25 @@ async fn hear(
             ChannelMsg::Close => break,
             _ => {}
         }
+        if ended.is_some() && until.is_none() {
+            until = Some(Instant::now() + LEFT_OPEN);
+        }
     }
     ended
 }
 
 /// Kills a command as far as the server lets us: some take signals, and a terminal has a key for
 /// it. Whether its end was seen.
-async fn kill(channel: &mut Channel<Msg>, out: &mut DuplexStream, err: &mut DuplexStream) -> bool {
+async fn kill(
+    channel: &mut Channel<Msg>,
+    out: &mut DuplexStream,
+    err: &mut DuplexStream,
+    output: &Output<'_>,
+) -> bool {
     let killing = async {
         channel.signal(Sig::KILL).await.ok();
         channel.data(INTERRUPT).await.ok();
-        hear(channel, out, err).await.is_some()
+        hear(channel, out, err, output).await.is_some()
     };
     tokio::time::timeout(END, killing).await.unwrap_or(false)
 }
