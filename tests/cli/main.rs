@@ -33,6 +33,7 @@ mod lost_store;
 mod metrics;
 mod modules;
 mod once;
+mod orphaned_modules;
 mod outputs;
 #[path = "../../src/engine/state/backend/tests/parts.rs"]
 mod parts;

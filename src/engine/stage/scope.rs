@@ -3,7 +3,10 @@
 
 mod faults;
 mod functions;
+mod orphaned;
 mod value;
+
+pub(super) use orphaned::marked;
 
 use super::sights::{Changed, Sights};
 use super::values::{Repetition, Values};

@@ -186,6 +186,12 @@ impl Values {
         self.modules.get(module).unwrap_or_default()
     }
 
+    /// Whether the instances of a module are worked out and this is none of them.
+    pub fn lacks(&self, instance: &ModuleInstance) -> bool {
+        let all = self.modules.get(&instance.path());
+        all.is_some_and(|all| !all.contains(instance))
+    }
+
     /// What `each` and `count` are in the call of a module instance.
     pub fn repetition(&self, module: &ModuleInstance) -> Repetition {
         self.repetitions.get(module).unwrap_or_default()

@@ -15,7 +15,7 @@ use super::ephemeral::Leases;
 use super::expand::{self, Meta};
 use super::nodes::{Node, Nodes};
 use super::outlines::Outlines;
-use super::scope::{ModuleScope, Phase, Surroundings};
+use super::scope::{ModuleScope, Phase, Surroundings, marked};
 use super::values::Worked;
 use crate::engine::bus::EventSink;
 use crate::engine::calls::{CallContext, ProviderError};
@@ -26,7 +26,7 @@ use crate::engine::secrets::Secrets;
 use crate::engine::words::{ConfigKey, short_provider};
 use crate::engine::workspace::provider_addr::{self};
 use async_trait::async_trait;
-use cty::{Mark, Value};
+use cty::Value;
 use lang::addr::{AbsInstance, AbsResource, ModulePath};
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
@@ -314,16 +314,7 @@ impl Walk {
                 diags.extend(said::unkeepable(output, &value));
             }
             good &= cell.report(diags);
-            let value = if output.sensitive {
-                value.mark(Mark::Sensitive)
-            } else {
-                value
-            };
-            let value = if output.ephemeral {
-                value.mark(Mark::Ephemeral)
-            } else {
-                value
-            };
+            let value = marked(value, output.sensitive, output.ephemeral);
             self.providers.secrets().learn(&value);
             cell.values
                 .push(Worked::Output(instance.clone(), name.clone(), value));

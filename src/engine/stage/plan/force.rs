@@ -33,8 +33,8 @@ impl PlanWalk {
         let Some(expr) = resource.lifecycle.prevent_destroy.as_ref() else {
             return Ok(());
         };
-        let (value, diags) =
-            ModuleScope::new(&self.walk.around, module, &address.module).evaluate(expr);
+        let scope = ModuleScope::new(&self.walk.around, module, &address.module);
+        let (value, diags) = scope.evaluate(expr);
         if !cell.report(diags) {
             return Err(());
         }
@@ -57,6 +57,9 @@ impl PlanWalk {
             _ if !destroys => Ok(()),
             Some(false) => Ok(()),
             None if guard.is_known() => refuse("is null: false is what lets an object go"),
+            None if scope.is_orphaned() => refuse(
+                "depends on a value that the configuration no longer has for this instance of the module; leave the resource out with --exclude, or set prevent_destroy to false",
+            ),
             None => refuse(
                 "is known only once the stage is deployed; leave the resource out with --exclude until then",
             ),

@@ -22,11 +22,20 @@ impl<'a> ModuleScope<'a> {
             Ref::Var(name) => match &self.own_variable {
                 Some((own, value)) if *own == name => (value.clone(), 1),
                 _ => (
-                    values.variable(self.instance, &name).unwrap_or_else(later),
+                    values
+                        .variable(self.instance, &name)
+                        .or_else(|| self.orphaned_variable(&name))
+                        .unwrap_or_else(later),
                     1,
                 ),
             },
-            Ref::Local(name) => (values.local(self.instance, &name).unwrap_or_else(later), 1),
+            Ref::Local(name) => (
+                values
+                    .local(self.instance, &name)
+                    .or_else(|| self.orphaned_local(&name))
+                    .unwrap_or_else(later),
+                1,
+            ),
             Ref::Each(name) => {
                 let value = if &*name == "key" {
                     &self.repetition.each_key
@@ -109,6 +118,12 @@ impl<'a> ModuleScope<'a> {
             return (self.whole_call(call), 1);
         }
         let expansion = self.around.values.call(self.instance, call);
+        if expansion.is_none()
+            && key.is_none()
+            && let Some(value) = self.orphaned_output(call, output)
+        {
+            return (value, 2);
+        }
         match (expansion.as_deref(), key) {
             (None, _) => (Value::dynamic(), t.steps.len()),
             (Some(Expansion::Single), None) => {

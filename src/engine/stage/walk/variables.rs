@@ -4,7 +4,7 @@ use super::Walk;
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::checked::At;
 use crate::engine::stage::conditions::{self, Kind};
-use crate::engine::stage::scope::{ModuleScope, Phase};
+use crate::engine::stage::scope::{ModuleScope, Phase, marked};
 use crate::engine::stage::values::Worked;
 use cty::{Mark, Value};
 use lang::addr::{ModuleInstance, ModulePath};
@@ -34,18 +34,7 @@ impl Walk {
                     (value, span)
                 }
             };
-            let marked = |value: Value| {
-                let value = if variable.sensitive {
-                    value.mark(Mark::Sensitive)
-                } else {
-                    value
-                };
-                if variable.ephemeral {
-                    value.mark(Mark::Ephemeral)
-                } else {
-                    value
-                }
-            };
+            let marked = |value| marked(value, variable.sensitive, variable.ephemeral);
             let value = marked(value);
             self.providers.secrets().learn(&value);
             if good {
