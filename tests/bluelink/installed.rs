@@ -123,6 +123,14 @@ fn data_source_is_checked_by_the_plugin_when_it_is_validated() {
         serde_json::json!(["a", null]),
         "a value that is not known is a substitution"
     );
+    let unnamed = data("\"forbidden\"").replace("field = \"name\"", "field = var.name");
+    bench.main(&unnamed);
+    bench.run(&["validate"]).expect(0);
+    let asked = bench.calls("CustomValidateDataSource").len();
+    assert_eq!(
+        asked, 1,
+        "a filter by a field that is not known is not sent"
+    );
     bench.main(&data("\"forbidden\""));
     let run = bench.run(&["validate"]).expect(1);
     let words = "no box may be looked for by the name forbidden";

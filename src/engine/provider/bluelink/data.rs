@@ -125,8 +125,19 @@ impl DataDefinition {
         wrong
     }
 
-    /// The data source as it is written, with substitutions where values are not known yet.
-    pub(super) fn written(&self, config: &Value) -> DataSource {
+    /// The data source as it is written, with substitutions for values of a search that are not
+    /// known yet. `None` where more than such values is unknown: no blueprint has such a filter.
+    pub(super) fn written(&self, config: &Value) -> Option<DataSource> {
+        let all = config.get_attr(FILTER);
+        let each = all.as_ref().filter(|all| all.is_known());
+        let each = each.map(|all| all.as_slice().unwrap_or_default());
+        let is_named = |filter: &Value| {
+            let named = |name| filter.get_attr(name).is_none_or(|value| value.is_known());
+            filter.is_known() && (filter.is_null() || (named("field") && named("operator")))
+        };
+        if all.is_some() && !each.is_some_and(|each| each.iter().all(is_named)) {
+            return None;
+        }
         let filter = filters(config).into_iter().map(|filter| DataSourceFilter {
             field: text(&filter, "field").map(string),
             operator: text(&filter, "operator").unwrap_or_default(),
@@ -140,11 +151,11 @@ impl DataDefinition {
             };
             (name.clone(), export)
         };
-        DataSource {
+        Some(DataSource {
             r#type: self.wire.clone(),
             filter: filter.collect(),
             exports: self.fields.iter().map(export).collect(),
-        }
+        })
     }
 
     /// The question for all of its fields.

@@ -59,12 +59,15 @@ impl BluelinkProvider {
         config: &Value,
         ctx: &CallContext,
     ) -> Result<Vec<ProviderDiagnostic>, ProviderError> {
+        let Some(written) = of.written(config) else {
+            return Ok(Vec::new());
+        };
         let request = CustomValidateDataSourceRequest {
             data_source_type: Some(DataSourceType {
                 r#type: of.wire.clone(),
             }),
             host_id: self.wire.host_id.clone(),
-            schema_data_source: Some(of.written(config)),
+            schema_data_source: Some(written),
             context: Some(self.caller.context(ctx)),
         };
         let path = "/providerserverv1.Provider/CustomValidateDataSource";
