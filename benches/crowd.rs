@@ -271,7 +271,7 @@ impl Surface for Nowhere {
             return None;
         }
         tokio::time::sleep_until(self.next.into()).await;
-        // It was pressed then, also where nobody looked at once.
+        // Counted from the scheduled time, even if the loop was late.
         self.pressed.get_or_insert(self.next);
         // Fixed times, so that a slow frame does not delay the following keys.
         self.next += BETWEEN;

@@ -68,7 +68,7 @@ impl<'a> Feed<'a> {
         }
     }
 
-    // Numbers of all precisions: machine integers, beyond `i64`, floats, and text.
+    /// Returns a number; all precisions occur: machine integers, beyond `i64`, floats, and text.
     fn number(&mut self) -> Number {
         match self.below(6) {
             0 => Number::from(i64::from(self.byte() as i8)),
@@ -119,7 +119,7 @@ impl<'a> Feed<'a> {
         }
     }
 
-    // Contradicting refinements are possible, and then give an unrefined value.
+    /// Returns an unknown value, usually refined. Contradicting refinements are dropped.
     fn unknown(&mut self, ty: Type) -> Value {
         let mut b = Value::unknown(ty.clone()).refine();
         let kind = self.byte();

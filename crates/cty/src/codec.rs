@@ -83,10 +83,10 @@ impl Place<'_> {
         let mut steps = Vec::new();
         let mut at = self;
         while let Some((around, step)) = &at.around {
-            // The links run from the inside out.
             steps.extend(step.path());
             at = around;
         }
+        // The links run from the inside out.
         steps.reverse();
         CodecError {
             path: Path::new(steps),

@@ -198,6 +198,7 @@ fn read(json: &Json, ty: &Type, at: &Place<'_>) -> Result<Value, CodecError> {
             crate::convert(&Value::string(s), &Type::Bool).map_err(|e| at.error(e.message))
         }
         (_, Type::Bool) => at.fail("bool is required"),
+        // `serde_json` keeps arbitrary precision here, so the text has all digits.
         (Json::Number(n), Type::Number) => read_number(&n.to_string(), at),
         (Json::String(s), Type::Number) => read_number(s, at),
         (_, Type::Number) => at.fail("number is required"),
@@ -248,7 +249,6 @@ fn read_number(text: &str, at: &Place<'_>) -> Result<Value, CodecError> {
 
 fn read_array<'t>(
     elements: &[Json],
-    // `serde_json` keeps arbitrary precision here, so the text has all digits.
     ty: impl Fn(usize) -> Option<&'t Type>,
     at: &Place<'_>,
 ) -> Result<Vec<Value>, CodecError> {

@@ -161,7 +161,7 @@ impl Number {
     /// Returns the remainder of a division that truncates towards zero; it has the sign of the
     /// dividend. A number modulo zero is the number itself.
     pub fn modulo(&self, other: &Number) -> Result<Number, NumberError> {
-        // Go-cty multiplies here; the product has the right infinity, or is not a number.
+        // go-cty multiplies here; the product has the right infinity, or is not a number.
         if self.is_infinite() || other.is_infinite() {
             return self.mul(other);
         }

@@ -241,8 +241,8 @@ impl Decimal {
     /// Returns the fewest digits within the interval of numbers that round to this one at
     /// `precision` bits.
     fn shortest(mantissa: &UBig, exponent: i64, precision: u32) -> Decimal {
-        // Whole numbers within the precision are exact, so every digit counts.
         let bits = mantissa.bit_len() as i64;
+        // Whole numbers within the precision are exact, so every digit counts.
         if exponent >= 0 && exponent + bits <= i64::from(precision) {
             return Decimal::exact(mantissa, exponent);
         }

@@ -67,7 +67,7 @@ impl Type {
                     .iter()
                     .map(|(k, t)| (k.to_string(), t.to_json_value()))
                     .collect();
-                // The third member is written only if needed, because older readers expect two.
+                // go-cty writes the third member only if needed.
                 let mut parts = vec![Json::from("object"), Json::Object(attributes)];
                 if !o.optional.is_empty() {
                     parts.push(Json::Array(

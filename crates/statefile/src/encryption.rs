@@ -112,8 +112,8 @@ impl Encryption {
             return Ok(text);
         };
         let mut meta = BTreeMap::new();
-        // The key is reused for many files, so each file needs a fresh random nonce.
         let bytes = self.keys.new_key(key, &mut meta)?;
+        // The key is reused for many files, so each file needs a fresh random nonce.
         let mut nonce = [0; aead::NONCE_LEN];
         rand::fill(&mut nonce).map_err(|_| EncryptionError::NoRandom)?;
         let mut data = text.into_bytes();

@@ -145,9 +145,9 @@ fn read<'a, S: DeserializeSeed<'a>>(
     text: &'a [u8],
     what: S,
 ) -> Result<S::Value, serde_json::Error> {
-    // `end` refuses text after the value, which a partial or concatenated file has.
     let mut from = serde_json::Deserializer::from_slice(text);
     let read = what.deserialize(&mut from)?;
+    // `end` refuses text after the value, which a partial or concatenated file has.
     from.end()?;
     Ok(read)
 }

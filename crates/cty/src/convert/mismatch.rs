@@ -89,13 +89,13 @@ fn objects(got: &ObjectType, want: &ObjectType, names: bool) -> String {
             return format!("attributes {}, and {last} are required", most.join(", "));
         }
     }
-    // Attributes that cannot convert at all are the likelier cause, so they are reported before
-    // those that can fail for some values.
     let both = || {
         want.attributes
             .iter()
             .filter_map(|(n, w)| got.attributes.get(n).filter(|g| *g != w).map(|g| (n, g, w)))
     };
+    // Attributes that cannot convert at all are the likelier cause, so they are reported before
+    // those that can fail for some values.
     let bad = both()
         .find(|(_, g, w)| !convertible(g, w, true))
         .or_else(|| both().find(|(_, g, w)| !convertible(g, w, false)));

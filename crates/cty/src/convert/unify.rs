@@ -115,7 +115,7 @@ fn choose(types: &[Type], is_unsafe: bool) -> Option<Unified> {
             Type::String | Type::Number | Type::Bool => {}
         }
     }
-    // The order of the cases is go-cty's: the first that matches decides the result.
+    // The order of the cases is that of go-cty.
     let all = types.len();
     let only = |kind: usize| kind > 0 && kind + k.dynamic == all;
     // The dynamic type may turn out to be of the same kind with other element types, so nothing

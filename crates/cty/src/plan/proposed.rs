@@ -185,8 +185,8 @@ fn of_elements(nesting: Nesting, schema: Elements<'_>, prior: &Value, config: &V
     }
 }
 
-// Elements of a set have no keys: a prior element is used for the first configured one that could
-// have become it.
+/// Proposes the elements of a set. They have no keys, so each configured element uses the first
+/// prior element that could be its result.
 fn of_set(schema: Elements<'_>, prior: &Value, config: &Value) -> Value {
     let before = prior.as_slice().unwrap_or_default();
     let mut used = vec![false; before.len()];

@@ -228,7 +228,7 @@ impl Check {
                 },
             );
         }
-        // Write-only values are sent to the provider and must never come back.
+        // Write-only values are null in every plan.
         if schema.write_only && planned.is_null() {
             return;
         }

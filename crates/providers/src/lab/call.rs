@@ -100,8 +100,8 @@ impl Call<'_> {
     }
 
     pub(super) async fn strike_before(&self, resource: &str) -> Result<(), Failure> {
+        // The order is fixed: a crash hides all other faults, and a hang the remaining ones.
         let text = |fault: &Fault, otherwise: &str| {
-            // The order is fixed: a crash hides all other faults, and a hang the remaining ones.
             fault.text.clone().unwrap_or_else(|| otherwise.to_owned())
         };
         if let Some(fault) = self.of(FaultKind::Crash).filter(|fault| !fault.after) {

@@ -86,8 +86,8 @@ impl Index {
             return;
         };
         let members = self.networks.entry(network.to_owned()).or_default();
-        // Addresses can be edited by hand, so an invalid one is ignored.
         members.ids.insert(id.to_owned());
+        // Addresses can be edited by hand, so an invalid one is ignored.
         object
             .address()
             .into_iter()

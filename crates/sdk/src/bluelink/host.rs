@@ -33,7 +33,7 @@ impl Host {
             known.clone()
         };
         let known = tokio::time::timeout(AHEAD, known).await.ok().flatten();
-        // Hosts recognize their own identifier by exactly this message.
+        // Hosts recognize a rejected host id by exactly this message.
         let refused = || unexpected(format!("invalid host ID {said:?}"));
         known
             .filter(|known| known == said)
