@@ -20,8 +20,8 @@ const REACTION: Duration = Duration::from_secs(1);
 /// Signals that are followed at the same time; more of them change nothing.
 const FOLLOWED: usize = 16;
 
-/// A signal that follows one of its kind within this time repeats it: one Ctrl-C reaches the process
-/// from the terminal and, under a wrapper that forwards signals, from the wrapper too.
+/// A signal that follows one of its kind within this time repeats it: one Ctrl-C reaches the
+/// process from the terminal and, under a wrapper that forwards signals, from the wrapper too.
 const REPEATED: Duration = Duration::from_millis(500);
 
 static HEARD: OnceLock<watch::Sender<u32>> = OnceLock::new();
