@@ -101,6 +101,7 @@ pub fn mutate(dice: &mut Dice, seed: &[u8], other: &[u8]) -> Vec<u8> {
             }
         }
     }
+    // Repeated pieces can make the input grow quickly.
     out.truncate(MAX);
     out
 }

@@ -233,6 +233,7 @@ fn first(lab: &Path, kind: &str) -> Result<Option<control::Existing>, LabError> 
         .into_iter()
         .filter(|object| object.kind == kind)
         .collect();
+    // Sorted, so that a fault affects the same object in each run.
     found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found.into_iter().next())
 }

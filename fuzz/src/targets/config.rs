@@ -232,6 +232,7 @@ pub(super) fn load(name: &str, data: &[u8]) {
             shown(d, &sources);
         }
         let _ = format!("{:?}", loaded.root.resources.len());
+        // The next input uses the same directory.
         std::fs::remove_file(&file).expect("removed");
     });
 }

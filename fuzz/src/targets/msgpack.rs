@@ -24,6 +24,7 @@ fn comes_back(value: &Value, ty: &Type) {
     if exact(value) {
         assert_eq!(&again, value, "{ty:?}");
     }
+    // A conversion without a change of the type must not change the value.
     if cty::convert(value, ty).is_ok_and(|same| same.ty() == value.ty() && same != *value) {
         panic!("{value:?} becomes another value of its own type");
     }

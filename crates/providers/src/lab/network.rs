@@ -38,6 +38,7 @@ impl Cidr {
 
     /// Returns the number of usable addresses.
     pub(super) fn size(self) -> u32 {
+        // The addresses of the network itself and of broadcasts are not usable.
         !self.mask() - 1
     }
 

@@ -55,6 +55,7 @@ impl Session {
 
     /// Appends a line to the log, or fails if the configuration requests it.
     fn log(&self, done: &str, call: &str, kept: &Kept) -> Result<(), Failure> {
+        // Lets tests see how a host handles a failure of each call.
         if kept.fails.as_deref() == Some(call) {
             return Err(Failure::new(
                 format!("the session cannot be {done}"),
