@@ -281,6 +281,7 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             });
             state.loaded.state_rows = Some(all);
         }
+        Answer::Outdated { stage, text } => outdated(state, stage, text),
         Answer::Selected { stage, selection } => selected(state, stage, selection),
         Answer::Workspaces(names) => {
             let at = names.iter().position(|name| *name == state.named);
@@ -303,4 +304,26 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             state.loaded.schemas.insert(plugin, rows);
         }
     }
+}
+
+/// Puts the reason why a stage cannot be applied in the place of the question about it.
+fn outdated(state: &mut State, stage: StageId, text: String) {
+    let asked = matches!(&state.frame.popup, Some(Popup::Confirm(c)) if c.stage == Some(stage));
+    if !asked {
+        return;
+    }
+    let mut body: doc::Doc = text
+        .lines()
+        .map(|l| doc::line(doc::Role::Warn, l))
+        .collect();
+    body.push(doc::Line::new());
+    body.push(doc::line(
+        doc::Role::Plain,
+        "Nothing was applied. Press s on the Stage screen to stage again.",
+    ));
+    state.frame.popup = Some(Popup::Message {
+        title: format!("stage #{stage} is out of date"),
+        doc: body,
+        scroll: 0,
+    });
 }

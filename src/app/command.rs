@@ -48,6 +48,12 @@ impl Command {
         }
     }
 
+    /// True for a command that leaves the console, ends processes, or leads to the loss of objects:
+    /// the palette runs none of these for a few letters of its name.
+    pub fn is_drastic(&self) -> bool {
+        table::DRASTIC.contains(&self.name)
+    }
+
     /// Whether it belongs to this context alone and not to all.
     pub fn is_special(&self) -> bool {
         matches!(self.scope, Scope::In(_))
@@ -84,6 +90,9 @@ pub fn matching(state: &State, typed: &str) -> Vec<&'static Command> {
     let mut buffer = Vec::new();
     let mut scored: Vec<(u32, &Command)> = here
         .filter_map(|c| {
+            if c.name.eq_ignore_ascii_case(typed.trim()) {
+                return Some((u32::MAX, c));
+            }
             // A hit in the name weighs more than one in the words.
             let name = pattern
                 .score(Utf32Str::new(c.name, &mut buffer), &mut matcher)

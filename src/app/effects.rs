@@ -172,6 +172,19 @@ async fn load_plugins(engine: &Engine) -> Option<Answer> {
         .or_else(|| told("transformers", transformers, |()| None))
 }
 
+/// The difference between a stage and the workspace, if any. Other failures are the deploy's to
+/// report: the question on the screen stays.
+async fn check_stage(engine: &Engine, stage: StageId) -> Option<Answer> {
+    match engine.check_stage(stage).await {
+        Err(EngineError::Stale { stage, what }) => Some(Answer::Outdated { stage, text: what }),
+        Err(error) => {
+            tracing::debug!(stage, %error, "the stage could not be checked");
+            None
+        }
+        Ok(()) => None,
+    }
+}
+
 async fn answer(around: Around, effect: Effect) -> Option<Answer> {
     let Around {
         engine,
@@ -190,6 +203,7 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
         }),
         Effect::LoadPlugins => load_plugins(&engine).await,
         Effect::Stage(request) => told("stage", Box::pin(engine.stage(request)).await, |_| None),
+        Effect::CheckStage(stage) => check_stage(&engine, stage).await,
         Effect::Deploy(request) => told("deploy", Box::pin(engine.deploy(request)).await, |_| None),
         Effect::Forget(addresses) => told("forget", engine.forget(addresses).await, |all| {
             let all: Vec<String> = all

@@ -31,11 +31,17 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
 }
 
 fn paste(state: &mut State, text: &str) {
-    if let Some(
-        Popup::Palette { entry, .. }
-        | Popup::Import { entry, .. }
-        | Popup::Workspaces { entry, .. },
-    ) = &mut state.frame.popup
+    if let Some(Popup::Palette {
+        entry,
+        selected,
+        chosen,
+    }) = &mut state.frame.popup
+    {
+        entry.insert(text);
+        // Other commands match now.
+        (*selected, *chosen) = (0, false);
+    } else if let Some(Popup::Import { entry, .. } | Popup::Workspaces { entry, .. }) =
+        &mut state.frame.popup
     {
         entry.insert(text);
     } else if let Some(mut p) = state.frame.prompt.take() {

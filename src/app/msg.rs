@@ -46,6 +46,11 @@ pub enum Answer {
         selection: Selection,
     },
     Schema(PluginId, Vec<SchemaRow>),
+    /// A stage that no longer fits the workspace, with the difference.
+    Outdated {
+        stage: StageId,
+        text: String,
+    },
     /// The directory's workspaces.
     Workspaces(Vec<String>),
     /// Another engine is there to go on with: this one has ended.
@@ -68,6 +73,8 @@ pub enum Effect {
     FindInstalled,
     Stage(StageRequest),
     Select(StageId, Vec<Select>),
+    /// Compares a stage with the workspace as it is now.
+    CheckStage(StageId),
     Deploy(DeployRequest),
     /// Takes objects out of the state, or settles what is unknown of them.
     Forget(Vec<String>),

@@ -29,7 +29,11 @@ pub fn popup(state: &mut State, popup: Popup, key: Key, effects: &mut Vec<Effect
             let scroll = key.step().map_or(scroll, |by| moved(scroll, by, doc.len()));
             state.frame.popup = Some(Popup::Message { title, doc, scroll });
         }
-        Popup::Palette { entry, selected } => palette(state, entry, selected, key, effects),
+        Popup::Palette {
+            entry,
+            selected,
+            chosen,
+        } => palette(state, entry, (selected, chosen), key, effects),
         Popup::Ladder { selected } => ladder(state, selected, key, effects),
         Popup::Demo { selected } => demo(state, selected, key, effects),
         Popup::Confirm(c) => confirm(state, c, key, effects),
@@ -120,14 +124,26 @@ fn import(
 fn palette(
     state: &mut State,
     mut entry: super::entry::Entry,
-    selected: usize,
+    (selected, chosen): (usize, bool),
     key: Key,
     effects: &mut Vec<Effect>,
 ) {
     let found = command::matching(state, &entry.text());
     if key == ENTER {
-        if let Some(c) = found.get(selected) {
-            command::run(c, state, effects);
+        match found.get(selected) {
+            Some(c) if c.is_drastic() && !chosen && entry.text().trim() != c.name => {
+                state.complain(format!(
+                    "not done: type {:?} in full, or choose it with the arrow keys",
+                    c.name
+                ));
+                state.frame.popup = Some(Popup::Palette {
+                    entry,
+                    selected,
+                    chosen,
+                });
+            }
+            Some(c) => command::run(c, state, effects),
+            None => {}
         }
         return;
     }
@@ -144,12 +160,16 @@ fn palette(
     } else {
         key.step()
     };
-    let selected = match by {
-        Some(by) => moved(selected, by, found.len()),
-        None if entry.key(key) => 0,
-        None => selected,
+    let (selected, chosen) = match by {
+        Some(by) => (moved(selected, by, found.len()), true),
+        None if entry.key(key) => (0, false),
+        None => (selected, chosen),
     };
-    state.frame.popup = Some(Popup::Palette { entry, selected });
+    state.frame.popup = Some(Popup::Palette {
+        entry,
+        selected,
+        chosen,
+    });
 }
 
 fn ladder(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect>) {

@@ -310,6 +310,15 @@ impl Engine {
         Box::pin(self.shared.work.select(stage, select)).await
     }
 
+    /// Compares a stage with the workspace as it is now: configuration, state, plugins, files.
+    /// Launches nothing.
+    ///
+    /// # Errors
+    /// The stage is stale, or this cannot be found out.
+    pub async fn check_stage(&self, stage: StageId) -> Result<(), EngineError> {
+        Box::pin(self.shared.work.check_stage(stage)).await
+    }
+
     /// Applies a stage's selection. Ends when the deploy has ended; failures of operations are in
     /// the answer.
     ///

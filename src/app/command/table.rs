@@ -13,6 +13,23 @@ const WITH_PANES: &[Context] = &[
     Plugins, Calls, Stage, Deploy, History, Replay, Failures, State,
 ];
 
+/// Commands that leave the console, end processes, or lead to the loss of objects.
+pub(super) const DRASTIC: &[&str] = &[
+    "apply",
+    "break",
+    "cancel",
+    "forget",
+    "interrupt",
+    "orphans",
+    "plugin-enable",
+    "plugin-restart",
+    "plugin-stop",
+    "quit",
+    "stage-destroy",
+    "state-replace",
+    "suspend",
+];
+
 macro_rules! commands {
     ($($name:literal, $keys:literal, $short:literal, $doc:literal, $scope:expr, $when:expr, $run:expr;)*) => {
         &[$(Command { name: $name, keys: $keys, short: $short, doc: $doc, scope: $scope, when: $when, run: $run }),*]

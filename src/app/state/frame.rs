@@ -63,6 +63,8 @@ pub enum Popup {
     Palette {
         entry: Entry,
         selected: usize,
+        /// The selection was moved by hand since the last letter.
+        chosen: bool,
     },
     Confirm(Box<Confirm>),
     Ladder {

@@ -162,6 +162,25 @@ impl Work {
         Ok(())
     }
 
+    /// Compares a stage with the workspace, as its deploy does; launches no plugin.
+    pub async fn check_stage(&self, id: StageId) -> Result<(), EngineError> {
+        let _turn = self.turn.lock().await;
+        if let Some(staged) = self.known(id, Purpose::Look) {
+            return self.still_fits(&staged, Purpose::Look).await;
+        }
+        let record = self.memory.store().stage(id).await?;
+        let record = record.ok_or(NotThere::Stage(id))?;
+        let request = Purpose::Look.of_record(&record)?;
+        let files = (&*record.config_digest, &*record.snapshot);
+        let loaded = self.read_same(id, &request, files).await?;
+        let state = self.state().await?;
+        let sought = self.search(&loaded, providers_in(&state)).await?;
+        match sought.plugins.difference(&record.plugins_digest) {
+            Some(what) => Err(EngineError::Stale { stage: id, what }),
+            None => Ok(()),
+        }
+    }
+
     /// Terraform's plan representation of a stage.
     pub async fn plan_json(&self, id: StageId) -> Result<serde_json::Value, EngineError> {
         let staged = self.whole(id, Purpose::Look).await?;

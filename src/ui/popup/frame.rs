@@ -32,7 +32,9 @@ pub fn draw(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
             scrolled(state, popup, brush, title, &doc::wrap(doc, cells), *scroll);
             None
         }
-        Popup::Palette { entry, selected } => Some(palette(state, popup, brush, entry, *selected)),
+        Popup::Palette {
+            entry, selected, ..
+        } => Some(palette(state, popup, brush, entry, *selected)),
         Popup::Ladder { selected } => {
             ladder(state, popup, brush, *selected, cells);
             None

@@ -326,3 +326,27 @@ fn what_failed_is_staged_again_alone() {
     );
     c.shows("staging 2 resources of deploy #31");
 }
+
+#[test]
+fn an_outdated_stage_is_reported_in_the_place_of_the_question() {
+    let mut c = Console::staged(120, 40);
+    c.press("3 a");
+    c.shows("apply stage #12?");
+    assert!(c.effects.contains(&Effect::CheckStage(12)));
+    let outdated = |stage| Answer::Outdated {
+        stage,
+        text: "the plugin acme/web has version 2.0.0, and had 1.0.0".into(),
+    };
+    // Another stage is another question.
+    c.answer(outdated(11));
+    c.shows("apply stage #12?");
+    c.answer(outdated(12));
+    c.hides("apply stage #12?");
+    c.shows("stage #12 is out of date");
+    c.shows("acme/web has version 2.0.0");
+    c.press("y");
+    assert_eq!(c.take_effects(), []);
+    c.press("esc");
+    c.answer(outdated(12));
+    c.hides("is out of date");
+}

@@ -144,6 +144,70 @@ fn help_and_palette_come_from_the_same_table_as_the_keys() {
 }
 
 #[test]
+fn the_palette_runs_a_command_that_leaves_or_destroys_only_when_it_is_chosen() {
+    for (typed, name) in [
+        ("var", "quit"),
+        ("quit", "quit"),
+        ("interr", "interrupt"),
+        ("suspen", "suspend"),
+        ("stage-destr", "stage-destroy"),
+        ("aply", "apply"),
+    ] {
+        let mut c = Console::staged(120, 40);
+        c.press("3 :");
+        c.type_text(typed);
+        let found = crate::app::command::matching(&c.state, typed);
+        let first = found.first().map(|c| c.name);
+        if typed == name || first != Some(name) {
+            continue;
+        }
+        c.press("enter");
+        c.shows(&format!("type \"{name}\" in full"));
+        assert!(!c.state.quit, "{typed}");
+        assert_eq!(c.take_effects(), [], "{typed}");
+    }
+    // No match of `var` leaves.
+    let mut c = Console::staged(120, 40);
+    c.press("3 :");
+    c.type_text("var");
+    c.press("enter");
+    assert!(!c.state.quit);
+    // The whole name does, and so does a row that was chosen.
+    let mut c = Console::staged(120, 40);
+    c.press("1 :");
+    c.type_text("quit");
+    c.press("enter");
+    assert!(c.state.quit);
+    let mut c = Console::staged(120, 40);
+    c.press("1 :");
+    c.type_text("quit, then leave");
+    c.press("enter");
+    assert!(!c.state.quit);
+    let mut c = Console::staged(120, 40);
+    c.press("1 :");
+    c.type_text("qui");
+    let at = crate::app::command::matching(&c.state, "qui")
+        .iter()
+        .position(|c| c.name == "quit")
+        .unwrap();
+    c.press(&"down ".repeat(at.max(1)));
+    if at == 0 {
+        c.press("up");
+    }
+    c.press("enter");
+    assert!(c.state.quit);
+}
+
+#[test]
+fn a_letter_after_a_choice_takes_the_choice_back() {
+    let mut c = Console::staged(120, 40);
+    c.press("1 : down up");
+    c.type_text("qui");
+    c.press("enter");
+    assert!(!c.state.quit);
+}
+
+#[test]
 fn a_workspace_held_by_another_is_read_only_and_says_who() {
     let mut c = Console::staged(120, 40);
     let holder = LockHolder {

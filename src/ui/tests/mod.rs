@@ -145,8 +145,11 @@ impl Console {
         assert!(!frame.contains(part), "{part:?} is in\n{frame}");
     }
 
+    /// Effects since the last call, without checks of the stage: those change nothing.
     pub fn take_effects(&mut self) -> Vec<Effect> {
-        std::mem::take(&mut self.effects)
+        let mut effects = std::mem::take(&mut self.effects);
+        effects.retain(|effect| !matches!(effect, Effect::CheckStage(_)));
+        effects
     }
 
     /// Writes the frame with its colours for the picture maker, where `FLIGHTDECK_FRAMES` names a

@@ -147,7 +147,7 @@ fn aside(body: &mut Doc, state: &State, s: &StageSummary, taken: &[&ChangeView])
 
 /// The question before a deploy: how many of what, every destroy and replace by name, what is left
 /// out.
-pub fn ask_apply(state: &mut State, _: &mut Vec<Effect>) {
+pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(s) = &state.view.stage else { return };
     let twice = state.created_twice().next().map(|c| c.address.clone());
     if let Some(address) = twice {
@@ -188,6 +188,8 @@ pub fn ask_apply(state: &mut State, _: &mut Vec<Effect>) {
     let only =
         (!state.view.left.is_empty()).then(|| taken.iter().map(|c| c.address.clone()).collect());
     let title = format!("apply stage #{stage}?");
+    // Withdraws the question below if the workspace has changed since staging.
+    effects.push(Effect::CheckStage(stage));
     state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
         title,
         body,

@@ -147,6 +147,7 @@ pub fn palette(state: &mut State, _: &mut Vec<Effect>) {
     state.frame.popup = Some(Popup::Palette {
         entry: Entry::default(),
         selected: 0,
+        chosen: false,
     });
 }
 
