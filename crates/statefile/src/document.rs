@@ -3,6 +3,7 @@
 use crate::error::ReadError;
 use crate::fields::{Fields, path};
 use crate::members::Members;
+use crate::sensitive_paths;
 use crate::text::{compact, indented};
 use crate::version3;
 use base64::Engine as _;
@@ -318,6 +319,10 @@ impl Instance {
             .map_err(|_| wrong("private", &private, "it must be base64"))?;
         let attributes = fields.take_raw("attributes");
         let sensitive = fields.take_raw("sensitive_attributes");
+        if let Some(raw) = sensitive {
+            // A path that is not understood would leave its value unprotected.
+            sensitive_paths::check(raw, &path(&at, "sensitive_attributes"))?;
+        }
         let identity = fields.take_raw("identity");
         Ok(Self {
             key,
@@ -346,17 +351,31 @@ fn key(fields: &mut Members<'_>, resource: &str) -> Result<Key, ReadError> {
     let wrong = |found: &Value| ReadError::Value {
         at: path(resource, "index_key"),
         found: found.to_string(),
-        expected: "a key is a whole number or a text",
+        expected: "a key is a number that is not negative, or a text",
     };
     match value {
         None => Ok(Key::None),
         Some(Value::String(name)) => Ok(Key::Name(name)),
-        Some(found @ Value::Number(_)) => match found.as_u64() {
+        Some(found @ Value::Number(_)) => match found.as_u64().or_else(|| whole_part(&found)) {
             Some(number) => Ok(Key::Number(number)),
             None => Err(wrong(&found)),
         },
         Some(other) => Err(wrong(&other)),
     }
+}
+
+/// A fractional index without its fraction, as OpenTofu reads it. The instance then stands for the
+/// whole index, and a plan removes it where the resource does not have that index.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a whole number of the range that is checked"
+)]
+fn whole_part(number: &serde_json::Value) -> Option<u64> {
+    /// Every whole number up to here is exact in a float.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let whole = number.as_f64()?.trunc();
+    (0.0..=EXACT).contains(&whole).then_some(whole as u64)
 }
 
 /// Refuses duplicate objects, and instance keys of different kinds in one resource.

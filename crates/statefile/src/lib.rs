@@ -10,6 +10,7 @@ mod error;
 mod fields;
 mod lock_info;
 mod members;
+mod sensitive_paths;
 mod text;
 mod version3;
 mod write;

@@ -221,6 +221,42 @@ fn what_cannot_be_used_says_why_and_where() {
             "module.m.a.b, \"index_key\" is \"true\"",
         ),
         (
+            one(r#"{"index_key":-1}"#),
+            "module.m.a.b, \"index_key\" is \"-1\"",
+        ),
+        (
+            one(r#"{"index_key":1e300}"#),
+            "module.m.a.b, \"index_key\" is \"1e+300\"",
+        ),
+        (
+            one(r#"{"index_key":1},{"index_key":1.5}"#),
+            "module.m.a.b[1] is in it twice",
+        ),
+        (
+            one(r#"{"sensitive_attributes":[[{"type":"get_item","value":"x"}]]}"#),
+            "module.m.a.b, \"sensitive_attributes\" is",
+        ),
+        (
+            one(r#"{"sensitive_attributes":[[{"value":"x"}]]}"#),
+            "the \"type\" of a step is \"get_attr\" or \"index\"",
+        ),
+        (
+            one(r#"{"sensitive_attributes":[[{"type":"get_attr","value":1}]]}"#),
+            "the \"value\" of a step \"get_attr\" is a name",
+        ),
+        (
+            one(r#"{"sensitive_attributes":[[{"type":"index","value":"k"}]]}"#),
+            "the \"value\" of a step \"index\" is a key with its type",
+        ),
+        (
+            one(r#"{"sensitive_attributes":[{"type":"get_attr","value":"x"}]}"#),
+            "module.m.a.b, \"sensitive_attributes\": invalid type",
+        ),
+        (
+            one(r#"{"sensitive_attributes":{}}"#),
+            "module.m.a.b, \"sensitive_attributes\": invalid type",
+        ),
+        (
             one(r#"{"private":"?"}"#),
             "module.m.a.b, \"private\" is \"?\"",
         ),
@@ -244,5 +280,43 @@ fn what_cannot_be_used_says_why_and_where() {
     for (text, expected) in cases {
         let said = StateFile::read(text.as_bytes()).unwrap_err().to_string();
         assert!(said.contains(expected), "{text}: {said}");
+    }
+}
+
+#[test]
+fn a_fractional_index_loses_its_fraction() {
+    let text = |key: &str| {
+        format!(
+            r#"{{"version":4,"serial":1,"lineage":"l","resources":[{{"mode":"managed","type":"a","name":"b","provider":"p","instances":[{{"index_key":{key}}}]}}]}}"#
+        )
+    };
+    for (key, whole) in [
+        ("0.5", 0),
+        ("-0.5", 0),
+        ("1.0", 1),
+        ("2.999", 2),
+        ("3e0", 3),
+    ] {
+        let file = read(&text(key));
+        assert_eq!(
+            file.resources[0].instances[0].key,
+            Key::Number(whole),
+            "{key}"
+        );
+    }
+}
+
+#[test]
+fn sensitive_paths_in_their_form_are_read() {
+    for paths in [
+        "null",
+        "[]",
+        "[null]",
+        r#"[[{"type":"get_attr","value":"x"},{"type":"index","value":{"value":"k","type":"string"}}]]"#,
+    ] {
+        let text = format!(
+            r#"{{"version":4,"serial":1,"lineage":"l","resources":[{{"mode":"managed","type":"a","name":"b","provider":"p","instances":[{{"sensitive_attributes":{paths}}}]}}]}}"#
+        );
+        read(&text);
     }
 }
