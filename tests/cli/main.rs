@@ -72,6 +72,7 @@ mod trusted_commands;
 mod usage;
 mod usual;
 mod validate;
+mod variable_sources;
 mod verbs;
 mod version;
 mod without_end;

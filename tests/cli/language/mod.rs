@@ -13,6 +13,7 @@ mod encryption;
 mod instances;
 mod neighbours;
 mod newer;
+mod override_errors;
 mod overrides;
 mod provider_instances;
 mod provisioners;

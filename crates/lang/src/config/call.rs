@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::model::{Argument, ModuleCall, ProviderRef, Variable};
+use super::overridden::Part;
 use super::parts::{
     check_name, depends_on, no_override_of_depends_on, one_kind_of_repetition, one_repetition,
     provider_ref,
@@ -22,9 +23,12 @@ pub(super) struct CallBlock {
     pub(super) body: Body,
 }
 
-pub(super) fn schema() -> BodySchema {
-    BodySchema::new()
-        .required(&["source"])
+fn schema(part: Part) -> BodySchema {
+    let schema = match part {
+        Part::Whole => BodySchema::new().required(&["source"]),
+        Part::Override => BodySchema::new().optional(&["source"]),
+    };
+    schema
         .optional(&["version", "count", "for_each", "depends_on", "providers"])
         .block("_", &[])
         .block("lifecycle", &[])
@@ -42,8 +46,8 @@ pub(super) fn merge(base: &Body, over: &Body) -> Body {
 }
 
 /// Reads a module call.
-pub(super) fn call(block: &Block, diags: &mut Diagnostics) -> CallBlock {
-    let (content, rest, found) = block.body.partial_content(&schema());
+pub(super) fn call(block: &Block, part: Part, diags: &mut Diagnostics) -> CallBlock {
+    let (content, rest, found) = block.body.partial_content(&schema(part));
     diags.append(found);
     let label = &block.labels[0];
     check_name(label, "module instance name", diags);

@@ -27,11 +27,7 @@ impl Draft {
                 duplicates.push(block);
             }
             Entry::Vacant(vacant) => {
-                vacant.insert(Slot {
-                    block,
-                    base: None,
-                    over: None,
-                });
+                vacant.insert(Slot::from(block));
             }
         }
     }

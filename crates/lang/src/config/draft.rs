@@ -7,19 +7,24 @@ use std::sync::Arc;
 use super::assemble::mode_of;
 use super::call::CallBlock;
 use super::model::{Local, Module};
+use super::overridden::Part;
 use super::values::Named;
 use super::{call, link, providers, refactor, resource, values};
 use crate::addr::{Resource as ResourceName, Target};
 use crate::body::{Block, Body};
 use crate::diag::Diagnostics;
-use crate::source::Span;
 
-/// A declaration with what overrides it.
+/// A declaration and the blocks of override files that change it, in their order.
 pub(super) struct Slot {
     pub(super) block: Block,
-    /// As it was before it was overridden.
-    pub(super) base: Option<Body>,
-    pub(super) over: Option<Span>,
+    pub(super) overrides: Vec<Block>,
+}
+
+impl From<Block> for Slot {
+    fn from(block: Block) -> Self {
+        let overrides = Vec::new();
+        Self { block, overrides }
+    }
 }
 
 pub(super) type Slots<K> = BTreeMap<K, Slot>;
@@ -45,19 +50,19 @@ pub(super) struct Draft {
 impl Draft {
     pub(super) fn finish(self, module: &mut Module, diags: &mut Diagnostics) -> Vec<CallBlock> {
         for (name, slot) in &self.variables {
-            module.variables.insert(
-                name.clone(),
-                values::variable(&slot.block, slot.base.as_ref(), slot.over, diags),
-            );
+            let variable = slot.variable(diags);
+            module.variables.insert(name.clone(), variable);
         }
         module.locals = self.locals;
         for (name, slot) in &self.outputs {
-            module
-                .outputs
-                .insert(name.clone(), values::output(&slot.block, diags));
+            let output = slot.read(&merged, &values::output, diags);
+            module.outputs.insert(name.clone(), output);
         }
         let read = |(name, slot): (ResourceName, Slot)| {
-            let resource = resource::resource(&slot.block, name.mode, false, diags);
+            let read = |block: &Block, _, diags: &mut Diagnostics| {
+                resource::resource(block, name.mode, false, diags)
+            };
+            let resource = slot.read(&resource::merge, &read, diags);
             (name, resource)
         };
         module.resources = self.resources.into_iter().map(read).collect();
@@ -69,21 +74,22 @@ impl Draft {
                     .iter()
                     .any(|p| p.name == key.0 && p.alias.as_deref().unwrap_or("") == &*key.1)
             {
-                module
-                    .providers
-                    .extend(providers::provider(&slot.block, diags));
+                let read =
+                    |block: &Block, _, diags: &mut Diagnostics| providers::provider(block, diags);
+                let merge = |base: &Body, over: &Body| Body::overridden(base.clone(), over.clone());
+                module.providers.extend(slot.read(&merge, &read, diags));
             }
         }
         let calls = self
             .calls
             .values()
-            .map(|slot| call::call(&slot.block, diags))
+            .map(|slot| slot.read(&call::merge, &call::call, diags))
             .collect();
         for block in &self.duplicates {
             match &*block.type_name {
-                "variable" => drop(values::variable(block, None, None, diags)),
-                "output" => drop(values::output(block, diags)),
-                "module" => drop(call::call(block, diags)),
+                "variable" => drop(values::variable(block, None, diags)),
+                "output" => drop(values::output(block, Part::Whole, diags)),
+                "module" => drop(call::call(block, Part::Whole, diags)),
                 "provider" => drop(providers::provider(block, diags)),
                 _ => drop(resource::resource(block, mode_of(block), false, diags)),
             }
@@ -102,6 +108,10 @@ impl Draft {
         checks(module, &self.checks, diags);
         calls
     }
+}
+
+fn merged(base: &Body, over: &Body) -> Body {
+    Body::merged(base.clone(), over.clone())
 }
 
 pub(super) fn imports(module: &mut Module, blocks: &[Block], diags: &mut Diagnostics) {

@@ -10,8 +10,7 @@ use cty::Value;
 use super::encryption::VARIABLE;
 use super::model::{Module, Variable};
 use super::planned::Planned;
-use super::var_files::{automatic, from_file};
-use super::{constant, environment};
+use super::{environment, given};
 use crate::diag::Diagnostics;
 use crate::source::{SourceMap, Span};
 
@@ -126,30 +125,6 @@ pub struct RootValues {
 /// Values by variable that had no effect, as they were given.
 pub type Overridden = BTreeMap<Arc<str>, Vec<Value>>;
 
-/// Values as they are gathered, each with what it overrides.
-#[derive(Default)]
-pub(super) struct Gathered {
-    values: BTreeMap<Arc<str>, Given>,
-    overridden: Overridden,
-}
-
-impl Gathered {
-    pub(super) fn put(&mut self, name: Arc<str>, given: Given) {
-        if let Some(before) = self.values.insert(name.clone(), given)
-            && matches!(before.origin, Origin::Environment | Origin::File)
-        {
-            self.overridden.entry(name).or_default().push(before.value);
-        }
-    }
-}
-
-/// A value as it was given, not yet of its variable's type.
-pub(super) struct Given {
-    pub(super) value: Value,
-    pub(super) origin: Origin,
-    pub(super) span: Option<Span>,
-}
-
 /// Collects the values for a root module in `dir`. Errors: files that cannot be read or hold
 /// references, texts that are no expressions, flags for variables that are not declared, required
 /// variables without value.
@@ -160,10 +135,7 @@ pub(crate) fn collect(
     sources: &SourceMap,
     diags: &mut Diagnostics,
 ) -> RootValues {
-    let Gathered {
-        values: mut given,
-        overridden,
-    } = gathered(root, dir, inputs, sources, diags);
+    let (mut given, overridden) = given::values(root, dir, inputs, sources, diags);
     let mut out = RootValues {
         overridden,
         ..RootValues::default()
@@ -194,91 +166,6 @@ pub(crate) fn collect(
         }
     }
     out
-}
-
-/// What the environment, files and flags give for declared variables; later sources override
-/// earlier ones.
-fn gathered(
-    root: &Module,
-    dir: &Path,
-    inputs: &Inputs,
-    sources: &SourceMap,
-    diags: &mut Diagnostics,
-) -> Gathered {
-    let mut given = Gathered::default();
-    for (name, text) in &inputs.env {
-        if let Some(variable) = root.variables.get(name.as_str())
-            && let Some(value) = from_text(variable, text, sources, diags)
-        {
-            given.put(
-                variable.name.clone(),
-                Given {
-                    value,
-                    origin: Origin::Environment,
-                    span: None,
-                },
-            );
-        }
-    }
-    for name in automatic(dir) {
-        from_file(
-            (&dir.join(&name), &name, Origin::File),
-            root,
-            sources,
-            &mut given,
-            inputs.partial,
-            diags,
-        );
-    }
-    for flag in &inputs.flags {
-        match flag {
-            Flag::File(path) => from_file(
-                (path, &path.display().to_string(), Origin::NamedFile),
-                root,
-                sources,
-                &mut given,
-                inputs.partial,
-                diags,
-            ),
-            Flag::Var { name, text } => {
-                from_flag((name, text), root, sources, &mut given, diags);
-            }
-        }
-    }
-    given
-}
-
-/// Takes in a `--var` flag.
-fn from_flag(
-    (name, text): (&str, &str),
-    root: &Module,
-    sources: &SourceMap,
-    given: &mut Gathered,
-    diags: &mut Diagnostics,
-) {
-    let Some(variable) = root.variables.get(name) else {
-        // Whether it is sensitive would stand in the declaration that is not there.
-        let file = sources.add_private(format!("<value for var.{name}>"), text);
-        let detail = format!(
-            "A variable named \"{name}\" was assigned on the command line, but the root module does not declare one. \
-             To use this value, add a \"variable\" block."
-        );
-        let place = Span::new(file, 0, text.len());
-        diags.error(place, "Value for undeclared variable", detail);
-        return;
-    };
-    match from_text(variable, text, sources, diags) {
-        Some(value) => given.put(
-            variable.name.clone(),
-            Given {
-                value,
-                origin: Origin::Flag,
-                span: None,
-            },
-        ),
-        // A text that is no expression leaves the variable without value, whatever a file says.
-        None => drop(given.values.remove(name)),
-    }
 }
 
 fn deprecated(variable: &Variable, inputs: &Inputs, diags: &mut Diagnostics) {
@@ -349,31 +236,4 @@ pub(super) fn settle(
         ),
     );
     unknown()
-}
-
-/// Text as a value: as it stands for primitive and undeclared types, otherwise as an expression.
-fn from_text(
-    variable: &Variable,
-    text: &str,
-    sources: &SourceMap,
-    diags: &mut Diagnostics,
-) -> Option<Value> {
-    if variable.ty.takes_text(variable.typed) {
-        return Some(Value::string(text));
-    }
-    let name = format!("<value for var.{}>", variable.name);
-    let private = variable.sensitive || variable.ephemeral;
-    let file = if private {
-        sources.add_private(name, text)
-    } else {
-        sources.add(name, text)
-    };
-    let (expr, found) = crate::syntax::parse_expression_at(text, file, 0);
-    let failed = found.has_errors();
-    diags.append(found);
-    if failed {
-        None
-    } else {
-        constant::of_expr(&expr, diags)
-    }
 }

@@ -120,15 +120,6 @@ fn ignore_changes(attribute: &Attribute, diags: &mut Diagnostics) -> IgnoreChang
     }
 }
 
-/// What an override says without effect is looked at all the same.
-pub(super) fn check_override(body: &Body, diags: &mut Diagnostics) {
-    let (content, _, _) =
-        body.partial_content(&BodySchema::new().optional(&["replace_triggered_by"]));
-    if let Some(a) = content.attribute("replace_triggered_by") {
-        replace_triggered_by(&a.expr, diags);
-    }
-}
-
 fn replace_triggered_by(expr: &Expr, diags: &mut Diagnostics) -> Vec<Expr> {
     const SUMMARY: &str = "Invalid replace_triggered_by expression";
     let mut out = Vec::new();

@@ -8,7 +8,7 @@ use super::draft::{Draft, Slot};
 use super::link::LINK;
 use super::{call, resource, values};
 use crate::addr::Resource as ResourceName;
-use crate::body::{Block, Body};
+use crate::body::{Attribute, Block, Body, BodySchema};
 use crate::diag::Diagnostics;
 
 impl Draft {
@@ -18,7 +18,7 @@ impl Draft {
             "variable" => {
                 values::no_override_of_conditions(&block.body, &["validation"], diags);
                 match self.variables.get_mut(&name) {
-                    Some(slot) => merge_into(slot, &block),
+                    Some(slot) => slot.overrides.push(block),
                     None => missing("variable", &block, diags),
                 }
             }
@@ -26,7 +26,7 @@ impl Draft {
                 values::no_override_of_conditions(&block.body, &["precondition"], diags);
                 call::check_override(&block.body, diags);
                 match self.outputs.get_mut(&name) {
-                    Some(slot) => merge_into(slot, &block),
+                    Some(slot) => slot.overrides.push(block),
                     None => missing("output", &block, diags),
                 }
             }
@@ -34,13 +34,13 @@ impl Draft {
                 call::check_override(&block.body, diags);
                 match self.calls.get_mut(&name) {
                     Some(slot) => {
-                        slot.block.body = call::merge(&slot.block.body, &block.body);
-                        slot.over = Some(block.def_span);
+                        no_effect(&slot.block.body, &block.body, &["enabled"], diags);
+                        slot.overrides.push(block);
                     }
                     None => missing("module call", &block, diags),
                 }
             }
-            "resource" | "data" | "ephemeral" | LINK => self.override_resource(name, &block, diags),
+            "resource" | "data" | "ephemeral" | LINK => self.override_resource(name, block, diags),
             "provider" => self.override_provider(block, diags),
             "locals" => self.override_locals(&block, diags),
             kind => {
@@ -56,8 +56,8 @@ impl Draft {
         }
     }
 
-    fn override_resource(&mut self, name: Arc<str>, block: &Block, diags: &mut Diagnostics) {
-        let mode = mode_of(block);
+    fn override_resource(&mut self, name: Arc<str>, block: Block, diags: &mut Diagnostics) {
+        let mode = mode_of(&block);
         resource::check_override(&block.body, mode, diags);
         let key = ResourceName {
             mode,
@@ -66,12 +66,13 @@ impl Draft {
         };
         match self.resources.get_mut(&key) {
             Some(slot) => {
-                slot.block.body = resource::merge(&slot.block.body, &block.body);
-                slot.over = Some(block.def_span);
+                let ignored = ["enabled", "replace_triggered_by"];
+                no_effect(&slot.block.body, &block.body, &ignored, diags);
+                slot.overrides.push(block);
             }
             None => missing(
                 &format!("{} \"{}\"", block.type_name, key.kind),
-                block,
+                &block,
                 diags,
             ),
         }
@@ -80,21 +81,11 @@ impl Draft {
     fn override_provider(&mut self, block: Block, diags: &mut Diagnostics) {
         let key = provider_key(&block);
         match self.providers.get_mut(&key) {
-            Some(slot) => {
-                slot.block.body = Body::overridden(slot.block.body.clone(), block.body.clone());
-                slot.over = Some(block.def_span);
-            }
+            Some(slot) => slot.overrides.push(block),
             // The default configuration is there without being declared: there is one to override.
             None if key.1.is_empty() => {
                 self.provider_order.push(key.clone());
-                self.providers.insert(
-                    key,
-                    Slot {
-                        block,
-                        base: None,
-                        over: None,
-                    },
-                );
+                self.providers.insert(key, Slot::from(block));
             }
             None => missing("provider configuration", &block, diags),
         }
@@ -118,10 +109,27 @@ impl Draft {
     }
 }
 
-fn merge_into(slot: &mut Slot, over: &Block) {
-    slot.base.get_or_insert_with(|| slot.block.body.clone());
-    slot.block.body = Body::merged(slot.block.body.clone(), over.body.clone());
-    slot.over = Some(over.def_span);
+/// Warns of arguments that OpenTofu ignores in an override: these `lifecycle` arguments, and a
+/// `for_each` beside the `count` of the other block.
+fn no_effect(base: &Body, over: &Body, lifecycle: &[&str], diags: &mut Diagnostics) {
+    let mut ignored: Vec<Attribute> = Vec::new();
+    let (content, _, _) = over.partial_content(&BodySchema::new().block("lifecycle", &[]));
+    let schema = BodySchema::new().optional(lifecycle);
+    for block in &content.blocks {
+        let (content, _, _) = block.body.partial_content(&schema);
+        ignored.extend(content.attributes.into_values());
+    }
+    if base.has_attribute("count") && !over.has_attribute("count") {
+        let (content, _, _) = over.partial_content(&BodySchema::new().optional(&["for_each"]));
+        ignored.extend(content.attributes.into_values());
+    }
+    for attribute in ignored {
+        let detail = format!(
+            "An override file cannot change \"{}\" here: the normal files decide. Set the argument there.",
+            attribute.name
+        );
+        diags.warning(attribute.name_span, "Override has no effect", detail);
+    }
 }
 
 fn missing(what: &str, block: &Block, diags: &mut Diagnostics) {

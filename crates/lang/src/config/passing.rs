@@ -143,6 +143,15 @@ pub(super) fn names(module: &Module, diags: &mut Diagnostics) {
         }
         seen.push((name, source, entry.span));
     }
+    for provider in &module.providers {
+        let source = type_of(module, &provider.name);
+        if let Some((_, span)) = provider.version.as_ref().filter(|_| source.is_builtin()) {
+            let detail = format!(
+                "{source} is part of the engine and has no versions to choose from. Take the version out."
+            );
+            diags.error(*span, NO_BUILTIN, detail);
+        }
+    }
     for resource in module.resources.values().filter(|r| r.provider.is_none()) {
         let kind = &*resource.name.kind;
         let local = kind.split_once('_').map_or(kind, |(first, _)| first);

@@ -186,7 +186,6 @@ pub(super) fn check_override(body: &Body, mode: Mode, diags: &mut Diagnostics) {
     let (content, _, _) = body.partial_content(schema(mode));
     parts::no_override_of_depends_on(&content, diags);
     for block in content.blocks_of("lifecycle") {
-        super::lifecycle::check_override(&block.body, diags);
         super::values::no_override_of_conditions(
             &block.body,
             &["precondition", "postcondition"],

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cty::Value;
 
 use super::model::{Local, Output, TypeConstraint, Variable};
+use super::overridden::Part;
 use super::parts::{BAD_NAME, check_name, condition, depends_on};
 use super::{constant, types, unused};
 use crate::addr::{Reference, Subject};
@@ -43,12 +44,11 @@ pub(super) fn variable_schema() -> BodySchema {
         .block("validation", &[])
 }
 
-/// Reads a variable. Where it is overridden, `base` is what it was, and `over` the header of the
-/// override that was merged in last.
+/// Reads a variable. `merged` is there for a merged block: the body of the normal files, and the
+/// header of the last override.
 pub(super) fn variable(
     block: &Block,
-    base: Option<&Body>,
-    over: Option<Span>,
+    merged: Option<(&Body, Span)>,
     diags: &mut Diagnostics,
 ) -> Variable {
     let (content, found) = block.body.content(&variable_schema());
@@ -84,21 +84,12 @@ pub(super) fn variable(
         variable.ty = types::of_attribute(a, diags);
         variable.typed = true;
         // An override has another type, and the defaults in it stay those of the normal files.
-        if let Some(base) = base {
+        if let Some((base, _)) = merged {
             let (content, _, _) = base.partial_content(&BodySchema::new().optional(&["type"]));
             let before = content
                 .attribute("type")
                 .map(|a| types::of_attribute(a, &mut Diagnostics::new()));
             variable.ty.defaults = before.and_then(|ty| ty.defaults);
-        }
-    }
-    // What an override replaces must have been in order.
-    let replaced = base.map(|base| base.partial_content(&variable_schema()).0);
-    for name in ["sensitive", "ephemeral", "const", "nullable"] {
-        let before = replaced.as_ref().and_then(|b| b.attribute(name));
-        let now = content.attribute(name);
-        if let Some(a) = before.filter(|b| now.is_some_and(|a| a.expr.span != b.expr.span)) {
-            constant::flag(a, diags);
         }
     }
     if let Some(a) = content.attribute("sensitive") {
@@ -118,7 +109,7 @@ pub(super) fn variable(
     }
     if let Some(a) = content.attribute("default") {
         let value = constant::value(a, diags);
-        let place = over.unwrap_or(a.expr.span);
+        let place = merged.map_or(a.expr.span, |(_, header)| header);
         variable.default_span = Some(a.expr.span);
         // A default that failed still makes the variable optional, so that nothing is said twice.
         variable.default =
@@ -208,10 +199,13 @@ pub(super) fn locals(body: &Body, diags: &mut Diagnostics) -> Vec<(Arc<str>, Loc
 }
 
 /// Reads an output.
-pub(super) fn output(block: &Block, diags: &mut Diagnostics) -> Output {
-    let schema = BodySchema::new()
-        .optional(&["description"])
-        .required(&["value"])
+pub(super) fn output(block: &Block, part: Part, diags: &mut Diagnostics) -> Output {
+    let schema = BodySchema::new().optional(&["description"]);
+    let schema = match part {
+        Part::Whole => schema.required(&["value"]),
+        Part::Override => schema.optional(&["value"]),
+    };
+    let schema = schema
         .optional(&["depends_on", "sensitive", "ephemeral", "deprecated"])
         .block("precondition", &[])
         .block("postcondition", &[]);

@@ -8,7 +8,8 @@ use cty::Value;
 
 use super::constant;
 use super::files::read_body;
-use super::inputs::{Gathered, Given, Origin};
+use super::given::{Assignment, Assignments};
+use super::inputs::Origin;
 use super::model::Module;
 use crate::diag::Diagnostics;
 use crate::source::SourceMap;
@@ -35,12 +36,12 @@ pub(super) fn automatic(dir: &Path) -> Vec<String> {
     out
 }
 
+/// Adds the assignments of one file to those of earlier sources.
 pub(super) fn from_file(
     (path, shown, origin): (&Path, &str, Origin),
     root: &Module,
     sources: &SourceMap,
-    given: &mut Gathered,
-    partial: bool,
+    given: &mut Assignments,
     diags: &mut Diagnostics,
 ) {
     let private = root.variables.values().any(|v| v.sensitive || v.ephemeral);
@@ -50,30 +51,7 @@ pub(super) fn from_file(
     let (attributes, found) = body.just_attributes();
     diags.append(found);
     for (name, attribute) in attributes {
-        if !root.variables.contains_key(&name) {
-            diags.warning(
-                attribute.name_span,
-                "Value for undeclared variable",
-                format!("The root module does not declare a variable named \"{name}\"; the value is not used."),
-            );
-            continue;
-        }
-        let mut found = Diagnostics::new();
-        let value = constant::value(&attribute, &mut found);
-        // What a value comes to is not asked of a configuration as such.
-        if !partial {
-            diags.append(found);
-        }
-        if let Some(value) = value {
-            given.put(
-                name,
-                Given {
-                    value,
-                    origin,
-                    span: Some(attribute.expr.span),
-                },
-            );
-        }
+        given.add(name, Assignment::Attribute(attribute, origin));
     }
 }
 
