@@ -226,15 +226,20 @@ fn wants(
 ) -> (BTreeMap<Arc<str>, Want>, Vec<(Arc<str>, Arc<str>)>) {
     let mut out: BTreeMap<Arc<str>, Want> = BTreeMap::new();
     let state: Vec<ProviderAddress> = in_state.iter().filter_map(|a| a.parse().ok()).collect();
-    let mut sources: BTreeMap<Arc<str>, (String, Constraints)> = BTreeMap::new();
+    let mut sources: BTreeMap<Arc<str>, String> = BTreeMap::new();
+    let mut all_constraints: BTreeMap<Arc<str>, Constraints> = BTreeMap::new();
     for module in root.all() {
         for (name, required) in &module.required_providers {
-            let entry = sources
+            sources
                 .entry(provider_addr::address_of(module, name))
-                .or_insert_with(|| (required.source.to_string(), Constraints::any()));
-            for (text, _) in &required.versions {
-                match Constraints::parse(text) {
-                    Ok(more) => entry.1.extend(more),
+                .or_insert_with(|| required.source.to_string());
+        }
+        for (address, conditions) in provider_addr::required(module) {
+            let constraints = all_constraints.entry(address);
+            let constraints = constraints.or_insert_with(Constraints::any);
+            for (name, text) in conditions {
+                match Constraints::parse(&text) {
+                    Ok(more) => constraints.extend(more),
                     Err(error) => problems.push(problem(
                         "Invalid version constraint",
                         format!("{name}: {error}"),
@@ -246,10 +251,9 @@ fn wants(
     }
     for address in provider_addr::addresses(root) {
         let implied = !sources.contains_key(&address);
-        let (source, constraints) = sources
-            .get(&address)
-            .cloned()
-            .unwrap_or_else(|| (short_provider(&address).to_owned(), Constraints::any()));
+        let source = sources.get(&address).cloned();
+        let source = source.unwrap_or_else(|| short_provider(&address).to_owned());
+        let constraints = all_constraints.remove(&address);
         let Ok(parsed) = source.parse::<ProviderAddress>() else {
             continue;
         };
@@ -262,7 +266,7 @@ fn wants(
             address,
             Want {
                 address: parsed,
-                constraints,
+                constraints: constraints.unwrap_or_else(Constraints::any),
                 named,
                 implied,
             },

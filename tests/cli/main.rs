@@ -45,6 +45,7 @@ mod plugin_contents;
 mod prompt;
 mod provenance;
 mod provider_hosts;
+mod provider_requirements;
 mod providers;
 mod provisioner_processes;
 mod provisioners;

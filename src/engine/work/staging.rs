@@ -18,6 +18,7 @@ use crate::engine::told::{tell, tell_all};
 use crate::engine::words::*;
 use crate::engine::workspace::links;
 use crate::engine::workspace::load::{self, Loaded};
+use crate::engine::workspace::provider_addr;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
 use std::sync::Arc;
@@ -257,8 +258,13 @@ impl Work {
         let mut used = load::used(&loaded.root);
         used.extend(load::used_by_calls(&loaded.root, &loaded.snapshot));
         used.extend(sought.in_state.iter().map(|a| a.as_str().into()));
+        // A required provider must be installed even if nothing uses it; only those in use run.
+        let required: BTreeSet<Arc<str>> = provider_addr::addresses(&loaded.root)
+            .into_iter()
+            .filter(|a| matches!(sought.missing.get(a), Some(NotLaunched::NotFound(_))))
+            .collect();
         let missing: Vec<Diagnostic> = used
-            .iter()
+            .union(&required)
             .filter_map(|address| {
                 let why = sought.missing.get(address)?;
                 if let Some((_, name)) = address
