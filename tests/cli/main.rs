@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
+mod addresses_without_match;
 mod adopted_states;
 mod ahead;
 mod backends;

@@ -16,7 +16,7 @@ use super::prior::{Meant, PriorState};
 use super::scope::{Phase, Surroundings, timestamp};
 use super::sights::Sights;
 use super::stored::keep_as_stored;
-use super::targets::{Targets, nowhere, read_targets};
+use super::targets::{Targets, nowhere, read_targets, without_instance};
 use super::values::Values;
 use super::variables;
 use super::walk::{Providers, Walk};
@@ -152,17 +152,7 @@ pub async fn stage(basis: Basis) -> (Worked, Diagnostics) {
         Err(circle) => (Diagnostics::new(), circle),
     };
     diags.append(validate(&basis, &prior, at).await);
-    if !diags.has_errors() {
-        diags.append(refactor_checks::removed(&basis.root));
-        diags.append(import::undeclared(&basis.root));
-    }
-    if !diags.has_errors() {
-        diags.extend(refactor_checks::targeted(
-            &prior,
-            &targets.target,
-            &targets.exclude,
-        ));
-    }
+    refactor_faults(&basis, &prior, &targets, &mut diags);
     if diags.has_errors() || basis.cancel.is_cancelled() {
         return (Worked::Errored(None), diags);
     }
@@ -198,9 +188,11 @@ pub async fn stage(basis: Basis) -> (Worked, Diagnostics) {
     if basis.cancel.is_cancelled() || errored && !basis.shows_errored {
         return (Worked::Errored(None), diags);
     }
+    let request = basis.request.clone();
     match put_together(basis, &plan, gathered, at, errored) {
         Ok(stage) if errored => (Worked::Errored(Some(Box::new(stage))), diags),
         Ok(mut stage) => {
+            diags.extend(without_instance(&request, &plan.walk.nodes, &stage.changes));
             stage.took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
             (Worked::Whole(Box::new(stage)), diags)
         }
@@ -208,6 +200,22 @@ pub async fn stage(basis: Basis) -> (Worked, Diagnostics) {
             diags.append(faults);
             (Worked::Errored(None), diags)
         }
+    }
+}
+
+/// Errors of blocks that refactor, and of targets beside moves; each kind only without the one
+/// before it.
+fn refactor_faults(basis: &Basis, prior: &PriorState, targets: &Targets, diags: &mut Diagnostics) {
+    if !diags.has_errors() {
+        diags.append(refactor_checks::removed(&basis.root));
+        // Other modes import nothing, and may be the way out of such a configuration.
+        if basis.request.mode == StageMode::Normal {
+            diags.append(import::undeclared(&basis.root));
+        }
+    }
+    if !diags.has_errors() {
+        let (target, exclude) = (&targets.target, &targets.exclude);
+        diags.extend(refactor_checks::targeted(prior, target, exclude));
     }
 }
 

@@ -1,9 +1,13 @@
 //! Addresses that a request names: read, and looked for.
 
+use super::change::Change;
 use super::nodes::Nodes;
-use crate::engine::words::StageRequest;
-use lang::addr::{AbsInstance, Target};
+use crate::engine::words::{StageMode, StageRequest};
+use lang::addr::{AbsInstance, Mode, Target};
 use lang::diag::Diagnostic;
+
+/// Instances of a resource that a hint names.
+const NAMED: usize = 8;
 
 pub(super) struct Targets {
     pub(super) target: Vec<Target>,
@@ -37,12 +41,78 @@ pub(super) fn read_targets(request: &StageRequest) -> Result<Targets, Diagnostic
                 Diagnostic::error("Invalid address for --replace", e.to_string())
             })
         })
-        .collect::<Result<_, _>>()?;
+        .collect::<Result<Vec<AbsInstance>, _>>()?;
+    replaceable(&replace, request.mode)?;
     Ok(Targets {
         target: all(&request.target, "target")?,
         exclude: all(&request.exclude, "exclude")?,
         replace,
     })
+}
+
+/// Refuses replacements that no stage of this mode can have.
+fn replaceable(replace: &[AbsInstance], mode: StageMode) -> Result<(), Diagnostic> {
+    let unmanaged = |address: &&AbsInstance| address.resource.mode != Mode::Managed;
+    if let Some(address) = replace.iter().find(unmanaged) {
+        let detail = format!(
+            "{address} is no managed resource, and only those can be replaced. Leave the address out."
+        );
+        return Err(Diagnostic::error("Invalid address for --replace", detail));
+    }
+    if !replace.is_empty() && mode != StageMode::Normal {
+        let detail = "A stage that destroys everything, or that only refreshes, replaces nothing. Leave --replace or the mode out.";
+        return Err(Diagnostic::error(
+            "--replace cannot be combined with this mode",
+            detail,
+        ));
+    }
+    Ok(())
+}
+
+/// Warnings of addresses whose resource is there, without the instance that they name. A stage has
+/// a change for each managed instance, even if it does nothing.
+pub(super) fn without_instance(
+    request: &StageRequest,
+    nodes: &Nodes,
+    changes: &[Change],
+) -> Vec<Diagnostic> {
+    let is_known = |a: &AbsInstance| {
+        nodes
+            .nodes
+            .iter()
+            .any(|n| n.resource() == Some(&a.config()))
+    };
+    let is_missing = |a: &AbsInstance| {
+        a.resource.mode == Mode::Managed && is_known(a) && !changes.iter().any(|c| c.address == *a)
+    };
+    let warning = |flag: &str, a: &AbsInstance, then: &str| {
+        let same = |c: &&Change| c.address.config() == a.config();
+        let there: Vec<String> = changes
+            .iter()
+            .filter(same)
+            .take(NAMED)
+            .map(|c| c.address.to_string())
+            .collect();
+        let hint = match there.is_empty() {
+            true => String::new(),
+            false => format!(" Instances of the resource: {}.", there.join(", ")),
+        };
+        let detail = format!("The stage has no instance {a}. {then}{hint}");
+        Diagnostic::warning(format!("--{flag} names nothing"), detail)
+    };
+    if request.mode == StageMode::RefreshOnly {
+        return Vec::new();
+    }
+    let replace = request.replace.iter().filter_map(|text| text.parse().ok());
+    let target = request.target.iter().filter_map(|text| match text.parse() {
+        Ok(Target::Instance(instance)) => Some(instance),
+        _ => None,
+    });
+    let replace = replace.filter(|a| is_missing(a));
+    let target = target.filter(|a| is_missing(a));
+    let replace = replace.map(|a| warning("replace", &a, "Nothing is replaced for it."));
+    let target = target.map(|a| warning("target", &a, "Nothing is staged for it."));
+    replace.chain(target).collect()
 }
 
 /// Addresses that were given and that neither the configuration nor the state has. Staging goes on:

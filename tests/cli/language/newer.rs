@@ -151,6 +151,28 @@ fn removed_blocks_say_what_becomes_of_the_object() {
 }
 
 #[test]
+fn destroy_mode_takes_no_account_of_removed_blocks() {
+    for flags in [&[][..], &["--target", "terraform_data.a"]] {
+        let w = Workspace::new(&[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {}\n",
+        )]);
+        w.run(&["deploy", "--auto-approve"]).expect(0);
+        w.write(
+            "main.tf",
+            "removed {\n  from = terraform_data.a\n  lifecycle { destroy = false }\n}\nresource \"terraform_data\" \"b\" {}\n",
+        );
+        let words = [&["deploy", "--auto-approve", "--json", "--destroy"], flags].concat();
+        let run = w.run(&words).expect(0);
+        assert_eq!(run.result()["outcome"], "succeeded", "{run:?}");
+        let actions = run.stdout.matches("\"action\":\"forget\"");
+        assert_eq!(actions.count(), 0, "{run:?}");
+        let warning = "The removed block has no effect in destroy mode";
+        assert!(run.stdout.contains(warning), "{run:?}");
+    }
+}
+
+#[test]
 fn lifecycle_takes_expressions_and_keeps_objects() {
     let w = Workspace::new(&[(
         "main.tf",

@@ -15,7 +15,8 @@ use crate::engine::words::{Action, StageMode};
 use crate::engine::workspace::provider_addr::Route;
 use cty::Value;
 use lang::addr::{AbsInstance, InstanceKey, Mode};
-use lang::config::{Module, Resource};
+use lang::config::{Module, Removed, Resource};
+use lang::diag::Diagnostic;
 use std::sync::Arc;
 
 /// How an object ends.
@@ -172,13 +173,16 @@ impl PlanWalk {
         } else {
             reason
         };
-        let (forget, reason) = match removed(&self.walk.around.root, address) {
-            Some((_, removed)) => (!removed.destroy, reason),
+        let (forget, reason) = match self.removed_block(address) {
+            Some(removed) => (!removed.destroy, reason),
             None => match there.current.as_ref().and_then(|o| gone.forgotten(o)) {
                 Some(why) => (true, why),
                 None => (false, reason),
             },
         };
+        if !forget {
+            self.warn_of_kept(address, cell);
+        }
         let reason = Some(reason).filter(|_| self.wishes.mode != StageMode::Destroy || forget);
         if let Some((module, resource)) = self.guard(address)
             && looked.now.is_some()
@@ -226,6 +230,31 @@ impl PlanWalk {
         Some(going.clone().by(chosen?))
     }
 
+    /// The `removed` block that decides how an instance ends. Destroy mode takes no account of
+    /// these blocks, as in OpenTofu: only `destroy = false` of a resource keeps its objects then.
+    fn removed_block(&self, address: &AbsInstance) -> Option<&Removed> {
+        let found = removed(&self.walk.around.root, address);
+        found
+            .map(|(_, removed)| removed)
+            .filter(|_| self.wishes.mode != StageMode::Destroy)
+    }
+
+    /// Warns of an object that is destroyed although a `removed` block would keep it.
+    fn warn_of_kept(&self, address: &AbsInstance, cell: &mut Cell) {
+        let Some((_, removed)) = removed(&self.walk.around.root, address) else {
+            return;
+        };
+        if self.wishes.mode != StageMode::Destroy || removed.destroy {
+            return;
+        }
+        let detail = format!(
+            "This block would let the state forget {address} and keep the object. It has no effect where everything is destroyed. To keep the object, deploy this configuration first, or run `flightdeck state forget '{address}'`."
+        );
+        let warning =
+            Diagnostic::warning("The removed block has no effect in destroy mode", detail);
+        cell.report(warning.at(removed.span));
+    }
+
     /// The declaration that an instance belonged to, where its resource is declared still.
     fn guard(&self, address: &AbsInstance) -> Option<(&Module, &Resource)> {
         let module = self.walk.module(&address.module.path())?;
@@ -259,8 +288,9 @@ impl PlanWalk {
                 self.keep_looked_at(gone, address, &looked, cell);
             } else {
                 let reason = gone.forgotten(object);
-                let forget = removed(&self.walk.around.root, address)
-                    .map_or(reason.is_some(), |(_, removed)| !removed.destroy);
+                let forget = self
+                    .removed_block(address)
+                    .map_or(reason.is_some(), |removed| !removed.destroy);
                 let end = End {
                     deposed: Some(&object.deposed),
                     reason,

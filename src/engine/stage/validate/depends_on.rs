@@ -89,13 +89,11 @@ pub(super) fn dependency_faults(
                 let detail = "A check is no object to wait for: it is looked at once everything else is done.";
                 diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.span()));
             }
-            Ok(
-                refs::Ref::Each(_)
-                | refs::Ref::Count(_)
-                | refs::Ref::SelfObject
-                | refs::Ref::Path(_)
-                | refs::Ref::Terraform(_),
-            ) => {
+            Ok(refs::Ref::Path(_) | refs::Ref::Terraform(_)) => {
+                diags.append(scope.check(&[t]));
+                diags.push(without_effect(t));
+            }
+            Ok(refs::Ref::Each(_) | refs::Ref::Count(_) | refs::Ref::SelfObject) => {
                 let detail = "\"depends_on\" takes references to resources, modules, variables and local values.";
                 diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.span()));
             }
@@ -103,4 +101,12 @@ pub(super) fn dependency_faults(
         }
     }
     diags
+}
+
+/// The warning of an entry that is the same before and after every operation.
+fn without_effect(entry: &lang::syntax::ast::Traversal) -> Diagnostic {
+    let detail = format!(
+        "{entry} never changes while something is deployed, so there is nothing to wait for. Remove the entry."
+    );
+    Diagnostic::warning("Entry of depends_on has no effect", detail).at(entry.span())
 }

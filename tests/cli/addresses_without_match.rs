@@ -1,0 +1,97 @@
+//! Addresses of flags and blocks that match nothing: none is dropped in silence.
+
+use crate::support::{Run, Workspace};
+
+const COUNTED: &str = "resource \"terraform_data\" \"a\" {\n  count = 2\n}\n";
+
+fn staged(text: &str, flags: &[&str]) -> Run {
+    let w = Workspace::new(&[("main.tf", text)]);
+    w.run(&[&["stage", "--json"], flags].concat())
+}
+
+#[test]
+fn a_replacement_or_target_without_its_instance_is_warned_of() {
+    for (flag, address) in [
+        ("replace", "terraform_data.a"),
+        ("replace", "terraform_data.a[7]"),
+        ("target", "terraform_data.a[7]"),
+    ] {
+        let run = staged(COUNTED, &[&format!("--{flag}"), address]).expect(0);
+        let all = run.diagnostics();
+        let warning = all
+            .iter()
+            .find(|d| d["summary"] == format!("--{flag} names nothing"))
+            .unwrap_or_else(|| panic!("{address}: {run:#?}"));
+        let detail = warning["detail"].as_str().unwrap();
+        assert!(
+            detail.contains(&format!("no instance {address}.")),
+            "{detail}"
+        );
+        if flag == "replace" {
+            assert!(
+                detail.contains("terraform_data.a[0], terraform_data.a[1]"),
+                "{detail}"
+            );
+        }
+    }
+    for flags in [
+        ["--replace", "terraform_data.a[1]"],
+        ["--target", "terraform_data.a[1]"],
+        ["--target", "terraform_data.a"],
+    ] {
+        let run = staged(COUNTED, &flags).expect(0);
+        assert!(run.diagnostics().is_empty(), "{flags:?}: {run:#?}");
+    }
+}
+
+#[test]
+fn a_replacement_that_no_stage_can_have_is_refused() {
+    for (flags, said) in [
+        (
+            &["--replace", "data.terraform_remote_state.d"][..],
+            "is no managed resource",
+        ),
+        (&["--replace", "ephemeral.x.e"], "is no managed resource"),
+        (
+            &["--replace", "terraform_data.a[0]", "--destroy"],
+            "Leave --replace or the mode out",
+        ),
+        (
+            &["--replace", "terraform_data.a[0]", "--refresh-only"],
+            "Leave --replace or the mode out",
+        ),
+    ] {
+        let run = staged(COUNTED, flags).expect(1);
+        assert!(run.stdout.contains(said), "{flags:?}: {run:#?}");
+    }
+}
+
+#[test]
+fn an_import_into_nothing_stops_only_a_stage_that_imports() {
+    let text = format!("{COUNTED}import {{\n  to = terraform_data.none\n  id = \"1\"\n}}\n");
+    staged(&text, &[]).expect(1);
+    staged(&text, &["--destroy"]).expect(0);
+    staged(&text, &["--refresh-only"]).expect(0);
+}
+
+#[test]
+fn an_entry_of_depends_on_without_anything_to_wait_for_is_warned_of() {
+    for entry in ["path.module", "terraform.workspace"] {
+        let text = format!(
+            "resource \"terraform_data\" \"a\" {{\n  depends_on = [{entry}]\n}}\noutput \"o\" {{\n  value      = 1\n  depends_on = [{entry}]\n}}\n"
+        );
+        let run = staged(&text, &[]).expect(0);
+        let told = run.diagnostics();
+        let told: Vec<_> = told
+            .iter()
+            .filter(|d| d["summary"] == "Entry of depends_on has no effect")
+            .map(|d| d["range"]["start"]["line"].as_u64().unwrap())
+            .collect();
+        assert_eq!(told, [2, 6], "{entry}: {run:#?}");
+    }
+    staged(
+        "resource \"terraform_data\" \"a\" {\n  depends_on = [path.nowhere]\n}\n",
+        &[],
+    )
+    .expect(1);
+}
