@@ -106,6 +106,7 @@ fn operation(i: usize) -> Operation {
         half_done: false,
         attempt: 1,
         retry: None,
+        stabilising: None,
         began: (state != OperationState::Waiting).then_some(NOW - 60_000),
         took_ms: (state == OperationState::Done).then_some(812),
         waits_for: if state == OperationState::Waiting {

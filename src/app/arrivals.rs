@@ -84,7 +84,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         }
         EventKind::Install(InstallEvent::Ended(end)) => on_installed(state, end, effects),
         EventKind::UntrustedPlugins { plugins } => state.asks_trust = !plugins.is_empty(),
-        EventKind::CallFinished(_) => state.samples.finished_now += 1,
+        EventKind::CallFinished(f) if !f.covers => state.samples.finished_now += 1,
         EventKind::Staged(s) => {
             state.say(format!("staged in {}", duration(s.took_ms)));
             state.along.clear();

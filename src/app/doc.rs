@@ -27,7 +27,7 @@ pub use change::{change, drift, drift_role, output, why};
 pub use deploy::{counts, deploy_summary, failure_group, mode, outcome_role};
 pub use diagnostic::{diagnostic, diagnostics};
 pub use header::{header, status};
-pub use operation::operation;
+pub use operation::{operation, pause};
 pub use plugin::{attempts, calls, found, level_role, logs, orphan, processes};
 pub use popup::{RUNGS, help, ladder};
 pub use resource::{log_line, state_row};

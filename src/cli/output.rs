@@ -240,6 +240,8 @@ impl Output {
             _ if self.form.is_some() => self.formed(|form| form.event(event)),
             EventKind::Plugin(PluginEvent::Log { line })
                 if !self.log_level.unwrap_or(Level::Warn).shows(line.level) => {}
+            // Its calls are told one by one.
+            EventKind::CallFinished(call) if call.covers => {}
             _ if self.json => match serde_json::to_string(event) {
                 Ok(text) => self.line(&text),
                 Err(e) => tracing::warn!(error = %e, "an event could not be written"),

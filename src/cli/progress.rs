@@ -7,7 +7,7 @@ use super::safe::{safe, safe_lines};
 use super::time::duration;
 use crate::engine::view::View;
 use crate::engine::words::{
-    Action, CallId, CallStarted, Event, EventKind, Operation, OperationState, PluginEvent,
+    Action, CallId, CallStarted, Event, EventKind, Look, Operation, OperationState, PluginEvent,
     PluginId, PluginState, Reached, now_ms,
 };
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -19,6 +19,7 @@ struct Running {
     address: String,
     step: Reached,
     since: Instant,
+    look: Option<Look>,
 }
 
 /// The state of the lines.
@@ -79,6 +80,7 @@ impl Progress {
                             address,
                             step,
                             since,
+                            look: operation.stabilising,
                         },
                     );
                 }
@@ -144,6 +146,7 @@ impl Progress {
             address,
             step,
             since,
+            look,
         }) = at_work.iter().min_by_key(|r| r.since)
         {
             let more = if at_work.len() > 1 {
@@ -151,6 +154,7 @@ impl Progress {
             } else {
                 String::new()
             };
+            let step = look.map_or_else(|| step.to_string(), |look| look.text(now_ms()));
             return format!(
                 "{} of {} done; {} {step} for {}{more}{queued}",
                 self.done,
@@ -302,7 +306,22 @@ impl Progress {
         }
     }
 
+    /// The looks of an operation whose object is not stable yet: the live line counts them, a line
+    /// of its own tells that the wait begins.
+    fn stabilising(&mut self, out: &mut Output, operation: &Operation) {
+        let Some(running) = self.running.get_mut(&operation.index) else {
+            return;
+        };
+        let begins = running.look.is_none();
+        running.look = operation.stabilising;
+        if let (true, Some(look)) = (begins, operation.stabilising) {
+            let address = safe(&operation.address).into_owned();
+            self.above(|| out.line(&format!("{address}: {}", look.text(now_ms()))));
+        }
+    }
+
     fn operation(&mut self, out: &mut Output, operation: &Operation) {
+        self.stabilising(out, operation);
         let now = (operation.state, operation.step.clone());
         if self.operations.get(&operation.index) == Some(&now) {
             return;
@@ -319,6 +338,7 @@ impl Progress {
                     address: operation.address.clone(),
                     step: operation.step.clone(),
                     since: Instant::now(),
+                    look: None,
                 };
                 self.running.insert(operation.index, begun);
                 (format!("{address}: {}", operation.step), None)

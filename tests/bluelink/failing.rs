@@ -269,3 +269,28 @@ fn a_registration_is_waited_for_as_long_as_either_variable_says() {
         );
     }
 }
+
+#[test]
+fn data_field_outside_the_schema_is_a_warning_and_is_not_kept() {
+    let bench = bench(
+        "resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n\
+         data \"fake_box\" \"found\" {\n  filter     = [{ field = \"name\", operator = \"=\", search = [\"a\"] }]\n  depends_on = [fake_box.a]\n}\n",
+    );
+    bench.tell("troubles", "Fetched outside 1\n");
+    let run = bench.deploy().expect(0);
+    let wanted = "The plugin answered \"outside\", which the schema of fake/box does not have";
+    assert!(summaries(&run).iter().any(|s| s == wanted), "{run:#?}");
+    assert!(!bench.workspace.read("terraform.tfstate").contains("odd"));
+}
+
+#[test]
+fn single_attempt_is_told_in_the_singular() {
+    let bench = bench(MAIN);
+    bench.tell("retry", "0 0.01 0.05 2");
+    bench.tell("troubles", "DeployResource transient 1\n");
+    let run = bench.run(&["deploy", "--auto-approve"]).expect(5);
+    assert!(
+        run.stderr.contains("transient, after 1 attempt)"),
+        "{run:#?}"
+    );
+}

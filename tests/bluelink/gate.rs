@@ -47,7 +47,7 @@ fn s2_11_what_a_plugin_has_another_deploy_is_a_call_that_is_seen_on_record_and_i
     assert_eq!(
         (&call["method"], &call["plugin"], &call["slot"]),
         (
-            &json!("ApplyResourceChange"),
+            &json!("DeployResource"),
             &json!("bluelink/other"),
             &json!(0)
         )

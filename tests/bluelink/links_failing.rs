@@ -149,7 +149,15 @@ fn a_link_whose_end_failed_halfway_is_there_still_and_can_be_had_whole_or_not_at
     let bench = whole();
     bench.deploy().expect(0);
     bench.tell("troubles", "UpdateLinkResourceB unexpected 2\n");
-    bench.run(&["destroy", "--auto-approve"]).expect(5);
+    let run = bench.run(&["destroy", "--auto-approve"]).expect(5);
+    assert!(
+        said(&run).contains("could not unlink the resource at `to`"),
+        "{run:#?}"
+    );
+    assert!(
+        said(&run).contains("Done before it: unlink the resource at `from`"),
+        "{run:#?}"
+    );
     assert!(bench.world()[0]["labels"]["linked"].is_null());
     let all = json!(["resource_a", "resource_b", "intermediaries"]);
     assert_eq!(kept(&bench)["unfinished"], all);
@@ -178,6 +186,10 @@ fn a_plugin_that_dies_in_a_phase_leaves_an_unknown_outcome_and_what_was_done_on_
         assert_eq!(ends(&bench), wanted, "{short}");
         let told = said(&bench.stage());
         assert!(told.contains("the create of link.ab was begun"), "{told}");
+        assert!(
+            !told.contains("state import"),
+            "a link cannot be imported: {told}"
+        );
         // Once it is seen to it is made.
         bench.run(&["state", "forget", "link.ab"]).expect(0);
         let beside = told.split("state forget '").nth(1).unwrap();
@@ -260,4 +272,18 @@ fn what_is_between_can_be_made_by_another_plugin_through_its_host() {
     );
     bench.run(&["destroy", "--auto-approve"]).expect(0);
     assert_eq!(bench.world_of_other(), Vec::<Value>::new());
+}
+
+#[test]
+fn destroy_that_fails_in_its_last_phase_says_what_it_could_not_remove() {
+    let bench = whole();
+    bench.deploy().expect(0);
+    bench.tell("troubles", "UpdateLinkIntermediaryResources unexpected 1\n");
+    let run = bench.run(&["destroy", "--auto-approve"]).expect(5);
+    let words = said(&run);
+    assert!(
+        words.contains("could not remove what is between the two"),
+        "{words}"
+    );
+    assert!(!words.contains("could not make"), "{words}");
 }

@@ -55,6 +55,15 @@ impl Live {
         }
     }
 
+    /// Sends an interrupt, as a terminal does.
+    pub(crate) fn interrupt(&self) {
+        let pid = self.child.id().to_string();
+        let sent = std::process::Command::new("kill")
+            .args(["-INT", &pid])
+            .status();
+        assert!(sent.unwrap().success());
+    }
+
     /// Hears all that is left; the exit code, and all events.
     pub(crate) fn end(mut self) -> (Option<i32>, Vec<Value>) {
         let until = Instant::now() + PATIENCE;

@@ -38,7 +38,7 @@ fn s2_11_a_lock_is_waited_for_until_its_call_is_over_and_the_board_says_by_whom(
     let mut deploy = Live::deploy(&bench);
     let call = deploy.until("the call of a", |e| {
         e["type"] == "call_started"
-            && e["method"] == "ApplyResourceChange"
+            && e["method"] == "DeployResource"
             && e["resource"] == "fake_box.a"
     });
     let line = deploy.until("b in line", |e| is_in_line(e, "fake_box.b"));

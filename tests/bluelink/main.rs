@@ -21,6 +21,7 @@ mod live;
 mod locks;
 mod renewals;
 mod shipped;
+mod stability;
 mod stories;
 #[path = "../cli/support.rs"]
 #[allow(dead_code, reason = "what these tests do not need of it")]

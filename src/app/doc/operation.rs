@@ -38,6 +38,19 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     doc
 }
 
+/// The pause that an operation is in: why, and until when.
+pub fn pause(op: &Operation, now: UnixMs) -> Option<(Role, String)> {
+    if let Some(look) = op.stabilising {
+        return Some((Role::Busy, look.text(now)));
+    }
+    let retry = op.retry.as_ref()?;
+    let mut text = retry.text(now);
+    if let Some(reason) = &retry.reason {
+        text += &format!(": {reason}");
+    }
+    Some((Role::Warn, text))
+}
+
 /// How far it is.
 fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
     match op.state {
@@ -49,8 +62,8 @@ fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
                 Role::Busy,
                 format!("{} for {}", op.step, elapsed(since)),
             ));
-            if let Some(retry) = &op.retry {
-                doc.push(line(Role::Warn, retry.text(now)));
+            if let Some((role, text)) = pause(op, now) {
+                doc.push(line(role, text));
             }
             if let Some(c) = running::queued(state, op) {
                 doc.push(line(Role::Warn, running::in_line(state, c)));

@@ -14,6 +14,7 @@ fn operation(index: u32, address: &str, state: OperationState) -> Operation {
         step: "creating".into(),
         attempt: 1,
         retry: None,
+        stabilising: None,
         began: None,
         took_ms: None,
         waits_for: Vec::new(),

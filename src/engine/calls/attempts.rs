@@ -5,7 +5,7 @@
 use super::lane::Whose;
 use super::{Answer, CallContext, Lane, Method, ProviderError};
 use crate::engine::settings::RetrySettings;
-use crate::engine::words::Retry;
+use crate::engine::words::{Pause, Retry};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -14,9 +14,21 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone, Default)]
 pub struct Retrying {
     /// Told before each pause what comes after it, and of nothing once the attempts are over.
-    pub told: Option<Arc<dyn Fn(Option<Retry>) + Send + Sync>>,
+    pub told: Option<Arc<dyn Fn(Option<Pause>) + Send + Sync>>,
     /// Once cancelled, no other attempt is made.
     pub until: CancellationToken,
+    /// Once cancelled, a wait for an object to become stable ends. The wait belongs to an operation
+    /// that has begun, so that it goes on where nothing more is to start.
+    pub stop: CancellationToken,
+}
+
+impl Retrying {
+    /// Tells of a pause, or of its end.
+    pub fn tell(&self, pause: Option<Pause>) {
+        if let Some(told) = &self.told {
+            told(pause);
+        }
+    }
 }
 
 impl std::fmt::Debug for Retrying {
@@ -65,7 +77,8 @@ impl<'c> Attempts<'c> {
         let again = |error: &ProviderError| made < attempts && is_transient(error);
         let stopped = || self.ctx.cancel.is_cancelled() || self.ctx.retrying.until.is_cancelled();
         let judge = |error: &ProviderError| {
-            (again(error) && !stopped()).then(|| Retry::after(made, attempts, pause))
+            (again(error) && !stopped())
+                .then(|| Retry::after(made, attempts, pause).because(&error.to_string()))
         };
         let attempt = self
             .lane
@@ -81,7 +94,7 @@ impl<'c> Attempts<'c> {
                 result => result.map_err(|error| error.tried(made)),
             });
         };
-        self.tell(Some(retry));
+        self.tell(Some(Pause::Retry(retry)));
         if self.wait(pause).await {
             return None;
         }
@@ -106,9 +119,7 @@ impl<'c> Attempts<'c> {
         }
     }
 
-    fn tell(&self, retry: Option<Retry>) {
-        if let Some(told) = &self.ctx.retrying.told {
-            told(retry);
-        }
+    fn tell(&self, pause: Option<Pause>) {
+        self.ctx.retrying.tell(pause);
     }
 }

@@ -21,7 +21,7 @@ pub(super) use line::Whose;
 pub use running::{current, seat};
 pub use standing::Standing;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -38,7 +38,13 @@ pub struct Lane {
     /// Whether the line is that of another process, which was there before.
     is_beside: bool,
     stats: Mutex<Stats>,
+    /// Set where a request of the engine holds a slot for several calls of its dialect, each of
+    /// which is reported by itself.
+    itemised: OnceLock<Rpc>,
 }
+
+/// The first RPC that a dialect makes for a request of the engine.
+pub type Rpc = fn(Method, &CallContext) -> Method;
 
 /// The lane's measures: what is usual for a kind of call, and what is shown of its methods and of
 /// the whole plugin.
@@ -51,8 +57,12 @@ struct Stats {
 }
 
 impl Stats {
-    fn add(&mut self, kind: &Kind, took: Duration, error: bool) -> Measured {
+    fn add_whole(&mut self, kind: &Kind, took: Duration, error: bool) {
         self.live.entry(kind.clone()).or_default().add(took, error);
+    }
+
+    fn add(&mut self, kind: &Kind, took: Duration, error: bool) -> Measured {
+        self.add_whole(kind, took, error);
         let method = self.methods.entry(kind.method).or_default();
         method.add(took, error);
         self.plugin.add(took, error);
@@ -116,7 +126,14 @@ impl Lane {
                 past,
                 ..Stats::default()
             }),
+            itemised: OnceLock::new(),
         }
+    }
+
+    /// From now on requests that hold a slot are not reported, but the calls made for them with
+    /// [`Lane::run_beside`] and [`Lane::run_item`]. `rpc` names a request that waits for its slot.
+    pub fn itemise(&self, rpc: Rpc) {
+        self.itemised.get_or_init(|| rpc);
     }
 
     /// Its calls go to a fresh bank of slots from now on, whose number is the answer; those that
@@ -248,7 +265,8 @@ impl Lane {
     {
         let queued = Instant::now();
         let number = self.shared.number();
-        match self.acquire(number, method, ctx, (true, whose)).await {
+        let shown = self.itemised.get().map_or(method, |rpc| rpc(method, ctx));
+        match self.acquire(number, shown, ctx, (true, whose)).await {
             Ok(slot) => {
                 let lane = slot.lane.clone();
                 let ended = lane
@@ -278,6 +296,23 @@ impl Lane {
         self.running(number, method, ctx, (None, Instant::now()), |_| None, call)
             .await
             .0
+    }
+
+    /// As [`Lane::run_beside`]; and what follows where it failed, as `judge` has it.
+    pub async fn run_item<T, F>(
+        self: &Arc<Self>,
+        method: Method,
+        ctx: &CallContext,
+        judge: impl Fn(&ProviderError) -> Option<Retry>,
+        call: F,
+    ) -> (Result<T, ProviderError>, Option<Retry>)
+    where
+        T: Answer,
+        F: Future<Output = Result<T, ProviderError>>,
+    {
+        let number = self.shared.number();
+        self.running(number, method, ctx, (None, Instant::now()), judge, call)
+            .await
     }
 
     /// Waits until no call holds a slot of this process any more, and keeps all of them until what

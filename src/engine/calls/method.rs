@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// What a provider is asked; named as protocol 6 names it, whatever is spoken, so that one thing
-/// has one name on the screen and in history. What that protocol does not have (links) is named as
-/// the dialect has it. No dialect needs to know all of them.
+/// A request of the engine, named as protocol 6 names it, or an RPC that another dialect makes for
+/// one, named as that dialect names it. No dialect needs to know all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Method {
     Schema,
@@ -25,6 +24,15 @@ pub enum Method {
     LinkResourceA,
     LinkResourceB,
     LinkIntermediaries,
+    DeployResource,
+    ResourceHasStabilised,
+    DestroyResource,
+    GetResourceExternalState,
+    CustomValidateResource,
+    FetchDataSource,
+    ValidateLink,
+    StageLinkChanges,
+    GetLinkIntermediaryExternalState,
     Import,
     Move,
     ReadData,
@@ -38,7 +46,7 @@ pub enum Method {
 
 impl Method {
     /// Every method, in the order of declaration.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 33] = [
         Self::Schema,
         Self::IdentitySchemas,
         Self::ValidateProvider,
@@ -54,6 +62,15 @@ impl Method {
         Self::LinkResourceA,
         Self::LinkResourceB,
         Self::LinkIntermediaries,
+        Self::DeployResource,
+        Self::ResourceHasStabilised,
+        Self::DestroyResource,
+        Self::GetResourceExternalState,
+        Self::CustomValidateResource,
+        Self::FetchDataSource,
+        Self::ValidateLink,
+        Self::StageLinkChanges,
+        Self::GetLinkIntermediaryExternalState,
         Self::Import,
         Self::Move,
         Self::ReadData,
@@ -83,6 +100,15 @@ impl Method {
             Self::LinkResourceA => "UpdateLinkResourceA",
             Self::LinkResourceB => "UpdateLinkResourceB",
             Self::LinkIntermediaries => "UpdateLinkIntermediaryResources",
+            Self::DeployResource => "DeployResource",
+            Self::ResourceHasStabilised => "ResourceHasStabilised",
+            Self::DestroyResource => "DestroyResource",
+            Self::GetResourceExternalState => "GetResourceExternalState",
+            Self::CustomValidateResource => "CustomValidateResource",
+            Self::FetchDataSource => "FetchDataSource",
+            Self::ValidateLink => "ValidateLink",
+            Self::StageLinkChanges => "StageLinkChanges",
+            Self::GetLinkIntermediaryExternalState => "GetLinkIntermediaryExternalState",
             Self::Import => "ImportResourceState",
             Self::Move => "MoveResourceState",
             Self::ReadData => "ReadDataSource",
@@ -106,14 +132,19 @@ impl Method {
     pub fn default_deadline(self) -> Option<Duration> {
         let minutes = |n: u64| Some(Duration::from_secs(60 * n));
         match self {
-            Self::Apply | Self::LinkResourceA | Self::LinkResourceB | Self::LinkIntermediaries => {
-                None
-            }
+            Self::Apply
+            | Self::DeployResource
+            | Self::DestroyResource
+            | Self::LinkResourceA
+            | Self::LinkResourceB
+            | Self::LinkIntermediaries => None,
             Self::Stop => Some(Duration::from_secs(5)),
             Self::ValidateProvider
             | Self::ValidateResource
             | Self::ValidateData
-            | Self::ValidateEphemeral => minutes(1),
+            | Self::ValidateEphemeral
+            | Self::CustomValidateResource
+            | Self::ValidateLink => minutes(1),
             Self::Upgrade
             | Self::UpgradeIdentity
             | Self::Move
@@ -126,6 +157,11 @@ impl Method {
                 minutes(10)
             }
             Self::OpenEphemeral | Self::RenewEphemeral | Self::CloseEphemeral => minutes(10),
+            Self::ResourceHasStabilised
+            | Self::GetResourceExternalState
+            | Self::FetchDataSource
+            | Self::StageLinkChanges
+            | Self::GetLinkIntermediaryExternalState => minutes(10),
         }
     }
 
@@ -134,6 +170,8 @@ impl Method {
         !matches!(
             self,
             Self::Apply
+                | Self::DeployResource
+                | Self::DestroyResource
                 | Self::LinkResourceA
                 | Self::LinkResourceB
                 | Self::LinkIntermediaries
@@ -150,7 +188,12 @@ impl Method {
     pub fn can_be_dropped(self) -> bool {
         !matches!(
             self,
-            Self::Apply | Self::LinkResourceA | Self::LinkResourceB | Self::LinkIntermediaries
+            Self::Apply
+                | Self::DeployResource
+                | Self::DestroyResource
+                | Self::LinkResourceA
+                | Self::LinkResourceB
+                | Self::LinkIntermediaries
         )
     }
 }

@@ -24,7 +24,7 @@ pub use context::CallContext;
 pub use deadlines::Deadlines;
 pub use error::ProviderError;
 pub use kind::Kind;
-pub use lane::{Drained, Lane, Standing, current, seat};
+pub use lane::{Drained, Lane, Rpc, Standing, current, seat};
 pub use ledger::{Held, Ledger, Unwritten};
 pub use linked::{LinkEnd, Linked};
 pub use method::Method;

@@ -233,7 +233,7 @@ impl Listener for Measures {
                 let slots = self.slots.get_or_create(&[of(&call.plugin)]);
                 slots.set(i64::from(call.slots));
             }
-            EventKind::CallFinished(call) => self.finished(call),
+            EventKind::CallFinished(call) if !call.covers => self.finished(call),
             EventKind::Staged(_) => {
                 self.stages.get_or_create(&outcome("staged")).inc();
             }

@@ -48,6 +48,7 @@ fn call(number: CallId, outcome: CallOutcome, took_ms: u64) -> EventKind {
         outcome,
         error: None,
         again: None,
+        covers: false,
         measured: None,
     })
 }
@@ -64,6 +65,7 @@ fn operation(index: u32, state: OperationState) -> EventKind {
         half_done: false,
         attempt: 1,
         retry: None,
+        stabilising: None,
         began: Some(1),
         took_ms: Some(2_000),
         waits_for: Vec::new(),

@@ -190,8 +190,9 @@ impl Batch {
         // is told by its operation and its calls.
         if let Some(id) = *deploy
             && !matches!(
-                event.kind,
-                EventKind::Object(_)
+                &event.kind,
+                EventKind::CallFinished(CallFinished { covers: true, .. })
+                    | EventKind::Object(_)
                     | EventKind::Plugin(PluginEvent::Log { .. } | PluginEvent::Usage { .. })
             )
         {

@@ -46,7 +46,7 @@ impl Listener for Spans {
             EventKind::DeployStarted(deploy) => self.deploy_begins(open, deploy, event.at),
             EventKind::Operation(operation) => self.operation(open, operation, event.at),
             EventKind::CallStarted(call) => self.call_begins(open, call, event.at),
-            EventKind::CallFinished(call) => self.call_ends(open, call, event.at),
+            EventKind::CallFinished(call) if !call.covers => self.call_ends(open, call, event.at),
             EventKind::DeployFinished(summary) => self.deploy_ends(open, summary, event.at),
             _ => {}
         }

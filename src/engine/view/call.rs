@@ -81,6 +81,9 @@ impl View {
             }
             EventKind::CallFinished(f) => {
                 self.calls.remove(&f.call);
+                if f.covers {
+                    return;
+                }
                 if let Some(deploy) = &mut self.deploy {
                     deploy.finished(f);
                 }

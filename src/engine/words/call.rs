@@ -58,6 +58,10 @@ pub struct CallFinished {
     /// The attempt that follows, where it failed for a moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<Retry>,
+    /// Whether it is the whole of a request that its dialect makes several calls for, which are
+    /// reported one by one. It counts for usual durations alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub covers: bool,
     /// How such calls go by now; of one that was cancelled nothing is measured. What is kept of a
     /// deploy goes without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,7 +69,7 @@ pub struct CallFinished {
 }
 
 /// Another attempt at a call that failed for a moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retry {
     /// Its number, from 2.
     pub attempt: u32,
@@ -73,22 +77,85 @@ pub struct Retry {
     pub of: u32,
     /// When it is made, at the earliest; what is in line goes first.
     pub at: UnixMs,
+    /// Why the last one failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Arc<str>>,
+}
+
+/// Longest reason of a retry, in characters.
+const REASON: usize = 200;
+
+/// Wait between two looks at an object that is applied and not stable yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Look {
+    /// Number of the last look, from 1.
+    pub look: u32,
+    /// When the next look follows.
+    pub at: UnixMs,
+}
+
+/// Pause of an operation between two of its calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pause {
+    Retry(Retry),
+    Look(Look),
+}
+
+impl Look {
+    /// The pause after this many looks.
+    pub fn after(look: u32, pause: std::time::Duration) -> Self {
+        let at = now_ms() + millis(pause);
+        Self { look, at }
+    }
+
+    /// `applied, waiting until stable: 3rd look, next in 5 s`.
+    pub fn text(self, now: UnixMs) -> String {
+        let (look, left) = match self.at - now {
+            left @ 1.. => (self.look, format!(", next in {} s", (left + 999) / 1_000)),
+            _ => (self.look.saturating_add(1), String::new()),
+        };
+        let end = match (look % 10, look % 100) {
+            (_, 11..=13) => "th",
+            (1, _) => "st",
+            (2, _) => "nd",
+            (3, _) => "rd",
+            _ => "th",
+        };
+        format!("applied, waiting until stable: {look}{end} look{left}")
+    }
+}
+
+fn millis(pause: std::time::Duration) -> UnixMs {
+    UnixMs::try_from(pause.as_millis()).unwrap_or(UnixMs::MAX / 2)
 }
 
 impl Retry {
     /// What follows so many attempts after a pause.
     pub fn after(made: u32, of: u32, pause: std::time::Duration) -> Self {
-        let pause = UnixMs::try_from(pause.as_millis()).unwrap_or(UnixMs::MAX / 2);
         Self {
             attempt: made + 1,
             of,
-            at: now_ms() + pause,
+            at: now_ms() + millis(pause),
+            reason: None,
+        }
+    }
+
+    /// With the reason of the last failure, of which one short line is kept.
+    #[must_use]
+    pub fn because(self, reason: &str) -> Self {
+        let line = reason.lines().next().unwrap_or_default();
+        let line: String = line.chars().take(REASON).collect();
+        Self {
+            reason: (!line.is_empty()).then(|| line.into()),
+            ..self
         }
     }
 
     /// `attempt 2 of 5, again in 3 s`; without the end once it is made.
     pub fn text(&self, now: UnixMs) -> String {
-        let Self { attempt, of, at } = self;
+        let Self {
+            attempt, of, at, ..
+        } = self;
         match at - now {
             left @ 1.. => format!(
                 "attempt {attempt} of {of}, again in {} s",
@@ -96,6 +163,37 @@ impl Retry {
             ),
             _ => format!("attempt {attempt} of {of}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wait_for_stability_names_the_look_and_when_the_next_one_follows() {
+        let text = |look, left| Look { look, at: left }.text(0);
+        let table = [
+            (1, 5_000, "1st look, next in 5 s"),
+            (2, 4_001, "2nd look, next in 5 s"),
+            (3, 1, "3rd look, next in 1 s"),
+            (11, 1_000, "11th look, next in 1 s"),
+            (112, 1_000, "112th look, next in 1 s"),
+            (121, 1_000, "121st look, next in 1 s"),
+            (2, 0, "3rd look"),
+        ];
+        for (look, left, expected) in table {
+            let expected = format!("applied, waiting until stable: {expected}");
+            assert_eq!(text(look, left), expected);
+        }
+    }
+
+    #[test]
+    fn retry_keeps_one_short_line_of_its_reason() {
+        let retry = Retry::after(1, 5, std::time::Duration::ZERO);
+        assert_eq!(retry.clone().because("").reason, None);
+        let retry = retry.because(&format!("{}\nmore", "x".repeat(300)));
+        assert_eq!(retry.reason.as_deref(), Some(&*"x".repeat(REASON)));
     }
 }
 

@@ -1,7 +1,8 @@
 //! One resource's part in a deploy, and how it stands.
 
 use super::{
-    Action, Beside, DeedEnd, DeployId, Failure, OperationStep, PluginId, Reached, Retry, UnixMs,
+    Action, Beside, DeedEnd, DeployId, Failure, Look, OperationStep, PluginId, Reached, Retry,
+    UnixMs,
 };
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,9 @@ pub struct Operation {
     /// While a call of it that failed for a moment is made again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
+    /// While its object is applied and not stable yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stabilising: Option<Look>,
     pub began: Option<UnixMs>,
     pub took_ms: Option<u64>,
     /// Addresses that it waits for, while it waits.

@@ -143,6 +143,7 @@ mod tests {
             step: Reached::Unsaid,
             attempt: 1,
             retry: None,
+            stabilising: None,
             began: None,
             took_ms: None,
             waits_for: Vec::new(),

@@ -3,6 +3,7 @@
 
 use super::verb::Work;
 use crate::engine::error::EngineError;
+use crate::engine::provider::LINK;
 use crate::engine::stage::change::Stage;
 use crate::engine::store::model::{State, UnknownOutcome};
 use crate::engine::words::*;
@@ -182,6 +183,8 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
     );
     let detail = if let Some(deed) = unknown.beside() {
         beside(unknown, deed)
+    } else if unknown.is_creation() && is_link(address) {
+        link(&begun, &name)
     } else if unknown.is_creation() {
         let id = unknown
             .object_id()
@@ -269,6 +272,20 @@ pub(super) fn quoted(word: &str) -> String {
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
     }
+}
+
+/// The advice for a link that may have been created.
+fn link(begun: &str, name: &str) -> String {
+    format!(
+        "{begun}: the link may be there or not, in whole or in part. A deploy does not create it again before that is settled. \
+         Run `flightdeck state forget {name}`; the next deploy then makes the link, and its plugin finds what is there."
+    )
+}
+
+/// Whether it is a link between two resources, which cannot be imported.
+fn is_link(address: &str) -> bool {
+    let parsed = address.parse::<AbsInstance>();
+    parsed.is_ok_and(|address| *address.resource.kind == *LINK)
 }
 
 #[cfg(test)]

@@ -109,8 +109,8 @@ fn note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
     }
     match op.state {
         OperationState::Running => {
-            if let Some(retry) = &op.retry {
-                return vec![span(Role::Warn, retry.text(now))];
+            if let Some((role, text)) = doc::pause(op, now) {
+                return vec![span(role, text)];
             }
             if let (Some(_), Some(usual)) = (op.began, op.usual_ms) {
                 let ms = u64::try_from(running::worked_ms(state, d, op, now)).unwrap_or(0);

@@ -87,12 +87,13 @@ fn a_call_that_is_made_again_is_told_with_its_attempt_and_the_time_until_it() {
         attempt: 2,
         of: 5,
         at: NOW + 65_000,
+        reason: Some("throttled".into()),
     });
     c.event(EventKind::Operation(op.clone()));
     c.press("4 / w e b enter > > > >");
     assert!(
         c.line("aws_instance.web ")
-            .contains("attempt 2 of 5, again in 3 s"),
+            .contains("attempt 2 of 5, again in 3 s: throttled"),
         "{}",
         c.frame()
     );
@@ -188,6 +189,7 @@ fn an_operation_has_the_calls_of_its_own_deploy() {
             outcome: CallOutcome::Ok,
             error: error.map(Into::into),
             again: None,
+            covers: false,
             measured: None,
         })
     };

@@ -76,6 +76,7 @@ fn plugin_panes_turn_with_arrows_and_open_with_enter() {
         outcome: CallOutcome::Error,
         error: Some("no".into()),
         again: None,
+        covers: false,
         measured: Some(Measured {
             method: latency,
             plugin: latency,

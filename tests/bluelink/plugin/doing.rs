@@ -177,7 +177,14 @@ impl Fake {
         let spec = json(&spec).map_err(unexpected)?;
         let region = told["config"]["region"].as_str().map(str::to_owned);
         let kind = text(request.resource_type);
-        let set = world::put(&kind, before.as_ref(), spec, region.as_deref());
+        let mut set = world::put(&kind, before.as_ref(), spec, region.as_deref());
+        let answered = set.as_object_mut().unwrap();
+        match next_trouble("Answered").as_deref() {
+            None => {}
+            Some("nothing") => answered.clear(),
+            Some("nulls") => answered.values_mut().for_each(|v| *v = Value::Null),
+            Some(other) => panic!("no such trouble: {other}"),
+        }
         // Done, and nobody will hear of it.
         if next_trouble("Deployed").is_some() {
             std::process::exit(9);
@@ -258,6 +265,11 @@ impl Fake {
             .find(|o| search.contains(&o["name"]));
         let found = found.ok_or_else(|| unexpected("there is no such box"))?;
         let known = |(name, _): &(&String, &Value)| question.exports.contains_key(*name);
+        let mut found = found.clone();
+        if next_trouble("Fetched").is_some() {
+            found["outside"] = "odd".into();
+        }
+        let known = |(name, value): &(&String, &Value)| *name == "outside" || known(&(name, value));
         let fields = found.as_object().unwrap().iter().filter(known);
         Ok(FetchDataSourceCompleteResponse {
             data: fields.map(|(name, v)| (name.clone(), node(v))).collect(),

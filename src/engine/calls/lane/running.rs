@@ -6,23 +6,52 @@ use super::line::SlotGuard;
 use crate::engine::calls::{Answer, CallContext, Kind, Method, ProviderError};
 use crate::engine::mutex::lock;
 use crate::engine::words::*;
+use std::cell::Cell;
 use std::pin::pin;
 use std::sync::Arc;
 use tokio::time::Instant;
 
 tokio::task_local! {
     /// The call that is on its way.
-    static CURRENT: (CallId, PluginId);
+    static CURRENT: Current;
+}
+
+/// A call on its way, for what is done within it.
+struct Current {
+    number: CallId,
+    plugin: PluginId,
+    /// Where the calls made within it are reported instead of it.
+    items: Option<Items>,
+}
+
+/// A request that holds a slot for calls that are reported one by one.
+struct Items {
+    slot: u32,
+    /// The number and the time in line of the request, which its first call takes over: a reader
+    /// who saw the request wait sees the call take its place.
+    first: Cell<Option<(CallId, u64)>>,
+}
+
+/// The place of a call that is made for a request: its slot, and what its first call takes over.
+fn item(plugin: &PluginId) -> Option<(u32, Option<(CallId, u64)>)> {
+    let of = |current: &Current| {
+        let items = current
+            .items
+            .as_ref()
+            .filter(|_| current.plugin == *plugin)?;
+        Some((items.slot, items.first.take()))
+    };
+    CURRENT.try_with(of).ok().flatten()
 }
 
 /// The number of the call that whoever asks is the work of, where it is that of one.
 pub fn current() -> Option<CallId> {
-    CURRENT.try_with(|(number, _)| *number).ok()
+    CURRENT.try_with(|current| current.number).ok()
 }
 
 /// The plugin whose slot the call has that whoever asks is the work of.
 pub fn seat() -> Option<PluginId> {
-    CURRENT.try_with(|(_, plugin)| plugin.clone()).ok()
+    CURRENT.try_with(|current| current.plugin.clone()).ok()
 }
 
 impl Lane {
@@ -41,17 +70,17 @@ impl Lane {
     {
         let deadline = ctx.deadline.or_else(|| self.shared.deadline(method));
         let (began, kind) = (Instant::now(), Kind::of(method, ctx));
-        self.shared.sink.emit(EventKind::CallStarted(CallStarted {
-            call: number,
-            plugin: self.plugin.clone(),
-            slot: slot.as_ref().map_or(0, |s| s.place.1 as u32 + 1),
-            slots: self.slots,
-            method: method.into(),
-            resource: ctx.resource.clone(),
-            deadline_ms: deadline.map(|d| d.as_millis() as u64),
-            usual: self.usual(&kind),
-            queued_ms: began.duration_since(queued).as_millis() as u64,
-        }));
+        let place = slot.as_ref().map_or(0, |s| s.place.1 as u32 + 1);
+        let queued_ms = began.duration_since(queued).as_millis() as u64;
+        let items = (place > 0 && self.itemised.get().is_some()).then(|| Items {
+            slot: place,
+            first: Cell::new(Some((number, queued_ms))),
+        });
+        let covers = items.is_some();
+        let number = match covers {
+            true => number,
+            false => self.tell_started((number, method), ctx, (place, queued_ms), deadline),
+        };
         // From here on the call is reported as finished whatever happens, a dropped future
         // included.
         let mut running = Running {
@@ -61,9 +90,15 @@ impl Lane {
             resource: ctx.resource.clone(),
             began,
             _slot: slot,
+            covers,
             reported: false,
         };
-        let mut call = pin!(CURRENT.scope((number, self.plugin.clone()), call));
+        let current = Current {
+            number,
+            plugin: self.plugin.clone(),
+            items,
+        };
+        let mut call = pin!(CURRENT.scope(current, call));
         let result = tokio::select! {
             biased;
             result = &mut call => result,
@@ -83,9 +118,36 @@ impl Lane {
                 None => running.report(CallOutcome::Ok, None, None),
                 Some(d) => running.report(CallOutcome::Error, Some(d.summary.clone()), None),
             },
-            Err(error) => running.report(error.outcome(), Some(error.to_string()), retry),
+            Err(error) => running.report(error.outcome(), Some(error.to_string()), retry.clone()),
         }
         (result, retry)
+    }
+
+    /// Reports that a call begins; the answer is its number. A call that is made for a request is
+    /// in the slot of that request, and the first one takes over its number.
+    fn tell_started(
+        &self,
+        (mut number, method): (CallId, Method),
+        ctx: &CallContext,
+        (mut slot, mut queued_ms): (u32, u64),
+        deadline: Option<std::time::Duration>,
+    ) -> CallId {
+        if let Some((of_request, first)) = item(&self.plugin).filter(|_| slot == 0) {
+            slot = of_request;
+            (number, queued_ms) = first.unwrap_or((number, queued_ms));
+        }
+        self.shared.sink.emit(EventKind::CallStarted(CallStarted {
+            call: number,
+            plugin: self.plugin.clone(),
+            slot,
+            slots: self.slots,
+            method: method.into(),
+            resource: ctx.resource.clone(),
+            deadline_ms: deadline.map(|d| d.as_millis() as u64),
+            usual: self.usual(&Kind::of(method, ctx)),
+            queued_ms,
+        }));
+        number
     }
 }
 
@@ -109,6 +171,7 @@ struct Running {
     began: Instant,
     // Dropped after the report: who waits for the slot starts after this call has ended.
     _slot: Option<SlotGuard>,
+    covers: bool,
     reported: bool,
 }
 
@@ -125,7 +188,16 @@ impl Running {
         let mut stats = lock(&self.lane.stats);
         // How long a call took that was given up says nothing about others.
         let counts = outcome != CallOutcome::Cancelled;
-        let measured = counts.then(|| stats.add(&self.kind, took, outcome != CallOutcome::Ok));
+        let error_counts = outcome != CallOutcome::Ok;
+        let measured = match (counts, self.covers) {
+            (false, _) => None,
+            (true, false) => Some(stats.add(&self.kind, took, error_counts)),
+            // Its calls have been counted; this is for how long such a request usually takes.
+            (true, true) => {
+                stats.add_whole(&self.kind, took, error_counts);
+                None
+            }
+        };
         let kind = &self.kind.resource_type;
         self.lane
             .shared
@@ -141,6 +213,7 @@ impl Running {
                 outcome,
                 error,
                 again,
+                covers: self.covers,
                 measured,
             }));
     }

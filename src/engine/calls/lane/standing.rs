@@ -69,6 +69,7 @@ impl Standing {
             outcome,
             error,
             again: None,
+            covers: false,
             measured: None,
         }));
     }

@@ -64,6 +64,7 @@ impl Ticket {
                 outcome,
                 error: Some(error),
                 again: None,
+                covers: false,
                 measured: None,
             }));
     }

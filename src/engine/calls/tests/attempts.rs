@@ -31,7 +31,11 @@ fn patient(pause: Duration) -> (Bench, CallContext, Arc<Mutex<Vec<Option<(u32, u
     let told = heard.clone();
     let mut ctx = bench.ctx("a.b");
     ctx.retrying.told = Some(Arc::new(move |retry| {
-        lock(&told).push(retry.map(|r| (r.attempt, r.of)))
+        let retry = retry.map(|pause| match pause {
+            Pause::Retry(retry) => (retry.attempt, retry.of),
+            Pause::Look(look) => panic!("a look: {look:?}"),
+        });
+        lock(&told).push(retry)
     }));
     (bench, ctx, heard)
 }

@@ -97,23 +97,26 @@ impl DeployRecord {
         }
     }
 
-    /// Tells of the attempts at calls of an operation.
-    pub fn attempts(&self, id: &str) -> Arc<dyn Fn(Option<Retry>) + Send + Sync> {
+    /// Tells of the pauses between calls of an operation.
+    pub fn pauses(&self, id: &str) -> Arc<dyn Fn(Option<Pause>) + Send + Sync> {
         let (operations, bus, id) = (
             Arc::clone(&self.operations),
             self.bus.clone(),
             id.to_owned(),
         );
-        Arc::new(move |retry| {
+        Arc::new(move |pause| {
             let mut operations = lock(&operations);
             let Some(&at) = operations.by_id.get(&id) else {
                 return;
             };
             let operation = &mut operations.all[at];
-            operation.retry = retry;
-            operation.attempt = operation
-                .attempt
-                .max(retry.map_or(0, |retry| retry.attempt));
+            (operation.retry, operation.stabilising) = match pause {
+                Some(Pause::Retry(retry)) => (Some(retry), None),
+                Some(Pause::Look(look)) => (None, Some(look)),
+                None => (None, None),
+            };
+            let attempt = operation.retry.as_ref().map_or(0, |retry| retry.attempt);
+            operation.attempt = operation.attempt.max(attempt);
             // Kept with the next change of it.
             bus.emit(EventKind::Operation(operation.clone()));
         })

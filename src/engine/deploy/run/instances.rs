@@ -251,8 +251,9 @@ impl Deploying {
             &self.stops.starting
         };
         let retrying = Retrying {
-            told: Some(self.recorder.attempts(&id)),
+            told: Some(self.recorder.pauses(&id)),
             until: until.clone(),
+            stop: self.stops.all.clone(),
         };
         CallContext {
             meta: meta.flatten(),

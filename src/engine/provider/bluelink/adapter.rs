@@ -7,9 +7,10 @@ use super::data::DataDefinition;
 use super::drift::observed;
 use super::gate::Gate;
 use super::links::{Links, link_schema};
-use super::neighbours::Neighbours;
+use super::neighbours::{Neighbours, heard};
 use super::plan::plan;
-use super::retry::Policy;
+use super::replies::Reply;
+use super::retry::{Next, Policy};
 use super::schema::{Definition, ty};
 use super::settings::BluelinkSettings;
 use super::signature::Callable;
@@ -74,13 +75,28 @@ impl BluelinkProvider {
         &self,
         method: Method,
         ctx: &CallContext,
-        call: impl FnMut() -> F,
+        call: impl FnMut(Option<Next>) -> F,
     ) -> Result<T, Fault>
     where
         F: Future<Output = Result<T, Fault>>,
     {
-        let whom = (&self.info.plugin, method);
-        self.policy.keep_asking(whom, ctx, call).await
+        let (whom, secrets) = ((&self.info.plugin, method), self.lane.secrets());
+        self.policy.keep_asking(whom, secrets, ctx, call).await
+    }
+
+    /// Makes one call, reported under its own name.
+    pub(super) async fn item<A>(
+        &self,
+        (method, path): (Method, &'static str),
+        call: (&CallContext, Option<Next>),
+        request: impl prost::Message + 'static,
+    ) -> Result<A::Good, Fault>
+    where
+        A: Reply,
+        A::Good: Send,
+    {
+        let what = (method, path, "could not do it");
+        heard::<A>((&self.lane, &self.wire), what, call, request, || ()).await
     }
 }
 
@@ -178,7 +194,10 @@ impl Provider for BluelinkProvider {
         Ok(
             match self.seen(of, &request.current, &request.private, ctx).await {
                 Ok(seen) if seen.is_null() => answer(seen, Vec::new()),
-                Ok(seen) => answer(observed(&of.node, &request.current, &seen), Vec::new()),
+                Ok(seen) => {
+                    let seen = observed(&of.node, &request.current, &seen);
+                    return self.looked_again(of, seen, &request.private, ctx).await;
+                }
                 Err(Fault::Call(error)) => return Err(error),
                 Err(Fault::Said(said)) => {
                     let mut said = said.diagnostic("could not read it");
@@ -200,7 +219,12 @@ impl Provider for BluelinkProvider {
             return Box::pin(self.plan_link(request, ctx)).await;
         }
         let of = self.definition(&request.type_name)?;
-        let private = Kept::of(&request.prior_private).bytes();
+        let mut kept = Kept::of(&request.prior_private);
+        if request.prior.is_null() {
+            // Of an object that is still to be created nothing is known to be unstable.
+            kept.unstable = None;
+        }
+        let private = kept.bytes();
         let answer = |planned, requires_replace| PlanResponse {
             planned,
             requires_replace,
@@ -212,7 +236,7 @@ impl Provider for BluelinkProvider {
         if request.config.is_null() && request.proposed.is_null() {
             return Ok(answer(request.proposed, Vec::new()));
         }
-        let planned = plan(of, &request.prior, &request.config)
+        let planned = plan(of, &request.prior, &request.config, kept.unstable.is_some())
             .map_err(|what| self.wire.undecodable(Method::Plan, what))?;
         Ok(answer(planned.value, planned.requires_replace))
     }
@@ -327,18 +351,16 @@ impl Provider for BluelinkProvider {
             context: Some(self.caller.context(ctx)),
         };
         let (method, path) = (
-            Method::ReadData,
+            Method::FetchDataSource,
             "/providerserverv1.Provider/FetchDataSource",
         );
-        let asked = || {
-            self.wire
-                .ask::<FetchDataSourceResponse>(method, path, request.clone())
+        let asked = |next| {
+            self.item::<FetchDataSourceResponse>((method, path), (ctx, next), request.clone())
         };
         let (state, diagnostics) = match self.keep_asking(method, ctx, asked).await {
             Ok(complete) => {
                 let object = of.object(&config, &complete.data);
-                let object = object.map_err(|what| self.wire.undecodable(method, what))?;
-                (object, Vec::new())
+                object.map_err(|what| self.wire.undecodable(method, what))?
             }
             Err(Fault::Call(error)) => return Err(error),
             Err(Fault::Said(said)) => (config, vec![said.diagnostic("could not read it")]),
@@ -350,9 +372,9 @@ impl Provider for BluelinkProvider {
         &self,
         name: &str,
         arguments: Vec<Value>,
-        _: &CallContext,
+        ctx: &CallContext,
     ) -> Result<FunctionResponse, ProviderError> {
-        self.function(name, arguments).await
+        self.function(name, arguments, ctx).await
     }
 
     async fn stop(&self, _: &CallContext) -> Result<(), ProviderError> {

@@ -110,7 +110,8 @@ pub(super) fn decode_scalar(scalar: &ScalarValue) -> Value {
     }
 }
 
-fn is_empty(node: &MappingNode) -> bool {
+/// Whether a node is what null, an empty list and an empty map are on the wire.
+pub(super) fn is_empty(node: &MappingNode) -> bool {
     node.scalar.is_none() && node.fields.is_empty() && node.items.is_empty()
 }
 

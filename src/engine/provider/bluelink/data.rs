@@ -5,6 +5,7 @@ use super::convert::{decode, scalar as node_of};
 use super::schema::{ty, type_name};
 use super::unfit::Unfit;
 use crate::engine::calls::ProviderDiagnostic;
+use crate::engine::words::Severity;
 use cty::schema::{Attribute, Block, NestedObject, Nesting, Schema};
 use cty::{Path, Type, Value};
 use proto::bluelink::providerserverv1::*;
@@ -211,7 +212,8 @@ impl DataDefinition {
         node_of(scalar.unwrap_or_else(|| Scalar::StringValue(text.to_owned())))
     }
 
-    /// What was answered, with the filter that was asked by.
+    /// What was answered, with the filter that was asked by, and warnings of fields that the schema
+    /// does not have.
     ///
     /// # Errors
     /// A field is of another kind than the schema has it.
@@ -219,7 +221,21 @@ impl DataDefinition {
         &self,
         config: &Value,
         data: &HashMap<String, MappingNode>,
-    ) -> Result<Value, Unfit> {
+    ) -> Result<(Value, Vec<ProviderDiagnostic>), Unfit> {
+        let mut outside: Vec<&String> = data.keys().collect();
+        outside.retain(|name| *name != FILTER && !self.fields.contains_key(*name));
+        outside.sort();
+        let warning = |name: &String| ProviderDiagnostic {
+            severity: Severity::Warning,
+            ..ProviderDiagnostic::error(
+                format!(
+                    "The plugin answered {name:?}, which the schema of {} does not have",
+                    self.wire
+                ),
+                "The value is not kept. This is a bug in the plugin; report it there.",
+            )
+        };
+        let warnings = outside.into_iter().map(warning).collect();
         let field = |(name, field): (&String, &DataSourceSpecSchema)| {
             let node = node(field);
             let like = Value::null(ty(&node));
@@ -229,7 +245,7 @@ impl DataDefinition {
         let mut all = all.collect::<Result<Vec<_>, Unfit>>()?;
         let filter = config.get_attr(FILTER);
         all.extend(filter.map(|filter| (FILTER.to_owned(), filter)));
-        Ok(Value::object(all))
+        Ok((Value::object(all), warnings))
     }
 }
 

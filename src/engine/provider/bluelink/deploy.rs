@@ -6,18 +6,15 @@ use super::adapter::BluelinkProvider;
 use super::changes::changes;
 use super::convert::{Unknown, encode};
 use super::merge::Spec;
-use super::retry::waited;
 use super::schema::Definition;
-use super::state::Kept;
+use super::state::{Kept, Unstable};
 use super::wire::Fault;
 use crate::engine::calls::{CallContext, Method, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::*;
-use crate::engine::words::{Retry, seconds};
 use cty::Value;
 use proto::bluelink::schema::MappingNode;
 use proto::bluelink::sharedtypesv1::*;
-use std::time::Duration;
-use tokio::time::Instant;
+use std::collections::HashMap;
 
 pub(super) const DEPLOY: &str = "/providerserverv1.Provider/DeployResource";
 pub(super) const STABLE: &str = "/providerserverv1.Provider/ResourceHasStabilised";
@@ -65,39 +62,60 @@ impl BluelinkProvider {
         request: ApplyRequest,
         ctx: &CallContext,
     ) -> Result<ApplyResponse, ProviderError> {
-        let private = Kept::of(&request.private).bytes();
-        let named = self.named(of, &private, ctx);
-        let spec = encode(&request.planned, Some(&of.node), Unknown::Omitted);
-        let mut spec = Spec::new(spec.unwrap_or_default());
-        let wire = self.deployment(of, &named, &request, &spec, ctx);
-        let asked = || {
-            self.wire
-                .ask::<DeployResourceResponse>(Method::Apply, DEPLOY, wire.clone())
-        };
-        let set = match self.keep_asking(Method::Apply, ctx, asked).await {
-            Ok(complete) => complete.computed_field_values,
-            Err(Fault::Call(error)) => return Err(error),
-            Err(Fault::Said(said)) => {
-                // What there was is there still; of what was to be, nothing is known to be.
-                let said = said.diagnostic("could not deploy it");
-                return Ok(answer(Some(request.prior), private, vec![said]));
+        let mut kept = Kept::of(&request.private);
+        let named = self.named(of, &kept.bytes(), ctx);
+        let changes = changes(of, &request.prior, &request.planned);
+        let asked_for = spec_of(of, &request.planned);
+        let mut spec = Spec::after(of, asked_for.clone(), &spec_of(of, &request.prior));
+        let like = spec.object(of, &request.planned);
+        let like = like.map_err(|what| self.wire.undecodable(Method::DeployResource, what))?;
+        // What was deployed before and is as it is configured is waited for alone.
+        let waits = kept.unstable.is_some() && !request.prior.is_null() && is_none(&changes);
+        if !waits {
+            let wire = self.deployment(&named, &request, (of, changes, asked_for), ctx);
+            match self.deployed(wire, ctx).await {
+                Ok(set) => spec.merge(of, set),
+                Err(Fault::Call(error)) => return Err(error),
+                Err(Fault::Said(said)) => {
+                    // What there was is there still; of what was to be, nothing is known to be.
+                    let said = said.diagnostic("could not deploy it");
+                    return Ok(answer(Some(request.prior), kept.bytes(), vec![said]));
+                }
             }
+        }
+        let after = match request.prior.is_null() {
+            true => Unstable::Created,
+            false => Unstable::Updated,
         };
-        spec.merge(of, set);
-        let mut said = Vec::new();
-        said.extend(self.until_stable(of, &named, &mut spec, ctx).await);
+        let wrong = self.until_stable((of, after), &named, &mut spec, ctx).await;
+        kept.unstable = wrong.is_some().then_some(after);
+        if wrong.is_some() {
+            spec.unfinished();
+        }
+        let mut said: Vec<_> = wrong.into_iter().collect();
         said.append(&mut spec.warnings);
-        let object = spec.object(of, &request.planned);
-        let object = object.map_err(|what| self.wire.undecodable(Method::Apply, what))?;
-        Ok(answer(Some(object), private, said))
+        let object = spec.object(of, &like);
+        let object = object.map_err(|what| self.wire.undecodable(Method::DeployResource, what))?;
+        Ok(answer(Some(object), kept.bytes(), said))
+    }
+
+    async fn deployed(
+        &self,
+        wire: DeployResourceRequest,
+        ctx: &CallContext,
+    ) -> Result<HashMap<String, MappingNode>, Fault> {
+        let method = Method::DeployResource;
+        let asked =
+            |next| self.item::<DeployResourceResponse>((method, DEPLOY), (ctx, next), wire.clone());
+        let complete = self.keep_asking(method, ctx, asked).await?;
+        Ok(complete.computed_field_values)
     }
 
     fn deployment(
         &self,
-        of: &Definition,
         named: &Named,
         request: &ApplyRequest,
-        spec: &Spec,
+        (of, changes, spec): (&Definition, Changes, MappingNode),
         ctx: &CallContext,
     ) -> DeployResourceRequest {
         let before = match request.prior.is_null() {
@@ -112,13 +130,13 @@ impl BluelinkProvider {
             current_resource_state: before,
             resource_with_resolved_subs: Some(ResolvedResource {
                 r#type: named.kind.clone(),
-                spec: Some(spec.node.clone()),
+                spec: Some(spec),
                 ..ResolvedResource::default()
             }),
         };
         let changes = Changes {
             applied_resource_info: Some(info),
-            ..changes(of, &request.prior, &request.planned)
+            ..changes
         };
         DeployResourceRequest {
             resource_type: named.kind.clone(),
@@ -128,92 +146,6 @@ impl BluelinkProvider {
             resource_id: named.resource_id.clone(),
             changes: Some(changes),
             context: Some(self.caller.context(ctx)),
-        }
-    }
-
-    /// Looks until what was deployed is stable; what is wrong where it is not. It is there in
-    /// either case.
-    async fn until_stable(
-        &self,
-        of: &Definition,
-        named: &Named,
-        spec: &mut Spec,
-        ctx: &CallContext,
-    ) -> Option<ProviderDiagnostic> {
-        let (every, within) = (self.settings.look_every, self.settings.stable_within);
-        let until = Instant::now() + within;
-        let tell = |retry: Option<Retry>| {
-            if let Some(told) = &ctx.retrying.told {
-                told(retry);
-            }
-        };
-        let most = u32::try_from(within.as_millis() / every.as_millis().max(1)).unwrap_or(u32::MAX);
-        let mut looks = 0;
-        // Bounded by the time that it may take.
-        let why = loop {
-            looks += 1;
-            match self.look(of, named, spec, ctx).await {
-                Ok(true) => break None,
-                Ok(false) => {}
-                Err(why) => break Some(why),
-            }
-            if Instant::now() + every > until {
-                break Some(unstable(looks, within));
-            }
-            tell(Some(Retry::after(looks, most.saturating_add(1), every)));
-            if !waited(ctx, every).await {
-                let detail =
-                    "The plugin deployed it, and the wait for it to be stable was cut short.";
-                break Some(ProviderDiagnostic::error(
-                    "cancelled before it was stable",
-                    detail,
-                ));
-            }
-        };
-        if looks > 1 {
-            tell(None);
-        }
-        why
-    }
-
-    /// Looks once whether it is stable, and takes what the provider has set meanwhile. What was
-    /// deployed is known and kept: what goes wrong here is no error of a call.
-    async fn look(
-        &self,
-        of: &Definition,
-        named: &Named,
-        spec: &mut Spec,
-        ctx: &CallContext,
-    ) -> Result<bool, ProviderDiagnostic> {
-        let request = ResourceHasStabilisedRequest {
-            resource_type: named.kind.clone(),
-            host_id: self.wire.host_id.clone(),
-            instance_id: self.settings.instance_id.clone(),
-            instance_name: self.settings.instance_name.clone(),
-            resource_id: named.resource_id.clone(),
-            resource_spec: Some(spec.node.clone()),
-            resource_metadata: None,
-            context: Some(self.caller.context(ctx)),
-        };
-        let method = Method::Apply;
-        let asked = || {
-            self.wire
-                .ask::<ResourceHasStabilisedResponse>(method, STABLE, request.clone())
-        };
-        match self.keep_asking(method, ctx, asked).await {
-            Ok(info) => {
-                spec.merge(of, info.computed_field_values);
-                Ok(info.stabilised)
-            }
-            // One that is older than this call says nothing of it.
-            Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(true),
-            Err(Fault::Call(error)) => {
-                let summary = "deployed, and whether it is stable is not known";
-                Err(ProviderDiagnostic::error(summary, error.to_string()))
-            }
-            Err(Fault::Said(said)) => {
-                Err(said.diagnostic("deployed it, and could not say whether it is stable"))
-            }
         }
     }
 
@@ -242,11 +174,11 @@ impl BluelinkProvider {
             resource_state: Some(state),
             context: Some(self.caller.context(ctx)),
         };
-        let asked = || {
-            self.wire
-                .ask::<DestroyResourceResponse>(Method::Apply, DESTROY, wire.clone())
+        let method = Method::DestroyResource;
+        let asked = |next| {
+            self.item::<DestroyResourceResponse>((method, DESTROY), (ctx, next), wire.clone())
         };
-        let wrong = match self.keep_asking(Method::Apply, ctx, asked).await {
+        let wrong = match self.keep_asking(method, ctx, asked).await {
             Ok(result) if result.destroyed => {
                 let gone = Value::null(request.prior.ty().clone());
                 return Ok(answer(Some(gone), Bytes::new(), Vec::new()));
@@ -262,14 +194,6 @@ impl BluelinkProvider {
     }
 }
 
-fn unstable(looks: u32, within: Duration) -> ProviderDiagnostic {
-    let detail = format!(
-        "The plugin deployed it, and it was not stable after {looks} looks within {}. It is kept in the state as tainted; raise BLUELINK_DEPLOY_ENGINE_PLUGINS_V1_RESOURCE_STABILISATION_POLLING_TIMEOUT_MS if it needs longer.",
-        seconds(within)
-    );
-    ProviderDiagnostic::error("failed to stabilise", detail)
-}
-
 pub(super) fn answer(
     new_state: Option<Value>,
     private: Bytes,
@@ -282,6 +206,13 @@ pub(super) fn answer(
         legacy: false,
         diagnostics,
     }
+}
+
+/// Whether nothing that the configuration gives changes.
+fn is_none(changes: &Changes) -> bool {
+    changes.modified_fields.is_empty()
+        && changes.new_fields.is_empty()
+        && changes.removed_fields.is_empty()
 }
 
 /// The spec of an object as plugins have it.

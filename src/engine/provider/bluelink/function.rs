@@ -3,7 +3,7 @@
 use super::adapter::BluelinkProvider;
 use super::unfit::Unfit;
 use super::wire::Fault;
-use crate::engine::calls::{Method, ProviderError};
+use crate::engine::calls::{CallContext, Method, ProviderError};
 use crate::engine::provider::{FunctionError, FunctionResponse};
 use cty::Value;
 use prost::Message as _;
@@ -41,6 +41,7 @@ impl BluelinkProvider {
         &self,
         name: &str,
         arguments: Vec<Value>,
+        ctx: &CallContext,
     ) -> Result<FunctionResponse, ProviderError> {
         let method = Method::CallFunction;
         let callable = self.functions.get(name);
@@ -73,7 +74,7 @@ impl BluelinkProvider {
             }),
             call_context: Some(called(name)),
         };
-        let asked = self.wire.ask::<FunctionCallResponse>(method, CALL, request);
+        let asked = self.item::<FunctionCallResponse>((method, CALL), (ctx, None), request);
         let result = match asked.await {
             Ok(result) => result,
             Err(Fault::Call(error)) => return Err(error),

@@ -27,7 +27,7 @@ impl BluelinkProvider {
         config: &Value,
         ctx: &CallContext,
     ) -> Result<Vec<ProviderDiagnostic>, ProviderError> {
-        let method = Method::ValidateResource;
+        let method = Method::CustomValidateResource;
         let request = CustomValidateResourceRequest {
             resource_type: Some(ResourceType {
                 r#type: of.wire.clone(),
@@ -41,9 +41,8 @@ impl BluelinkProvider {
             context: Some(self.caller.context(ctx)),
         };
         let path = "/providerserverv1.Provider/CustomValidateResource";
-        let asked = self
-            .wire
-            .ask::<CustomValidateResourceResponse>(method, path, request);
+        let call = (method, path);
+        let asked = self.item::<CustomValidateResourceResponse>(call, (ctx, None), request);
         match asked.await {
             Ok(complete) => Ok(complete.diagnostics.iter().filter_map(told).collect()),
             Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(Vec::new()),
@@ -103,10 +102,10 @@ impl BluelinkProvider {
             resource_name: named.resource_name,
         };
         let path = "/providerserverv1.Provider/GetResourceExternalState";
-        let method = Method::Read;
-        let asked = || {
-            self.wire
-                .ask::<GetResourceExternalStateResponse>(method, path, request.clone())
+        let method = Method::GetResourceExternalState;
+        let call = (method, path);
+        let asked = |next| {
+            self.item::<GetResourceExternalStateResponse>(call, (ctx, next), request.clone())
         };
         let node = self.keep_asking(method, ctx, asked).await?;
         let node = without_links(node, &spec_of(of, current), ctx);

@@ -1,7 +1,8 @@
 //! What a deploy leaves: what was planned, with what the provider says it has set. Pure.
 
-use super::convert::decode;
-use super::paths::{is_computed, parse, put};
+use super::convert::{decode, is_empty};
+use super::paths::{Step, get, is_computed, parse, put};
+use super::retain::retain;
 use super::schema::Definition;
 use super::unfit::Unfit;
 use crate::engine::calls::ProviderDiagnostic;
@@ -17,6 +18,8 @@ pub(super) struct Spec {
     pub(super) node: MappingNode,
     /// What the provider says it has set and its schema does not have so.
     pub(super) warnings: Vec<ProviderDiagnostic>,
+    /// The earlier values of fields that the provider has set to null.
+    cleared: Vec<(Vec<Step>, MappingNode)>,
 }
 
 impl Spec {
@@ -24,6 +27,23 @@ impl Spec {
         Self {
             node,
             warnings: Vec::new(),
+            cleared: Vec::new(),
+        }
+    }
+
+    /// The spec of an update: what the provider has set before stays until it sets it anew.
+    pub(super) fn after(of: &Definition, mut node: MappingNode, prior: &MappingNode) -> Self {
+        retain(&of.node, &mut node, prior);
+        Self::new(node)
+    }
+
+    /// Brings back what the provider has set to null: before the object is stable, null means that
+    /// the value is not known yet.
+    pub(super) fn unfinished(&mut self) {
+        for (steps, before) in self.cleared.drain(..).rev() {
+            if get(&self.node, &steps).is_none_or(is_empty) {
+                put(&mut self.node, &steps, before);
+            }
         }
     }
 
@@ -36,7 +56,18 @@ impl Spec {
                 .as_deref()
                 .and_then(|steps| is_computed(&of.node, steps));
             match (steps, is_its_own) {
-                (Some(steps), Some(true)) => put(&mut self.node, &steps, value),
+                // An object does not lose the id by which it is known.
+                (Some(steps), Some(true))
+                    if is_empty(&value)
+                        && matches!(&steps[..], [Step::Name(name)] if *name == of.id_field) => {}
+                (Some(steps), Some(true)) => {
+                    if is_empty(&value)
+                        && let Some(before) = get(&self.node, &steps).cloned()
+                    {
+                        self.cleared.push((steps.clone(), before));
+                    }
+                    put(&mut self.node, &steps, value);
+                }
                 (_, Some(_)) => self.warn(&path, "which its schema leaves to the configuration"),
                 _ => self.warn(&path, "which its schema does not have"),
             }

@@ -21,11 +21,13 @@ mod neighbours;
 mod paths;
 mod plan;
 mod replies;
+mod retain;
 mod retry;
 mod schema;
 mod settings;
 mod signature;
 mod speaking;
+mod stability;
 mod state;
 #[cfg(test)]
 mod tests;

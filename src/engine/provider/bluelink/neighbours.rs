@@ -6,6 +6,7 @@
 use super::function::CALL;
 use super::gate::Gate;
 use super::replies::Reply;
+use super::retry::Next;
 use super::schema::{Definition, type_name};
 use super::settings::BluelinkSettings;
 use super::wire::{Fault, Wire};
@@ -221,7 +222,8 @@ where
     A::Good: Send,
 {
     let _used = who.users.token();
-    let answer = heard::<A>((&who.lane, &who.wire), call, ctx, request, begun).await;
+    let lane = (&who.lane, &*who.wire);
+    let answer = heard::<A>(lane, call, (ctx, None), request, begun).await;
     answer.map_err(|fault| match fault {
         Fault::Call(error) => Unmade::Call(error),
         Fault::Said(wrong) => Unmade::Said(ErrorResponse {
@@ -232,12 +234,12 @@ where
     })
 }
 
-/// Makes a call as calls are made, so that it is seen, timed and bounded. `begun` hears when it is
-/// on the board.
+/// Makes a call as calls are made, so that it is seen, timed and bounded. `next` is the attempt
+/// that follows if it fails for a moment. `begun` hears when it is on the board.
 pub(super) async fn heard<A>(
     (lane, wire): (&Arc<Lane>, &Wire),
     (method, path, could_not): (Method, &'static str, &str),
-    ctx: &CallContext,
+    (ctx, next): (&CallContext, Option<Next>),
     request: impl prost::Message + 'static,
     begun: impl FnOnce() + Send,
 ) -> Result<A::Good, Fault>
@@ -253,18 +255,30 @@ where
             Ok(result) => answered = Some(Ok(result)),
             Err(Fault::Call(error)) => return Err(error),
             Err(Fault::Said(wrong)) => {
+                let again = next.is_some() && wrong.is_transient();
+                let refused = wire.refused(method, Fault::Said(wrong.clone()));
                 said.diagnostics.push(wrong.diagnostic(could_not));
                 answered = Some(Err(Fault::Said(wrong)));
+                // The board tells of an attempt that follows an error alone.
+                if again {
+                    return Err(refused);
+                }
             }
         }
         Ok::<Checked, ProviderError>(said)
     };
-    match Box::pin(lane.run_beside(method, ctx, call)).await {
-        Ok(_) => answered.unwrap_or_else(|| {
+    let judge = |error: &ProviderError| match error {
+        ProviderError::Refused { message, .. } => next.map(|next| next.retry(message)),
+        _ => None,
+    };
+    let (result, _) = Box::pin(lane.run_item(method, ctx, judge, call)).await;
+    match (result, answered) {
+        (_, Some(answered @ Err(_))) | (Ok(_), Some(answered)) => answered,
+        (Err(error), _) => Err(Fault::Call(error)),
+        (Ok(_), None) => {
             let what = "there is no answer".to_owned();
             Err(Fault::Call(wire.undecodable(method, what)))
-        }),
-        Err(error) => Err(Fault::Call(error)),
+        }
     }
 }
 

@@ -17,10 +17,17 @@ pub(super) struct Planned {
 }
 
 /// Plans what is there to become what is configured. `prior` is null where there is nothing.
+/// `unstable` plans an update even without a difference: the deploy waits for stability, and the
+/// provider may still set values meanwhile.
 ///
 /// # Errors
 /// A default of the schema is not of the kind that the schema has there.
-pub(super) fn plan(of: &Definition, prior: &Value, config: &Value) -> Result<Planned, Unfit> {
+pub(super) fn plan(
+    of: &Definition,
+    prior: &Value,
+    config: &Value,
+    unstable: bool,
+) -> Result<Planned, Unfit> {
     let node = &of.node;
     let creates = prior.is_null();
     // As if nothing that the provider sets would change: then nothing does, unless something else.
@@ -31,7 +38,7 @@ pub(super) fn plan(of: &Definition, prior: &Value, config: &Value) -> Result<Pla
             requires_replace: Vec::new(),
         });
     }
-    if settled.raw_equals(prior) {
+    if settled.raw_equals(prior) && !unstable {
         return Ok(Planned {
             value: settled,
             requires_replace: Vec::new(),

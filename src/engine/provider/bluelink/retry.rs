@@ -1,11 +1,13 @@
 //! How often and when a call is made again that the plugin says would go better another time: by
 //! the provider's own policy. Pure but for the waiting.
 
-use super::wire::Fault;
+use super::wire::{Fault, Said};
 use crate::engine::calls::{CallContext, Method, ProviderError};
-use crate::engine::words::{PluginId, Retry};
+use crate::engine::secrets::Secrets;
+use crate::engine::words::{Pause, PluginId, Retry};
 use proto::bluelink::providerserverv1::RetryPolicy;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// A provider's policy.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -103,26 +105,29 @@ impl Policy {
 
     /// Makes a call, and makes it again where it failed for a moment. Nothing but what the plugin
     /// itself says is transient is worth that: what became of a call without an answer is not
-    /// known.
+    /// known. `call` gets what follows if it fails so.
     pub(super) async fn keep_asking<T, F>(
         &self,
         (plugin, method): (&PluginId, Method),
+        secrets: &Secrets,
         ctx: &CallContext,
-        mut call: impl FnMut() -> F,
+        mut call: impl FnMut(Option<Next>) -> F,
     ) -> Result<T, Fault>
     where
         F: Future<Output = Result<T, Fault>>,
     {
-        let tell = |retry: Option<Retry>| {
-            if let Some(told) = &ctx.retrying.told {
-                told(retry);
-            }
-        };
+        let tell = |pause| ctx.retrying.tell(pause);
+        let stopped = || ctx.cancel.is_cancelled() || ctx.retrying.until.is_cancelled();
         let mut made = 0;
         // Bounded by the policy.
         loop {
             made += 1;
-            let mut said = match call().await {
+            let next = (made <= self.retries && !stopped()).then(|| Next {
+                made,
+                of: self.retries + 1,
+                pause: self.pause(made, chance()),
+            });
+            let mut said = match call(next).await {
                 Err(Fault::Said(said)) if said.is_transient() => said,
                 other => {
                     if made > 1 {
@@ -132,35 +137,56 @@ impl Policy {
                 }
             };
             said.attempts = made;
-            if made > self.retries {
+            let Some(next) = next else {
                 if made > 1 {
                     tell(None);
                 }
-                return Err(Fault::Said(said));
-            }
-            let pause = self.pause(made, chance());
-            tell(Some(Retry::after(made, self.retries + 1, pause)));
-            if !waited(ctx, pause).await {
+                return Err(given_up((plugin, method), said, made <= self.retries));
+            };
+            let mut reason = said.summary();
+            secrets.hide_in(&mut reason);
+            tell(Some(Pause::Retry(next.retry(&reason))));
+            if !waited(&[&ctx.cancel, &ctx.retrying.until], next.pause).await {
                 tell(None);
-                return Err(match method.can_be_dropped() {
-                    // It has answered: what there is, is known.
-                    false => Fault::Said(said),
-                    true => Fault::Call(ProviderError::Cancelled {
-                        plugin: plugin.clone(),
-                        method,
-                        sent: false,
-                    }),
-                });
+                return Err(given_up((plugin, method), said, true));
             }
         }
     }
 }
 
-/// Whether a pause came to its end.
-pub(super) async fn waited(ctx: &CallContext, pause: Duration) -> bool {
+/// The end of the attempts; `stopped` where others would follow.
+fn given_up((plugin, method): (&PluginId, Method), said: Said, stopped: bool) -> Fault {
+    match stopped && method.can_be_dropped() {
+        // It has answered: what there is, is known.
+        false => Fault::Said(said),
+        true => Fault::Call(ProviderError::Cancelled {
+            plugin: plugin.clone(),
+            method,
+            sent: false,
+        }),
+    }
+}
+
+/// The attempt that follows one that fails for a moment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Next {
+    made: u32,
+    of: u32,
+    pause: Duration,
+}
+
+impl Next {
+    /// As it is told, from now on.
+    pub(super) fn retry(self, reason: &str) -> Retry {
+        Retry::after(self.made, self.of, self.pause).because(reason)
+    }
+}
+
+/// Whether a pause came to its end before any of these.
+pub(super) async fn waited(ends: &[&CancellationToken], pause: Duration) -> bool {
+    let ended = ends.iter().map(|end| Box::pin(end.cancelled()));
     tokio::select! { biased; // an end that is asked for goes before what it makes useless
-        () = ctx.cancel.cancelled() => false,
-        () = ctx.retrying.until.cancelled() => false,
+        _ = futures_util::future::select_all(ended) => false,
         () = tokio::time::sleep(pause) => true,
     }
 }
@@ -234,7 +260,7 @@ mod tests {
         let made = Cell::new(0);
         let ctx = CallContext::default();
         let plugin = PluginId("bluelink/fake".into());
-        let call = || {
+        let call = |_| {
             made.set(made.get() + 1);
             let failed = made.get() <= fails;
             async move {
@@ -251,7 +277,12 @@ mod tests {
         };
         let policy = Policy::of(&QUICK, USUAL);
         let result = policy
-            .keep_asking((&plugin, Method::Apply), &ctx, call)
+            .keep_asking(
+                (&plugin, Method::DeployResource),
+                &Secrets::default(),
+                &ctx,
+                call,
+            )
             .await;
         (made.get(), result)
     }

@@ -14,11 +14,11 @@ use super::schema::{self, Definition, type_name};
 use super::settings::BluelinkSettings;
 use super::signature::{Callable, callable};
 use super::wire::{Fault, Wire};
-use crate::engine::calls::{Method, ProviderDiagnostic, ProviderError};
+use crate::engine::calls::{CallContext, Method, ProviderDiagnostic, ProviderError};
 use crate::engine::plugin::life::Life;
 use crate::engine::provider::dialect::{Configuration, Dialect, Reached};
 use crate::engine::provider::*;
-use crate::engine::words::{PluginFound, PluginKind, Severity};
+use crate::engine::words::{Action, PluginFound, PluginKind, Severity};
 use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use proto::bluelink::providerserverv1::*;
@@ -95,6 +95,7 @@ impl Dialect for Bluelink {
         let wire = Arc::new(wire);
         let said = Box::pin(said(&wire));
         let said = reached.asking.ask(Method::Schema, said).await?;
+        reached.asking.lane.itemise(rpc);
         let functions = callables(&said.functions);
         let schema = Arc::new(provider_schema(&said, &functions));
         let definitions = Arc::new(said.definitions);
@@ -134,6 +135,23 @@ impl Dialect for Bluelink {
             neighbours: self.life.neighbours.clone(),
             lane: reached.asking.lane,
         }))
+    }
+}
+
+/// The first call that a request of the engine leads to; for one without any, the request itself.
+fn rpc(method: Method, ctx: &CallContext) -> Method {
+    let is_link = ctx.resource_type.as_deref() == Some(LINK);
+    match (method, is_link) {
+        (Method::Apply, true) => Method::LinkResourceA,
+        (Method::Apply, false) if ctx.action == Some(Action::Destroy) => Method::DestroyResource,
+        (Method::Apply, false) => Method::DeployResource,
+        (Method::Read, true) => Method::GetLinkIntermediaryExternalState,
+        (Method::Read | Method::Import, false) => Method::GetResourceExternalState,
+        (Method::ValidateResource, true) => Method::ValidateLink,
+        (Method::ValidateResource, false) => Method::CustomValidateResource,
+        (Method::Plan, true) => Method::StageLinkChanges,
+        (Method::ReadData, _) => Method::FetchDataSource,
+        (method, _) => method,
     }
 }
 

@@ -11,6 +11,17 @@ use serde_json::{Map, Value as Json};
 pub(super) struct Kept {
     /// The host's name for it, under which the plugin knows it.
     pub(super) resource_id: String,
+    /// Set where its last deploy was carried out and is not known to be stable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) unstable: Option<Unstable>,
+}
+
+/// The deploy after which an object is not known to be stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Unstable {
+    Created,
+    Updated,
 }
 
 impl Kept {
@@ -18,6 +29,7 @@ impl Kept {
     pub(super) fn of(private: &Bytes) -> Self {
         serde_json::from_slice(private).unwrap_or_else(|_| Self {
             resource_id: uuid::Uuid::new_v4().to_string(),
+            unstable: None,
         })
     }
 

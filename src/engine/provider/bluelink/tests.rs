@@ -2,7 +2,7 @@
 //! The traps of the protocol among them.
 
 use super::changes::changes;
-use super::convert::{Unknown, decode, encode, scalar};
+use super::convert::{Unknown, decode, encode, like_member, scalar};
 use super::drift::observed;
 use super::merge::Spec;
 use super::plan::plan;
@@ -155,6 +155,7 @@ fn a_plan_fills_defaults_and_leaves_open_what_the_provider_sets() {
         &definition(),
         &null(),
         &value(r#"{"name": "a", "endpoints": [{"port": 1}]}"#),
+        false,
     );
     let planned = planned.expect("a plan").value;
     let at = |name: &str| planned.get_attr(name).expect("an attribute");
@@ -173,12 +174,14 @@ fn without_a_change_nothing_is_open_and_with_one_all_but_the_id_is() {
         &definition(),
         &there,
         &value(r#"{"name": "a", "endpoints": [{"port": 1}]}"#),
+        false,
     );
     assert!(same.expect("a plan").value.raw_equals(&there));
     let other = plan(
         &definition(),
         &there,
         &value(r#"{"name": "a", "size": 4, "endpoints": [{"port": 1}]}"#),
+        false,
     );
     let other = other.expect("a plan");
     assert!(other.requires_replace.is_empty());
@@ -189,7 +192,7 @@ fn without_a_change_nothing_is_open_and_with_one_all_but_the_id_is() {
 #[test]
 fn another_object_is_needed_where_something_changes_and_not_where_it_is_new_or_goes() {
     let replaced = |prior: &str, config: &str| {
-        let planned = plan(&definition(), &value(prior), &value(config)).expect("a plan");
+        let planned = plan(&definition(), &value(prior), &value(config), false).expect("a plan");
         let sent = changes(&definition(), &value(prior), &planned.value);
         assert_eq!(sent.must_recreate, !planned.requires_replace.is_empty());
         planned.requires_replace.len()
@@ -210,7 +213,9 @@ fn changes_name_what_the_provider_sets_wherever_it_may_be() {
     let there = value(
         r#"{"id": "i", "seen": "s", "name": "a", "size": 3, "labels": {"x": "1"}, "endpoints": [{"port": 1, "address": "x"}]}"#,
     );
-    let planned = plan(&definition, &there, &config).expect("a plan").value;
+    let planned = plan(&definition, &there, &config, false)
+        .expect("a plan")
+        .value;
     let all = changes(&definition, &there, &planned);
     assert_eq!(
         all.computed_fields,
@@ -232,6 +237,7 @@ fn only_what_the_schema_has_the_provider_set_is_merged_and_the_rest_is_told() {
         &definition,
         &null(),
         &value(r#"{"name": "a", "endpoints": [{"port": 1}]}"#),
+        false,
     );
     let planned = planned.expect("a plan").value;
     let mut spec =
@@ -272,6 +278,119 @@ fn what_the_provider_sets_is_learnt_where_it_is_not_known_yet() {
     assert!(observed(&node, &before, &seen).raw_equals(&before));
     let unknown = value(r#"{"id": "i", "name": "a"}"#);
     assert!(observed(&node, &unknown, &seen).raw_equals(&seen));
+}
+
+/// The spec that an update leaves which the provider answers without a value.
+fn left(definition: &Definition, prior: &str, planned: &str) -> Value {
+    let (prior, planned) = (value(prior), value(planned));
+    let wire = |value: &Value| encode(value, Some(&definition.node), Unknown::Omitted);
+    let spec = wire(&planned).expect("a node");
+    let spec = Spec::after(definition, spec, &wire(&prior).expect("a node"));
+    spec.object(definition, &planned).expect("an object")
+}
+
+#[test]
+fn values_that_an_update_leaves_out_stay_with_the_element_that_they_belong_to() {
+    let table = [
+        (
+            "an element that stays in its place",
+            r#"[{"port": 1, "address": "x"}, {"port": 2, "address": "y"}]"#,
+            r#"[{"port": 1}, {"port": 2}]"#,
+            r#"[{"port": 1, "address": "x"}, {"port": 2, "address": "y"}]"#,
+        ),
+        (
+            "elements that move up as the first one goes",
+            r#"[{"port": 1, "address": "x"}, {"port": 2, "address": "y"}]"#,
+            r#"[{"port": 2}]"#,
+            r#"[{"port": 2, "address": "y"}]"#,
+        ),
+        (
+            "an element that changes in its place",
+            r#"[{"port": 1, "address": "x"}, {"port": 2, "address": "y"}]"#,
+            r#"[{"port": 1}, {"port": 3}]"#,
+            r#"[{"port": 1, "address": "x"}, {"port": 3, "address": "y"}]"#,
+        ),
+        (
+            "an element that is new",
+            r#"[{"port": 1, "address": "x"}]"#,
+            r#"[{"port": 1}, {"port": 1}]"#,
+            r#"[{"port": 1, "address": "x"}, {"port": 1}]"#,
+        ),
+        (
+            "a new element before others",
+            r#"[{"port": 1, "address": "x"}]"#,
+            r#"[{"port": 3}, {"port": 1}]"#,
+            r#"[{"port": 3}, {"port": 1, "address": "x"}]"#,
+        ),
+    ];
+    let object = |endpoints: &str, seen: &str| {
+        format!(r#"{{"id": "i", {seen} "name": "a", "endpoints": {endpoints}}}"#)
+    };
+    for (what, prior, planned, expected) in table {
+        let found = left(
+            &definition(),
+            &object(prior, r#""seen": "then","#),
+            &object(planned, ""),
+        );
+        let expected = value(&object(expected, r#""seen": "then","#));
+        assert!(found.raw_equals(&expected), "{what}: {found:?}");
+    }
+}
+
+#[test]
+fn values_that_an_update_leaves_out_stay_with_the_key_of_a_list_without_order() {
+    let mut definition = definition();
+    let endpoints = definition.node.attributes.get_mut("endpoints");
+    endpoints.expect("the field").sort_array_by_field = "port".into();
+    let found = left(
+        &definition,
+        r#"{"name": "a", "endpoints": [{"port": 1, "address": "x"}, {"port": 2, "address": "y"}]}"#,
+        r#"{"name": "a", "endpoints": [{"port": 3}, {"port": 2}]}"#,
+    );
+    let expected =
+        value(r#"{"name": "a", "endpoints": [{"port": 3}, {"port": 2, "address": "y"}]}"#);
+    assert!(found.raw_equals(&expected), "{found:?}");
+}
+
+#[test]
+fn configured_values_that_an_update_takes_out_do_not_stay() {
+    let found = left(
+        &definition(),
+        r#"{"name": "a", "labels": {"x": "1", "y": "2"}, "endpoints": [{"port": 1}]}"#,
+        r#"{"name": "a", "labels": {"x": "1"}}"#,
+    );
+    assert!(
+        found.raw_equals(&value(r#"{"name": "a", "labels": {"x": "1"}}"#)),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn null_of_an_update_is_a_value_once_the_object_is_stable_and_unknown_before() {
+    let definition = definition();
+    let prior = value(r#"{"id": "i", "seen": "then", "name": "a"}"#);
+    let wire = encode(&prior, Some(&definition.node), Unknown::Omitted).expect("a node");
+    let mut spec = Spec::after(&definition, wire.clone(), &wire);
+    let nulls = [("spec.seen".to_owned(), MappingNode::default())];
+    spec.merge(&definition, nulls.into());
+    let object = |spec: &Spec| spec.object(&definition, &prior).expect("an object");
+    let without = value(r#"{"id": "i", "name": "a"}"#);
+    assert!(object(&spec).raw_equals(&without));
+    spec.unfinished();
+    assert!(object(&spec).raw_equals(&prior));
+}
+
+#[test]
+fn unstable_object_is_planned_as_an_update_that_keeps_its_id() {
+    let definition = definition();
+    let prior = value(r#"{"id": "i", "seen": "then", "name": "a", "size": 3}"#);
+    let config = value(r#"{"name": "a", "size": 3}"#);
+    let planned = |unstable| plan(&definition, &prior, &config, unstable).expect("a plan");
+    assert!(planned(false).value.raw_equals(&prior));
+    let update = planned(true);
+    assert!(update.requires_replace.is_empty());
+    assert_eq!(like_member(&update.value, "id").as_str(), Some("i"));
+    assert!(!like_member(&update.value, "seen").is_known());
 }
 
 #[test]

@@ -56,16 +56,24 @@ impl Said {
         self.code == ErrorCode::Transient
     }
 
-    /// Its words, with what its code means.
-    pub(super) fn diagnostic(&self, doing: &str) -> ProviderDiagnostic {
-        let summary = match self.reasons.is_empty() {
+    /// Its reasons, or else its message.
+    pub(super) fn summary(&self) -> String {
+        match self.reasons.is_empty() {
             true => self.message.clone(),
             false => self.reasons.join("; "),
-        };
+        }
+    }
+
+    /// Its words, with what its code means.
+    pub(super) fn diagnostic(&self, doing: &str) -> ProviderDiagnostic {
+        let summary = self.summary();
         let code = match self.code {
             ErrorCode::Unexpected => "unexpected".to_owned(),
             ErrorCode::BadInput => "bad input".to_owned(),
-            ErrorCode::Transient => format!("transient, after {} attempts", self.attempts),
+            ErrorCode::Transient => {
+                let plural = if self.attempts == 1 { "" } else { "s" };
+                format!("transient, after {} attempt{plural}", self.attempts)
+            }
         };
         let said = match self.reasons.is_empty() {
             true => String::new(),

@@ -182,7 +182,11 @@ impl Doing {
         };
         let request = request(who.wire.host_id.clone(), entry.asking.number);
         let begun = || entry.asking.is_current();
-        let call = (Method::Apply, path, "could not do it");
+        let method = match self.deed.action {
+            Action::Destroy => Method::DestroyResource,
+            _ => Method::DeployResource,
+        };
+        let call = (method, path, "could not do it");
         let answer = made::<A>(who, call, &ctx, request, begun).await;
         entry.over().await;
         let end = match &answer {
@@ -230,10 +234,14 @@ impl Waiting<'_> {
                 "{kind} is deployed, and not known to be stable: {why}"
             ))
         };
-        let mut spec = Spec::new(spec);
         let Some(of) = self.who.definitions.get(&type_name(&kind)) else {
             return Err(not("its type is gone".to_owned()));
         };
+        let before = self.request.changes.as_ref();
+        let before = before.and_then(|c| c.applied_resource_info.as_ref());
+        let before =
+            before.and_then(|info| info.current_resource_state.as_ref()?.spec_data.clone());
+        let mut spec = Spec::after(of, spec, &before.unwrap_or_default());
         spec.merge(of, set.computed_field_values.clone());
         // Bounded by the time that it may take.
         loop {
@@ -273,7 +281,11 @@ impl Waiting<'_> {
             context: self.request.context.clone(),
         };
         let ctx = context(self.asking, self.neighbours.gate.settings.between_plugins);
-        let call = (Method::Read, STABLE, "could not look at it");
+        let call = (
+            Method::ResourceHasStabilised,
+            STABLE,
+            "could not look at it",
+        );
         made::<ResourceHasStabilisedResponse>(self.who, call, &ctx, request, || ()).await
     }
 }

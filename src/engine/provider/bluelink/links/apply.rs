@@ -25,6 +25,21 @@ const WORDS: [&str; 3] = [
     "make what is between the two",
 ];
 
+/// What the phases of a destroy do, in words.
+const DESTROY_WORDS: [&str; 3] = [
+    "unlink the resource at `from`",
+    "unlink the resource at `to`",
+    "remove what is between the two",
+];
+
+/// What the phases do to a link, in words.
+pub(super) fn words(update: LinkUpdateType) -> &'static [&'static str; 3] {
+    match update {
+        LinkUpdateType::Destroy => &DESTROY_WORDS,
+        LinkUpdateType::Create | LinkUpdateType::Update => &WORDS,
+    }
+}
+
 /// A link that is being made, changed or taken away.
 pub(super) struct Doing<'a> {
     pub(super) provider: &'a BluelinkProvider,
@@ -133,7 +148,7 @@ impl Doing<'_> {
         let given = match self.phase(phase).await {
             Ok(given) => given,
             Err(Undone::Said(said)) => {
-                let doing = format!("could not {}", WORDS[phase]);
+                let doing = format!("could not {}", words(self.update)[phase]);
                 return Err(Stopped::Said(said.diagnostic(&doing)));
             }
             Err(Undone::Fault(Fault::Call(error))) => return Err(Stopped::Call(error)),
@@ -167,7 +182,7 @@ impl Doing<'_> {
             return answer(None, request.private.clone(), vec![wrong]);
         }
         if phase > 0 {
-            let done = WORDS[..phase].join(", ");
+            let done = words(self.update)[..phase].join(", ");
             wrong.detail += &format!(". Done before it: {done}.");
         }
         let left = match self.update {

@@ -63,9 +63,8 @@ impl BluelinkProvider {
         };
         let path = "/providerserverv1.Provider/GetLinkIntermediaryExternalState";
         // This call is none of those that are made again.
-        let asked =
-            self.wire
-                .ask::<GetLinkIntermediaryExternalStateResponse>(Method::Read, path, asked);
+        let call = (Method::GetLinkIntermediaryExternalState, path);
+        let asked = self.item::<GetLinkIntermediaryExternalStateResponse>(call, (ctx, None), asked);
         let seen = match asked.await {
             Ok(complete) => complete.intermediary_states,
             Err(Fault::Call(error)) => return Err(error),

@@ -2,13 +2,14 @@
 //! after, under the lock of the resource that it is about, seen as a call of its own, made again by
 //! the provider's policy. The locks of a phase are its own, and end with it.
 
-use super::apply::Doing;
+use super::apply::{Doing, words};
 use super::record::Made;
 use super::sides::{link_name, link_type};
 use crate::engine::calls::{CallContext, Method};
 use crate::engine::provider::bluelink::gate::Entry;
 use crate::engine::provider::bluelink::neighbours::heard;
 use crate::engine::provider::bluelink::replies::Reply;
+use crate::engine::provider::bluelink::retry::Next;
 use crate::engine::provider::bluelink::wire::{Fault, Said};
 use crate::engine::words::{Action, Deed, DeedEnd, LINK_PHASES};
 use proto::bluelink::providerserverv1::*;
@@ -118,7 +119,9 @@ impl Doing<'_> {
         };
         if phase < 2 {
             let request = self.of_resource(phase, &ctx);
-            let asked = || self.made::<UpdateLinkResourceResponse>(phase, &ctx, request.clone());
+            let asked = |next| {
+                self.made::<UpdateLinkResourceResponse>(phase, (&ctx, next), request.clone())
+            };
             let asked = self.provider.keep_asking(METHODS[phase], &ctx, asked);
             let complete = asked.await?;
             return Ok(Given {
@@ -128,8 +131,10 @@ impl Doing<'_> {
             });
         }
         let request = self.of_intermediaries(&ctx);
-        let asked =
-            || self.made::<UpdateLinkIntermediaryResourcesResponse>(phase, &ctx, request.clone());
+        let asked = |next| {
+            let call = (&ctx, next);
+            self.made::<UpdateLinkIntermediaryResourcesResponse>(phase, call, request.clone())
+        };
         let asked = self.provider.keep_asking(METHODS[phase], &ctx, asked);
         let complete = asked.await?;
         let made = complete.intermediary_resource_states.into_iter();
@@ -151,21 +156,17 @@ impl Doing<'_> {
     async fn made<A>(
         &self,
         phase: usize,
-        ctx: &CallContext,
+        call: (&CallContext, Option<Next>),
         request: impl prost::Message + 'static,
     ) -> Result<A::Good, Fault>
     where
         A: Reply,
         A::Good: Send,
     {
-        let could_not = [
-            "could not link it",
-            "could not link it",
-            "could not make what is between",
-        ];
-        let call = (METHODS[phase], CALLS[phase], could_not[phase]);
+        let could_not = format!("could not {}", words(self.update)[phase]);
+        let what = (METHODS[phase], CALLS[phase], &*could_not);
         let (lane, wire) = (&self.provider.lane, &self.provider.wire);
-        heard::<A>((lane, wire), call, ctx, request, || ()).await
+        heard::<A>((lane, wire), what, call, request, || ()).await
     }
 
     fn state(&self) -> LinkState {

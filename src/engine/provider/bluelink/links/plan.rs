@@ -68,9 +68,8 @@ impl BluelinkProvider {
             context: Some(self.link_context(ctx)),
         };
         let path = "/providerserverv1.Provider/StageLinkChanges";
-        let asked = self
-            .wire
-            .ask::<StageLinkChangesResponse>(Method::Plan, path, asked);
+        let call = (Method::StageLinkChanges, path);
+        let asked = self.item::<StageLinkChangesResponse>(call, (ctx, None), asked);
         let changes = match Box::pin(asked).await {
             Ok(complete) => complete.changes.unwrap_or_default(),
             Err(Fault::Call(error)) => return Err(error),

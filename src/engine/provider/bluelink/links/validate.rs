@@ -58,10 +58,10 @@ impl BluelinkProvider {
             host_id: self.wire.host_id.clone(),
         };
         let (method, path) = (
-            Method::ValidateResource,
+            Method::ValidateLink,
             "/providerserverv1.Provider/ValidateLink",
         );
-        let asked = self.wire.ask::<ValidateLinkResponse>(method, path, request);
+        let asked = self.item::<ValidateLinkResponse>((method, path), (ctx, None), request);
         let diagnostics: Vec<ProviderDiagnostic> = match asked.await {
             Ok(complete) => complete.diagnostics.iter().filter_map(told).collect(),
             // One that is older than this call says nothing of it.

@@ -53,6 +53,7 @@ fn operation(index: u32, address: &str, state: OperationState) -> Operation {
         half_done: false,
         attempt: 1,
         retry: None,
+        stabilising: None,
         began: None,
         took_ms: None,
         waits_for: vec![],

@@ -201,6 +201,7 @@ async fn what_the_engine_says_is_on_record_after_a_flush() {
             outcome,
             error: None,
             again: None,
+            covers: false,
             measured: Some(Measured {
                 method: Latency::default(),
                 plugin: Latency::default(),

@@ -1,0 +1,102 @@
+//! Values that the provider has set before and an update leaves out: they stay as they were. Pure.
+
+use super::schema::is_filled;
+use proto::bluelink::schema::MappingNode;
+use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
+
+/// Copies the fields that the provider sets from `prior` to where `spec` has none.
+pub(super) fn retain(node: &Node, spec: &mut MappingNode, prior: &MappingNode) {
+    for (name, of) in &node.attributes {
+        match (spec.fields.get_mut(name), prior.fields.get(name)) {
+            (Some(spec), Some(prior)) => retain(of, spec, prior),
+            (None, Some(prior)) if of.computed || is_filled(of) => {
+                spec.fields.insert(name.clone(), prior.clone());
+            }
+            _ => {}
+        }
+    }
+    if let Some(of) = node.map_values.as_deref() {
+        for (name, spec) in &mut spec.fields {
+            if let Some(prior) = prior.fields.get(name) {
+                retain(of, spec, prior);
+            }
+        }
+    }
+    if let Some(of) = node.items.as_deref() {
+        let matches = matches(node, of, &spec.items, &prior.items);
+        for (spec, prior) in spec.items.iter_mut().zip(matches) {
+            if let Some(prior) = prior {
+                retain(of, spec, prior);
+            }
+        }
+    }
+}
+
+/// The earlier element of each element: the one with the same key, else the one with the same
+/// configured values, else the one in the same place that no other element has been matched with.
+fn matches<'p>(
+    node: &Node,
+    of: &Node,
+    spec: &[MappingNode],
+    prior: &'p [MappingNode],
+) -> Vec<Option<&'p MappingNode>> {
+    let by = node.sort_array_by_field.as_str();
+    if !by.is_empty() {
+        let key = |item: &MappingNode| item.fields.get(by).cloned();
+        let same = |item: &MappingNode| {
+            let wanted = key(item)?;
+            prior.iter().find(|p| key(p).as_ref() == Some(&wanted))
+        };
+        return spec.iter().map(same).collect();
+    }
+    let mut taken = vec![false; prior.len()];
+    let mut found: Vec<Option<usize>> = vec![None; spec.len()];
+    let agrees = |at: usize, item: &MappingNode| prior.get(at).is_some_and(|p| agree(of, item, p));
+    // Elements that stay in place go first: of several equal ones each keeps its own values.
+    for (at, item) in spec.iter().enumerate() {
+        if agrees(at, item) {
+            (found[at], taken[at]) = (Some(at), true);
+        }
+    }
+    for (at, item) in spec.iter().enumerate() {
+        if found[at].is_none()
+            && let Some(from) = (0..prior.len()).find(|from| !taken[*from] && agrees(*from, item))
+        {
+            (found[at], taken[from]) = (Some(from), true);
+        }
+    }
+    for (at, from) in found.iter_mut().enumerate() {
+        if from.is_none() && taken.get(at) == Some(&false) {
+            *from = Some(at);
+        }
+    }
+    let element = |from: Option<usize>| from.and_then(|from| prior.get(from));
+    found.into_iter().map(element).collect()
+}
+
+/// Whether two nodes have the same configured values, the provider's own aside.
+fn agree(node: &Node, spec: &MappingNode, prior: &MappingNode) -> bool {
+    let own = |of: &Node| of.computed || is_filled(of);
+    if node.r#type == "object" {
+        return node.attributes.iter().all(|(name, of)| {
+            match (spec.fields.get(name), prior.fields.get(name)) {
+                (Some(spec), Some(prior)) => agree(of, spec, prior),
+                (None, None) => true,
+                (None, Some(_)) => own(of),
+                (Some(_), None) => false,
+            }
+        });
+    }
+    if let Some(of) = node.map_values.as_deref() {
+        let same = |(name, spec): (&String, &MappingNode)| {
+            let prior = prior.fields.get(name);
+            prior.is_some_and(|prior| agree(of, spec, prior))
+        };
+        return spec.fields.len() == prior.fields.len() && spec.fields.iter().all(same);
+    }
+    if let Some(of) = node.items.as_deref() {
+        let mut both = spec.items.iter().zip(&prior.items);
+        return spec.items.len() == prior.items.len() && both.all(|(a, b)| agree(of, a, b));
+    }
+    spec.scalar == prior.scalar && spec.fields == prior.fields && spec.items == prior.items
+}
