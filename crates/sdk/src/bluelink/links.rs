@@ -1,5 +1,5 @@
-//! Methods that this SDK does not support, such as those about links. Hosts treat "unimplemented" as
-//! a provider from before these methods.
+//! Methods that this SDK does not support, such as those about links. Hosts treat "unimplemented"
+//! as a provider from before these methods.
 
 /// Implements methods of the service that return "unimplemented", with the reason.
 macro_rules! without {

@@ -24,7 +24,8 @@ impl DeployRecord {
         DestroyProgress(of_it.filter(|step| step.address == address).collect())
     }
 
-    /// Logs that a provisioner's command left its output open when it ended, and tells the operator.
+    /// Logs that a provisioner's command left its output open when it ended, and tells the
+    /// operator.
     pub fn left_open(&self, address: &str) {
         let text = format!(
             "a command of {address} has ended, but a process that it left in the background keeps its output open; the rest of that output is not logged. Redirect the output of background processes, for example to a file"
