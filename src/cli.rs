@@ -4,6 +4,7 @@
 mod args;
 mod commands;
 mod confirmation;
+mod container_init;
 mod diagnostics;
 mod environment;
 mod environment_args;
@@ -54,24 +55,22 @@ pub fn main() -> ExitCode {
     };
     // SAFETY: no thread has been started yet.
     #[allow(unsafe_code)]
-    unsafe {
+    let supervised = unsafe {
         environment::withdraw_variables();
+        // Process 1 must not show the variables either.
+        container_init::supervise()
     };
+    if let Some(code) = supervised {
+        return code;
+    }
     if let Some(args::Command::Plugin(options::PluginSubcommand::Serve { name })) = &args.command {
         // A plugin's stdout, stderr and runtime are its own.
         return providers::main(name);
     }
-    let mut out = Output::new(
-        args.no_color,
-        args.command.as_ref().is_some_and(args::Command::wants_json),
-    );
-    out.log_level = args.log_level;
-    out.metrics = args.metrics;
-    out.traces = args.otlp.clone();
-    match args.command.as_ref().map(args::Command::form).transpose() {
-        Ok(form) => out.form = form.flatten(),
-        Err(error) => return ExitCode::from(exit::report(Err(error), "flightdeck", &mut out)),
-    }
+    let mut out = match output(&args) {
+        Ok(out) => out,
+        Err(code) => return code,
+    };
     let has_console = matches!(args.command, None | Some(args::Command::Demo));
     let log_path = log::absolute_path();
     if let Some(dir) = &args.chdir
@@ -128,6 +127,27 @@ fn arguments(words: Vec<std::ffi::OsString>) -> Result<args::Args, ExitCode> {
     };
     let parsed = args::Args::try_parse_from(&completed.words);
     parsed.map_err(|error| usage::refuse(error, &completed.words, &completed.variables))
+}
+
+/// The output in the form that the arguments ask for. Errors are printed.
+fn output(args: &args::Args) -> Result<Output, ExitCode> {
+    let mut out = Output::new(
+        args.no_color,
+        args.command.as_ref().is_some_and(args::Command::wants_json),
+    );
+    out.log_level = args.log_level;
+    out.metrics = args.metrics;
+    out.traces = args.otlp.clone();
+    match args.command.as_ref().map(args::Command::form).transpose() {
+        Ok(form) => {
+            out.form = form.flatten();
+            Ok(out)
+        }
+        Err(error) => {
+            let code = exit::report(Err(error), "flightdeck", &mut out);
+            Err(ExitCode::from(code))
+        }
+    }
 }
 
 /// Runs what this program is started for by itself: helpers beside it, and bundled plugins.

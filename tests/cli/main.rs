@@ -10,6 +10,7 @@ mod bad_input;
 mod by_hand;
 mod certificates;
 mod consumers;
+mod container_init;
 mod deploys;
 mod destroy_provisioners;
 mod doctor;

@@ -52,9 +52,9 @@ pub fn of(row: &PluginRow) -> Vec<Orphan> {
         if process.start_time != start_time || !this_boot || !process.is_running() {
             continue;
         }
-        // A flightdeck that lives is still its parent.
+        // A flightdeck that lives is still its parent. As process 1 it only adopts processes.
         let parent = parent(pid).unwrap_or(0);
-        if !is_ours(parent) {
+        if parent == 1 || !is_ours(parent) {
             all.push(Orphan {
                 process,
                 parent,

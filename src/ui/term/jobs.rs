@@ -1,7 +1,7 @@
 //! Job control: to the shell and back. Knows whose the terminal is and when it may be taken again;
 //! changes nothing of it.
 
-use nix::unistd::{Pid, getpgrp, getppid, getsid};
+use nix::unistd::{Pid, getpgid, getpgrp, getppid, getsid};
 use rustix::process::{Signal, kill_current_process_group};
 use rustix::stdio::stdin;
 use rustix::termios::tcgetpgrp;
@@ -23,7 +23,10 @@ const STOPS_WITHIN: Duration = Duration::from_secs(1);
 pub fn has_shell() -> bool {
     let session = |of| getsid(of).ok().filter(|session| session.as_raw() > 0);
     let ours = session(None);
-    ours.is_some() && session(Some(getppid())) == ours
+    // A parent in our group that is process 1 forwards signals at most, and has no shell above it.
+    let parent = getppid();
+    let is_init = parent == Pid::from_raw(1) && getpgid(Some(parent)) == Ok(getpgrp());
+    ours.is_some() && session(Some(parent)) == ours && !is_init
 }
 
 /// The comings and goings.
