@@ -10,12 +10,16 @@ mod environment;
 mod environment_args;
 mod exit;
 mod farewell;
+mod flags;
+mod grouping;
 mod installing;
+mod json_into;
 mod live;
 mod log;
 mod options;
 mod output;
 mod progress;
+mod reveal;
 mod safe;
 mod schema;
 mod session;
@@ -33,7 +37,6 @@ mod variables;
 use crate::engine::plugin::marked;
 use crate::engine::shell::guard;
 use crate::engine::state;
-use clap::{CommandFactory, Parser};
 use output::Output;
 use std::process::ExitCode;
 
@@ -49,8 +52,8 @@ pub fn main() -> ExitCode {
     }
     guard::offer();
     marked::offer();
-    let args = match arguments(spelling::ours(words)) {
-        Ok(args) => args,
+    let (args, shared) = match arguments(spelling::ours(words)) {
+        Ok(parsed) => parsed,
         Err(code) => return code,
     };
     // SAFETY: no thread has been started yet.
@@ -67,7 +70,7 @@ pub fn main() -> ExitCode {
         // A plugin's stdout, stderr and runtime are its own.
         return providers::main(name);
     }
-    let mut out = match output(&args) {
+    let mut out = match output(&args, shared) {
         Ok(out) => out,
         Err(code) => return code,
     };
@@ -95,7 +98,7 @@ pub fn main() -> ExitCode {
     }
     let name = args.command.as_ref().map_or("console", args::Command::name);
     let worked = runtime.block_on(runtime.spawn(async move {
-        let ended = commands::run(args, &mut out).await;
+        let ended = Box::pin(commands::run(args, &mut out)).await;
         commands::trust::tell_commands(&mut out);
         // A command that was dropped halfway may have left locks.
         for left in state::give_back_all(UNLOCKING).await {
@@ -115,22 +118,45 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit::report(ended, name, &mut out))
 }
 
+/// Applies the flags that concern the output.
+fn configured(
+    out: &mut Output,
+    args: &args::Args,
+    shared: flags::SharedFlags,
+) -> Result<(), exit::CliError> {
+    out.concise = args.concise;
+    out.live &= !args.concise;
+    let variable = std::env::var("TF_INPUT").ok();
+    out.has_input = unset::is_input_on(args.input, variable.as_deref());
+    out.grouping = grouping::Grouping {
+        compact_warnings: args.compact_warnings,
+        consolidate_warnings: args.consolidate_warnings.unwrap_or_default(),
+        consolidate_errors: args.consolidate_errors.unwrap_or_default(),
+    };
+    if let Some(command) = &args.command {
+        out.form = command.form(shared.json_into.is_some())?;
+    }
+    out.flags = shared;
+    Ok(())
+}
+
 /// The arguments of the command line and of the environment. Errors and help are printed.
-fn arguments(words: Vec<std::ffi::OsString>) -> Result<args::Args, ExitCode> {
+fn arguments(words: Vec<std::ffi::OsString>) -> Result<(args::Args, flags::SharedFlags), ExitCode> {
     let completed = match environment_args::complete(words.clone(), |name| std::env::var_os(name)) {
         Ok(completed) => completed,
         Err(error) => {
             let error = safe::safe(&error.to_string()).into_owned();
-            let error = args::Args::command().error(clap::error::ErrorKind::ValueValidation, error);
+            let error = flags::command().error(clap::error::ErrorKind::ValueValidation, error);
             return Err(usage::refuse(error, &words, &[]));
         }
     };
-    let parsed = args::Args::try_parse_from(&completed.words);
-    parsed.map_err(|error| usage::refuse(error, &completed.words, &completed.variables))
+    let words = flags::spelled(completed.words);
+    let parsed = flags::parse(&words);
+    parsed.map_err(|error| usage::refuse(error, &words, &completed.variables))
 }
 
 /// The output in the form that the arguments ask for. Errors are printed.
-fn output(args: &args::Args) -> Result<Output, ExitCode> {
+fn output(args: &args::Args, shared: flags::SharedFlags) -> Result<Output, ExitCode> {
     let mut out = Output::new(
         args.no_color,
         args.command.as_ref().is_some_and(args::Command::wants_json),
@@ -138,11 +164,8 @@ fn output(args: &args::Args) -> Result<Output, ExitCode> {
     out.log_level = args.log_level;
     out.metrics = args.metrics;
     out.traces = args.otlp.clone();
-    match args.command.as_ref().map(args::Command::form).transpose() {
-        Ok(form) => {
-            out.form = form.flatten();
-            Ok(out)
-        }
+    match configured(&mut out, args, shared) {
+        Ok(()) => Ok(out),
         Err(error) => {
             let code = exit::report(Err(error), "flightdeck", &mut out);
             Err(ExitCode::from(code))

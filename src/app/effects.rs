@@ -205,7 +205,7 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
         Effect::Stage(request) => told("stage", Box::pin(engine.stage(request)).await, |_| None),
         Effect::CheckStage(stage) => check_stage(&engine, stage).await,
         Effect::Deploy(request) => told("deploy", Box::pin(engine.deploy(request)).await, |_| None),
-        Effect::Forget(addresses) => told("forget", engine.forget(addresses).await, |all| {
+        Effect::Forget(addresses) => told("forget", engine.forget(addresses, false).await, |all| {
             let all: Vec<String> = all
                 .iter()
                 .map(|c| format!("{}: {}", c.address, c.what.word()))

@@ -44,6 +44,27 @@ pub(super) struct Args {
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) no_color: bool,
 
+    /// Show warnings as one line each where there is no error
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    pub(super) compact_warnings: bool,
+
+    /// Show warnings with the same summary once, with their number
+    #[arg(long, value_name = "BOOL", default_missing_value = "true", num_args = 0..=1, require_equals = true, global = true, help_heading = EVERYWHERE)]
+    pub(super) consolidate_warnings: Option<bool>,
+
+    /// Show errors with the same summary once, with their number
+    #[arg(long, value_name = "BOOL", default_missing_value = "true", num_args = 0..=1, require_equals = true, global = true, help_heading = EVERYWHERE)]
+    pub(super) consolidate_errors: Option<bool>,
+
+    /// Show no progress
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    pub(super) concise: bool,
+
+    /// Ask for values of variables that have none, on a terminal; TF_INPUT=0 does the same as
+    /// `false`
+    #[arg(long, value_name = "BOOL", default_missing_value = "true", num_args = 0..=1, require_equals = true, global = true, help_heading = EVERYWHERE)]
+    pub(super) input: Option<bool>,
+
     /// The console draws with ASCII alone
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) ascii: bool,
@@ -152,6 +173,12 @@ pub(super) enum Command {
     /// The state, or what is in a state file or one that `plan --out` wrote
     Show {
         file: Option<PathBuf>,
+        /// The state, as without a file
+        #[arg(long, conflicts_with_all = ["file", "plan"])]
+        state: bool,
+        /// A file that `plan --out` wrote
+        #[arg(long, value_name = "FILE", conflicts_with = "file")]
+        plan: Option<PathBuf>,
         /// As one JSON document: the plan representation, or that of the state
         #[arg(long)]
         json: bool,
@@ -174,6 +201,9 @@ pub(super) enum Command {
         /// Do not ask
         #[arg(long)]
         force: bool,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
     },
     /// What plugins said, from the store
     Logs {
@@ -225,7 +255,9 @@ impl Command {
             | Self::History { json, .. }
             | Self::Failures { json, .. }
             | Self::Logs { json, .. }
-            | Self::Doctor { json, .. } => *json,
+            | Self::Doctor { json, .. }
+            | Self::ForceUnlock { json, .. } => *json,
+            Self::Workspace(command) => command.wants_json(),
             Self::State(command) => command.wants_json(),
             Self::Plan(args) => args.programs.json,
             Self::Refresh(args) => args.programs.json,
@@ -245,7 +277,8 @@ impl Command {
 
     /// In which form a program reads it, where that is not ours; what the environment says of it is
     /// heeded by commands that take `--format`.
-    pub(super) fn form(&self) -> Result<Option<Form>, CliError> {
+    /// `into_file` says that the lines go into a file as well.
+    pub(super) fn form(&self, into_file: bool) -> Result<Option<Form>, CliError> {
         let (programs, form): (_, fn() -> Form) = match self {
             Self::Validate(args) => (&args.programs, Form::document),
             Self::Stage(args) => (&args.programs, Form::lines),
@@ -255,8 +288,14 @@ impl Command {
             Self::Refresh(args) => (&args.programs, Form::lines),
             _ => return Ok(None),
         };
-        if !programs.json {
-            return Ok(None);
+        if !programs.json && !into_file {
+            return match programs.format {
+                None => Ok(None),
+                Some(_) => Err(CliError::Refused(
+                    "--format is the form of lines for programs; add --json or --json-into=FILE"
+                        .to_owned(),
+                )),
+            };
         }
         let format = match programs.format {
             None => Format::of_environment()?,

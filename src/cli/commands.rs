@@ -28,6 +28,7 @@ mod workspace;
 
 use super::args::{Args, Command};
 use super::exit::{CliError, Ended};
+use super::json_into::JsonInto;
 use super::options::PluginSubcommand;
 use super::output::Output;
 use crate::cli::safe::safe_path;
@@ -36,6 +37,7 @@ use std::path::Path;
 
 /// Runs what the arguments ask for.
 pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
+    prepared(out)?;
     if let (Some(_), Some(command)) = (args.metrics, &args.command)
         && !command.calls_plugins()
     {
@@ -99,7 +101,9 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         Command::Plan(args) => plan::run(args, out).await,
         Command::Refresh(args) => deploy::refresh(args, out).await,
         Command::Output { name, json, raw } => output::run(name.as_deref(), (json, raw), out).await,
-        Command::Show { file, json } => show::run(file.as_deref(), json, out).await,
+        Command::Show {
+            file, plan, json, ..
+        } => show::run(file.or(plan).as_deref(), json, out).await,
         Command::Import(args) => state::import("import", args, out).await,
         Command::Taint(args) => state::taint("taint", args, true, out).await,
         Command::Untaint(args) => state::taint("untaint", args, false, out).await,
@@ -107,8 +111,8 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         Command::Destroy(args) => deploy::destroy(args, out).await,
         Command::History { deploy, .. } => history::run(deploy, out).await,
         Command::Failures { since, .. } => failures::run(since, out).await,
-        Command::Workspace(command) => workspace::run(command, out).await,
-        Command::ForceUnlock { id, force } => workspace::force_unlock(&id, force, out).await,
+        Command::Workspace(command) => Box::pin(workspace::run(command, out)).await,
+        Command::ForceUnlock { id, force, .. } => workspace::force_unlock(&id, force, out).await,
         Command::State(command) => state::run(command, out).await,
         Command::Logs {
             plugin,
@@ -149,6 +153,24 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         Command::Completions { shell } => program::completions(shell, out),
         Command::Man => program::man(out),
     }
+}
+
+/// Checks the files that flags name, and creates that of `--json-into`.
+fn prepared(out: &mut Output) -> Result<(), CliError> {
+    let state = &out.flags.state;
+    for path in state.out.iter().chain(&state.backup) {
+        files::check_state(path)?;
+    }
+    let Some(path) = &out.flags.json_into else {
+        return Ok(());
+    };
+    if out.json {
+        return Err(CliError::Refused(
+            "--json and --json-into cannot be given together; leave one of them out".to_owned(),
+        ));
+    }
+    out.into = Some(JsonInto::create(path)?);
+    Ok(())
 }
 
 /// A command that is known and cannot be carried out yet.

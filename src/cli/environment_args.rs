@@ -1,9 +1,9 @@
 //! Arguments from `TF_CLI_ARGS` and `TF_CLI_ARGS_<command>`: inserted behind the command and before
 //! the operator's own arguments, so that these win where a later flag overrides an earlier one.
 
-use super::args::Args;
+use super::flags;
 use super::spelling;
-use clap::{Command, CommandFactory};
+use clap::Command;
 use std::ffi::OsString;
 
 /// Variable for every command, and prefix of those for one command.
@@ -102,6 +102,11 @@ fn variables(command: &str) -> Vec<String> {
     all
 }
 
+/// Words of the command that a command line names; empty for none.
+pub(super) fn command_in(words: &[OsString]) -> String {
+    command_of(words).command
+}
+
 /// The command that words name, and the place behind it.
 struct Found {
     /// Its words; empty for none.
@@ -111,9 +116,7 @@ struct Found {
 
 /// Follows the table of commands as clap does: the value of a flag is no command.
 fn command_of(words: &[OsString]) -> Found {
-    let mut root = Args::command();
-    root.build();
-    let mut command = &root;
+    let mut command = flags::built();
     let mut found = Found {
         command: String::new(),
         at: words.len().min(1),

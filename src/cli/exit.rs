@@ -1,5 +1,6 @@
 //! How commands end: errors to words, diagnostics and exit codes, in one place.
 
+use super::json_into::JsonInto;
 use super::output::Output;
 use crate::engine::error::EngineError;
 use crate::engine::words::{Diagnostic, Severity};
@@ -56,7 +57,8 @@ pub(super) fn failed(code: u8) -> Map<String, Value> {
 /// Says how a command ended, and with which code the process is to end.
 pub(super) fn report(ended: Ended, command: &str, out: &mut Output) -> u8 {
     let code = said(ended, command, out);
-    match out.broken() {
+    let into = out.into.take().and_then(JsonInto::end);
+    match out.broken().or(into) {
         Some(text) => {
             out.problem(&text);
             // A program that reads half of an answer must not take it for the whole.
@@ -85,12 +87,13 @@ fn said(ended: Ended, command: &str, out: &mut Output) -> u8 {
             e.diagnostics().iter().for_each(|d| out.diagnostic(d))
         }
         other if out.json => out.diagnostic(&plain(&other.to_string())),
-        other => out.problem(&other.to_string()),
+        other => {
+            out.problem(&other.to_string());
+            out.program_diagnostic(&plain(&other.to_string()));
+        }
     }
     out.flush_diagnostics();
-    if out.json {
-        out.result(command, failed(code));
-    }
+    out.result(command, failed(code));
     code
 }
 

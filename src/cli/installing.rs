@@ -109,14 +109,18 @@ impl Shown {
             self.clear();
         }
         for step in &steps {
-            match out.json {
-                true => json_line(step, out),
-                false => out.note(&safe(&step.text())),
+            json_line(step, out);
+            if !out.json && !out.concise {
+                out.note(&safe(&step.text()));
             }
         }
-        if out.json {
+        if out.has_program() {
             self.for_programs(&bytes, out);
-        } else if let Some(live) = &self.live {
+        }
+        if out.json {
+            return;
+        }
+        if let Some(live) = &self.live {
             let bars: Vec<String> = bytes
                 .iter()
                 .map(|(what, (done, total))| bar(what, *done, *total))
@@ -147,7 +151,7 @@ impl Shown {
 
 fn json_line(step: &Step, out: &mut Output) {
     match serde_json::to_string(step) {
-        Ok(text) => out.line(&text),
+        Ok(text) => out.program_line(&text),
         Err(e) => tracing::warn!(error = %e, "a step could not be written"),
     }
 }

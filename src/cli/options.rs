@@ -5,13 +5,16 @@ use std::path::PathBuf;
 use clap::builder::TypedValueParser as _;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
-use super::values::{Format, duration, stage_name};
+use super::values::{Format, stage_name};
 use super::variables::Variables;
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct TaintArgs {
     /// The resource instance
     pub(super) address: String,
+    /// Succeed although the address is not in the state
+    #[arg(long)]
+    pub(super) allow_missing: bool,
     /// One JSON object a line
     #[arg(long)]
     pub(super) json: bool,
@@ -25,11 +28,12 @@ pub(super) struct ImportArgs {
     pub(super) id: String,
     #[command(flatten)]
     pub(super) variables: Variables,
+    /// No effect
+    #[arg(long, value_name = "N", hide = true)]
+    pub(super) parallelism: Option<u16>,
     /// One JSON object a line
     #[arg(long)]
     pub(super) json: bool,
-    #[command(flatten)]
-    pub(super) unasked: Unasked,
 }
 
 /// What to stage, shared by `stage` and `deploy`.
@@ -70,9 +74,6 @@ pub(super) struct Values {
     /// How many operations at a time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub(super) parallelism: Option<u16>,
-    /// How long to wait for a lock on the state that another program has, `30s` or `5m`
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub(super) lock_timeout: Option<std::time::Duration>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -90,7 +91,7 @@ pub(super) struct Programs {
     #[arg(long)]
     pub(super) json: bool,
     /// In which form, if not in flightdeck's own; FLIGHTDECK_FORMAT does the same
-    #[arg(long, value_enum, value_name = "FORM", requires = "json")]
+    #[arg(long, value_enum, value_name = "FORM")]
     pub(super) format: Option<Format>,
 }
 
@@ -128,10 +129,8 @@ pub(super) struct InitArgs {
     #[arg(long)]
     pub(super) force_copy: bool,
     /// Whether the backend is made ready; with `false` its record counts
-    #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
+    #[arg(long, alias = "cloud", value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
     pub(super) backend: bool,
-    #[command(flatten)]
-    pub(super) unasked: Unasked,
     /// One JSON object a line
     #[arg(long)]
     pub(super) json: bool,
@@ -178,8 +177,6 @@ pub(super) struct StageArgs {
     /// End with 2 where there are changes
     #[arg(long)]
     pub(super) detailed_exitcode: bool,
-    #[command(flatten)]
-    pub(super) unasked: Unasked,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -194,8 +191,6 @@ pub(super) struct PlanArgs {
     /// End with 2 where there are changes
     #[arg(long)]
     pub(super) detailed_exitcode: bool,
-    #[command(flatten)]
-    pub(super) unasked: Unasked,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -212,16 +207,6 @@ pub(super) struct RefreshArgs {
     pub(super) values: Values,
     #[command(flatten)]
     pub(super) programs: Programs,
-    #[command(flatten)]
-    pub(super) unasked: Unasked,
-}
-
-/// Whether values of variables may be asked for on a terminal.
-#[derive(Debug, Default, ClapArgs)]
-pub(super) struct Unasked {
-    /// Ask for values of variables that have none, on a terminal
-    #[arg(long, value_name = "BOOL", default_missing_value = "true", num_args = 0..=1, require_equals = true)]
-    pub(super) input: Option<bool>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -235,8 +220,6 @@ pub(super) struct DeployArgs {
     pub(super) auto_approve: bool,
     #[command(flatten)]
     pub(super) programs: Programs,
-    #[command(flatten)]
-    pub(super) unasked: Unasked,
 }
 
 /// Addresses from files, shared by whatever takes `--target` and `--exclude`.
@@ -270,8 +253,6 @@ pub(super) struct DestroyArgs {
     pub(super) auto_approve: bool,
     #[command(flatten)]
     pub(super) programs: Programs,
-    #[command(flatten)]
-    pub(super) unasked: Unasked,
 }
 
 impl Choice {
@@ -320,13 +301,21 @@ pub(super) enum WorkspaceCommand {
     /// The name of the selected one
     Show,
     /// Make one, and select it
-    New { name: String },
+    New {
+        name: String,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
     /// Select one
     Select {
         name: String,
         /// Make it where it is not there
         #[arg(long)]
         or_create: bool,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
     },
     /// Take one away, with its state
     Delete {
@@ -334,5 +323,18 @@ pub(super) enum WorkspaceCommand {
         /// Also where it has objects: they stay in the world, and nobody knows of them any more
         #[arg(long)]
         force: bool,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
     },
+}
+
+impl WorkspaceCommand {
+    /// Whether a program reads the output, line by line.
+    pub(super) fn wants_json(&self) -> bool {
+        match self {
+            Self::New { json, .. } | Self::Select { json, .. } | Self::Delete { json, .. } => *json,
+            Self::List { .. } | Self::Show => false,
+        }
+    }
 }

@@ -2,6 +2,9 @@
 //! each. Owns stdout.
 
 use super::diagnostics;
+use super::flags::SharedFlags;
+use super::grouping::Grouping;
+use super::json_into::JsonInto;
 use super::signals;
 use super::tofu::{Form, Lines};
 use super::values::Level;
@@ -35,6 +38,15 @@ pub(super) struct Output {
     pub(super) traces: Option<Endpoint>,
     /// Another form than ours, for programs.
     pub(super) form: Option<Form>,
+    /// Shared flags of the command line.
+    pub(super) flags: SharedFlags,
+    /// Prompts are allowed.
+    pub(super) has_input: bool,
+    /// No progress is shown.
+    pub(super) concise: bool,
+    pub(super) grouping: Grouping,
+    /// Lines for programs go here as well, where people read stdout.
+    pub(super) into: Option<JsonInto>,
     said: Vec<Diagnostic>,
     /// Kept back until events are over.
     waiting: Vec<Diagnostic>,
@@ -131,6 +143,11 @@ impl Output {
             metrics: None,
             traces: None,
             form: None,
+            flags: SharedFlags::default(),
+            has_input: true,
+            concise: false,
+            grouping: Grouping::default(),
+            into: None,
             said: Vec::new(),
             waiting: Vec::new(),
             held: None,
@@ -186,10 +203,26 @@ impl Output {
         for text in say(form) {
             match &self.form {
                 // One document, on lines of its own.
-                Some(Form::Document(_)) => self.write(format!("{text}\n").as_bytes()),
-                _ => self.line(&text),
+                Some(Form::Document(_)) if self.json => {
+                    self.write(format!("{text}\n").as_bytes());
+                }
+                _ => self.program_line(&text),
             }
         }
+    }
+
+    /// One line for programs, on stdout or in the file of `--json-into`.
+    pub(super) fn program_line(&mut self, text: &str) {
+        if self.json {
+            self.line(text);
+        } else if let Some(into) = &mut self.into {
+            into.line(text);
+        }
+    }
+
+    /// Returns true if lines for programs are written anywhere.
+    pub(super) fn has_program(&self) -> bool {
+        self.json || self.into.is_some()
     }
 
     /// Whether another tool's lines were asked for.
@@ -240,10 +273,10 @@ impl Output {
             _ if self.form.is_some() => self.formed(|form| form.event(event)),
             EventKind::Plugin(PluginEvent::Log { line })
                 if !self.log_level.unwrap_or(Level::Warn).shows(line.level) => {}
-            // Its calls are told one by one.
+            // Its calls are reported one by one.
             EventKind::CallFinished(call) if call.covers => {}
-            _ if self.json => match serde_json::to_string(event) {
-                Ok(text) => self.line(&text),
+            _ if self.has_program() => match serde_json::to_string(event) {
+                Ok(text) => self.program_line(&text),
                 Err(e) => tracing::warn!(error = %e, "an event could not be written"),
             },
             _ => {}
@@ -290,18 +323,27 @@ impl Output {
 
     /// Says what was kept back.
     pub(super) fn flush_diagnostics(&mut self) {
-        for diagnostic in std::mem::take(&mut self.waiting) {
-            if self.form.is_some() {
-                self.formed(|form| form.diagnostic(&diagnostic));
-            } else if self.json {
-                self.line(&diagnostics::json(&diagnostic).to_string());
-            } else {
-                self.note(&diagnostics::text(&diagnostic, self.err_color));
+        let all = std::mem::take(&mut self.waiting);
+        for diagnostic in &all {
+            self.program_diagnostic(diagnostic);
+        }
+        if !self.json {
+            for text in self.grouping.texts(all, self.err_color) {
+                self.note(&text);
             }
         }
     }
 
-    /// The last line: the result.
+    /// A diagnostic for programs alone.
+    pub(super) fn program_diagnostic(&mut self, diagnostic: &Diagnostic) {
+        if self.form.is_some() {
+            self.formed(|form| form.diagnostic(diagnostic));
+        } else if self.has_program() {
+            self.program_line(&diagnostics::json(diagnostic).to_string());
+        }
+    }
+
+    /// The last line for programs: the result.
     pub(super) fn result(&mut self, command: &str, fields: Map<String, Value>) {
         if self.form.is_some() {
             return self.formed(Form::result);
@@ -311,6 +353,6 @@ impl Output {
         if let Value::Object(all) = &mut line {
             all.extend(fields);
         }
-        self.line(&line.to_string());
+        self.program_line(&line.to_string());
     }
 }

@@ -186,6 +186,7 @@ impl Progress {
 
     /// Takes one event.
     pub(super) fn event(&mut self, out: &mut Output, event: &Event) {
+        // Events for programs are written by the output itself.
         if out.json {
             return;
         }
@@ -380,6 +381,9 @@ impl Progress {
             ) {
                 self.done += 1;
             }
+        }
+        if out.concise {
+            return;
         }
         let text = ink.map_or_else(|| text.clone(), |ink| out.paint(ink, &text));
         self.above(|| out.line(&text));

@@ -206,6 +206,8 @@ impl Session {
     pub(super) async fn start(mut settings: Settings, out: &Output) -> Result<Self, CliError> {
         let mut signals = Signals::listen()?;
         settings.traces = out.traces.clone();
+        out.flags.apply(&mut settings);
+        settings.shows_sensitive = out.flags.show_sensitive && !out.json;
         let engine = Engine::start(settings).await?;
         signals.tell(&engine);
         let (_, events) = engine.subscribe();

@@ -1,8 +1,7 @@
 //! Words of the command line as scripts for comparable tools spell them, in our own spelling: long
 //! flags with one dash, and the directory to work in.
 
-use super::args::Args;
-use clap::CommandFactory;
+use super::flags;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
@@ -15,7 +14,15 @@ pub(super) fn ours(words: Vec<OsString>) -> Vec<OsString> {
     for word in words {
         over |= word == "--";
         let text = word.to_str().filter(|_| !over).unwrap_or_default();
+        if let Some(dir) = text.strip_prefix("--chdir=") {
+            out.extend(["-C".into(), dir.into()]);
+            continue;
+        }
         let Some(flag) = text.strip_prefix('-').filter(|flag| !flag.starts_with('-')) else {
+            if text == "--chdir" {
+                out.push("-C".into());
+                continue;
+            }
             out.push(word);
             continue;
         };
@@ -47,7 +54,10 @@ fn long_flags() -> BTreeSet<String> {
         command.get_subcommands().for_each(|c| gather(c, all));
     }
     let mut all = BTreeSet::new();
-    gather(&Args::command(), &mut all);
+    gather(flags::built(), &mut all);
+    // Those that are refused are known, too: the reason is said.
+    all.extend(flags::reference_names().map(str::to_owned));
+    all.remove("chdir");
     // clap's own, which stand in the table only once it is used.
     all.extend(["help", "version"].map(str::to_owned));
     // Of one letter they are short flags.

@@ -9,12 +9,20 @@ use crate::engine::words::{StageId, StageRequest, UnsetVariable, VariableFlag};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::io::IsTerminal;
 
-/// Whether somebody is there to answer; `input` is `-input=…`.
-pub(super) fn can_ask(input: Option<bool>, out: &Output) -> bool {
-    input != Some(false)
-        && !out.json
-        && std::io::stdin().is_terminal()
-        && std::io::stderr().is_terminal()
+/// Returns true if somebody is there to answer.
+pub(super) fn can_ask(out: &Output) -> bool {
+    can_confirm(out) && std::io::stderr().is_terminal()
+}
+
+/// Returns true if somebody at the terminal may be asked.
+pub(super) fn can_confirm(out: &Output) -> bool {
+    out.has_input && !out.json && std::io::stdin().is_terminal()
+}
+
+/// Returns true unless the flag, or without one `TF_INPUT`, turns prompts off.
+pub(super) fn is_input_on(flag: Option<bool>, variable: Option<&str>) -> bool {
+    let off = |text: &str| matches!(text, "0" | "f" | "F" | "FALSE" | "false" | "False");
+    flag != Some(false) && !variable.is_some_and(off)
 }
 
 /// Asks for the variables of a request, or of the stage that is to be deployed, that need a value
@@ -87,6 +95,23 @@ impl Drop for Hidden {
     fn drop(&mut self) {
         if let Err(e) = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0) {
             tracing::warn!(error = %e, "the terminal still hides what is typed; run `stty echo`");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flag_and_environment_turn_prompts_off() {
+        assert!(is_input_on(None, None));
+        assert!(is_input_on(Some(true), Some("1")));
+        assert!(is_input_on(None, Some("maybe")));
+        assert!(!is_input_on(Some(false), None));
+        for off in ["0", "false", "F"] {
+            assert!(!is_input_on(None, Some(off)), "{off}");
+            assert!(!is_input_on(Some(true), Some(off)), "{off}");
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Errors in the command line, help and version: prints them and maps them to an exit code.
 
 use super::args;
+use super::environment_args;
 use super::exit;
+use super::flags;
 use super::output::Output;
 use super::safe::safe;
 use clap::builder::StyledStr;
-use clap::error::ContextValue;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -14,6 +16,7 @@ use std::process::ExitCode;
 /// and, where a program listens, with a result. `variables` are those of the environment that added
 /// arguments.
 pub(super) fn refuse(error: clap::Error, words: &[OsString], variables: &[String]) -> ExitCode {
+    let error = with_reason(error, words);
     let mut code = exit::OK;
     let is_error = error.use_stderr();
     if is_error {
@@ -42,6 +45,24 @@ pub(super) fn refuse(error: clap::Error, words: &[OsString], variables: &[String
         ));
     }
     ExitCode::from(code)
+}
+
+/// The error with the reason of the refusal, where the argument is a flag of OpenTofu's that the
+/// command does not have.
+pub(super) fn with_reason(error: clap::Error, words: &[OsString]) -> clap::Error {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let flag = argument.trim_start_matches('-');
+    let flag = flag.split_once('=').map_or(flag, |(name, _)| name);
+    let command = environment_args::command_in(words);
+    match flags::refusal(&command, flag) {
+        Some(why) if error.kind() == ErrorKind::UnknownArgument => flags::command().error(
+            ErrorKind::UnknownArgument,
+            format!("`{command}` does not support -{flag}: {why}"),
+        ),
+        _ => error,
+    }
 }
 
 /// The error with the arguments that it quotes escaped, in its sentence and in its suggestions.

@@ -116,6 +116,15 @@ impl Engine {
         &self.shared.settings
     }
 
+    /// The stage of this name.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn stage_named(&self, name: &str) -> Result<Option<StageId>, EngineError> {
+        let found = self.shared.memory.store().stage_named(name).await?;
+        Ok(found.map(|stage| stage.id))
+    }
+
     /// What is seen now, and every event after it, with no gap.
     pub fn subscribe(&self) -> (View, Subscription) {
         self.shared.bus.subscribe()

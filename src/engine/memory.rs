@@ -9,7 +9,9 @@ use super::secrets::Secrets;
 use super::settings::{Access, Settings};
 use super::state::{Ciphers, Place, StateOfRecord};
 use super::store::model::State;
-use super::store::{Recorder, Store, StoreError, outputs, rows, sensitive, version4};
+use super::store::{
+    Recorder, Store, StoreError, outputs, rows, rows_in_the_clear, sensitive, version4,
+};
 use super::words::*;
 use super::workspace::home;
 use fsroot::Below;
@@ -26,6 +28,8 @@ pub struct Memory {
     state: StateOfRecord,
     recorder: Option<Recorder>,
     secrets: Secrets,
+    /// Rows of the state are shown in the clear.
+    shows_sensitive: bool,
     plans: Mutex<Ciphers>,
 }
 
@@ -40,7 +44,7 @@ impl Memory {
         bus: &Bus,
         tasks: &TaskTracker,
     ) -> Result<Self, EngineError> {
-        let dir = home::store_below(&settings.workspace, &settings.named);
+        let dir = home::store_of(settings, &place);
         let access = settings.access;
         let (store, unread) = tokio::task::spawn_blocking(move || opened(&dir, access))
             .await
@@ -49,7 +53,13 @@ impl Memory {
             .can_write()
             .then(|| Recorder::start(store.clone(), bus.subscribe().1, tasks));
         Ok(Self {
-            state: StateOfRecord::of(&settings.workspace, &store, place, encryption),
+            state: match settings.lock_state {
+                true => StateOfRecord::of(&settings.workspace, &store, place, encryption),
+                false => {
+                    StateOfRecord::of(&settings.workspace, &store, place, encryption).without_lock()
+                }
+            },
+            shows_sensitive: settings.shows_sensitive,
             store,
             unread,
             recorder,
@@ -147,7 +157,10 @@ impl Memory {
     /// A state for showing.
     pub fn shown(&self, state: &Arc<State>) -> Vec<StateRow> {
         sensitive::learn(&self.secrets, state);
-        rows(state, &self.secrets)
+        match self.shows_sensitive {
+            true => rows_in_the_clear(state),
+            false => rows(state, &self.secrets),
+        }
     }
 
     /// What the newest stage found of the world, by address, where it was made from this state.

@@ -1,6 +1,6 @@
 //! Settings of an engine: defaults, overlaid by whoever starts it.
 
-use super::words::Endpoint;
+use super::words::{Endpoint, VariableFlag};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -161,6 +161,19 @@ impl Default for RenewSettings {
     }
 }
 
+/// Files that take the place of the configured state file, as seen from the workspace's directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StateFiles {
+    /// The state is read here, and written here unless `out` is another file.
+    pub state: Option<PathBuf>,
+    /// The state is written here.
+    pub out: Option<PathBuf>,
+    /// The state as it was is kept here; `-` keeps none.
+    pub backup: Option<PathBuf>,
+    /// `state` takes the place of a state in a backend, too.
+    pub any_backend: bool,
+}
+
 /// All that an engine needs to know to start.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -173,6 +186,13 @@ pub struct Settings {
     pub home_every: Duration,
     /// How long is waited for a lock on the state that another program has.
     pub lock_timeout: Duration,
+    /// The state's own lock is taken. The workspace's lock always is.
+    pub lock_state: bool,
+    pub state_files: StateFiles,
+    /// Values of variables that the backend and the encryption of the state may depend on.
+    pub variables: Vec<VariableFlag>,
+    /// Rows of the state have their sensitive values in the clear.
+    pub shows_sensitive: bool,
     pub access: Access,
     /// Whether a plugin that gave up ends the command (headless) or only blocks what needs it
     /// (console). A transformer does neither.
@@ -212,6 +232,10 @@ impl Settings {
             named: String::new(),
             home_every: Duration::from_secs(10),
             lock_timeout: Duration::ZERO,
+            lock_state: true,
+            state_files: StateFiles::default(),
+            variables: Vec::new(),
+            shows_sensitive: false,
             access: Access::ReadWrite,
             strict: true,
             launch: LaunchSettings::default(),

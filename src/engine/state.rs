@@ -24,14 +24,15 @@ mod settle;
 #[cfg(test)]
 mod tests;
 mod told;
+mod unlocked;
 
 use backend::Settings;
 pub use ciphers::{CipherError, Ciphers, UnknownMethod};
 pub use error::{Cause, HomeError};
-pub use file::{LeftLock, left_lock};
+pub use file::{FileBackup, FilePlace, LeftLock, left_lock};
 pub use held::{give_back_all, left_behind};
 pub use ours::lock_info;
-pub use patience::Patience;
+pub use patience::{Locking, Patience};
 pub use record::StateOfRecord;
 pub use sealed::respelt;
 pub use settle::Settled;
@@ -123,6 +124,8 @@ pub trait Home: Send + Sync + 'static {
 pub enum Place {
     /// A file, seen from the workspace's directory.
     File(PathBuf),
+    /// Files that flags name.
+    Named(FilePlace),
     /// A workspace's in a backend; the name of the default one is empty.
     In(Settings, String),
     /// None: what is said of it cannot be used.
@@ -135,16 +138,18 @@ impl Place {
     /// # Errors
     /// It cannot be read.
     pub async fn text(&self, dir: &Path) -> Result<Vec<u8>, HomeError> {
-        self.open(dir).read().await
+        self.open(dir, true).read().await
     }
 
-    /// The home that this is; one that cannot be says so whatever it is asked.
-    fn open(&self, dir: &Path) -> Arc<dyn Home> {
+    /// The home that this is; one that cannot be says so whatever it is asked. Without `locks` its
+    /// lock is not taken.
+    fn open(&self, dir: &Path, locks: bool) -> Arc<dyn Home> {
         match self {
-            Self::File(path) => Arc::new(file::InFile::new(dir, path)),
+            Self::File(path) => Arc::new(file::InFile::of(dir, &FilePlace::at(path), locks)),
+            Self::Named(files) => Arc::new(file::InFile::of(dir, files, locks)),
             Self::Refused(why) => Arc::new(nowhere::Nowhere(HomeError::Refused(why.clone()))),
             Self::In(settings, named) => settings
-                .open(dir)
+                .open(dir, locks)
                 .and_then(|backend| backend.home(named))
                 .unwrap_or_else(|why| Arc::new(nowhere::Nowhere(why))),
         }

@@ -18,7 +18,7 @@ pub use keeping::{
 };
 pub use recorder::Recorder;
 pub use rescue_files::{rescue_instructions, waiting_rescue};
-pub use rows::{outputs, rows};
+pub use rows::{outputs, rows, rows_in_the_clear};
 pub use version4::{Version4Error, from_version4, version4};
 
 use super::settings::Access;

@@ -100,8 +100,6 @@ fn from_a_pipe_the_first_thing_that_is_wrong_ends_it_with_its_place() {
         assert!(run.stderr.contains("<console-input>:1:"), "{run:?}");
         assert!(!run.stderr.contains("hush-hush"), "{run:?}");
     }
-    let run = Run::with_input(w.command(&["console", "-state=x"]), "").expect(1);
-    assert!(run.stderr.contains("--state"), "{run:?}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ const STATE: &str = r#"{"version":4,"terraform_version":"1.12.0","serial":1,"lin
 const PROVIDER: &str = "example.com/acme/lab/1.0.0";
 
 /// Paths that the commands of [`work`] write.
-const OF_WORK: [&str; 23] = [
+const OF_WORK: [&str; 31] = [
     "main.tf",
     "terraform.tfstate",
     ".terraform.tfstate.lock.info",
@@ -38,6 +38,14 @@ const OF_WORK: [&str; 23] = [
     ".flightdeck/workspaces/other/.flightdeck",
     ".flightdeck/workspaces/other/.flightdeck/flightdeck.db",
     ".flightdeck/workspaces/other/.flightdeck/lock",
+    ".flightdeck/states",
+    "named.tfstate",
+    ".named.tfstate.lock.info",
+    "named.tfstate.backup",
+    "out.tfstate",
+    ".out.tfstate.lock.info",
+    "out.tfstate.backup",
+    "kept",
 ];
 
 /// Paths that the commands of [`init`] write.
@@ -99,6 +107,16 @@ fn work(w: &Workspace) -> Vec<Run> {
         &["workspace", "select", "-or-create", "other"],
         &["deploy", "--auto-approve"],
         &["deploy", "--auto-approve", "--destroy"],
+        &["deploy", "--auto-approve", "--state=named.tfstate"],
+        &["taint", "--state=named.tfstate", "terraform_data.a"],
+        &[
+            "untaint",
+            "--state=named.tfstate",
+            "--backup=kept",
+            "terraform_data.a",
+        ],
+        &["deploy", "--auto-approve", "--state-out=out.tfstate"],
+        &["deploy", "--auto-approve", "--state-out=out.tfstate"],
         &["fmt"],
     ]
     .map(|args| run(w, args))
@@ -225,8 +243,10 @@ fn attack(path: &str, prepared: fn() -> Workspace, commands: fn(&Workspace) -> V
         let name = path.split('/').next().unwrap();
         for refused in runs.iter().filter(|run| run.code != Some(0)) {
             let said = refused.stderr.replace('\n', " ");
+            // What an earlier command was to create.
+            let absent = "is not in the state";
             assert!(
-                [name, "workspace", "init", "No configuration files"]
+                [name, "workspace", "init", "No configuration files", absent]
                     .iter()
                     .any(|word| said.contains(word)),
                 "{path} as {what}: {refused:#?}"
@@ -297,6 +317,7 @@ fn every_path_that_is_written_is_attacked() {
         let covered = |path: &&String| {
             known.contains(&path.as_str())
                 || path.starts_with(".flightdeck/workspaces/other/.flightdeck/")
+                || path.starts_with(".flightdeck/states/")
                 || path.starts_with(".terraform/modules/m/")
         };
         let new: Vec<&String> = after

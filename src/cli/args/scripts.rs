@@ -45,9 +45,6 @@ pub(in crate::cli) enum GraphKind {
 pub(in crate::cli) struct ConsoleArgs {
     #[command(flatten)]
     pub(in crate::cli) variables: Variables,
-    /// Refused: it is the state of the workspace that is looked at
-    #[arg(long, value_name = "FILE", hide = true)]
-    pub(in crate::cli) state: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

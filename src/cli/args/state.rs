@@ -7,9 +7,13 @@ use std::path::PathBuf;
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum StateCommand {
     /// Addresses in the state
+    #[command(alias = "ls")]
     List {
         /// Only those that contain this
         filter: Option<String>,
+        /// Only objects with this id
+        #[arg(long, value_name = "ID")]
+        id: Option<String>,
         /// One JSON object a line
         #[arg(long)]
         json: bool,
@@ -27,6 +31,7 @@ pub(in crate::cli) enum StateCommand {
         file: Option<PathBuf>,
     },
     /// Give an instance, a resource or a module another address
+    #[command(alias = "move")]
     Mv {
         from: String,
         to: String,
@@ -63,8 +68,11 @@ pub(in crate::cli) enum StateCommand {
         json: bool,
     },
     /// Take objects out of the state without destroying them; settles what is unknown of them
-    #[command(visible_alias = "rm")]
+    #[command(visible_alias = "rm", alias = "remove")]
     Forget {
+        /// Show what would be forgotten, and change nothing
+        #[arg(long)]
+        dry_run: bool,
         /// Instances, resources, modules, or deposed objects as `state list` names them
         #[arg(required = true, value_name = "ADDRESS")]
         addresses: Vec<String>,

@@ -1,7 +1,7 @@
 //! `flightdeck deploy` and `flightdeck destroy`: apply a stage, or stage anew and apply after a
 //! yes.
 
-use super::stage::{has_changes, planned, request, told_or};
+use super::stage::{has_changes, planned, request, revealed, told_or};
 use crate::cli::exit::{CANCELLED, CliError, ERROR, Ended, FAILURES, OK, fields, plain};
 use crate::cli::options::{Choice, DeployArgs, DestroyArgs, RefreshArgs};
 use crate::cli::output::Output;
@@ -11,9 +11,7 @@ use crate::cli::show;
 use crate::cli::unset::{ask, can_ask};
 use crate::engine::settings::Access;
 use crate::engine::stage::commands::asked_for;
-use crate::engine::store::Store;
 use crate::engine::words::{DeployOutcome, DeployRequest, DeploySummary, StageId, StageSummary};
-use crate::engine::workspace::home;
 use serde_json::json;
 use std::path::Path;
 
@@ -23,8 +21,6 @@ struct Approved {
     stage: Option<String>,
     choice: Choice,
     auto_approve: bool,
-    /// `-input=…`.
-    input: Option<bool>,
 }
 
 pub(super) async fn deploy(args: DeployArgs, out: &mut Output) -> Ended {
@@ -34,7 +30,6 @@ pub(super) async fn deploy(args: DeployArgs, out: &mut Output) -> Ended {
             stage: args.stage,
             choice: args.choice,
             auto_approve: args.auto_approve,
-            input: args.unasked.input,
         },
         out,
     )
@@ -57,7 +52,6 @@ pub(super) async fn refresh(args: RefreshArgs, out: &mut Output) -> Ended {
             stage: None,
             choice,
             auto_approve: true,
-            input: args.unasked.input,
         },
         out,
     )
@@ -80,7 +74,6 @@ pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> Ended {
             stage: None,
             choice,
             auto_approve: args.auto_approve,
-            input: args.unasked.input,
         },
         out,
     )
@@ -108,7 +101,6 @@ async fn run(approved: Approved, out: &mut Output) -> Ended {
         Access::ReadWrite,
         approved.choice.values.parallelism,
     )?;
-    settings.lock_timeout = approved.choice.values.lock_timeout.unwrap_or_default();
     settings.follow = out.has_lines();
     let mut session = Session::start(settings, out).await?;
     let applied = apply(&mut session, &approved, must_ask, out).await;
@@ -126,17 +118,16 @@ async fn run(approved: Approved, out: &mut Output) -> Ended {
     let interrupted = session.interrupted();
     session.end(out).await;
     out.flush_diagnostics();
-    if out.json {
-        out.result(
-            approved.command,
-            fields(json!({
-                "deploy": summary.deploy,
-                "stage": summary.stage,
-                "outcome": summary.outcome,
-                "operations": summary.operations,
-            })),
-        );
-    } else {
+    out.result(
+        approved.command,
+        fields(json!({
+            "deploy": summary.deploy,
+            "stage": summary.stage,
+            "outcome": summary.outcome,
+            "operations": summary.operations,
+        })),
+    );
+    if !out.json {
         show::deploy_ended(out, &summary);
     }
     Ok(match summary.outcome {
@@ -174,7 +165,7 @@ async fn apply(
 ) -> Result<DeploySummary, CliError> {
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let asks = can_ask(approved.input, out);
+    let asks = can_ask(out);
     // Values for a stage that is there already; one that is staged now has them.
     let mut variables = Vec::new();
     let summary = match &approved.stage {
@@ -213,7 +204,8 @@ async fn apply(
     }
     if !out.json {
         out.flush_diagnostics();
-        show::stage(out, &summary);
+        let shown = revealed(session, &mut progress, &summary, out).await?;
+        show::stage(out, &shown);
     }
     if must_ask && has_changes(&summary) {
         approve(session, approved, &summary, out).await?;
@@ -242,15 +234,7 @@ async fn take_in(file: &Path, session: &Session) -> Result<StageId, CliError> {
 
 /// The stage that a number or a name means.
 async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
-    let refuse = |e: crate::engine::store::StoreError| CliError::Refused(e.to_string());
-    let settings = session.engine.settings();
-    let dir = home::store_below(&settings.workspace, &settings.named);
-    let store = Store::open(dir, Access::ReadOnly).map_err(refuse)?;
-    let named = store
-        .stage_named(wanted)
-        .await
-        .map_err(refuse)?
-        .map(|stage| stage.id);
+    let named = session.engine.stage_named(wanted).await?;
     let number: Option<StageId> = wanted.strip_prefix('#').unwrap_or(wanted).parse().ok();
     match (number, named) {
         // Names like this one are refused today; a stage may have got its own before.

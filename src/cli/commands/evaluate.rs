@@ -17,11 +17,6 @@ use lines::{Line, Lines};
 const LONGEST: usize = 1_000_000;
 
 pub(super) async fn run(args: ConsoleArgs, out: &mut Output) -> Ended {
-    if args.state.is_some() {
-        return Err(CliError::Refused(
-            "expressions are worked out over the state of the workspace, and --state names a file; go to the directory whose state it is, or use `flightdeck show` on it".to_owned(),
-        ));
-    }
     let request = args.variables.request();
     let mut session = Session::start(settings("console", Access::ReadState, None)?, out).await?;
     let mut progress = Progress::new(out);

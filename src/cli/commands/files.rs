@@ -38,6 +38,8 @@ const CONFIGURATION: [&str; 12] = [
 const IS_CONFIGURATION: &str = "is a file of the configuration, by its name or as a link to one, and is not written over; name a file with another ending";
 /// How long a pipe is waited for that nobody reads yet.
 const READER: Duration = Duration::from_secs(60);
+/// How long a pipe may be full after a signal before it counts as read by nobody.
+const UNREAD: Duration = Duration::from_secs(1);
 /// How often a wait looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -73,6 +75,27 @@ pub(in crate::cli) fn check(path: &Path) -> Result<(), CliError> {
             path,
             "is where the state of this workspace is kept, and is not written over; name another file",
         ));
+    }
+    not_linked(path)
+}
+
+/// Refuses a path that no state and no backup of one is written to.
+pub(super) fn check_state(path: &Path) -> Result<(), CliError> {
+    if path == Path::new("-") {
+        return Ok(());
+    }
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if [path, &real].iter().any(|path| is_configuration(path)) {
+        return Err(refused(path, IS_CONFIGURATION));
+    }
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new(".")).canonicalize();
+    for own in [PathBuf::from(OWN[0]), home::data_dir(Path::new("."))] {
+        if let (Ok(own), Ok(parent)) = (own.canonicalize(), &parent)
+            && parent.starts_with(&own)
+        {
+            return Err(refused(path, &belongs(&own)));
+        }
     }
     not_linked(path)
 }
@@ -178,18 +201,64 @@ pub(super) async fn write_private(path: &Path, text: String) -> Result<(), CliEr
 }
 
 fn put(path: &Path, text: &[u8], stop: &AtomicBool) -> std::io::Result<()> {
-    let mut file = open(path, stop)?;
-    let about = file.metadata()?;
-    if !about.is_file() {
-        return send(&file, text, stop);
+    let mut file = PrivateFile::open(path, stop)?;
+    match file.is_file {
+        true => file.write(text)?,
+        false => return send(&file.file, text, stop),
     }
-    // A file that was there may be open to others.
-    if about.permissions().mode() & 0o077 != 0 {
-        file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    file.sync()
+}
+
+/// A file, pipe or device that is written piece by piece.
+#[derive(Debug)]
+pub(in crate::cli) struct PrivateFile {
+    file: File,
+    is_file: bool,
+}
+
+/// Creates a file with mode 0600, or empties the one that is there; a pipe is waited for.
+///
+/// # Errors
+/// The path must not be written over, or cannot be written.
+pub(in crate::cli) fn create_private(path: &Path) -> Result<PrivateFile, CliError> {
+    check(path)?;
+    PrivateFile::open(path, &AtomicBool::new(false)).map_err(|why| {
+        CliError::Refused(format!(
+            "cannot write {}: {why}; name a file in a directory that exists and may be written",
+            safe_path(path)
+        ))
+    })
+}
+
+impl PrivateFile {
+    fn open(path: &Path, stop: &AtomicBool) -> std::io::Result<Self> {
+        let file = open(path, stop)?;
+        let about = file.metadata()?;
+        // A file that was there may be open to others.
+        if about.is_file() && about.permissions().mode() & 0o077 != 0 {
+            file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+        }
+        Ok(Self {
+            is_file: about.is_file(),
+            file,
+        })
     }
-    file.write_all(text)?;
-    // A full disk may show only here.
-    file.sync_all()
+
+    /// Writes all of it; a pipe that nobody empties ends the wait once a signal has come.
+    pub(in crate::cli) fn write(&mut self, text: &[u8]) -> std::io::Result<()> {
+        match self.is_file {
+            true => self.file.write_all(text),
+            false => send_unless_asked(&self.file, text),
+        }
+    }
+
+    /// Makes it durable: a full disk may show only here.
+    pub(in crate::cli) fn sync(&self) -> std::io::Result<()> {
+        match self.is_file {
+            true => self.file.sync_all(),
+            false => Ok(()),
+        }
+    }
 }
 
 /// Opens a file, or a pipe as soon as somebody reads it.
@@ -224,12 +293,33 @@ fn open(path: &Path, stop: &AtomicBool) -> std::io::Result<File> {
 }
 
 /// Writes to a pipe or a device as far as it takes it.
-fn send(file: &File, mut text: &[u8], stop: &AtomicBool) -> std::io::Result<()> {
+fn send(file: &File, text: &[u8], stop: &AtomicBool) -> std::io::Result<()> {
+    send_while(file, text, |_| ended(stop))
+}
+
+/// As [`send`]; a pipe that nobody empties ends the wait once a signal has come.
+fn send_unless_asked(file: &File, text: &[u8]) -> std::io::Result<()> {
+    send_while(file, text, |full_for| match signals::asked() {
+        true if full_for >= UNREAD => Err(std::io::Error::other("nobody reads it")),
+        _ => Ok(()),
+    })
+}
+
+/// Writes to a pipe or a device; `goes_on` is asked while it is full, with the time since when.
+fn send_while(
+    file: &File,
+    mut text: &[u8],
+    goes_on: impl Fn(Duration) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let mut full: Option<Instant> = None;
     while !text.is_empty() {
-        ended(stop)?;
         match rustix::io::write(file, text) {
-            Ok(n) => text = &text[n..],
+            Ok(n) => {
+                text = &text[n..];
+                full = None;
+            }
             Err(Errno::AGAIN) => {
+                goes_on(full.get_or_insert_with(Instant::now).elapsed())?;
                 let mut waits = [PollFd::new(file, PollFlags::OUT)];
                 poll(&mut waits, Some(&looks()))?;
             }

@@ -21,9 +21,8 @@ pub(super) async fn run(args: GetArgs, out: &mut Output) -> Ended {
     let installed = shown(out, |tell, stop| install::get(request, tell, stop)).await?;
     installed.diagnostics.iter().for_each(|d| out.diagnostic(d));
     out.flush_diagnostics();
-    if out.json {
-        out.result("get", fields(json!({ "modules": installed.modules })));
-    } else {
+    out.result("get", fields(json!({ "modules": installed.modules })));
+    if !out.json {
         let line = match installed.modules {
             1 => "Installed: 1 module.".to_owned(),
             n => format!("Installed: {n} modules."),

@@ -9,12 +9,12 @@ use crate::cli::output::{Ink, Output};
 use crate::cli::safe::safe;
 use crate::cli::session::settings;
 use crate::cli::signals::Signals;
+use crate::cli::unset::can_confirm;
 use crate::engine::error::EngineError;
 use crate::engine::install::{self, Installed, Lockfile, Request};
 use crate::engine::settings::Access;
 use crate::engine::workspace::initialize::InitBackend;
 use serde_json::json;
-use std::io::IsTerminal;
 
 /// Times the question is put when the answer is neither "yes" nor "no".
 const QUESTIONS: usize = 3;
@@ -68,6 +68,7 @@ pub(super) async fn run(args: InitArgs, out: &mut Output) -> Ended {
         migrate: args.migrate_state,
         force_copy: args.force_copy,
         without_backend: !args.backend,
+        locking: out.flags.locking(),
         variables: args.variables.flags.clone(),
     };
     let request = Request {
@@ -82,17 +83,16 @@ pub(super) async fn run(args: InitArgs, out: &mut Output) -> Ended {
             Some(LockfileMode::Readonly) => Lockfile::ReadOnly,
         },
     };
-    let asks = !out.json && args.unasked.input != Some(false) && std::io::stdin().is_terminal();
+    let asks = can_confirm(out);
     let installed = installed(request, asks, out).await?;
     installed.diagnostics.iter().for_each(|d| out.diagnostic(d));
     out.flush_diagnostics();
     installed.told.iter().for_each(|text| out.note(text));
-    if out.json {
-        out.result(
-            "init",
-            fields(json!({ "modules": installed.modules, "providers": installed.providers })),
-        );
-    } else {
+    out.result(
+        "init",
+        fields(json!({ "modules": installed.modules, "providers": installed.providers })),
+    );
+    if !out.json {
         let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         let line = format!(
             "Installed: {}, {}.",

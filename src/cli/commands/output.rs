@@ -67,7 +67,7 @@ pub(super) fn all(outputs: &[OutputValue], json: bool, out: &mut Output) -> Ende
         out.note("the state has no outputs; those of the root module come with the next deploy");
     }
     for output in outputs {
-        let text = if output.sensitive {
+        let text = if output.sensitive && !out.flags.show_sensitive {
             "<sensitive>".to_owned()
         } else {
             written(&value(output)?, 0)

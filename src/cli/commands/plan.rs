@@ -14,7 +14,6 @@ pub(super) async fn run(args: PlanArgs, out: &mut Output) -> Ended {
         plan_json: None,
         file: args.out,
         detailed_exitcode: args.detailed_exitcode,
-        input: args.unasked.input,
     };
     stage::work_out(wanted, out).await
 }

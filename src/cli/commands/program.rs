@@ -1,13 +1,12 @@
 //! About the program itself: completions and the manual page, made from the table of arguments.
 
-use crate::cli::args::Args;
 use crate::cli::exit::{CliError, Ended, OK};
+use crate::cli::flags;
 use crate::cli::output::Output;
-use clap::CommandFactory;
 
 pub(super) fn completions(shell: clap_complete::Shell, out: &mut Output) -> Ended {
     let mut bytes = Vec::new();
-    clap_complete::generate(shell, &mut Args::command(), "flightdeck", &mut bytes);
+    clap_complete::generate(shell, &mut flags::command(), "flightdeck", &mut bytes);
     out.write(&bytes);
     Ok(OK)
 }
@@ -16,7 +15,7 @@ pub(super) fn man(out: &mut Output) -> Ended {
     let mut bytes = Vec::new();
     let broken =
         |e: std::io::Error| CliError::Refused(format!("the manual page cannot be made: {e}"));
-    let mut table = Args::command();
+    let mut table = flags::command();
     table.build();
     clap_mangen::Man::new(table.clone())
         .render(&mut bytes)

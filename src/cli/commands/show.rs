@@ -3,6 +3,7 @@
 
 use crate::cli::exit::{CliError, Ended, OK};
 use crate::cli::output::Output;
+use crate::cli::reveal::reveal;
 use crate::cli::safe::safe_path;
 use crate::cli::session::{answered, settings};
 use crate::cli::show;
@@ -29,7 +30,11 @@ pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> En
     if json {
         out.write((stage.plan + "\n").as_bytes());
     } else {
-        show::stage(out, &stage.summary().map_err(refused)?);
+        let summary = stage.summary().map_err(refused)?;
+        match (out.flags.show_sensitive, serde_json::from_str(&stage.plan)) {
+            (true, Ok(plan)) => show::stage(out, &reveal(&summary, &plan)),
+            _ => show::stage(out, &summary),
+        }
     }
     Ok(OK)
 }

@@ -5,6 +5,7 @@ use crate::cli::exit::{CHANGES, CliError, Ended, OK, fields};
 use crate::cli::options::{Choice, StageArgs};
 use crate::cli::output::Output;
 use crate::cli::progress::Progress;
+use crate::cli::reveal::reveal;
 use crate::cli::safe::safe_path;
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
@@ -105,8 +106,6 @@ pub(super) struct Wanted {
     /// Where the stage itself goes.
     pub(super) file: Option<PathBuf>,
     pub(super) detailed_exitcode: bool,
-    /// `-input=…`.
-    pub(super) input: Option<bool>,
 }
 
 pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
@@ -117,7 +116,6 @@ pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
         plan_json: args.plan_json,
         file: None,
         detailed_exitcode: args.detailed_exitcode,
-        input: args.unasked.input,
     };
     work_out(wanted, out).await
 }
@@ -128,17 +126,15 @@ pub(super) async fn work_out(wanted: Wanted, out: &mut Output) -> Ended {
     }
     let parallelism = wanted.choice.values.parallelism;
     let mut settings = settings(wanted.command, Access::ReadWrite, parallelism)?;
-    settings.lock_timeout = wanted.choice.values.lock_timeout.unwrap_or_default();
     settings.follow = out.has_lines();
     let mut session = Session::start(settings, out).await?;
     let staged = staged(&mut session, &wanted, out).await;
     session.end(out).await;
-    let summary = staged?;
+    let (summary, shown) = staged?;
     out.flush_diagnostics();
-    if out.json {
-        out.result(wanted.command, result(&summary));
-    } else {
-        show::stage(out, &summary);
+    out.result(wanted.command, result(&summary));
+    if !out.json {
+        show::stage(out, &shown);
         if let Some(file) = &wanted.file {
             out.note(&format!(
                 "It is kept in {}: `flightdeck apply` with that file applies it, `flightdeck show` shows it.",
@@ -201,15 +197,16 @@ pub(super) async fn planned(
     Ok(())
 }
 
+/// Stages; the answer is the stage, and the stage as it is shown.
 async fn staged(
     session: &mut Session,
     wanted: &Wanted,
     out: &mut Output,
-) -> Result<Arc<StageSummary>, CliError> {
+) -> Result<(Arc<StageSummary>, Arc<StageSummary>), CliError> {
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let mut request = request(&wanted.choice, wanted.name.clone())?;
-    if can_ask(wanted.input, out) && request.rest_of.is_none() {
+    if can_ask(out) && request.rest_of.is_none() {
         let answers = ask(session, &mut progress, request.clone(), None, out).await?;
         request.variables.extend(answers);
     }
@@ -230,5 +227,22 @@ async fn staged(
         let text = session.wait(out, &mut progress, text).await?;
         session.ask(write_private(file, text)).await??;
     }
-    Ok(summary)
+    let shown = revealed(session, &mut progress, &summary, out).await?;
+    Ok((summary, shown))
+}
+
+/// The stage as it is shown: with `--show-sensitive` its sensitive values are in it.
+pub(super) async fn revealed(
+    session: &mut Session,
+    progress: &mut Progress,
+    summary: &Arc<StageSummary>,
+    out: &mut Output,
+) -> Result<Arc<StageSummary>, CliError> {
+    if !out.flags.show_sensitive || out.json {
+        return Ok(summary.clone());
+    }
+    let engine = session.engine.clone();
+    let plan = engine.plan_json(summary.stage);
+    let plan = session.wait(out, progress, plan).await?;
+    Ok(Arc::new(reveal(summary, &plan)))
 }

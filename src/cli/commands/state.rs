@@ -2,6 +2,8 @@
 
 mod change;
 
+pub(super) use change::{copy_into, state_file};
+
 use super::files::{check, write_private};
 use crate::cli::args::{StateCommand, UseState};
 use crate::cli::exit::{CliError, Ended, OK, fields};
@@ -12,6 +14,7 @@ use crate::cli::session::{answered, settings};
 use crate::cli::show;
 use crate::cli::signals::interruptible;
 use crate::cli::suggest::nearest;
+use crate::engine::error::{EngineError, NotThere};
 use crate::engine::handle::Engine;
 use crate::engine::settings::Access;
 use crate::engine::state::Settled;
@@ -21,7 +24,7 @@ use std::path::Path;
 
 pub(super) async fn run(command: StateCommand, out: &mut Output) -> Ended {
     match command {
-        StateCommand::List { filter, .. } => list(filter.as_deref(), out).await,
+        StateCommand::List { filter, id, .. } => list(filter.as_deref(), id.as_deref(), out).await,
         StateCommand::Show { address, .. } => show(&address, out).await,
         StateCommand::Export { file } => export(file.as_deref(), out).await,
         StateCommand::Mv {
@@ -35,7 +38,9 @@ pub(super) async fn run(command: StateCommand, out: &mut Output) -> Ended {
         } => change::replace_provider(from, to, auto_approve, out).await,
         StateCommand::Pull => pull(out).await,
         StateCommand::Push { file, force, .. } => change::push(&file, force, out).await,
-        StateCommand::Forget { addresses, .. } => forget(addresses, out).await,
+        StateCommand::Forget {
+            addresses, dry_run, ..
+        } => forget(addresses, dry_run, out).await,
         StateCommand::Import(args) => import("state import", args, out).await,
         StateCommand::Taint(args) => taint("state taint", args, true, out).await,
         StateCommand::Untaint(args) => taint("state untaint", args, false, out).await,
@@ -69,13 +74,25 @@ pub(super) async fn import(command: &'static str, args: ImportArgs, out: &mut Ou
     changed(command, vec![change?], out)
 }
 
-async fn forget(addresses: Vec<String>, out: &mut Output) -> Ended {
+async fn forget(addresses: Vec<String>, dry_run: bool, out: &mut Output) -> Ended {
     let settings = settings("state forget", Access::ReadWrite, None)?;
     let changes = answered(settings, out, |engine| async move {
-        engine.forget(addresses).await
+        engine.forget(addresses, dry_run).await
     })
     .await;
-    changed("state forget", changes?, out)
+    let changes = changes?;
+    if !dry_run {
+        return changed("state forget", changes, out);
+    }
+    out.flush_diagnostics();
+    let result = json!({ "state_changes": &changes, "dry_run": true });
+    out.result("state forget", fields(result));
+    if !out.json {
+        for change in &changes {
+            out.line(&format!("{} would be forgotten", safe(&change.address)));
+        }
+    }
+    Ok(OK)
 }
 
 pub(super) async fn taint(
@@ -85,18 +102,29 @@ pub(super) async fn taint(
     out: &mut Output,
 ) -> Ended {
     let settings = settings(command, Access::ReadWrite, None)?;
+    let address = args.address.clone();
     let change = answered(settings, out, |engine| async move {
-        engine.taint(args.address, tainted).await
+        engine.taint(address, tainted).await
     })
     .await;
-    changed(command, vec![change?], out)
+    match change {
+        Err(CliError::Engine(EngineError::NotFound(why @ NotThere::ToMark(_))))
+            if args.allow_missing =>
+        {
+            out.note(&format!(
+                "note: {}; nothing was changed",
+                safe(&why.to_string())
+            ));
+            changed(command, Vec::new(), out)
+        }
+        change => changed(command, vec![change?], out),
+    }
 }
 
 fn changed(command: &str, changes: Vec<StateChange>, out: &mut Output) -> Ended {
     out.flush_diagnostics();
-    if out.json {
-        out.result(command, fields(json!({ "state_changes": changes })));
-    } else {
+    out.result(command, fields(json!({ "state_changes": &changes })));
+    if !out.json {
         changes
             .iter()
             .for_each(|change| out.line(&show::state_change(change)));
@@ -111,11 +139,16 @@ fn drift_said(drift: DriftKind) -> &'static str {
     }
 }
 
-async fn list(filter: Option<&str>, out: &mut Output) -> Ended {
+async fn list(filter: Option<&str>, id: Option<&str>, out: &mut Output) -> Ended {
     let mut rows = rows(Access::ReadOnly, out).await?;
     rows.retain(|row| filter.is_none_or(|part| row.address.contains(part)));
+    if let Some(id) = id {
+        let wanted = serde_json::Value::from(id).to_string();
+        let has_it = |(path, value): &(String, String)| path == "id" && *value == wanted;
+        rows.retain(|row| row.attributes.iter().any(has_it));
+    }
+    out.result("state list", fields(json!({ "resources": &rows })));
     if out.json {
-        out.result("state list", fields(json!({ "resources": rows })));
         return Ok(OK);
     }
     for row in &rows {
@@ -147,8 +180,20 @@ async fn show(address: &str, out: &mut Output) -> Ended {
             safe(address)
         )));
     }
+    if out.into.is_some() && out.flags.show_sensitive {
+        // Values that are shown to people stay out of the file for programs.
+        out.flags.show_sensitive = false;
+        let masked = self::rows(Access::ReadOnly, out).await;
+        out.flags.show_sensitive = true;
+        let masked: Vec<StateRow> = masked?
+            .into_iter()
+            .filter(|row| row.address == address)
+            .collect();
+        out.result("state show", fields(json!({ "resources": masked })));
+    } else {
+        out.result("state show", fields(json!({ "resources": &found })));
+    }
     if out.json {
-        out.result("state show", fields(json!({ "resources": found })));
         return Ok(OK);
     }
     found.into_iter().for_each(|row| instance(row, out));
@@ -208,8 +253,8 @@ async fn use_state(which: UseState, out: &mut Output) -> Ended {
     })
     .await;
     let kept = kept?.map(|file| file.display().to_string());
+    out.result("state use", fields(json!({ "kept": &kept })));
     if out.json {
-        out.result("state use", fields(json!({ "kept": kept })));
         return Ok(OK);
     }
     match kept {

@@ -5,6 +5,7 @@ use crate::cli::confirmation::confirm;
 use crate::cli::exit::{CliError, ERROR};
 use crate::cli::output::Output;
 use crate::cli::safe::safe;
+use crate::cli::session::settings;
 use crate::cli::signals::Signals;
 use crate::cli::time::moment;
 use crate::engine::error::EngineError;
@@ -12,14 +13,12 @@ use crate::engine::holder::this_process;
 use crate::engine::settings::Access;
 use crate::engine::store::Store;
 use crate::engine::workspace::home;
-use std::path::Path;
 
 pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     let refuse = |e| CliError::Engine(EngineError::from(e));
-    let here = Path::new(".");
-    let named = home::selected(here, |name| std::env::var_os(name))
-        .map_err(|e| CliError::Refused(e.to_string()))?;
-    let dir = home::store_below(here, &named);
+    let mut settings = settings("force-unlock", Access::ReadWrite, None)?;
+    out.flags.apply(&mut settings);
+    let dir = home::store_here(&settings);
     let store = Store::open(dir, Access::ReadWrite).map_err(EngineError::from)?;
     let Some(holder) = store.holder().await.map_err(refuse)? else {
         out.note("the workspace is not locked");

@@ -19,9 +19,8 @@ pub(super) async fn run(args: ValidateArgs, out: &mut Output) -> Ended {
     session.end(out).await;
     validated?;
     out.flush_diagnostics();
-    if out.json {
-        out.result("validate", fields(json!({ "valid": true })));
-    } else {
+    out.result("validate", fields(json!({ "valid": true })));
+    if !out.json {
         let line = out.paint(Ink::Green, "The configuration is valid.");
         out.line(&line);
     }

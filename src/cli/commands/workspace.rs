@@ -1,8 +1,9 @@
 //! `flightdeck workspace` and `flightdeck force-unlock`: the workspaces of a directory, and a lock
 //! that somebody left on the state of one.
 
+use super::state;
 use crate::cli::confirmation::confirm;
-use crate::cli::exit::{CliError, ERROR, Ended, OK};
+use crate::cli::exit::{CliError, ERROR, Ended, OK, fields};
 use crate::cli::options::WorkspaceCommand;
 use crate::cli::output::Output;
 use crate::cli::safe::safe;
@@ -10,7 +11,6 @@ use crate::cli::session::settings;
 use crate::cli::signals::{Signals, interruptible};
 use crate::engine::install::unprepared;
 use crate::engine::settings::Access;
-use crate::engine::words::StageRequest;
 use crate::engine::workspace::initialize::InitError;
 use crate::engine::workspace::named;
 use serde_json::json;
@@ -38,7 +38,8 @@ async fn answer<T>(asked: impl Future<Output = Result<T, InitError>>) -> Result<
 
 pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
     let (dir, selected) = here("workspace")?;
-    let asked = StageRequest::default();
+    let asked = out.flags.request();
+    let locking = out.flags.locking();
     match command {
         WorkspaceCommand::Show => out.line(&safe(&selected)),
         WorkspaceCommand::List { json } => {
@@ -53,13 +54,20 @@ pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
                 out.line(&format!("{mark} {}", safe(name)));
             }
         }
-        WorkspaceCommand::New { name } => {
+        WorkspaceCommand::New { name, .. } => {
             named::selectable().map_err(said)?;
-            answer(named::create(&dir, &name, &asked)).await?;
+            let state = out.flags.state.state.take();
+            let state = state.as_deref().map(state::state_file).transpose()?;
+            answer(named::create(&dir, &name, &asked, &locking)).await?;
+            if let Some(state) = state {
+                Box::pin(state::copy_into(&name, state, out)).await?;
+            }
             named::select(&dir, &name).map_err(said)?;
-            out.line(&format!("workspace {} is made, and selected", safe(&name)));
+            done("workspace new", &name, "is made, and selected", out);
         }
-        WorkspaceCommand::Select { name, or_create } => {
+        WorkspaceCommand::Select {
+            name, or_create, ..
+        } => {
             named::selectable().map_err(said)?;
             let there = answer(named::exists(&dir, &name, &asked)).await?;
             if !there && !or_create {
@@ -68,20 +76,25 @@ pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
                 )));
             }
             if !there {
-                answer(named::create(&dir, &name, &asked)).await?;
+                answer(named::create(&dir, &name, &asked, &locking)).await?;
             }
             named::select(&dir, &name).map_err(said)?;
-            out.line(&format!("workspace {} is selected", safe(&name)));
+            done("workspace select", &name, "is selected", out);
         }
-        WorkspaceCommand::Delete { name, force } => {
-            answer(named::delete(&dir, &name, force, &asked)).await?;
-            out.line(&format!(
-                "workspace {} is gone, with its state",
-                safe(&name)
-            ));
+        WorkspaceCommand::Delete { name, force, .. } => {
+            answer(named::delete(&dir, &name, force, &asked, &locking)).await?;
+            done("workspace delete", &name, "is gone, with its state", out);
         }
     }
     Ok(OK)
+}
+
+/// Prints what became of a workspace.
+fn done(command: &str, name: &str, what: &str, out: &mut Output) {
+    out.result(command, fields(json!({ "workspace": name })));
+    if !out.json {
+        out.line(&format!("workspace {} {what}", safe(name)));
+    }
 }
 
 pub(super) async fn force_unlock(id: &str, force: bool, out: &mut Output) -> Ended {
@@ -94,9 +107,12 @@ pub(super) async fn force_unlock(id: &str, force: bool, out: &mut Output) -> End
             return Err(CliError::Said(ERROR));
         }
     }
-    let asked = StageRequest::default();
+    let asked = out.flags.request();
     let unlocked = named::force_unlock(&settings.workspace, &settings.named, id, &asked);
     answer(unlocked).await?;
-    out.line(&format!("lock {} is released", safe(id)));
+    out.result("force-unlock", fields(json!({ "id": id })));
+    if !out.json {
+        out.line(&format!("lock {} is released", safe(id)));
+    }
     Ok(OK)
 }

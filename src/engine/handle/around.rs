@@ -5,6 +5,7 @@ use crate::engine::bus::Bus;
 use crate::engine::error::{EngineError, NotThere};
 use crate::engine::install::unprepared;
 use crate::engine::settings::Settings;
+use crate::engine::state::Locking;
 use crate::engine::state::Place;
 use crate::engine::words::{Absent, Bring, EventKind, StageRequest};
 use crate::engine::workspace::{home, named};
@@ -53,7 +54,7 @@ impl Engine {
             named::selectable().map_err(unprepared)?;
         }
         if create {
-            let made = named::create(dir, name, &asked).await;
+            let made = named::create(dir, name, &asked, &Locking::default()).await;
             made.map_err(unprepared)?;
         } else if name != self.workspace_name()
             && !named::exists(dir, name, &asked).await.map_err(unprepared)?
@@ -75,12 +76,9 @@ impl Engine {
 /// What the configuration says of the state's home. One that cannot be read is told when something
 /// is to be done with it.
 pub(super) fn said_of_home(settings: &Settings, bus: &Bus) -> home::Whereabouts {
-    let found = home::of(
-        &settings.workspace,
-        &settings.named,
-        &StageRequest::default(),
-    );
-    found.unwrap_or_else(|error| {
+    let asked = StageRequest::with_variables(settings.variables.clone());
+    let found = home::of(&settings.workspace, &settings.named, &asked);
+    let mut found = found.unwrap_or_else(|error| {
         let mut unsaid = home::unsaid(&settings.named);
         if let Some(why) = error.refused {
             let why = why.to_string();
@@ -93,5 +91,7 @@ pub(super) fn said_of_home(settings: &Settings, bus: &Bus) -> home::Whereabouts 
             unsaid.place = Place::Refused(why);
         }
         unsaid
-    })
+    });
+    found.place = home::with_files(&settings.workspace, found.place, &settings.state_files);
+    found
 }

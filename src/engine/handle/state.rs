@@ -22,8 +22,12 @@ impl Engine {
     ///
     /// # Errors
     /// One of them is not there, which keeps all of them; a held lock.
-    pub async fn forget(&self, addresses: Vec<String>) -> Result<Vec<StateChange>, EngineError> {
-        self.shared.work.forget(addresses).await
+    pub async fn forget(
+        &self,
+        addresses: Vec<String>,
+        dry_run: bool,
+    ) -> Result<Vec<StateChange>, EngineError> {
+        self.shared.work.forget(addresses, dry_run).await
     }
 
     /// Marks the current object of an instance to be replaced, or takes that mark away, which

@@ -25,6 +25,7 @@ pub use record::Record;
 pub use settings::{Settings, SettingsError};
 
 use super::held::tracked;
+use super::unlocked::Unlocked;
 use super::{Home, HomeError};
 use crate::engine::store::model::State;
 use crate::engine::store::version4;
@@ -104,13 +105,22 @@ async fn begin(home: &dyn Home) -> Result<(), HomeError> {
 
 impl Settings {
     /// The place that this comes to for a workspace's directory, with what the environment of this
-    /// process says.
+    /// process says. Without `locks` its locks are not taken.
     ///
     /// # Errors
     /// Something that it needs is not said, or is none.
-    pub fn open(&self, dir: &Path) -> Result<Arc<dyn Backend>, HomeError> {
+    pub fn open(&self, dir: &Path, locks: bool) -> Result<Arc<dyn Backend>, HomeError> {
         let variables = |name: &str| std::env::var(name).ok();
-        self.open_with(dir, &variables)
+        // The files of a local one have locks of their own.
+        if self.kind() == "local" {
+            let local = local::Local::new(dir, &Values::new(self, &variables), locks);
+            return Ok(Arc::new(local));
+        }
+        let backend = self.open_with(dir, &variables)?;
+        match locks {
+            true => Ok(backend),
+            false => Ok(Arc::new(Unlocked(backend))),
+        }
     }
 
     fn open_with(
@@ -122,7 +132,7 @@ impl Settings {
         let kind = self.kind();
         match kind {
             // The system takes the lock of a file back.
-            "local" => Ok(Arc::new(local::Local::new(dir, &values))),
+            "local" => Ok(Arc::new(local::Local::new(dir, &values, true))),
             "http" => opened(kind, http::Http::new(&values)),
             "s3" => opened(kind, s3::S3::new(&values, dir)),
             "pg" => opened(kind, pg::Pg::new(&values)),

@@ -18,6 +18,36 @@ use std::sync::{Arc, Mutex};
 /// A name that is given to another file while it is locked is looked up again that often.
 const TRIES: u32 = 5;
 
+/// Files of a state, seen from the workspace's directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilePlace {
+    /// Where it is locked and written.
+    pub path: PathBuf,
+    /// Where it is read, if elsewhere.
+    pub read: Option<PathBuf>,
+    pub backup: FileBackup,
+}
+
+/// Where a state is kept as it was before the first change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileBackup {
+    /// In `NAME.backup` beside it.
+    Beside,
+    At(PathBuf),
+    Nowhere,
+}
+
+impl FilePlace {
+    /// One file, with its backup beside it.
+    pub fn at(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            read: None,
+            backup: FileBackup::Beside,
+        }
+    }
+}
+
 /// A file of a workspace.
 #[derive(Clone)]
 pub(super) struct InFile(Arc<Inner>);
@@ -29,7 +59,10 @@ struct Inner {
     state: Below,
     /// `.NAME.lock.info` beside it.
     info: Below,
-    backup: Below,
+    backup: Option<Below>,
+    /// Where the state is read, if elsewhere.
+    read: Option<PathBuf>,
+    locks: bool,
     held: Mutex<Option<Held>>,
 }
 
@@ -46,9 +79,20 @@ struct Held {
 }
 
 impl InFile {
-    /// The file of this name, seen from the workspace's directory.
-    pub(super) fn new(dir: &Path, name: &Path) -> Self {
-        Self(Arc::new(Inner::new(dir, name)))
+    /// The files of a workspace's directory. Without `locks` the lock is not taken, and no word of
+    /// one is written.
+    pub(super) fn of(dir: &Path, place: &FilePlace, locks: bool) -> Self {
+        let inner = Inner::new(dir, &place.path);
+        Self(Arc::new(Inner {
+            read: place.read.as_ref().map(|path| dir.join(path)),
+            backup: match &place.backup {
+                FileBackup::Beside => inner.backup,
+                FileBackup::At(path) => Some(Below::named(dir, path)),
+                FileBackup::Nowhere => None,
+            },
+            locks,
+            ..inner
+        }))
     }
 
     async fn blocking<T: Send + 'static>(
@@ -129,7 +173,9 @@ impl Inner {
                 ".{}.lock.info",
                 file.strip_prefix('.').unwrap_or(&file)
             )),
-            backup: beside(format!("{file}.backup")),
+            backup: Some(beside(format!("{file}.backup"))),
+            read: None,
+            locks: true,
             path,
             held: Mutex::default(),
         }
@@ -142,13 +188,21 @@ impl Inner {
         }
         let (mut file, made) = self.locked()?;
         let before = content(&mut file).map_err(HomeError::io("read", &self.path))?;
-        let word = LockInfo {
-            path: self.name.clone(),
-            ..info.clone()
-        };
-        self.info
-            .replace(word.to_line().as_bytes(), 0o600)
-            .map_err(HomeError::io("write", &self.info.path()))?;
+        if self.read.is_some() && !is_initial(&before) && on_one_line(&before).is_none() {
+            return Err(HomeError::Refused(format!(
+                "{} is no state file, and is not written over; name another file for the state",
+                self.path.display()
+            )));
+        }
+        if self.locks {
+            let word = LockInfo {
+                path: self.name.clone(),
+                ..info.clone()
+            };
+            self.info
+                .replace(word.to_line().as_bytes(), 0o600)
+                .map_err(HomeError::io("write", &self.info.path()))?;
+        }
         *held = Some(Held {
             file,
             made,
@@ -192,6 +246,9 @@ impl Inner {
     }
 
     fn lock_file(&self, file: &File) -> Result<(), HomeError> {
+        if !self.locks {
+            return Ok(());
+        }
         match fcntl(file, FcntlArg::F_OFD_SETLK(&whole_file())) {
             Ok(_) => Ok(()),
             Err(nix::Error::EAGAIN | nix::Error::EACCES) => {
@@ -218,7 +275,10 @@ impl Inner {
         let Some(mut held) = lock(&self.held).take() else {
             return Ok(());
         };
-        let removed = self.info.remove_file();
+        let removed = match self.locks {
+            true => self.info.remove_file(),
+            false => Ok(()),
+        };
         // Removed while it is locked still: nobody else can have written it.
         if held.made
             && content(&mut held.file)
@@ -232,16 +292,15 @@ impl Inner {
     }
 
     fn read(&self) -> Result<Vec<u8>, HomeError> {
-        let io = HomeError::io("read", &self.path);
+        let path = self.read.as_ref().unwrap_or(&self.path);
+        let io = HomeError::io("read", path);
         let text = match &mut *lock(&self.held) {
-            Some(held) => content(&mut held.file),
-            None => match std::fs::metadata(&self.path) {
+            Some(held) if self.read.is_none() => content(&mut held.file),
+            _ => match std::fs::metadata(path) {
                 Ok(found) if !found.is_file() => {
-                    return Err(HomeError::NotAFile {
-                        path: self.path.clone(),
-                    });
+                    return Err(HomeError::NotAFile { path: path.clone() });
                 }
-                _ => fsroot::read_at_most(&self.path, MAX_STATE),
+                _ => fsroot::read_at_most(path, MAX_STATE),
             },
         };
         match text {
@@ -257,10 +316,12 @@ impl Inner {
         let Some(held) = held else {
             return Ok(());
         };
-        if let Some(line) = held.before.as_deref().and_then(on_one_line) {
-            self.backup
+        if let (Some(line), Some(backup)) =
+            (held.before.as_deref().and_then(on_one_line), &self.backup)
+        {
+            backup
                 .replace(line.as_bytes(), 0o600)
-                .map_err(HomeError::io("write", &self.backup.path()))?;
+                .map_err(HomeError::io("write", &backup.path()))?;
         }
         held.before = None;
         Ok(())

@@ -60,7 +60,7 @@ impl StateOfRecord {
     /// Compares what is at home with what is known of it.
     pub(super) async fn look(
         &self,
-        place: &str,
+        written: &str,
         found: AtHome<'_>,
         copy: &State,
     ) -> Result<Look, HomeError> {
@@ -71,6 +71,10 @@ impl StateOfRecord {
             digest,
         } = found;
         let here = digest.is_some();
+        // Errors name the file that was read.
+        let read_from = self.read_from();
+        let place = read_from.as_ref().map(|path| path.display().to_string());
+        let place = place.as_deref().unwrap_or(written);
         // Also where nothing has changed there: how it may be read has, perhaps.
         let text = match self.opened(place, text).await {
             // Half of an envelope is none.
@@ -100,6 +104,13 @@ impl StateOfRecord {
                 Look::Unchanged
             }
             Some(state) => Look::Other(Box::new(state)),
+            // With `-state-out` the file that is read may never have existed: it is no loss.
+            None if read_from.is_some() && !is_blank(copy) => Look::Other(Box::new(State {
+                objects: Vec::new(),
+                outputs: Vec::new(),
+                check_results: None,
+                ..copy.clone()
+            })),
             None if here && known.writing => Look::Half,
             None if here && !is_blank(copy) => Look::Gone,
             None => Look::Nothing,

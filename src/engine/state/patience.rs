@@ -10,6 +10,54 @@ use tokio::time::Instant;
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(16);
 
+/// Use of the locks of a backend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Locking {
+    /// They are taken.
+    pub is_on: bool,
+    /// Longest wait for one that another program has.
+    pub timeout: Duration,
+}
+
+impl Default for Locking {
+    fn default() -> Self {
+        Self {
+            is_on: true,
+            timeout: Duration::ZERO,
+        }
+    }
+}
+
+impl Locking {
+    /// The waits for a lock that another program has.
+    pub fn waits(&self) -> Waits {
+        Waits {
+            until: Instant::now() + self.timeout,
+            pause: FIRST,
+        }
+    }
+}
+
+/// Pauses between attempts to take a lock, until the time is over.
+#[derive(Debug)]
+pub struct Waits {
+    until: Instant,
+    pause: Duration,
+}
+
+impl Waits {
+    /// Waits for the next attempt; returns false once the time is over.
+    pub async fn next(&mut self) -> bool {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        tokio::time::sleep(self.pause.min(left)).await;
+        self.pause = (self.pause * 2).min(LONGEST);
+        true
+    }
+}
+
 /// How long is waited, and who is told that it is.
 pub struct Patience<'a> {
     timeout: Duration,

@@ -2,7 +2,7 @@
 
 use super::look::{AtHome, Look, is_behind, is_blank, is_own, with_begun};
 use super::sealed::Spelt;
-use super::told::{apart, brought, gone, taken_over};
+use super::told::{apart, brought, gone, read_elsewhere, taken_over};
 use super::{Home, HomeError, Patience, Place};
 use crate::engine::mutex::lock;
 use crate::engine::store::Store;
@@ -18,6 +18,8 @@ pub struct StateOfRecord {
     pub(super) dir: PathBuf,
     pub(super) copy: Store,
     now: Mutex<Now>,
+    /// The lock of a home is taken.
+    pub(super) locks: bool,
     /// One brings home at a time.
     bringing: tokio::sync::Mutex<()>,
 }
@@ -35,15 +37,26 @@ impl StateOfRecord {
     pub fn of(dir: &Path, store: &Store, place: Place, encryption: Encryption) -> Self {
         Self {
             now: Mutex::new(Now {
-                home: place.open(dir),
+                home: place.open(dir, true),
                 place,
                 encryption,
                 open: false,
             }),
             dir: dir.to_owned(),
             copy: store.clone(),
+            locks: true,
             bringing: tokio::sync::Mutex::default(),
         }
+    }
+
+    /// The same, whose home's lock is not taken.
+    pub fn without_lock(mut self) -> Self {
+        self.locks = false;
+        {
+            let mut now = lock(&self.now);
+            now.home = now.place.open(&self.dir, false);
+        }
+        self
     }
 
     /// Says where it lives as of now, unless it is being worked on.
@@ -53,7 +66,7 @@ impl StateOfRecord {
             return;
         }
         if now.place != place {
-            now.home = place.open(&self.dir);
+            now.home = place.open(&self.dir, self.locks);
             now.place = place;
         }
         // Keys that are made already are kept.
@@ -76,7 +89,7 @@ impl StateOfRecord {
         let now = lock(&self.now);
         match &now.place {
             Place::File(path) => path.display().to_string(),
-            Place::In(..) | Place::Refused(_) => now.home.place(),
+            Place::Named(_) | Place::In(..) | Place::Refused(_) => now.home.place(),
         }
     }
 
@@ -138,6 +151,14 @@ impl StateOfRecord {
     /// The lock may stay behind; the error names it.
     pub async fn give_back(&self, within: Duration) -> Result<(), HomeError> {
         self.closed().give_back(within).await
+    }
+
+    /// The file that the state is read from, if it is written to another one.
+    pub(super) fn read_from(&self) -> Option<PathBuf> {
+        match &lock(&self.now).place {
+            Place::Named(files) => files.read.clone(),
+            Place::File(_) | Place::In(..) | Place::Refused(_) => None,
+        }
     }
 
     /// The home, which is worked on no more.
@@ -319,7 +340,10 @@ impl StateOfRecord {
             Look::Gone => Err(gone(place, &copy)),
             Look::Other(state) if is_behind(&known, &copy) => Err(apart(place, &state, &copy)),
             Look::Other(state) => {
-                let told = taken_over(&place, &state, &known);
+                let told = match self.read_from() {
+                    Some(path) => read_elsewhere(&path, &place, &state),
+                    None => taken_over(&place, &state, &known),
+                };
                 self.take_over(*state, &copy, place, digest).await?;
                 Ok(vec![told])
             }

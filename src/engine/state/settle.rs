@@ -55,7 +55,7 @@ impl StateOfRecord {
     }
 
     async fn bring_over_locked(&self, place: &Place, info: LockInfo) -> Result<(), HomeError> {
-        let home = place.open(&self.dir);
+        let home = place.open(&self.dir, self.locks);
         home.lock(LockInfo {
             operation: "migration destination state".to_owned(),
             ..info

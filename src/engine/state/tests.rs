@@ -292,7 +292,7 @@ async fn the_state_of_an_older_flightdeck_is_brought_to_its_file_once_and_that_i
 async fn the_lock_is_seen_by_others_and_theirs_here() {
     let w = Bench::new();
     w.open().await;
-    let other = file::InFile::new(w.dir.path(), NAME.as_ref());
+    let other = file::InFile::of(w.dir.path(), &FilePlace::at(NAME.as_ref()), true);
     let said = other.lock(info()).await.unwrap_err().to_string();
     assert!(
         said.contains("is locked by me@here (OperationTypeApply"),

@@ -3,6 +3,7 @@
 use super::HomeError;
 use super::compare::differ;
 use crate::engine::store::model::{HomeRecord, State};
+use std::path::Path;
 
 pub(super) fn apart(place: String, home: &State, copy: &State) -> HomeError {
     HomeError::Apart {
@@ -42,6 +43,14 @@ pub(super) fn taken_over(place: &str, state: &State, known: &HomeRecord) -> Stri
     format!(
         "the state in {place} was changed by another program (serial {}, now {serial}, {objects}); it is gone on with",
         known.serial
+    )
+}
+
+pub(super) fn read_elsewhere(path: &Path, place: &str, state: &State) -> String {
+    format!(
+        "the state is read from {} ({}) and written to {place}",
+        path.display(),
+        counted(state.objects.len())
     )
 }
 

@@ -34,6 +34,11 @@ impl Paths {
         Self(all)
     }
 
+    /// No paths: everything is shown.
+    pub fn none() -> Self {
+        Self(Vec::new())
+    }
+
     /// The whole object, from where a walk begins.
     pub fn from<'a>(&'a self, value: &'a Value) -> Place<'a> {
         Place::new(value, self.0.iter().map(Vec::as_slice).collect(), false)

@@ -202,18 +202,27 @@ impl Work {
 
     /// Takes objects out of the state; they stay as they are. Where nothing but an unknown outcome
     /// is known of an address, that is settled. All of the addresses, or none.
-    pub async fn forget(&self, addresses: Vec<String>) -> Result<Vec<StateChange>, EngineError> {
+    /// With `dry_run` nothing is changed.
+    pub async fn forget(
+        &self,
+        addresses: Vec<String>,
+        dry_run: bool,
+    ) -> Result<Vec<StateChange>, EngineError> {
         let _turn = self.turn.lock().await;
         self.begin_on_state(&StageRequest::default(), "state-rm")
             .await?;
-        let result = self.forget_locked(&addresses).await;
+        let result = self.forget_locked(&addresses, dry_run).await;
         let said = self.say_unknown().await;
         self.end_on_state().await;
         let changes = result?;
         said.map(|()| changes)
     }
 
-    async fn forget_locked(&self, addresses: &[String]) -> Result<Vec<StateChange>, EngineError> {
+    async fn forget_locked(
+        &self,
+        addresses: &[String],
+        dry_run: bool,
+    ) -> Result<Vec<StateChange>, EngineError> {
         let store = self.memory.store();
         let state = self.state().await?;
         let unknown = store.unknown_outcomes().await?;
@@ -281,6 +290,9 @@ impl Work {
                     ..by_hand(StateChangeKind::Forgotten, &name)
                 });
             }
+        }
+        if dry_run {
+            return Ok(changes);
         }
         let kept = store
             .change_by_hand(

@@ -28,7 +28,7 @@ impl Work {
     /// Plugins that the workspace itself brings and that have no yes. Launches none.
     pub async fn untrusted(&self) -> Result<Vec<WorkspacePlugin>, EngineError> {
         let _turn = self.turn.lock().await;
-        let loaded = self.read(&StageRequest::default()).await?;
+        let loaded = self.read(&self.located_with()).await?;
         let state = self.state().await?;
         Ok(self.seek(&loaded, providers_in(&state)).await?.untrusted)
     }
@@ -53,7 +53,7 @@ impl Work {
     }
 
     pub(super) async fn load_all(&self, switches: &Switches) -> Result<(), EngineError> {
-        let loaded = self.read(&StageRequest::default()).await?;
+        let loaded = self.read(&self.located_with()).await?;
         let state = self.state().await?;
         let sought = self.seek(&loaded, providers_in(&state)).await?;
         let addresses: BTreeSet<Arc<str>> = sought

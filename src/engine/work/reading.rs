@@ -18,6 +18,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 impl Work {
+    /// A request with the variables that the state is located with.
+    pub(super) fn located_with(&self) -> StageRequest {
+        StageRequest::with_variables(self.settings.variables.clone())
+    }
+
     pub(super) async fn read(&self, request: &StageRequest) -> Result<Loaded, EngineError> {
         self.read_with(request, false).await
     }

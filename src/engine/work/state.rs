@@ -67,6 +67,9 @@ impl Work {
         operation: &'static str,
     ) -> Result<(), EngineError> {
         self.locate(request).await?;
+        if !self.settings.lock_state {
+            self.diagnose(not_locked(&self.memory.state().place()));
+        }
         let tell = |text: String| self.bus.emit(EventKind::Notice { text });
         let patience = Patience::new(self.settings.lock_timeout, &tell);
         let opened = self.memory.state().open(lock_info(operation), &patience);
@@ -78,9 +81,14 @@ impl Work {
 
     /// Finds out where the state lives now.
     async fn locate(&self, request: &StageRequest) -> Result<(), EngineError> {
-        let (settings, asked) = (self.settings.clone(), request.clone());
+        let (settings, mut asked) = (self.settings.clone(), request.clone());
+        if asked.variables.is_empty() {
+            asked.variables.clone_from(&settings.variables);
+        }
         let found = tokio::task::spawn_blocking(move || {
-            home::of(&settings.workspace, &settings.named, &asked)
+            let mut found = home::of(&settings.workspace, &settings.named, &asked)?;
+            found.place = home::with_files(&settings.workspace, found.place, &settings.state_files);
+            Ok(found)
         });
         match found
             .await
@@ -232,6 +240,22 @@ async fn stoppable<T>(
     tokio::select! { biased;
         () = switches.stop.cancelled() => Err(EngineError::Cancelled),
         done = work => done,
+    }
+}
+
+/// The warning for a state whose own lock is not taken.
+fn not_locked(place: &str) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Warning,
+        summary: "The state is not locked".to_owned(),
+        detail: format!(
+            "With -lock=false the lock of the state in {place} is not taken: a program elsewhere may change the state meanwhile. flightdeck's lock on this workspace is held."
+        ),
+        address: None,
+        range: None,
+        snippet: None,
+        further: None,
+        intent: None,
     }
 }
 

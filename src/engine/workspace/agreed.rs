@@ -98,7 +98,7 @@ fn first(
     said: Settings,
 ) -> Result<(Option<Settings>, ToRecord), Disagreement> {
     let kind = said.kind().to_owned();
-    if let Err(source) = said.open(dir) {
+    if let Err(source) = said.open(dir, true) {
         let source = Box::new(source);
         return Err(Disagreement::Unopened { kind, source });
     }

@@ -5,15 +5,18 @@ use super::agreed::{Disagreement, agreed};
 use super::encrypted;
 use super::load::inputs;
 use crate::engine::provider::builtin::RemoteStates;
+use crate::engine::settings::{Settings as EngineSettings, StateFiles};
 use crate::engine::state::backend::{Record, Settings, SettingsError};
-use crate::engine::state::{Ciphers, Place};
+use crate::engine::state::{Ciphers, FileBackup, FilePlace, Place};
 use crate::engine::words::StageRequest;
 use fsroot::Below;
 use lang::config::{Backend, ENCRYPTION_VARIABLE, backend_of};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{SourceMap, Span};
+use sha2::{Digest as _, Sha256};
 use statefile::encryption::Encryption;
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// The file of the default workspace where nothing else is said.
@@ -107,6 +110,88 @@ pub struct Unlocated {
     pub diags: Diagnostics,
     /// What the backend block lacks, where all else could be read.
     pub refused: Option<Disagreement>,
+}
+
+/// The place with the files that flags name, where it is a file.
+pub fn with_files(dir: &Path, place: Place, files: &StateFiles) -> Place {
+    let default = match place {
+        _ if *files == StateFiles::default() => return place,
+        Place::File(path) => path,
+        _ if files.any_backend && files.state.is_some() => PathBuf::from(FILE),
+        place if files.state.is_none() && files.out.is_none() => return place,
+        Place::Refused(why) => return Place::Refused(why),
+        Place::Named(_) | Place::In(..) => {
+            return Place::Refused(
+                "the configuration says that the state lives in a backend, and -state and -state-out name files; leave them out, or work on a file that `flightdeck state pull` wrote with the `state` commands"
+                    .to_owned(),
+            );
+        }
+    };
+    let read = files.state.clone().unwrap_or(default);
+    let path = files.out.clone().unwrap_or_else(|| read.clone());
+    let is_same = |a: &Path, b: &Path| whole(&dir.join(a)) == whole(&dir.join(b));
+    let backup = match &files.backup {
+        None => FileBackup::Beside,
+        Some(path) if path == Path::new("-") => FileBackup::Nowhere,
+        Some(backup) if is_same(backup, &path) || is_same(backup, &read) => {
+            return Place::Refused(format!(
+                "{} is the file of the state itself; name another file for -backup",
+                backup.display()
+            ));
+        }
+        Some(backup) => FileBackup::At(backup.clone()),
+    };
+    Place::Named(FilePlace {
+        read: (!is_same(&read, &path)).then_some(read),
+        path,
+        backup,
+    })
+}
+
+/// A path as a whole, with the links of its directory resolved.
+fn whole(path: &Path) -> PathBuf {
+    let resolved = || {
+        let parent = path.parent()?.canonicalize().ok()?;
+        Some(parent.join(path.file_name()?))
+    };
+    resolved().unwrap_or_else(|| path.to_owned())
+}
+
+/// The store's directory of a state, for writing. A file that flags name has a store of its own
+/// unless it is the configured one: its history is that of another state.
+pub fn store_of(settings: &EngineSettings, place: &Place) -> Below {
+    let Place::Named(files) = place else {
+        return store_below(&settings.workspace, &settings.named);
+    };
+    let dir = &settings.workspace;
+    let asked = StageRequest::with_variables(settings.variables.clone());
+    let configured = match of(dir, &settings.named, &asked) {
+        Ok(found) => found.place,
+        Err(_) => unsaid(&settings.named).place,
+    };
+    let path = whole(&dir.join(&files.path));
+    if files.read.is_none()
+        && matches!(&configured, Place::File(file) if whole(&dir.join(file)) == path)
+    {
+        return store_below(dir, &settings.named);
+    }
+    let read = files.read.as_ref().map(|file| whole(&dir.join(file)));
+    let mut digest = Sha256::new();
+    digest.update(path.as_os_str().as_bytes());
+    digest.update([0]);
+    digest.update(read.unwrap_or_default().as_os_str().as_bytes());
+    let name: String = digest.finalize()[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    Below::new(dir, Path::new(".flightdeck").join("states").join(name))
+}
+
+/// The store's directory of the state that settings mean.
+pub fn store_here(settings: &EngineSettings) -> Below {
+    let configured = unsaid(&settings.named).place;
+    let place = with_files(&settings.workspace, configured, &settings.state_files);
+    store_of(settings, &place)
 }
 
 /// Where tofu keeps what belongs to a directory.

@@ -6,8 +6,8 @@ use super::encrypted;
 use super::home::{self, Unlocated};
 use super::load::inputs;
 use crate::engine::settings::Access;
-use crate::engine::state::backend::{Record, Settings, SettingsError};
-use crate::engine::state::{HomeError, Place, StateOfRecord, lock_info as info};
+use crate::engine::state::backend::{Backend, Record, Settings, SettingsError};
+use crate::engine::state::{HomeError, Locking, Place, StateOfRecord, lock_info as info};
 use crate::engine::store::Store;
 use crate::engine::words::{StageRequest, VariableFlag};
 use cty::Value;
@@ -32,6 +32,8 @@ pub struct InitBackend {
     pub force_copy: bool,
     /// `-backend=false`: the record counts, and nothing is changed.
     pub without_backend: bool,
+    /// Use of the states' locks.
+    pub locking: Locking,
     pub variables: Vec<VariableFlag>,
 }
 
@@ -127,12 +129,13 @@ pub async fn init_backend(
             to: &to,
             implicit: before.is_none(),
             encryption: said.encryption,
+            locking: options.locking,
         };
         done.told = moving.bring(named, options.force_copy).await?;
     }
     match record {
         Some(record) => {
-            to.open(dir)?;
+            to.open(dir, true)?;
             Record::write(Some(&record), &data)?;
             done.told
                 .push(format!("the backend {:?} is recorded", to.kind()));
@@ -231,12 +234,17 @@ struct Moving<'a> {
     /// Whether the old place was nobody's choice: its files are emptied then.
     implicit: bool,
     encryption: Option<Encryption>,
+    locking: Locking,
 }
 
 impl Moving<'_> {
+    fn open(&self, settings: &Settings) -> Result<Arc<dyn Backend>, HomeError> {
+        settings.open(self.dir, self.locking.is_on)
+    }
+
     /// Brings every workspace's state over.
     async fn bring(&self, named: &str, yes: bool) -> Result<Vec<String>, InitError> {
-        let (old, new) = (self.from.open(self.dir)?, self.to.open(self.dir)?);
+        let (old, new) = (self.open(self.from)?, self.open(self.to)?);
         let mut names = vec![String::new()];
         names.extend(old.workspaces().await?);
         let mut todo = Vec::new();
@@ -264,15 +272,23 @@ impl Moving<'_> {
         }
         let mut told = Vec::new();
         for (name, _, on_record) in todo {
-            told.push(self.bring_one(&name, on_record).await?);
+            let mut waits = self.locking.waits();
+            loop {
+                let brought = self.bring_one(&name, on_record).await;
+                let is_locked = matches!(brought, Err(InitError::Home(HomeError::Locked { .. })));
+                if !is_locked || !waits.next().await {
+                    told.push(brought?);
+                    break;
+                }
+            }
         }
         Ok(told)
     }
 
     async fn bring_one(&self, name: &str, on_record: bool) -> Result<String, InitError> {
         let (from, to) = (
-            self.from.open(self.dir)?.home(name)?,
-            self.to.open(self.dir)?.home(name)?,
+            self.open(self.from)?.home(name)?,
+            self.open(self.to)?.home(name)?,
         );
         if on_record {
             let store = Store::open(home::store_below(self.dir, name), Access::ReadWrite)
@@ -283,7 +299,10 @@ impl Moving<'_> {
                     "the state is to be encrypted in a way that flightdeck does not know, and would be brought as plain text; nothing was brought".to_owned(),
                 )
             })?;
-            let state = StateOfRecord::of(self.dir, &store, old, encryption);
+            let mut state = StateOfRecord::of(self.dir, &store, old, encryption);
+            if !self.locking.is_on {
+                state = state.without_lock();
+            }
             let new = home::placed(self.to.clone(), name);
             state
                 .bring_over(new, info("migration source state"))

@@ -5,7 +5,7 @@ use super::home;
 use super::initialize::InitError;
 use crate::engine::settings::Access;
 use crate::engine::state::backend::{Backend, Record, Settings};
-use crate::engine::state::{HomeError, lock_info as info};
+use crate::engine::state::{HomeError, Locking, lock_info as info};
 use crate::engine::store::Store;
 use crate::engine::store::model::{HomeRecord, State};
 use crate::engine::words::StageRequest;
@@ -16,7 +16,11 @@ use std::sync::Arc;
 pub const DEFAULT: &str = "default";
 
 /// Where the states of a directory's workspaces are.
-async fn backend(dir: &Path, request: &StageRequest) -> Result<Arc<dyn Backend>, InitError> {
+async fn backend(
+    dir: &Path,
+    request: &StageRequest,
+    locks: bool,
+) -> Result<Arc<dyn Backend>, InitError> {
     // Which one is selected makes no difference to where they are.
     let found = home::of(dir, "", request).map_err(InitError::Configuration)?;
     if let Some((record, _)) = found.record {
@@ -26,7 +30,7 @@ async fn backend(dir: &Path, request: &StageRequest) -> Result<Arc<dyn Backend>,
         Some(settings) => settings,
         None => Settings::new("local")?,
     };
-    Ok(settings.open(dir)?)
+    Ok(settings.open(dir, locks)?)
 }
 
 /// The name as backends have it: that of the default one is empty.
@@ -40,7 +44,7 @@ fn inner(name: &str) -> &str {
 /// It is not known where they are, or they cannot be told.
 pub async fn list(dir: &Path, request: &StageRequest) -> Result<Vec<String>, InitError> {
     let mut names = vec![DEFAULT.to_owned()];
-    names.extend(backend(dir, request).await?.workspaces().await?);
+    names.extend(backend(dir, request, true).await?.workspaces().await?);
     Ok(names)
 }
 
@@ -56,15 +60,26 @@ pub async fn exists(dir: &Path, name: &str, request: &StageRequest) -> Result<bo
 ///
 /// # Errors
 /// It is there already, its name is none, or its backend does not take it.
-pub async fn create(dir: &Path, name: &str, request: &StageRequest) -> Result<(), InitError> {
+pub async fn create(
+    dir: &Path,
+    name: &str,
+    request: &StageRequest,
+    locking: &Locking,
+) -> Result<(), InitError> {
     home::checked(name, "what was given").map_err(|e| InitError::Refused(e.to_string()))?;
     if exists(dir, name, request).await? {
         return Err(InitError::Refused(format!(
             "there is a workspace {name:?} already"
         )));
     }
-    let backend = backend(dir, request).await?;
-    Ok(backend.create(inner(name), info("workspace-new")).await?)
+    let backend = backend(dir, request, locking.is_on).await?;
+    let mut waits = locking.waits();
+    loop {
+        let created = backend.create(inner(name), info("workspace-new")).await;
+        if !is_locked(&created) || !waits.next().await {
+            return Ok(created?);
+        }
+    }
 }
 
 /// Takes a workspace away, with its state. One with objects only where `force` says so: they stay
@@ -77,6 +92,7 @@ pub async fn delete(
     name: &str,
     force: bool,
     request: &StageRequest,
+    locking: &Locking,
 ) -> Result<(), InitError> {
     let refuse = |why: String| Err(InitError::Refused(why));
     let selected = home::selected(dir, |name| std::env::var_os(name))
@@ -92,15 +108,26 @@ pub async fn delete(
     if !exists(dir, name, request).await? {
         return refuse(format!("there is no workspace {name:?}"));
     }
-    let backend = backend(dir, request).await?;
+    let backend = backend(dir, request, locking.is_on).await?;
     let text = backend.home(name)?.read().await?;
     if !force && has_objects(&text) {
         return refuse(format!(
             "the workspace {name:?} has objects; destroy them first. With -force they stay in the world, and nobody knows of them any more"
         ));
     }
-    backend.delete(name, info("state-replace-provider")).await?;
+    let mut waits = locking.waits();
+    loop {
+        let deleted = backend.delete(name, info("state-replace-provider")).await;
+        if !is_locked(&deleted) || !waits.next().await {
+            deleted?;
+            break;
+        }
+    }
     forget(dir, name).await
+}
+
+fn is_locked(done: &Result<(), HomeError>) -> bool {
+    matches!(done, Err(HomeError::Locked { .. }))
 }
 
 /// What is on record of it is of no state any more: one that is made under this name begins anew.
@@ -163,7 +190,7 @@ pub async fn force_unlock(
     id: &str,
     request: &StageRequest,
 ) -> Result<(), InitError> {
-    let home = backend(dir, request).await?.home(inner(named))?;
+    let home = backend(dir, request, true).await?.home(inner(named))?;
     Ok(home.force_unlock(id).await?)
 }
 
@@ -188,7 +215,9 @@ mod tests {
         let dir = dir.path();
         assert_eq!(list(dir, &all()).await.unwrap(), ["default"]);
         for name in ["prod", "dev"] {
-            create(dir, name, &all()).await.unwrap();
+            create(dir, name, &all(), &Locking::default())
+                .await
+                .unwrap();
         }
         assert_eq!(list(dir, &all()).await.unwrap(), ["default", "dev", "prod"]);
         assert!(dir.join("terraform.tfstate.d/dev").is_dir());
@@ -197,7 +226,7 @@ mod tests {
             ("..", "dots alone"),
             ("a/b", "a name has"),
         ] {
-            let said = words(create(dir, name, &all()).await);
+            let said = words(create(dir, name, &all(), &Locking::default()).await);
             assert!(said.contains(word), "{name}: {said}");
         }
         select(dir, "dev").unwrap();
@@ -212,10 +241,12 @@ mod tests {
             ("prod", "has objects"),
             ("test", "no workspace"),
         ] {
-            let said = words(delete(dir, name, false, &all()).await);
+            let said = words(delete(dir, name, false, &all(), &Locking::default()).await);
             assert!(said.contains(word), "{name}: {said}");
         }
-        delete(dir, "prod", true, &all()).await.unwrap();
+        delete(dir, "prod", true, &all(), &Locking::default())
+            .await
+            .unwrap();
         assert_eq!(list(dir, &all()).await.unwrap(), ["default", "dev"]);
         assert!(!prod.exists());
     }
@@ -226,7 +257,7 @@ mod tests {
         let said = words(force_unlock(dir.path(), "", "1", &all()).await);
         assert!(said.contains("it is not locked"), "{said}");
         let settings = Settings::new("local").unwrap();
-        let home = settings.open(dir.path()).unwrap().home("").unwrap();
+        let home = settings.open(dir.path(), true).unwrap().home("").unwrap();
         home.lock(info("x")).await.unwrap();
         let said = words(force_unlock(dir.path(), "", "1", &all()).await);
         assert!(said.contains("end that one"), "{said}");

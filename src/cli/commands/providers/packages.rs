@@ -61,10 +61,9 @@ pub(super) async fn mirror(
 fn told(command: &str, written: Written, text: &str, out: &mut Output) -> Ended {
     written.diagnostics.iter().for_each(|d| out.diagnostic(d));
     out.flush_diagnostics();
-    if out.json {
-        let result = json!({ "providers": written.providers, "changed": written.changed });
-        out.result(command, fields(result));
-    } else {
+    let result = json!({ "providers": written.providers, "changed": written.changed });
+    out.result(command, fields(result));
+    if !out.json {
         let line = out.paint(Ink::Green, text);
         out.line(&line);
     }

@@ -7,7 +7,7 @@ use crate::cli::schema::nesting;
 use crate::cli::session::{Session, settings};
 use crate::engine::provider::{FunctionParameter, IdentitySchema, ProviderSchema, Schemas};
 use crate::engine::settings::Access;
-use crate::engine::words::{BUILTIN_PROVIDER, StageRequest};
+use crate::engine::words::BUILTIN_PROVIDER;
 use cty::Type;
 use cty::schema::{Attribute, Block, Schema, TextKind};
 use lang::config::is_config_dir;
@@ -28,8 +28,9 @@ pub(super) async fn run(out: &mut Output) -> Ended {
     let mut session = Session::start(settings, out).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
+    let request = out.flags.request();
     let question = async {
-        let needed = engine.required_providers(StageRequest::default()).await?;
+        let needed = engine.required_providers(request).await?;
         engine.load_plugins().await?;
         let builtin = needed.names(BUILTIN_PROVIDER);
         let (view, _) = engine.subscribe();

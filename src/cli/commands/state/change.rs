@@ -37,6 +37,7 @@ pub(super) async fn replace_provider(
     match replaced? {
         changes if changes.is_empty() && !out.json => {
             out.line("no object of the state belongs to that provider; nothing was changed");
+            out.result(command, fields(json!({ "state_changes": [] })));
             Ok(OK)
         }
         changes => changed(command, changes, out),
@@ -84,8 +85,8 @@ async fn replace(
 /// Largest state that is pushed, in bytes.
 const MAX_PUSHED: u64 = 1 << 30;
 
-pub(super) async fn push(file: &Path, force: bool, out: &mut Output) -> Ended {
-    let command = "state push";
+/// Text of a state file, or of standard input for `-`.
+pub(in crate::cli::commands) fn state_file(file: &Path) -> Result<Vec<u8>, CliError> {
     let read = if file == Path::new("-") {
         let mut text = Vec::new();
         let mut stdin = std::io::stdin().take(MAX_PUSHED + 1);
@@ -98,12 +99,32 @@ pub(super) async fn push(file: &Path, force: bool, out: &mut Output) -> Ended {
     } else {
         fsroot::read_input(file, MAX_PUSHED, &signals::asked)
     };
-    let text = read.map_err(|e| {
+    read.map_err(|e| {
         CliError::Refused(format!(
             "{} cannot be read: {e}; name a state file, or `-` for standard input",
             safe_path(file)
         ))
-    })?;
+    })
+}
+
+/// Copies a state file's text into a workspace that was just created.
+pub(in crate::cli::commands) async fn copy_into(
+    workspace: &str,
+    text: Vec<u8>,
+    out: &mut Output,
+) -> Result<(), CliError> {
+    let mut settings = settings("workspace new", Access::ReadWrite, None)?;
+    workspace.clone_into(&mut settings.named);
+    let pushed = answered(settings, out, |engine| async move {
+        engine.push_state(text, true).await
+    })
+    .await;
+    pushed.map(drop)
+}
+
+pub(super) async fn push(file: &Path, force: bool, out: &mut Output) -> Ended {
+    let command = "state push";
+    let text = state_file(file)?;
     let settings = settings(command, Access::ReadWrite, None)?;
     let pushed = answered(settings, out, |engine| async move {
         engine.push_state(text, force).await
@@ -112,6 +133,7 @@ pub(super) async fn push(file: &Path, force: bool, out: &mut Output) -> Ended {
     match pushed? {
         None if !out.json => {
             out.line("the state is so already; nothing was changed");
+            out.result(command, fields(json!({ "state_changes": [] })));
             Ok(OK)
         }
         pushed => changed(command, pushed.into_iter().collect(), out),
@@ -124,10 +146,9 @@ fn said(command: &str, changes: Vec<StateChange>, dry_run: bool, out: &mut Outpu
         return changed(command, changes, out);
     }
     out.flush_diagnostics();
-    if out.json {
-        let said = json!({ "state_changes": changes, "dry_run": true });
-        out.result(command, fields(said));
-    } else {
+    let said = json!({ "state_changes": &changes, "dry_run": true });
+    out.result(command, fields(said));
+    if !out.json {
         for change in &changes {
             let to = change.to.as_deref().unwrap_or_default();
             out.line(&format!("{} would be {}", safe(&change.address), safe(to)));

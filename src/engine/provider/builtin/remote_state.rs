@@ -177,7 +177,7 @@ async fn stored(
     } else {
         workspace
     };
-    let home = backend.open(base)?.home(named)?;
+    let home = backend.open(base, true)?.home(named)?;
     Ok((home.place(), home.read().await?))
 }
 

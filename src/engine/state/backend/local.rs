@@ -2,7 +2,7 @@
 
 use super::values::Values;
 use super::{Backend, Home, HomeError};
-use crate::engine::state::file::InFile;
+use crate::engine::state::file::{FilePlace, InFile};
 use async_trait::async_trait;
 use fsroot::Below;
 use statefile::LockInfo;
@@ -17,23 +17,25 @@ const FOLDER: &str = "terraform.tfstate.d";
 
 pub(super) struct Local {
     dir: PathBuf,
+    locks: bool,
     path: PathBuf,
     folder: PathBuf,
 }
 
 /// The file of a workspace, seen from its directory.
 pub(super) fn file(values: &Values<'_>, named: &str) -> PathBuf {
-    Local::new(Path::new(""), values).file(named)
+    Local::new(Path::new(""), values, true).file(named)
 }
 
 impl Local {
-    pub(super) fn new(dir: &Path, values: &Values<'_>) -> Self {
+    pub(super) fn new(dir: &Path, values: &Values<'_>, locks: bool) -> Self {
         let said = |name: &str, default: &str| {
             let text = values.text(name, &[]);
             PathBuf::from(text.unwrap_or_else(|| default.to_owned()))
         };
         Self {
             dir: dir.to_owned(),
+            locks,
             path: said("path", FILE),
             folder: said("workspace_dir", FOLDER),
         }
@@ -66,7 +68,8 @@ impl Local {
 #[async_trait]
 impl Backend for Local {
     fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError> {
-        Ok(Arc::new(InFile::new(&self.dir, &self.file(named))))
+        let place = FilePlace::at(&self.file(named));
+        Ok(Arc::new(InFile::of(&self.dir, &place, self.locks)))
     }
 
     async fn workspaces(&self) -> Result<Vec<String>, HomeError> {

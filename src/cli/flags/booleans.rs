@@ -1,0 +1,81 @@
+//! Values of boolean flags as Go's flag package takes them: `-json=true`, `-lock=0`, `-check=F`.
+
+use super::shared::built;
+use clap::builder::ValueParser;
+use clap::{Arg, ArgAction};
+use std::ffi::OsString;
+
+fn boolean(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+fn is_boolean(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::SetTrue)
+        || arg.get_value_parser().type_id() == ValueParser::bool().type_id()
+}
+
+/// Respells boolean flags in words that have two dashes already: a switch has no value, and
+/// `false` takes back the same switch before it; the others have `true` or `false`. What is no
+/// boolean stays, and is refused later.
+pub(in crate::cli) fn spelled(words: Vec<OsString>) -> Vec<OsString> {
+    let mut command = built();
+    let mut out: Vec<Option<OsString>> = Vec::with_capacity(words.len());
+    // Places of switches, by name.
+    let mut switches: Vec<(String, usize)> = Vec::new();
+    let mut words = words.into_iter();
+    out.extend(words.next().map(Some));
+    let mut is_value = false;
+    while let Some(word) = words.next() {
+        if std::mem::take(&mut is_value) {
+            out.push(Some(word));
+            continue;
+        }
+        if word == "--" {
+            out.push(Some(word));
+            out.extend(words.map(Some));
+            break;
+        }
+        let text = word.to_str().unwrap_or_default();
+        let Some(flag) = text.strip_prefix("--") else {
+            command = command.find_subcommand(text).unwrap_or(command);
+            out.push(Some(word));
+            continue;
+        };
+        let (name, value) = match flag.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (flag, None),
+        };
+        let found = command.get_arguments().find(|arg| {
+            arg.get_long() == Some(name)
+                || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
+        });
+        let Some(arg) = found else {
+            out.push(Some(word));
+            continue;
+        };
+        if !is_boolean(arg) {
+            is_value = value.is_none() && arg.get_action().takes_values();
+            out.push(Some(word));
+            continue;
+        }
+        let is_switch = matches!(arg.get_action(), ArgAction::SetTrue);
+        match (is_switch, value.map(boolean)) {
+            (true, None | Some(Some(true))) => {
+                switches.push((name.to_owned(), out.len()));
+                out.push(Some(format!("--{name}").into()));
+            }
+            (true, Some(Some(false))) => {
+                for (_, at) in switches.extract_if(.., |(known, _)| known == name) {
+                    out[at] = None;
+                }
+            }
+            (false, Some(Some(value))) => out.push(Some(format!("--{name}={value}").into())),
+            (_, Some(None)) | (false, None) => out.push(Some(word)),
+        }
+    }
+    out.into_iter().flatten().collect()
+}

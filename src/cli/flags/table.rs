@@ -1,0 +1,496 @@
+//! Every flag of every command of OpenTofu 1.12.6 (`internal/command/arguments` in its source),
+//! with its meaning here or the reason of its refusal. `docs/compatibility.md` has the same table.
+
+use super::groups::*;
+
+/// Meaning of a flag here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum Here {
+    /// As in OpenTofu.
+    Same,
+    /// Accepted, with this difference.
+    Differs(&'static str),
+    /// Not accepted, for this reason.
+    Refused(&'static str),
+}
+
+/// A flag of a command.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) struct Flag {
+    pub(in crate::cli) name: &'static str,
+    /// A value that it takes; empty for a switch.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "the test of all flags reads it")
+    )]
+    pub(in crate::cli) example: &'static str,
+    pub(in crate::cli) here: Here,
+}
+
+/// A command of OpenTofu's.
+#[derive(Debug)]
+pub(in crate::cli) struct Verb {
+    pub(in crate::cli) name: &'static str,
+    /// The commands here that take its flags, by their words.
+    pub(in crate::cli) ours: &'static [&'static str],
+    /// Arguments that the command cannot do without.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "the test of all flags reads it")
+    )]
+    pub(in crate::cli) operands: &'static [&'static str],
+    groups: &'static [&'static [Flag]],
+}
+
+impl Verb {
+    pub(in crate::cli) fn flags(&self) -> impl Iterator<Item = &'static Flag> + use<> {
+        self.groups.iter().flat_map(|group| group.iter())
+    }
+}
+
+/// Flags that every command takes.
+pub(in crate::cli) const EVERYWHERE: &[Flag] = &[
+    same("no-color", ""),
+    same("compact-warnings", ""),
+    differs(
+        "consolidate-warnings",
+        "",
+        "without it each warning is shown; OpenTofu's default is to consolidate",
+    ),
+    same("consolidate-errors", ""),
+    same("concise", ""),
+    refused(
+        "deprecation",
+        "module:local",
+        "warnings about deprecated variables and outputs are not filtered by their module",
+    ),
+    same("chdir", "."),
+];
+
+const APPLYING: &[&[Flag]] = &[
+    VARIABLES,
+    LOCK,
+    STATE_FILES,
+    TARGETS,
+    PLANNING,
+    FORGETTING,
+    &[same("auto-approve", "")],
+    SHOW_SENSITIVE,
+    JSON,
+    INPUT,
+];
+
+const fn verb(
+    name: &'static str,
+    ours: &'static [&'static str],
+    operands: &'static [&'static str],
+    groups: &'static [&'static [Flag]],
+) -> Verb {
+    Verb {
+        name,
+        ours,
+        operands,
+        groups,
+    }
+}
+
+/// All commands with their flags.
+pub(in crate::cli) const VERBS: &[Verb] = &[
+    verb("apply", &["deploy"], &[], APPLYING),
+    verb(
+        "console",
+        &["console"],
+        &[],
+        &[
+            VARIABLES,
+            NO_LOCK,
+            STATE,
+            INPUT,
+            &[
+                refused("json", "", CONSOLE_JSON),
+                refused("json-into", "out.json", CONSOLE_JSON),
+            ],
+        ],
+    ),
+    verb(
+        "destroy",
+        &["destroy"],
+        &[],
+        &[
+            VARIABLES,
+            LOCK,
+            STATE_FILES,
+            TARGETS,
+            &[
+                same("parallelism", "5"),
+                same("refresh", "false"),
+                refused(
+                    "destroy",
+                    "",
+                    "this command always destroys; OpenTofu refuses it too",
+                ),
+                refused(
+                    "refresh-only",
+                    "",
+                    "this command always destroys; OpenTofu refuses it too",
+                ),
+                refused(
+                    "replace",
+                    "a.b",
+                    "what is destroyed is not replaced; OpenTofu refuses it too",
+                ),
+            ],
+            FORGETTING,
+            &[same("auto-approve", "")],
+            SHOW_SENSITIVE,
+            JSON,
+            INPUT,
+        ],
+    ),
+    verb(
+        "fmt",
+        &["fmt"],
+        &[],
+        &[&[
+            same("list", "false"),
+            same("write", "false"),
+            same("diff", ""),
+            same("check", ""),
+            same("recursive", ""),
+        ]],
+    ),
+    verb(
+        "force-unlock",
+        &["force-unlock"],
+        &["1"],
+        &[VARIABLES, &[same("force", "")], JSON],
+    ),
+    verb(
+        "get",
+        &["get"],
+        &[],
+        &[VARIABLES, &[same("update", "")], TEST_DIRECTORY, JSON],
+    ),
+    verb(
+        "graph",
+        &["graph"],
+        &[],
+        &[
+            VARIABLES,
+            &[
+                same("type", "plan"),
+                same("plan", "p"),
+                refused(
+                    "draw-cycles",
+                    "",
+                    "a cycle is an error that names its members",
+                ),
+                refused("module-depth", "1", "the graph is drawn whole"),
+                refused("verbose", "", "the graph has one form"),
+            ],
+        ],
+    ),
+    verb(
+        "import",
+        &["import", "state import"],
+        &["a.b", "1"],
+        &[
+            VARIABLES,
+            LOCK,
+            STATE_FILES,
+            REMOTE_VERSION,
+            &[
+                differs("parallelism", "5", "no effect: one object is imported"),
+                refused("config", "dir", "`-chdir=DIR` works in another directory"),
+            ],
+            JSON,
+            INPUT,
+        ],
+    ),
+    verb(
+        "init",
+        &["init"],
+        &[],
+        &[
+            VARIABLES,
+            LOCK,
+            REMOTE_VERSION,
+            &[
+                same("backend", "false"),
+                same("cloud", "false"),
+                same("backend-config", "x=1"),
+                same("force-copy", ""),
+                same("reconfigure", ""),
+                same("migrate-state", ""),
+                same("upgrade", ""),
+                same("plugin-dir", "dir"),
+                same("lockfile", "readonly"),
+                refused(
+                    "from-module",
+                    "x",
+                    "copy the module into the directory first, with `git clone` or `cp`",
+                ),
+                refused(
+                    "get",
+                    "false",
+                    "modules that are there are not fetched again, and those that are missing are needed for the rest of `init`",
+                ),
+            ],
+            TEST_DIRECTORY,
+            JSON,
+            INPUT,
+        ],
+    ),
+    verb(
+        "output",
+        &["output"],
+        &["x"],
+        &[
+            VARIABLES,
+            STATE,
+            SHOW_SENSITIVE,
+            &[same("raw", ""), same("json", "")],
+            DOCUMENT_INTO,
+        ],
+    ),
+    verb(
+        "plan",
+        &["plan", "stage"],
+        &[],
+        &[
+            VARIABLES,
+            LOCK,
+            STATE_FILES,
+            TARGETS,
+            PLANNING,
+            &[
+                same("detailed-exitcode", ""),
+                differs("out", "p", "of `stage` it is the stage's name"),
+                refused(
+                    "generate-config-out",
+                    "x.tf",
+                    "configuration is not generated; write the resource block for each `import` block",
+                ),
+            ],
+            SHOW_SENSITIVE,
+            JSON,
+            INPUT,
+        ],
+    ),
+    verb(
+        "providers",
+        &["providers"],
+        &[],
+        &[VARIABLES, TEST_DIRECTORY],
+    ),
+    verb(
+        "providers lock",
+        &["providers lock"],
+        &[],
+        &[
+            VARIABLES,
+            &[
+                same("platform", "linux_arm64"),
+                same("fs-mirror", "dir"),
+                same("net-mirror", "https://example.com/"),
+            ],
+            JSON,
+        ],
+    ),
+    verb(
+        "providers mirror",
+        &["providers mirror"],
+        &["dir"],
+        &[VARIABLES, &[same("platform", "linux_arm64")], JSON],
+    ),
+    verb(
+        "providers schema",
+        &["providers schema"],
+        &["--json"],
+        &[VARIABLES, &[same("json", "")]],
+    ),
+    verb(
+        "refresh",
+        &["refresh"],
+        &[],
+        &[
+            VARIABLES,
+            LOCK,
+            STATE_FILES,
+            TARGETS,
+            &[
+                same("parallelism", "5"),
+                refused("refresh", "false", ALWAYS_READS),
+                refused("destroy", "", ALWAYS_READS),
+                refused("refresh-only", "", ALWAYS_READS),
+                refused("replace", "a.b", ALWAYS_READS),
+            ],
+            JSON,
+            INPUT,
+        ],
+    ),
+    verb(
+        "show",
+        &["show"],
+        &[],
+        &[
+            VARIABLES,
+            SHOW_SENSITIVE,
+            &[
+                same("state", ""),
+                same("plan", "p"),
+                refused(
+                    "config",
+                    "",
+                    "`plan -out=FILE` and `show -json FILE` have the configuration as JSON",
+                ),
+                refused("module", "dir", "modules are not described by themselves"),
+                same("json", ""),
+            ],
+            DOCUMENT_INTO,
+        ],
+    ),
+    verb(
+        "state list",
+        &["state list"],
+        &[],
+        &[VARIABLES, STATE_OF_ALL, &[same("id", "x")], JSON],
+    ),
+    verb(
+        "state mv",
+        &["state mv"],
+        &["a.b", "a.c"],
+        &[
+            VARIABLES,
+            LOCK,
+            REMOTE_VERSION,
+            &[same("dry-run", "")],
+            STATE_OF_ALL,
+            HAND_BACKUP,
+            &[
+                refused("state-out", "out.tfstate", TWO_STATES),
+                refused("backup-out", "old.tfstate", TWO_STATES),
+            ],
+            JSON,
+        ],
+    ),
+    verb("state pull", &["state pull"], &[], &[VARIABLES]),
+    verb(
+        "state push",
+        &["state push"],
+        &["-"],
+        &[VARIABLES, LOCK, REMOTE_VERSION, &[same("force", "")], JSON],
+    ),
+    verb(
+        "state replace-provider",
+        &["state replace-provider"],
+        &["a/b", "a/c"],
+        &[
+            VARIABLES,
+            LOCK,
+            REMOTE_VERSION,
+            &[same("auto-approve", "")],
+            STATE_OF_ALL,
+            HAND_BACKUP,
+            JSON,
+        ],
+    ),
+    verb(
+        "state rm",
+        &["state forget"],
+        &["a.b"],
+        &[
+            VARIABLES,
+            LOCK,
+            REMOTE_VERSION,
+            &[same("dry-run", "")],
+            STATE_OF_ALL,
+            HAND_BACKUP,
+            JSON,
+        ],
+    ),
+    verb(
+        "state show",
+        &["state show"],
+        &["a.b"],
+        &[VARIABLES, STATE_OF_ALL, SHOW_SENSITIVE, JSON],
+    ),
+    verb("taint", &["taint", "state taint"], &["a.b"], MARKING),
+    verb("untaint", &["untaint", "state untaint"], &["a.b"], MARKING),
+    verb(
+        "validate",
+        &["validate"],
+        &[],
+        &[
+            VARIABLES,
+            TEST_DIRECTORY,
+            &[refused(
+                "no-tests",
+                "",
+                "test files are validated with the configuration",
+            )],
+            JSON,
+        ],
+    ),
+    verb("version", &["version"], &[], &[&[same("json", "")]]),
+    verb(
+        "workspace delete",
+        &["workspace delete"],
+        &["x"],
+        &[VARIABLES, &[same("force", "")], LOCK, JSON],
+    ),
+    verb(
+        "workspace list",
+        &["workspace list"],
+        &[],
+        &[
+            VARIABLES,
+            &[differs("json", "", "one document with the names")],
+            DOCUMENT_INTO,
+        ],
+    ),
+    verb(
+        "workspace new",
+        &["workspace new"],
+        &["x"],
+        &[VARIABLES, &[same("state", "old.tfstate")], LOCK, JSON],
+    ),
+    verb(
+        "workspace select",
+        &["workspace select"],
+        &["x"],
+        &[VARIABLES, &[same("or-create", "")], JSON],
+    ),
+    verb("workspace show", &["workspace show"], &[], &[VARIABLES]),
+];
+
+/// Commands of flightdeck's own that take shared flags.
+pub(in crate::cli) const OWN: &[Verb] = &[
+    verb("state export", &["state export"], &[], &[VARIABLES, STATE]),
+    verb(
+        "state use",
+        &["state use"],
+        &["home"],
+        &[VARIABLES, LOCK, STATE_FILES],
+    ),
+];
+
+/// Reason of the refusal of a flag of a command, given by its words; `None` for a flag that
+/// OpenTofu does not have there either.
+pub(in crate::cli) fn refusal(command: &str, flag: &str) -> Option<&'static str> {
+    let of_command = VERBS
+        .iter()
+        .filter(|verb| verb.name == command || verb.ours.contains(&command))
+        .flat_map(Verb::flags);
+    let mut all = EVERYWHERE.iter().chain(of_command);
+    all.find_map(|known| match known.here {
+        Here::Refused(why) if known.name == flag => Some(why),
+        _ => None,
+    })
+}
+
+/// Names of all flags.
+pub(in crate::cli) fn reference_names() -> impl Iterator<Item = &'static str> {
+    let all = VERBS.iter().flat_map(Verb::flags);
+    EVERYWHERE.iter().chain(all).map(|flag| flag.name)
+}

@@ -1,0 +1,45 @@
+//! `--json-into FILE`: lines for programs in a file, beside the output for people.
+
+use super::commands::files::{PrivateFile, create_private};
+use super::exit::CliError;
+use super::safe::safe_path;
+use std::path::{Path, PathBuf};
+
+/// The file of `--json-into`.
+#[derive(Debug)]
+pub(super) struct JsonInto {
+    path: PathBuf,
+    file: PrivateFile,
+    /// The first error: the command goes on without the file.
+    broken: Option<std::io::Error>,
+}
+
+impl JsonInto {
+    /// Creates the file, or empties it.
+    ///
+    /// # Errors
+    /// The path must not be written, or cannot be.
+    pub(super) fn create(path: &Path) -> Result<Self, CliError> {
+        Ok(Self {
+            file: create_private(path)?,
+            path: path.to_owned(),
+            broken: None,
+        })
+    }
+
+    pub(super) fn line(&mut self, text: &str) {
+        if self.broken.is_none() {
+            let text = crate::engine::visible::json(text);
+            self.broken = self.file.write(format!("{text}\n").as_bytes()).err();
+        }
+    }
+
+    /// Ends the file; the answer is the first error of a write.
+    pub(super) fn end(mut self) -> Option<String> {
+        let error = self.broken.take().or_else(|| self.file.sync().err())?;
+        Some(format!(
+            "failed to write {}: {error}; what the command did is done, and its record is in the store",
+            safe_path(&self.path)
+        ))
+    }
+}
