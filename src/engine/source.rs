@@ -76,6 +76,11 @@ fn around(settings: &Settings) -> Surroundings {
     around
 }
 
+/// Directories of the plugin path that the environment names and that do not exist.
+pub fn missing_plugin_roots(settings: &Settings) -> Vec<(&'static str, PathBuf)> {
+    find::missing_plugin_roots(&around(settings))
+}
+
 /// The transformers of the plugin path. A relative directory that lies in the workspace is left
 /// out: its plugins need trust, and no configuration needs a transformer. Blocking.
 pub fn transformers(settings: &Settings) -> Vec<find::FoundTransformer> {

@@ -56,6 +56,53 @@ fn the_newest_version_is_taken_unless_another_is_asked_for_and_the_rest_is_shown
 }
 
 #[test]
+fn version_that_the_constraint_refuses_gets_a_remedy_for_the_plugin_path() {
+    let bench = Bench::new(BOX);
+    let none = HEAD.replace(
+        "\"bluelink/fake\"",
+        "\"bluelink/fake\", version = \"~> 3.0\"",
+    );
+    bench.workspace.write("main.tf", &format!("{none}{BOX}"));
+    for command in ["stage", "doctor"] {
+        let run = bench.run(&[command]);
+        assert_ne!(run.code, Some(0), "{run:#?}");
+        let said = format!("{}{}", run.stdout, run.stderr);
+        // Lines may be wrapped.
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [
+            "1.0.0, which ~> 3.0 does not allow",
+            "change the version constraint in required_providers",
+        ] {
+            assert!(said.contains(part), "{command}: {part}: {run:#?}");
+        }
+        for wrong in ["flightdeck init", "terraform-provider-fake"] {
+            assert!(!said.contains(wrong), "{command}: {wrong}: {run:#?}");
+        }
+    }
+}
+
+#[test]
+fn directories_of_the_plugin_path_that_do_not_exist_are_named() {
+    let mut bench = Bench::empty(&format!("{HEAD}{BOX}"));
+    let variable = "BLUELINK_DEPLOY_ENGINE_PLUGIN_PATH";
+    let list = format!("/nowhere/a:{}:/nowhere/b", bench.root().display());
+    bench.set(variable, &list);
+    let refused = bench.run(&["stage"]);
+    assert_ne!(refused.code, Some(0));
+    let line = "the plugin path, /nowhere/a, /nowhere/b: no such directory";
+    assert!(refused.stderr.contains(line), "{refused:#?}");
+    bench.install(USUAL);
+    bench.run(&["stage"]).expect(0);
+    let said = bench.run(&["doctor"]).stdout;
+    for root in ["/nowhere/a", "/nowhere/b"] {
+        let line = format!("{variable} names {root}, which does not exist");
+        assert!(said.contains(&line), "{said}");
+    }
+    let there = format!("names {}", bench.root().display());
+    assert!(!said.contains(&there), "{said}");
+}
+
+#[test]
 fn both_families_of_variables_and_of_usual_places_are_searched() {
     let mut bench = Bench::new(BOX);
     let root = bench.root().display().to_string();

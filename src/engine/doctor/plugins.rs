@@ -3,7 +3,7 @@
 use super::finding::{Area, Findings};
 use super::workspace::counted;
 use crate::engine::settings::Settings;
-use crate::engine::source;
+use crate::engine::source::{self, NotLaunched};
 use crate::engine::store::Store;
 use crate::engine::trust::Trust;
 use crate::engine::words::Severity;
@@ -42,11 +42,23 @@ pub(super) fn examine(
         .collect();
     for (address, why) in &sought.missing {
         found.error(area, format!("{address}: {why}"));
-        found.remedy(if untrusted.contains(&**address) {
-            "look where it comes from, and say yes once with --trust-workspace-plugins"
-        } else {
-            "`flightdeck init` installs what is missing"
+        found.remedy(match why {
+            _ if untrusted.contains(&**address) => {
+                "look where it comes from, and say yes once with --trust-workspace-plugins"
+            }
+            NotLaunched::NotFound(missing) => missing.remedy(),
+            _ => "`flightdeck init` installs what is missing",
         });
+    }
+    for (variable, root) in source::missing_plugin_roots(settings) {
+        let root = root.display();
+        found.warning(
+            area,
+            format!("{variable} names {root}, which does not exist: no plugin is found there"),
+        );
+        found.remedy(format!(
+            "create the directory, or take it out of {variable}"
+        ));
     }
 }
 

@@ -146,6 +146,8 @@ pub struct NotFound {
     /// What the provider would be called below a place that is looked at; `None` where it can be
     /// put nowhere.
     pub package: Option<String>,
+    /// Whether the plugin path has it in other versions alone: no registry of providers has it.
+    pub is_plugin_of_path: bool,
     /// The transformer whose id it is, where somebody has written that id down.
     pub transformer: Option<PathBuf>,
 }
@@ -168,12 +170,28 @@ impl fmt::Display for NotFound {
         for (place, saw) in &self.looked {
             write!(f, "\n  {place}: {saw}")?;
         }
+        if self.is_plugin_of_path {
+            return write!(f, "\n{}", self.remedy());
+        }
         match (&self.package, &self.transformer) {
             (Some(package), None) => write!(
                 f,
                 "\ninstall it with `flightdeck init`, or put it into one of these folders as {package}"
             ),
             (None, _) | (_, Some(_)) => Ok(()),
+        }
+    }
+}
+
+impl NotFound {
+    /// Remedy for an operator, as a sentence without its end.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self.is_plugin_of_path {
+            true => {
+                "install a version that is allowed in a directory of the plugin path, as providers/NAMESPACE/NAME/VERSION/plugin, or change the version constraint in required_providers"
+            }
+            false => "`flightdeck init` installs what is missing",
         }
     }
 }

@@ -33,7 +33,7 @@ pub use layout::{Package, Seen, platform, scan, scan_for};
 pub use lock::{LockEntry, LockError, LockFile};
 pub use methods::{Method, MethodKind, Registries};
 pub use places::{Mirror, MirrorKind, Pattern, Places, PlacesError, Surroundings};
-pub use plugin_path::{Discovered, PLUGIN_HOST, PluginPath, plugin_roots};
+pub use plugin_path::{Discovered, PLUGIN_HOST, PluginPath, missing_plugin_roots, plugin_roots};
 pub use search::find;
 pub use transformers::{FoundTransformer, transformers};
 pub use tree::TreeError;

@@ -8,8 +8,20 @@ use crate::engine::plugin::settings::{SpawnSpec, Start};
 use crate::engine::words::{NO_TRANSFORMERS, PluginKind};
 
 impl Search<'_> {
-    /// The newest one whose version may be taken.
+    /// The newest one whose version may be taken. Directories that do not exist are listed where
+    /// there is none.
     pub(super) fn on_plugin_path(&mut self) -> Option<Found> {
+        let found = self.newest_on_plugin_path();
+        let missing = &self.places.plugin_path.missing;
+        if found.is_none() && !missing.is_empty() {
+            let missing: Vec<String> = missing.iter().map(|p| p.display().to_string()).collect();
+            let place = format!("the plugin path, {}", missing.join(", "));
+            self.saw(place, "no such directory");
+        }
+        found
+    }
+
+    fn newest_on_plugin_path(&mut self) -> Option<Found> {
         let path = &self.places.plugin_path;
         let found = path.of(PluginKind::Provider, |d| self.is_meant(d));
         let ids: Vec<&str> = found.iter().map(|d| d.id.as_str()).collect();
@@ -48,6 +60,13 @@ impl Search<'_> {
             origin: Origin::PluginPath(newest.root.clone()),
             why,
         })
+    }
+
+    /// Whether versions of the provider are there, of which none is allowed.
+    pub(super) fn is_of_other_version(&self) -> bool {
+        let path = &self.places.plugin_path;
+        let all = path.of(PluginKind::Provider, |d| self.is_meant(d));
+        !all.is_empty() && !all.iter().any(|d| self.version_fits(d))
     }
 
     /// The transformer that lies where the provider would.

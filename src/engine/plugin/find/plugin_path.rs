@@ -47,14 +47,8 @@ impl Surroundings {
 /// The directories that are searched, from left to right.
 #[must_use]
 pub fn plugin_roots(around: &Surroundings) -> Vec<PathBuf> {
-    let said = VARIABLES.iter().filter_map(|name| around.path(name));
-    let mut roots: Vec<PathBuf> = said
-        .flat_map(|list| {
-            let list = around.expand(&list.to_string_lossy());
-            std::env::split_paths(&list).collect::<Vec<_>>()
-        })
-        .filter(|root| !root.as_os_str().is_empty())
-        .collect();
+    let all = VARIABLES.iter().flat_map(|name| roots_of(around, name));
+    let mut roots: Vec<PathBuf> = all.collect();
     if VARIABLES.iter().all(|name| around.path(name).is_none()) {
         let home = around.path("HOME");
         roots = home
@@ -65,6 +59,32 @@ pub fn plugin_roots(around: &Surroundings) -> Vec<PathBuf> {
     let mut seen = Vec::new();
     roots.retain(|root| !seen.contains(root) && (seen.push(root.clone()), true).1);
     roots
+}
+
+/// The directories that a variable names; none where it is not set.
+fn roots_of(around: &Surroundings, variable: &str) -> Vec<PathBuf> {
+    let Some(list) = around.path(variable) else {
+        return Vec::new();
+    };
+    let list = around.expand(&list.to_string_lossy());
+    let all = std::env::split_paths(&list);
+    all.filter(|root| !root.as_os_str().is_empty()).collect()
+}
+
+/// Directories that a variable of the environment names and that do not exist, each with the name
+/// of a variable that is set. Usual places are often absent.
+#[must_use]
+pub fn missing_plugin_roots(around: &Surroundings) -> Vec<(&'static str, PathBuf)> {
+    let set = VARIABLES
+        .into_iter()
+        .filter(|name| around.path(name).is_some());
+    let named = |name: &'static str| {
+        let roots = roots_of(around, name).into_iter();
+        roots
+            .filter(|root| !root.exists())
+            .map(move |root| (name, root))
+    };
+    set.flat_map(named).collect()
 }
 
 /// A file that lies where a plugin lies.
@@ -104,6 +124,8 @@ pub struct PluginPath {
     pub plugins: Vec<Discovered>,
     /// What was not taken, and why, in words: it is for lists.
     pub rejected: Vec<(PathBuf, String)>,
+    /// Directories of the search that do not exist.
+    pub missing: Vec<PathBuf>,
 }
 
 impl Discovered {
@@ -137,7 +159,7 @@ impl Discovered {
 }
 
 impl PluginPath {
-    /// Looks at all of these directories. One that is not there has nothing in it.
+    /// Looks at all of these directories.
     #[must_use]
     pub fn read(roots: &[PathBuf]) -> Self {
         let mut all = Self::default();
@@ -202,7 +224,9 @@ impl PluginPath {
     ) {
         let entries = match entries(folder) {
             Ok(entries) => entries,
-            Err(e) if names.is_empty() && e.kind() == std::io::ErrorKind::NotFound => return,
+            Err(e) if names.is_empty() && e.kind() == std::io::ErrorKind::NotFound => {
+                return self.missing.push(folder.to_owned());
+            }
             Err(e) => return self.reject(folder.to_owned(), format!("it cannot be read: {e}")),
         };
         for entry in entries {

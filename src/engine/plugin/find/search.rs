@@ -38,6 +38,7 @@ pub fn find(
             address: Box::new(want.address.clone()),
             constraints: want.constraints.to_string(),
             package: search.package(),
+            is_plugin_of_path: search.is_of_other_version(),
             transformer: search
                 .transformer()
                 .filter(|_| !want.implied)
