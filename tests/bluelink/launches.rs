@@ -269,6 +269,21 @@ fn process_that_was_not_launched_is_refused_over_every_kind_of_socket_and_in_eve
 }
 
 #[test]
+fn registration_of_another_process_is_one_notice_and_a_warning_in_the_log() {
+    let bench = Bench::new("resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n");
+    bench.tell("faults", "foreigner\n");
+    let run = bench.run(&["stage"]).expect(0);
+    let refused = "is refused: it does not come from process";
+    let said = format!("{}{}", run.stdout, run.stderr);
+    let notes = said.lines().filter(|line| line.contains("note: "));
+    // The other process makes many calls: one notice is enough.
+    let of_it = notes.filter(|line| line.contains(refused)).count();
+    assert_eq!(of_it, 1, "{run:#?}");
+    let warnings = bench.run(&["logs", "--level", "warn"]).expect(0).stdout;
+    assert_eq!(warnings.matches(refused).count(), 1, "{warnings}");
+}
+
+#[test]
 fn plugin_is_not_called_back_at_a_port_of_another_process() {
     let bench = Bench::new("provider \"fake\" {}\n");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -304,7 +319,7 @@ fn a_plugin_that_deregisters_is_not_called_any_more_and_what_it_deployed_is_kept
     let mut bench =
         Bench::new("resource \"fake_slow_thing\" \"s\" {\n  name  = \"s\"\n  looks = 1000\n}\n");
     bench.set("FLIGHTDECK_LAUNCH_ATTEMPTS", "1");
-    bench.tell("faults", "deregisters\n");
+    bench.tell("troubles", "ResourceHasStabilised deregister 1\n");
     let run = bench.deploy();
     assert_eq!(run.code, Some(5), "{run:#?}");
     assert!(logs(&bench).contains("it has deregistered: it is not called any more"));

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
 mod bench;
+mod deregistered;
 mod discovery;
 mod drift;
 mod failing;

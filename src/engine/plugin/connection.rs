@@ -36,6 +36,13 @@ impl Connection {
         &*self.link
     }
 
+    /// Whether calls still reach the process: it has not ended, closed its connection or
+    /// deregistered.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        !self.ended.is_cancelled() && !self.link.lost().is_cancelled()
+    }
+
     /// Cancelled when the process has ended, was stopped or crashed.
     #[must_use]
     pub fn ended(&self) -> &CancellationToken {

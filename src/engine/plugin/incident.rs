@@ -21,7 +21,7 @@ const LINES: usize = 100;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum End {
     Exited(Exit),
-    /// It closed its connection and went on running; whether we ended it then.
+    /// It closed its connection, or deregistered, and went on running; whether we ended it then.
     CutOff {
         ended: bool,
     },
@@ -53,14 +53,15 @@ impl Incident {
         let at = now_ms();
         let (how, exit) = match end {
             End::Exited(exit) => (exit.to_string(), exit),
-            End::CutOff { ended: true } => (
-                format!(
-                    "it closed its connection and went on running, so that it was ended; {ITS_ERROR}"
-                ),
-                Exit::default(),
-            ),
-            End::CutOff { ended: false } => {
-                ("it closed its connection".to_owned(), Exit::default())
+            End::CutOff { ended } => {
+                let lost = format!("it {}", connection.way().lost_by());
+                let how = match ended {
+                    true => {
+                        format!("{lost} and went on running, so that it was ended; {ITS_ERROR}")
+                    }
+                    false => lost,
+                };
+                (how, Exit::default())
             }
         };
         let text = match logs.last_words() {

@@ -109,6 +109,11 @@ pub trait Link: Any + Debug + Send + Sync {
     /// Cancelled when the process cannot be called any more, which may be before it has ended.
     fn lost(&self) -> CancellationToken;
 
+    /// Cause of the loss, for an incident: the predicate of a sentence about the plugin.
+    fn lost_by(&self) -> &'static str {
+        "closed its connection"
+    }
+
     /// How the process is asked to end.
     fn farewell(&self) -> Farewell;
 }

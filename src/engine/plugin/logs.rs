@@ -101,6 +101,24 @@ impl Logs {
         all.for_each(|line| push(&mut kept.ring, line, RING));
     }
 
+    /// Adds a warning of ours, and shows it to the operator at once.
+    pub(super) fn warn(&self, text: &str) {
+        let text = self.secrets.hide(text).into_owned();
+        let notice = format!("{}: {text}", self.plugin);
+        let line = LogLine {
+            plugin: self.plugin.clone(),
+            at: now_ms(),
+            level: LogLevel::Warn,
+            stream: LogStream::Engine,
+            module: None,
+            text,
+            panic: false,
+        };
+        push(&mut self.kept().ring, line.clone(), RING);
+        self.observer.event(PluginEvent::Log { line });
+        self.observer.notice(notice);
+    }
+
     /// Takes one line as it was received, without its line end.
     pub(super) fn take(&self, stream: LogStream, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);

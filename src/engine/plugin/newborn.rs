@@ -250,6 +250,11 @@ impl Feed {
         self.0.take(stream, line);
     }
 
+    /// Adds a warning of the engine, which is shown to the operator at once.
+    pub fn warn(&self, text: &str) {
+        self.0.warn(text);
+    }
+
     /// Waits for `more` of what brings lines. A flood of them is told as such; where more takes a
     /// while, it is over.
     pub async fn waiting_for<T>(&self, more: impl Future<Output = T>) -> T {

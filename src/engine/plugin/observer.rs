@@ -9,6 +9,9 @@ pub trait PluginObserver: Send + Sync + 'static {
     /// Takes one event.
     fn event(&self, event: PluginEvent);
 
+    /// Takes a text that the operator is to see at once.
+    fn notice(&self, _text: String) {}
+
     /// What must not be in a line of a plugin's output. Every observer says so itself: who forgot
     /// would hide nothing.
     fn secrets(&self) -> Secrets;
@@ -17,6 +20,10 @@ pub trait PluginObserver: Send + Sync + 'static {
 impl PluginObserver for Bus {
     fn event(&self, event: PluginEvent) {
         self.emit(EventKind::Plugin(event));
+    }
+
+    fn notice(&self, text: String) {
+        self.emit(EventKind::Notice { text });
     }
 
     fn secrets(&self) -> Secrets {

@@ -47,7 +47,7 @@ impl Launched {
     }
 
     pub(super) fn is_alive(&self) -> bool {
-        !self.connection.ended().is_cancelled()
+        self.connection.is_open()
     }
 
     /// For how long nobody has used it; `None` while somebody does.

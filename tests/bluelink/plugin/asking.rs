@@ -64,7 +64,7 @@ async fn told(own: &str, words: &[&str], request: &DeployResourceRequest) -> Res
     answer
 }
 
-async fn service() -> ServiceClient<Channel> {
+pub async fn service() -> ServiceClient<Channel> {
     let port = std::env::var(PORTS[0]).unwrap();
     ServiceClient::connect(format!("http://127.0.0.1:{port}"))
         .await

@@ -83,6 +83,10 @@ impl Fake {
                 eprintln!("[ERROR] panic: a nil map was written to");
                 std::process::exit(2);
             }
+            Some("deregister") => {
+                crate::deregistering::within_call(host_id).await;
+                Ok(())
+            }
             Some("hang") => std::future::pending().await,
             Some(other) => panic!("no such trouble: {other}"),
         }

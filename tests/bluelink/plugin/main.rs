@@ -28,6 +28,7 @@
 
 mod asking;
 mod convert;
+mod deregistering;
 mod doing;
 mod foreigner;
 mod functions;
@@ -139,13 +140,8 @@ async fn serve() -> ExitCode {
     }
     if fault == "deregisters" {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        let request = host::PluginDeregistrationRequest {
-            plugin_type: kind("").into(),
-            instance_id: std::process::id().to_string(),
-            host_id: reply.host_id,
-        };
-        let answer = service.deregister(request).await.unwrap().into_inner();
-        println!("deregistered: {}", answer.success);
+        let agreed = deregistering::deregister(&reply.host_id).await;
+        println!("deregistered: {agreed}");
     }
     std::future::pending().await
 }

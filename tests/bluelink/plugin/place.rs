@@ -64,6 +64,9 @@ pub fn next_trouble(method: &str) -> Option<String> {
 /// Writes down a call.
 pub fn called(method: &str, mut what: Value) {
     what["method"] = method.into();
+    if crate::deregistering::is_done() {
+        what["after_deregistration"] = true.into();
+    }
     let mut calls = std::fs::OpenOptions::new();
     let mut calls = calls.append(true).create(true).open(file("calls")).unwrap();
     calls.write_all(format!("{what}\n").as_bytes()).unwrap();

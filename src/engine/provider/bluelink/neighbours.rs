@@ -81,7 +81,7 @@ impl Neighbours {
     /// The one with this whole provider address.
     pub(super) fn at(&self, address: &str) -> Option<Arc<Neighbour>> {
         let up = lock(&self.up);
-        up.values().find(|n| n.address == address).cloned()
+        registered(&up).find(|n| n.address == address).cloned()
     }
 
     /// The definition of a type, as plugins call it, of whichever of them has it.
@@ -95,7 +95,7 @@ impl Neighbours {
     /// Names of all functions.
     pub(super) fn functions(&self) -> Vec<String> {
         let up = lock(&self.up);
-        let names = up.values().flat_map(|n| n.functions.keys().cloned());
+        let names = registered(&up).flat_map(|n| n.functions.keys().cloned());
         names.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
@@ -113,7 +113,7 @@ impl Neighbours {
         has: impl Fn(&Neighbour) -> bool,
     ) -> Result<Arc<Neighbour>, ErrorResponse> {
         let up = lock(&self.up);
-        let mut have: Vec<&Arc<Neighbour>> = up.values().filter(|n| has(n)).collect();
+        let mut have: Vec<&Arc<Neighbour>> = registered(&up).filter(|n| has(n)).collect();
         have.sort_by(|a, b| a.id.cmp(&b.id));
         // Processes of one plugin are alike.
         have.dedup_by(|a, b| a.id == b.id);
@@ -189,6 +189,11 @@ impl Neighbours {
         let answer = made::<FunctionCallResponse>(&who, call, &ctx, request, || ()).await;
         answer.map_err(Unmade::told)
     }
+}
+
+/// Plugins that have not deregistered.
+fn registered(up: &BTreeMap<PluginId, Arc<Neighbour>>) -> impl Iterator<Item = &Arc<Neighbour>> {
+    up.values().filter(|n| n.wire.is_registered())
 }
 
 /// Why there is no answer that was asked for.

@@ -11,6 +11,7 @@ use crate::engine::words::{FailureClass, PluginId};
 use prost::Message as _;
 use proto::bluelink::sharedtypesv1::{ErrorCode, ErrorResponse};
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 use tonic::client::Grpc;
 
 /// The client of one process.
@@ -18,6 +19,8 @@ pub(super) struct Wire {
     pub(super) plugin: PluginId,
     pub(super) host_id: String,
     grpc: Grpc<Channel>,
+    /// Cancelled when the plugin deregisters: no further call is sent then.
+    deregistered: CancellationToken,
     obituary: Arc<dyn Obituary>,
 }
 
@@ -111,8 +114,14 @@ impl Wire {
             grpc: Grpc::new(link.channel.clone())
                 .max_decoding_message_size(MESSAGE_LIMIT)
                 .max_encoding_message_size(REQUEST_LIMIT),
+            deregistered: link.deregistered.clone(),
             obituary,
         }
+    }
+
+    /// Whether the plugin has not deregistered.
+    pub(super) fn is_registered(&self) -> bool {
+        !self.deregistered.is_cancelled()
     }
 
     /// Makes one call. `method` is what the engine calls what it is for.
@@ -132,6 +141,14 @@ impl Wire {
                 plugin: self.plugin.clone(),
                 method,
                 what,
+            }));
+        }
+        // Calls that have been sent may still be answered.
+        if !self.is_registered() {
+            return Err(Fault::Call(ProviderError::Blocked {
+                plugin: self.plugin.clone(),
+                state: "has deregistered".to_owned(),
+                why: format!("{method} was not sent; run the command again to launch it anew"),
             }));
         }
         let answer: A = match grpc::send(&self.grpc, path, request).await {

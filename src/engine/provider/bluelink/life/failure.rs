@@ -35,6 +35,8 @@ pub(super) enum BluelinkFailure {
         "process {pid}, which was launched, does not listen at {address}, where it wants to be called; another process may have it, and is not called; {ITS_ERROR}"
     )]
     OtherListener { address: String, pid: u32 },
+    #[error("it deregistered before its launch was complete; {ITS_ERROR}")]
+    Deregistered,
     #[error("it registered without a port or a socket that could be called; {ITS_ERROR}")]
     NoAddress,
     #[error("it registered too late, by {}: {} from its launch is the limit; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer", seconds(*.by), seconds(*.after))]
@@ -88,6 +90,7 @@ impl BluelinkFailure {
                 PluginKind::Provider => "not_a_provider",
                 PluginKind::Transformer => "not_a_transformer",
             },
+            Self::Deregistered => "deregistered",
             Self::NoAddress => "no_address",
             Self::Late { .. } => "late",
             Self::Unready { kind, .. } | Self::NoName { kind, .. } => match kind {
@@ -108,6 +111,7 @@ impl BluelinkFailure {
                 | Self::Unready { .. }
                 | Self::NoName { .. }
                 | Self::NoAddress
+                | Self::Deregistered
                 | Self::OtherListener { .. }
         )
     }

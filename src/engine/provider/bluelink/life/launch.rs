@@ -147,22 +147,27 @@ impl Birth for Registration {
         newborn: &mut Newborn<'_>,
     ) -> Result<Box<dyn Link>, StartFailure> {
         let ids = ids(&newborn.found().address);
-        let lost = CancellationToken::new();
+        let (lost, deregistered) = (CancellationToken::new(), CancellationToken::new());
         // A launch that fails takes its service with it.
         let unless_up = lost.clone().drop_guard();
-        let registered = self.registration(newborn, &ids, &lost).await?;
+        let registered = self
+            .registration(newborn, &ids, (&lost, &deregistered))
+            .await?;
         newborn.reached(REGISTERED);
         newborn.speaks("bluelink1.0");
         newborn.about(registered.about);
         let id = ids[0].clone();
         let pid = newborn.pid().unwrap_or_default();
         let until = Instant::now() + newborn.settings().launch.connect_deadline;
+        let connecting = connect(registered.address, pid, until, lost.clone());
         let channel = newborn
-            .alive(connect(registered.address, pid, until, lost.clone()))
+            .alive(while_registered(&deregistered, connecting))
             .await?;
         let within = newborn.settings().launch.connect_deadline;
         let asked = name(self.kind, within, &channel, &self.host_id);
-        let name = newborn.alive(asked).await?;
+        let name = newborn
+            .alive(while_registered(&deregistered, asked))
+            .await?;
         match self.kind {
             PluginKind::Provider => {
                 is_of(&id, name)?;
@@ -180,7 +185,19 @@ impl Birth for Registration {
             id,
             version: registered.version,
             lost,
+            deregistered,
         }))
+    }
+}
+
+/// Runs a step of the launch, and drops it when the plugin deregisters.
+async fn while_registered<T>(
+    deregistered: &CancellationToken,
+    step: impl Future<Output = Result<T, StartFailure>>,
+) -> Result<T, StartFailure> {
+    tokio::select! { biased; // no call goes to a plugin that has deregistered
+        () = deregistered.cancelled() => Err(BluelinkFailure::Deregistered.into()),
+        done = step => done,
     }
 }
 
@@ -203,7 +220,7 @@ impl Registration {
         &self,
         newborn: &mut Newborn<'_>,
         ids: &[String],
-        lost: &CancellationToken,
+        (lost, deregistered): (&CancellationToken, &CancellationToken),
     ) -> Result<Registered, StartFailure> {
         let opened = || -> std::io::Result<_> {
             tokio::net::TcpListener::from_std(self.listener.try_clone()?)
@@ -223,8 +240,10 @@ impl Registration {
             log: newborn.log(),
             arrival,
             arrived: false.into(),
+            foreign_reported: false.into(),
             due: newborn.due(),
             limit: newborn.deadline(),
+            deregistered: deregistered.clone(),
             lost: lost.clone(),
         };
         newborn.follow(serve(listener, door));

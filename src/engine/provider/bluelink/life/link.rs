@@ -15,11 +15,20 @@ pub(in super::super) struct BluelinkLink {
     /// As it says when it registers.
     pub(in super::super) version: String,
     pub(super) lost: CancellationToken,
+    /// Cancelled when the plugin deregisters.
+    pub(in super::super) deregistered: CancellationToken,
 }
 
 impl Link for BluelinkLink {
     fn lost(&self) -> CancellationToken {
         self.lost.clone()
+    }
+
+    fn lost_by(&self) -> &'static str {
+        match self.deregistered.is_cancelled() {
+            true => "deregistered",
+            false => "closed its connection",
+        }
     }
 
     fn farewell(&self) -> Farewell {

@@ -57,11 +57,15 @@ pub(super) struct Door {
     /// The first registration that counts; none after it does.
     pub(super) arrival: mpsc::Sender<Result<Registered, BluelinkFailure>>,
     pub(super) arrived: AtomicBool,
+    /// Whether the operator was told of another process that calls here.
+    pub(super) foreign_reported: AtomicBool,
     /// Until when it is to register; no such time for a process of somebody else.
     pub(super) due: Option<Instant>,
     /// How long that is from its launch.
     pub(super) limit: Duration,
-    /// Cancelled when the plugin says that it is not to be called any more.
+    /// Cancelled when the plugin deregisters.
+    pub(super) deregistered: CancellationToken,
+    /// Cancelled when the plugin cannot be called any more.
     pub(super) lost: CancellationToken,
 }
 
@@ -84,6 +88,8 @@ enum Refusal {
     Fails(BluelinkFailure),
     /// It is not what is waited for.
     Aside(String),
+    /// It comes from a process that was not launched.
+    Foreign(String),
 }
 
 impl Door {
@@ -94,9 +100,10 @@ impl Door {
     ) -> Result<Registered, Refusal> {
         let pid = self.pid;
         if !is_plugin {
-            return Err(Refusal::Aside(format!(
+            return Err(Refusal::Foreign(format!(
                 "a registration of {} as process {} is refused: it does not come from process {pid}, which was launched",
-                said.plugin_id, said.instance_id
+                short(&said.plugin_id),
+                short(&said.instance_id)
             )));
         }
         if said.instance_id != pid.to_string() {
@@ -172,8 +179,19 @@ impl Door {
             "a call is refused: it does not come from process {}, which was launched",
             self.pid
         );
-        self.note(&text);
+        self.report_foreign(&text);
         Err(Status::permission_denied(text))
+    }
+
+    /// Logs a request of a process that was not launched, and tells the operator of the first one:
+    /// such a process can repeat it without end.
+    fn report_foreign(&self, text: &str) {
+        match self.foreign_reported.swap(true, Ordering::AcqRel) {
+            true => self.note(text),
+            false => self.log.warn(&format!(
+                "{text}; another process on this machine connects to the port of this launch: find it and end it"
+            )),
+        }
     }
 
     fn note(&self, text: &str) {
@@ -231,6 +249,10 @@ impl Service for Door {
                 self.arrival.try_send(Err(failure)).ok();
                 text
             }
+            Err(Refusal::Foreign(text)) => {
+                self.report_foreign(&text);
+                text
+            }
             Err(Refusal::Aside(text)) => {
                 self.note(&text);
                 text
@@ -252,6 +274,8 @@ impl Service for Door {
         let known = said.host_id == self.host_id && said.instance_id == self.pid.to_string();
         let message = if known {
             self.note("it has deregistered: it is not called any more");
+            // First, so that a call that sees the loss finds the reason.
+            self.deregistered.cancel();
             self.lost.cancel();
             "deregistered".to_owned()
         } else {

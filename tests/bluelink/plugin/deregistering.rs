@@ -1,0 +1,36 @@
+//! Deregistration, and the mark of calls that arrive after it.
+
+use crate::asking::service;
+use crate::kind;
+use proto::bluelink::pluginservicev1::PluginDeregistrationRequest;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+static DONE: AtomicBool = AtomicBool::new(false);
+
+/// How long a running call goes on after the deregistration. No event tells of a call that must
+/// not come.
+const TIME_FOR_CALLS: Duration = Duration::from_millis(400);
+
+/// Deregisters at the host; the answer is whether the host agrees.
+pub async fn deregister(host_id: &str) -> bool {
+    let request = PluginDeregistrationRequest {
+        plugin_type: kind("").into(),
+        instance_id: std::process::id().to_string(),
+        host_id: host_id.to_owned(),
+    };
+    let answer = service().await.deregister(request).await;
+    DONE.store(true, Ordering::SeqCst);
+    answer.is_ok_and(|answer| answer.into_inner().success)
+}
+
+/// Deregisters in the middle of a call, which goes on for a while.
+pub async fn within_call(host_id: &str) {
+    assert!(deregister(host_id).await, "the host refused it");
+    tokio::time::sleep(TIME_FOR_CALLS).await;
+}
+
+/// Whether this process has deregistered.
+pub fn is_done() -> bool {
+    DONE.load(Ordering::SeqCst)
+}
