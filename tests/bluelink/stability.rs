@@ -229,6 +229,32 @@ fn update_that_fails_keeps_all_values_and_is_made_again() {
 }
 
 #[test]
+fn failure_names_the_call_that_failed() {
+    for (trouble, command, method) in [
+        ("DeployResource unexpected 1", "deploy", "DeployResource"),
+        ("DeployResource transient 2", "deploy", "DeployResource"),
+        (
+            "ResourceHasStabilised bad-input 1",
+            "deploy",
+            "ResourceHasStabilised",
+        ),
+        ("DestroyResource unexpected 9", "destroy", "DestroyResource"),
+        ("Destroyed no 9", "destroy", "DestroyResource"),
+    ] {
+        let bench = bench();
+        bench.main(&thing("t", 1));
+        bench.tell("troubles", &format!("{trouble}\n"));
+        let run = bench.run(&[command, "--auto-approve", "--json"]).expect(5);
+        assert!(!run.stdout.contains("(gRPC"), "{trouble}: {run:#?}");
+        let record = bench.run(&["history", "2", "--json"]).expect(0).result();
+        let all = record["history"][0]["operation_list"].as_array().unwrap();
+        let failure = all.iter().find_map(|o| o["failure"].as_object());
+        let failure = failure.unwrap_or_else(|| panic!("{trouble}: {record:#}"));
+        assert_eq!(failure["method"], method, "{trouble}: {failure:#?}");
+    }
+}
+
+#[test]
 fn wait_that_is_interrupted_keeps_values_and_is_taken_up_again() {
     let bench = bench();
     bench.main(&thing("t", 100_000));

@@ -1,5 +1,6 @@
 //! What of an answer is the same whatever was asked: what the provider has to say about it.
 
+use super::Method;
 use crate::engine::secrets::Secrets;
 use crate::engine::words::{FailureClass, Severity};
 use cty::Path;
@@ -14,6 +15,8 @@ pub struct ProviderDiagnostic {
     pub path: Option<Path>,
     /// Of what kind it is, where the dialect has the provider say so; else its words tell.
     pub class: Option<FailureClass>,
+    /// The call that it comes from, where that is another one than the engine's request.
+    pub method: Option<Method>,
 }
 
 impl ProviderDiagnostic {
@@ -25,7 +28,13 @@ impl ProviderDiagnostic {
             detail: detail.into(),
             path: None,
             class: None,
+            method: None,
         }
+    }
+
+    /// The same, from the answer to a call of this method.
+    pub fn from_call(self, method: Option<Method>) -> Self {
+        Self { method, ..self }
     }
 
     /// The same, of a kind that the provider has said.

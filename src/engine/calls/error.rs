@@ -68,11 +68,12 @@ pub enum ProviderError {
         method: Method,
         what: String,
     },
-    /// The plugin's gRPC server refused the call.
-    #[error("{plugin} refused {method}: {message} (gRPC {code})")]
+    /// The plugin refused the call, by a status of gRPC or by an error in its answer.
+    #[error("{plugin} refused {method}: {message} ({})", of_grpc(code))]
     Refused {
         plugin: PluginId,
         method: Method,
+        /// The name of a gRPC code, or lower-case words.
         code: String,
         message: String,
     },
@@ -103,6 +104,14 @@ pub enum ProviderError {
     },
 }
 
+/// The code of a refusal with its protocol: the names of gRPC codes are in camel case.
+fn of_grpc(code: &str) -> String {
+    match code.starts_with(char::is_uppercase) {
+        true => format!("gRPC {code}"),
+        false => code.to_owned(),
+    }
+}
+
 impl ProviderError {
     /// The class for failure reasons and counts.
     pub fn class(&self) -> FailureClass {
@@ -112,14 +121,17 @@ impl ProviderError {
             Self::Deadline { .. } | Self::NoTurn { .. } => FailureClass::Deadline,
             Self::Cancelled { .. } | Self::Ended { .. } => FailureClass::Cancelled,
             Self::Refused { code, .. }
-                if matches!(code.as_str(), "InvalidArgument" | "OutOfRange") =>
+                if matches!(
+                    code.as_str(),
+                    "InvalidArgument" | "OutOfRange" | "bad input"
+                ) =>
             {
                 FailureClass::BadInput
             }
             Self::Refused { code, .. }
                 if matches!(
                     code.as_str(),
-                    "Aborted" | "Unavailable" | "ResourceExhausted"
+                    "Aborted" | "Unavailable" | "ResourceExhausted" | "transient"
                 ) =>
             {
                 FailureClass::Transient

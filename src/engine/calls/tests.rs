@@ -339,3 +339,26 @@ async fn never_more_calls_than_slots_and_none_is_lost() {
     .expect("free")
     .expect("free");
 }
+
+#[test]
+fn refusal_names_grpc_for_its_codes_alone() {
+    for (code, text, class) in [
+        ("Unavailable", "(gRPC Unavailable)", FailureClass::Transient),
+        ("Internal", "(gRPC Internal)", FailureClass::Unexpected),
+        ("transient", "(transient)", FailureClass::Transient),
+        ("bad input", "(bad input)", FailureClass::BadInput),
+        ("unexpected", "(unexpected)", FailureClass::Unexpected),
+    ] {
+        let error = ProviderError::Refused {
+            plugin: PluginId("bluelink/fake".into()),
+            method: Method::DeployResource,
+            code: code.to_owned(),
+            message: "no".to_owned(),
+        };
+        assert!(
+            error.to_string().ends_with(&format!("no {text}")),
+            "{error}"
+        );
+        assert_eq!(error.class(), class, "{code}");
+    }
+}

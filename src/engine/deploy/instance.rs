@@ -3,7 +3,7 @@
 //! reference, after the reference engine.
 
 use super::class::class_of;
-use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
+use crate::engine::calls::{CallContext, Method, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::{ApplyRequest, ApplyResponse, Provider};
 use crate::engine::stage::managed::at_sensitive;
 use crate::engine::words::{Action, FailureClass, Severity};
@@ -57,6 +57,18 @@ pub struct Failed {
 }
 
 impl Failed {
+    /// The call that failed, where it is known by name.
+    pub fn method(&self) -> Option<Method> {
+        match &self.error {
+            Some(error) => error.method(),
+            None => {
+                let mut all = self.diagnostics.iter();
+                let first = all.find(|d| d.severity == Severity::Error);
+                first.and_then(|d| d.method)
+            }
+        }
+    }
+
     /// The first error's summary and detail.
     pub fn text(&self) -> (String, String) {
         match (

@@ -56,10 +56,8 @@ impl Trouble {
 
     /// What came of an apply that did not succeed.
     pub(super) fn applied(failed: Failed) -> Box<Self> {
-        Box::new(Self::Provider {
-            failed,
-            method: Some(Method::Apply),
-        })
+        let method = failed.method().or(Some(Method::Apply));
+        Box::new(Self::Provider { failed, method })
     }
 
     /// The plugin has acted, and what it left is on record nowhere: the intent stays open, and

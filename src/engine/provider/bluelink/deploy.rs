@@ -185,7 +185,7 @@ impl BluelinkProvider {
             }
             Ok(_) => {
                 let detail = "The plugin answered that it has not destroyed it, and not why; its log may tell.";
-                ProviderDiagnostic::error("it was not destroyed", detail)
+                ProviderDiagnostic::error("it was not destroyed", detail).from_call(Some(method))
             }
             Err(Fault::Call(error)) => return Err(error),
             Err(Fault::Said(said)) => said.diagnostic("could not destroy it"),

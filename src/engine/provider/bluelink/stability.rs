@@ -109,7 +109,8 @@ impl BluelinkProvider {
             Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(true),
             Err(Fault::Call(error)) => {
                 let summary = "deployed, and whether it is stable is not known";
-                Err(ProviderDiagnostic::error(summary, format!("{error}.")))
+                let failure = ProviderDiagnostic::error(summary, format!("{error}."));
+                Err(failure.from_call(Some(method)))
             }
             Err(Fault::Said(said)) => {
                 let doing = "deployed it, and could not say whether it is stable";
@@ -195,11 +196,13 @@ fn unstable(looks: u32, within: Duration, after: Unstable) -> ProviderDiagnostic
         kept(after)
     );
     ProviderDiagnostic::error("failed to stabilise", detail)
+        .from_call(Some(Method::ResourceHasStabilised))
 }
 
 fn cancelled() -> ProviderDiagnostic {
     let detail = "The plugin deployed it, and the wait for it to be stable was cancelled.";
     ProviderDiagnostic::error("cancelled before it was stable", detail)
+        .from_call(Some(Method::ResourceHasStabilised))
 }
 
 /// The state of an object that is not known to be stable.

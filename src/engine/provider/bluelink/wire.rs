@@ -42,6 +42,8 @@ pub(super) struct Said {
     reasons: Vec<String>,
     /// How often it was asked.
     pub(super) attempts: u32,
+    /// The call that it answers.
+    pub(super) method: Option<Method>,
 }
 
 impl Said {
@@ -51,6 +53,7 @@ impl Said {
             reasons: reasons(&error).unwrap_or_default(),
             message: error.message,
             attempts: 1,
+            method: None,
         }
     }
 
@@ -70,14 +73,11 @@ impl Said {
     /// Its words, with what its code means.
     pub(super) fn diagnostic(&self, doing: &str) -> ProviderDiagnostic {
         let summary = self.summary();
-        let code = match self.code {
-            ErrorCode::Unexpected => "unexpected".to_owned(),
-            ErrorCode::BadInput => "bad input".to_owned(),
-            ErrorCode::Transient => {
-                let plural = if self.attempts == 1 { "" } else { "s" };
-                format!("transient, after {} attempt{plural}", self.attempts)
-            }
-        };
+        let mut code = code(self.code).to_owned();
+        if self.is_transient() {
+            let plural = if self.attempts == 1 { "" } else { "s" };
+            code += &format!(", after {} attempt{plural}", self.attempts);
+        }
         let said = match self.reasons.is_empty() {
             true => String::new(),
             false => format!(": {}", self.message),
@@ -89,7 +89,18 @@ impl Said {
             ErrorCode::Transient => Some(FailureClass::Transient),
         };
         let detail = format!("The plugin {doing} ({code}){said}");
-        ProviderDiagnostic::error(summary, detail).of_class(class)
+        ProviderDiagnostic::error(summary, detail)
+            .of_class(class)
+            .from_call(self.method)
+    }
+}
+
+/// A code of the protocol, for people.
+fn code(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::Unexpected => "unexpected",
+        ErrorCode::BadInput => "bad input",
+        ErrorCode::Transient => "transient",
     }
 }
 
@@ -162,7 +173,10 @@ impl Wire {
         };
         match answer.split() {
             Some(Ok(good)) => Ok(good),
-            Some(Err(error)) => Err(Fault::Said(Said::of(error))),
+            Some(Err(error)) => Err(Fault::Said(Said {
+                method: Some(method),
+                ..Said::of(error)
+            })),
             None => {
                 let what = "the answer is neither a result nor an error".to_owned();
                 Err(Fault::Call(self.undecodable(method, what)))
@@ -189,7 +203,7 @@ impl Wire {
             Fault::Said(said) => ProviderError::Refused {
                 plugin: self.plugin.clone(),
                 method,
-                code: format!("{:?}", said.code),
+                code: code(said.code).to_owned(),
                 message: said.diagnostic("refused").summary,
             },
         }

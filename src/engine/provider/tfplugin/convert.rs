@@ -163,6 +163,7 @@ pub(super) fn diagnostic(
         summary: cut(summary, SUMMARY),
         detail: cut(detail, DETAIL),
         class: None,
+        method: None,
         path,
     }
 }
