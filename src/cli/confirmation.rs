@@ -5,7 +5,7 @@
 
 use super::exit::CliError;
 use super::output::{Ink, Output, paint};
-use super::safe::safe_lines;
+use super::safe::{safe, safe_lines};
 use super::signals::Signals;
 
 /// Asks `question`; true for `yes` alone. `instead` is the remedy where no answer can be read.
@@ -23,7 +23,8 @@ pub(super) async fn confirm(
             "cannot prompt with --json; {instead}"
         )));
     }
-    let question = format!("{question} Only \"yes\" is accepted: ");
+    // A line break in a name that the question quotes must not start a line of its own.
+    let question = format!("{} Only \"yes\" is accepted: ", safe(question));
     match answer(&question, signals, out).await? {
         Some(line) => Ok(line == "yes"),
         None => Err(CliError::Refused(format!(
