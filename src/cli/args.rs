@@ -1,5 +1,4 @@
-//! The arguments, as clap reads them. The command table of the program: help, completions and the
-//! manual page come from here.
+//! Command-line arguments, read with clap. Help, completions and the manual page come from here.
 
 mod scripts;
 mod state;
@@ -22,74 +21,70 @@ use super::options::{
 use super::tofu::Form;
 use super::values::{Format, Level, listened, since};
 
-const AFTER: &str = "Exit codes:\n    0  done\n    1  error\n    2  changes present (--detailed-exitcode)\n    3  a required plugin did not register\n    \
-    4  the workspace is locked\n    5  the deploy finished with failures\n  130  cancelled";
+const AFTER: &str = "Exit codes:\n    0  done\n    1  error, or declined confirmation\n    2  changes present (--detailed-exitcode)\n    3  a required plugin did not register\n    \
+    4  the workspace is locked\n    5  the deploy finished with failures\n  130  cancelled by a signal";
 
-/// Flags of every command stand apart in its help.
-const EVERYWHERE: &str = "Everywhere";
+/// Heading of the flags that every command has.
+const EVERYWHERE: &str = "Global options";
 
 /// An operations console for plugin-driven deployments
 #[derive(Debug, Parser)]
 #[command(name = "flightdeck", version, after_help = AFTER, disable_help_subcommand = true, args_override_self = true)]
 pub(super) struct Args {
-    /// Open the console on this workspace (default: here)
+    /// Open the console on this workspace (default: the current directory)
     #[arg(value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
 
-    /// Work in this directory
+    /// Switch to this directory first
     #[arg(short = 'C', value_name = "DIR", global = true, help_heading = EVERYWHERE)]
     pub(super) chdir: Option<PathBuf>,
 
-    /// No colours; NO_COLOR does the same
+    /// Print without colours (also: NO_COLOR)
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) no_color: bool,
 
-    /// Show warnings as one line each where there is no error
+    /// Print each warning on one line, if there is no error
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) compact_warnings: bool,
 
-    /// Show warnings with the same summary once, with their number
+    /// Print warnings with the same summary once, with their number
     #[arg(long, value_name = "BOOL", default_missing_value = "true", num_args = 0..=1, require_equals = true, global = true, help_heading = EVERYWHERE)]
     pub(super) consolidate_warnings: Option<bool>,
 
-    /// Show errors with the same summary once, with their number
+    /// Print errors with the same summary once, with their number
     #[arg(long, value_name = "BOOL", default_missing_value = "true", num_args = 0..=1, require_equals = true, global = true, help_heading = EVERYWHERE)]
     pub(super) consolidate_errors: Option<bool>,
 
-    /// Show no progress
+    /// Hide progress
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) concise: bool,
 
-    /// Ask for values of variables that have none, on a terminal; TF_INPUT=0 does the same as
-    /// `false`
+    /// Prompt for missing variable values on a terminal (also: TF_INPUT)
     #[arg(long, value_name = "BOOL", default_missing_value = "true", num_args = 0..=1, require_equals = true, global = true, help_heading = EVERYWHERE)]
     pub(super) input: Option<bool>,
 
-    /// The console draws with ASCII alone
+    /// Draw the console with ASCII characters only
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) ascii: bool,
 
-    /// Show what flightdeck and its plugins log from this level up
+    /// Print log lines of flightdeck and its plugins from this level up
     #[arg(long, value_name = "L", value_enum, global = true, help_heading = EVERYWHERE)]
     pub(super) log_level: Option<Level>,
 
-    /// Take the workspace's lock from a holder that is gone and cannot be judged from here; asks
-    /// first
+    /// Release the workspace lock of an owner whose liveness cannot be verified, after a
+    /// confirmation
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) force_unlock: bool,
 
-    /// Launch the plugins that the workspace itself brings, from now on as long as they stay as
-    /// they are
+    /// Trust plugins and commands shipped in this workspace (pinned by digest)
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) trust_workspace_plugins: bool,
 
-    /// While it works, serve what is measured to Prometheus at http://ADDRESS/metrics; a port by
-    /// itself is one of this machine alone
+    /// Serve Prometheus metrics at http://ADDRESS/metrics; a bare port binds to localhost
     #[arg(long, value_name = "ADDRESS", value_parser = listened, global = true, help_heading = EVERYWHERE)]
     pub(super) metrics: Option<std::net::SocketAddr>,
 
-    /// Send each deploy as a trace to a collector that takes OTLP over HTTP, as
-    /// http://127.0.0.1:4318
+    /// Send a trace of each deploy to this OTLP/HTTP endpoint, such as http://127.0.0.1:4318
     #[arg(long, value_name = "ENDPOINT", global = true, help_heading = EVERYWHERE)]
     pub(super) otlp: Option<Endpoint>,
 
@@ -99,156 +94,155 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// The console on a throw-away workspace with the bundled plugins; nothing else needed
+    /// Open the console on a temporary workspace with bundled plugins
     Demo,
-    /// Launch the plugins, transformers among them, and list them; or show one: attempts, schema,
-    /// health
+    /// Launch the plugins and list them, or show one with its attempts, schema and health
     Plugins {
-        /// Part of a plugin's name
+        /// Plugin name, or a part of it
         name: Option<String>,
-        /// List installed providers instead; needs no configuration and launches none
+        /// List installed providers, without a configuration and without launching them
         #[arg(long)]
         installed: bool,
         /// Launch the providers that `--installed` lists
         #[arg(long, requires = "installed")]
         launch: bool,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Fetch the modules and providers that the configuration needs and that are not there
+    /// Install missing modules and providers, and initialize the backend
     Init(InitArgs),
-    /// Fetch the modules that the configuration needs and that are not there
+    /// Install missing modules
     Get(GetArgs),
-    /// Say what is wrong with the configuration, whatever its variables are and whatever is there
+    /// Validate the configuration
     Validate(ValidateArgs),
-    /// Lay configuration files out in the usual way
+    /// Format configuration files
     Fmt(FmtArgs),
-    /// The providers that the configuration and the state need
+    /// Show the providers that the configuration and the state need
     Providers(ProvidersArgs),
-    /// What expressions are worth, over the configuration and the state: a line each
+    /// Evaluate expressions over the configuration and the state, one per line
     Console(ConsoleArgs),
-    /// A graph as a text for Graphviz: what depends on what
+    /// Print the dependency graph for Graphviz
     Graph(GraphArgs),
-    /// Work out the changes
+    /// Plan the changes and store them as a numbered stage
     Stage(StageArgs),
-    /// Work out the changes, as `stage`; with --out into a file that `apply` and `show` take
+    /// Plan the changes; with --out, also write them to a file for `apply` and `show`
     Plan(PlanArgs),
-    /// Apply a stage, or stage anew and apply after a yes
+    /// Apply a stage, or plan and apply after a confirmation
     #[command(visible_alias = "apply")]
     Deploy(DeployArgs),
-    /// Stage and apply the destruction of everything
+    /// Destroy everything, after a confirmation
     Destroy(DestroyArgs),
-    /// Deploys, newest first; or one deploy
+    /// List deploys, newest first, or show one deploy
     History {
         /// Number of a deploy
         #[arg(value_name = "N")]
         deploy: Option<i64>,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Failure reasons, grouped
+    /// Group failures by their reason
     Failures {
-        /// Only since then: a time, a date, or how long ago (2h, 3d)
+        /// Limit to the time since WHEN: a time, a date or an age (2h, 3d)
         #[arg(long, value_name = "WHEN", value_parser = since)]
         since: Option<i64>,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Take over what changed in the world, as `deploy --refresh-only --auto-approve`
+    /// Update the state from the real objects, as `deploy --refresh-only --auto-approve`
     Refresh(RefreshArgs),
-    /// Outputs of the root module, as the state has them
+    /// Show outputs of the root module from the state
     Output {
-        /// One of them, in the clear
+        /// Output to print, even if sensitive
         name: Option<String>,
-        /// As one JSON document
+        /// Print one JSON document
         #[arg(long)]
         json: bool,
-        /// The value of the one that is named, by itself
+        /// Print the bare value of the named output
         #[arg(long, conflicts_with = "json", requires = "name")]
         raw: bool,
     },
-    /// The state, or what is in a state file or one that `plan --out` wrote
+    /// Show the state, a state file, or a file that `plan --out` wrote
     Show {
         file: Option<PathBuf>,
-        /// The state, as without a file
+        /// Show the state, as without FILE
         #[arg(long, conflicts_with_all = ["file", "plan"])]
         state: bool,
-        /// A file that `plan --out` wrote
+        /// File that `plan --out` wrote
         #[arg(long, value_name = "FILE", conflicts_with = "file")]
         plan: Option<PathBuf>,
-        /// As one JSON document: the plan representation, or that of the state
+        /// Print one JSON document: the plan or state representation
         #[arg(long)]
         json: bool,
     },
-    /// Take an object that is there into the state; as `state import`
+    /// Import an existing object into the state (same as `state import`)
     Import(ImportArgs),
-    /// Mark an object to be replaced; as `state taint`
+    /// Mark an object for replacement (same as `state taint`)
     Taint(TaintArgs),
-    /// Take that mark away; as `state untaint`
+    /// Remove the replacement mark of an object (same as `state untaint`)
     Untaint(TaintArgs),
-    /// Look at the state, export it, change it
+    /// List, show, export or change the state
     #[command(subcommand)]
     State(StateCommand),
-    /// The workspaces of this directory, in whichever backend
+    /// List, create, select or delete workspaces
     #[command(subcommand)]
     Workspace(WorkspaceCommand),
-    /// Take the lock of this id from the state; only where its holder is certainly gone
+    /// Release the state lock with this id; make sure that its owner is gone
     ForceUnlock {
         id: String,
-        /// Do not ask
+        /// Skip the confirmation
         #[arg(long)]
         force: bool,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// What plugins said, from the store
+    /// Show log lines of plugins
     Logs {
-        /// Part of a plugin's name
+        /// Plugin name, or a part of it
         plugin: Option<String>,
-        /// Go on with lines as they come
+        /// Print new lines as they arrive
         #[arg(long, short)]
         follow: bool,
-        /// From this level up
+        /// Lowest level to show
         #[arg(long, value_enum, value_name = "L")]
         level: Option<Level>,
-        /// Only since then: a time, a date, or how long ago (2h, 3d)
+        /// Limit to the time since WHEN: a time, a date or an age (2h, 3d)
         #[arg(long, value_name = "WHEN", value_parser = since)]
         since: Option<i64>,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// What is wrong with this machine, workspace, state, plugins; each finding with its remedy
+    /// Diagnose the machine, workspace, state and plugins, with a remedy for each finding
     Doctor {
-        /// Does what is safe: takes files from others, removes words of locks that nobody has, ends
-        /// plugin processes that nobody owns
+        /// Apply safe remedies: fix file permissions, remove stale lock files, end orphaned plugin
+        /// processes
         #[arg(long)]
         fix: bool,
-        /// One JSON object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Serve a bundled plugin, or work on one of your own
+    /// Serve a bundled plugin, or develop your own
     #[command(subcommand)]
     Plugin(PluginSubcommand),
-    /// Which version this is, and the providers that are locked here
+    /// Show the version and the locked providers
     Version {
-        /// As one JSON document
+        /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// Completions for a shell, on stdout
+    /// Print completions for a shell
     Completions { shell: clap_complete::Shell },
-    /// The manual page, on stdout
+    /// Print the manual page
     Man,
 }
 
 impl Command {
-    /// Whether a program reads the output.
+    /// Returns true if the output is JSON lines.
     pub(super) fn wants_json(&self) -> bool {
         match self {
             Self::Plugins { json, .. }
@@ -330,7 +324,7 @@ impl Command {
         )
     }
 
-    /// The name that a result carries.
+    /// Returns the command's name in results.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Demo => "demo",
@@ -390,6 +384,24 @@ mod tests {
     #[test]
     fn the_table_is_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn each_command_has_a_help_line_of_its_own() {
+        let mut open = vec![crate::cli::flags::command()];
+        while let Some(command) = open.pop() {
+            let mut lines: Vec<String> = command
+                .get_subcommands()
+                .map(|inner| inner.get_about().map(ToString::to_string))
+                .map(Option::unwrap_or_default)
+                .collect();
+            let count = lines.len();
+            lines.sort();
+            lines.dedup();
+            lines.retain(|line| !line.is_empty());
+            assert_eq!(lines.len(), count, "{}: {lines:?}", command.get_name());
+            open.extend(command.get_subcommands().cloned());
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Options that commands share, and those of one command each.
+//! Options shared by commands, and options of single commands.
 
 use std::path::PathBuf;
 
@@ -10,68 +10,68 @@ use super::variables::Variables;
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct TaintArgs {
-    /// The resource instance
+    /// Address of the resource instance
     pub(super) address: String,
-    /// Succeed although the address is not in the state
+    /// Succeed if the address is not in the state
     #[arg(long)]
     pub(super) allow_missing: bool,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(super) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct ImportArgs {
-    /// The resource instance that it is to be; it must be in the configuration
+    /// Address to import to; it must be in the configuration
     pub(super) address: String,
-    /// Its id, as its provider has it
+    /// Id of the object at its provider
     pub(super) id: String,
     #[command(flatten)]
     pub(super) variables: Variables,
     /// No effect
     #[arg(long, value_name = "N", hide = true)]
     pub(super) parallelism: Option<u16>,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(super) json: bool,
 }
 
-/// What to stage, shared by `stage` and `deploy`.
+/// Plan options of `stage` and `deploy`.
 #[derive(Debug, Default, ClapArgs)]
 pub(super) struct Choice {
-    /// Only this address and what it needs; may be repeated
+    /// Limit to this address and its dependencies (repeatable)
     #[arg(long, value_name = "ADDRESS")]
     pub(super) target: Vec<String>,
-    /// All but this address and what needs it; may be repeated
+    /// Exclude this address and its dependents (repeatable)
     #[arg(long, value_name = "ADDRESS")]
     pub(super) exclude: Vec<String>,
     #[command(flatten)]
     pub(super) files: AddressFiles,
-    /// Replace this resource instance whatever the plan says; may be repeated
+    /// Replace this resource instance (repeatable)
     #[arg(long, value_name = "ADDRESS")]
     pub(super) replace: Vec<String>,
-    /// What deploy N did not bring to an end, in its mode, with its replacements and variables
+    /// Resume unfinished changes of deploy N, with its mode, replacements and variables
     #[arg(long, value_name = "N", conflicts_with_all = ["target", "exclude", "target_file", "exclude_file", "replace", "destroy", "refresh_only"])]
     pub(super) rest_of: Option<i64>,
-    /// Destroy everything
+    /// Plan to destroy everything
     #[arg(long, conflicts_with = "refresh_only")]
     pub(super) destroy: bool,
-    /// Only take over what changed in the world
+    /// Update the state from the real objects, and change nothing else
     #[arg(long)]
     pub(super) refresh_only: bool,
-    /// Whether objects are read before they are planned
+    /// Read objects before planning (default: true)
     #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
     pub(super) refresh: bool,
     #[command(flatten)]
     pub(super) values: Values,
 }
 
-/// Variables and limits, which `destroy` takes too.
+/// Variables and limits of every plan, also of `destroy`.
 #[derive(Debug, Default, ClapArgs)]
 pub(super) struct Values {
     #[command(flatten)]
     pub(super) variables: Variables,
-    /// How many operations at a time
+    /// Limit of concurrent operations
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub(super) parallelism: Option<u16>,
 }
@@ -84,21 +84,21 @@ pub(super) struct ValidateArgs {
     pub(super) programs: Programs,
 }
 
-/// What programs read.
+/// Output options for programs.
 #[derive(Debug, Default, ClapArgs)]
 pub(super) struct Programs {
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(super) json: bool,
-    /// In which form, if not in flightdeck's own; FLIGHTDECK_FORMAT does the same
+    /// Format of JSON output (default: flightdeck's own; also: FLIGHTDECK_FORMAT)
     #[arg(long, value_enum, value_name = "FORM")]
     pub(super) format: Option<Format>,
 }
 
-/// What may become of the lock file.
+/// Use of the dependency lock file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum LockfileMode {
-    /// It stays as it is
+    /// Never change it
     Readonly,
 }
 
@@ -106,58 +106,56 @@ pub(super) enum LockfileMode {
 pub(super) struct InitArgs {
     #[command(flatten)]
     pub(super) variables: Variables,
-    /// Fetch all anew, in the newest versions that are allowed, whatever is locked
+    /// Upgrade modules and providers to the newest allowed versions
     #[arg(long, conflicts_with = "lockfile")]
     pub(super) upgrade: bool,
-    /// Leave the lock file as it is, and end with an error where it does not do
+    /// Fail instead of updating the lock file
     #[arg(long, value_enum, value_name = "MODE")]
     pub(super) lockfile: Option<LockfileMode>,
-    /// A directory of provider packages; where some are named, providers come from them alone; may
-    /// be repeated
+    /// Install providers from this directory only (repeatable)
     #[arg(long, value_name = "DIR", value_parser = clap::builder::OsStringValueParser::new().map(PathBuf::from))]
     pub(super) plugin_dir: Vec<PathBuf>,
-    /// An argument of the backend that its block leaves open, or a file with some; may be repeated
+    /// Backend argument NAME=VALUE, or a file with arguments (repeatable)
     #[arg(long, value_name = "NAME=TEXT | FILE")]
     pub(super) backend_config: Vec<String>,
-    /// Go on with what is at the backend as it is configured now, whatever was where it was before
+    /// Use the state in the configured backend, and ignore the previous backend
     #[arg(long, conflicts_with_all = ["migrate_state", "force_copy"])]
     pub(super) reconfigure: bool,
-    /// Bring the states from where they were to the backend as it is configured now
+    /// Copy the states from the previous backend to the configured one
     #[arg(long)]
     pub(super) migrate_state: bool,
-    /// Bring them without a question
+    /// Copy the states without a confirmation
     #[arg(long)]
     pub(super) force_copy: bool,
-    /// Whether the backend is made ready; with `false` its record counts
+    /// Initialize the backend; with `false`, use the backend metadata
     #[arg(long, alias = "cloud", value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
     pub(super) backend: bool,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(super) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct FmtArgs {
-    /// Files and directories, or `-` for standard input; the current directory where nothing is
-    /// named
+    /// Files and directories, or `-` for stdin (default: the current directory)
     #[arg(value_name = "PATH")]
     pub(super) paths: Vec<PathBuf>,
-    /// Change nothing, and end with 3 where something would change
+    /// Change nothing; exit with 3 if a file is not formatted
     #[arg(long)]
     pub(super) check: bool,
-    /// Show what changes
+    /// Print the differences
     #[arg(long)]
     pub(super) diff: bool,
-    /// The directories below as well
+    /// Include subdirectories
     #[arg(long)]
     pub(super) recursive: bool,
-    /// Whether changed files are named
+    /// Print names of changed files (default: true)
     #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
     pub(super) list: bool,
-    /// Whether files are written
+    /// Write the files (default: true)
     #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
     pub(super) write: bool,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long, conflicts_with = "diff")]
     pub(super) json: bool,
 }
@@ -171,10 +169,10 @@ pub(super) struct StageArgs {
     pub(super) out: Option<String>,
     #[command(flatten)]
     pub(super) programs: Programs,
-    /// Write Terraform's plan representation, with mode 0600
+    /// Write the plan as JSON (plan representation) to this file, with mode 0600
     #[arg(long, value_name = "FILE")]
     pub(super) plan_json: Option<PathBuf>,
-    /// End with 2 where there are changes
+    /// Exit with 2 if there are changes
     #[arg(long)]
     pub(super) detailed_exitcode: bool,
 }
@@ -183,22 +181,22 @@ pub(super) struct StageArgs {
 pub(super) struct PlanArgs {
     #[command(flatten)]
     pub(super) choice: Choice,
-    /// Write the stage into a file, with mode 0600
+    /// Write the plan to this file, with mode 0600
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
     #[command(flatten)]
     pub(super) programs: Programs,
-    /// End with 2 where there are changes
+    /// Exit with 2 if there are changes
     #[arg(long)]
     pub(super) detailed_exitcode: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct RefreshArgs {
-    /// Only this address and what it needs; may be repeated
+    /// Limit to this address and its dependencies (repeatable)
     #[arg(long, value_name = "ADDRESS")]
     pub(super) target: Vec<String>,
-    /// All but this address and what needs it; may be repeated
+    /// Exclude this address and its dependents (repeatable)
     #[arg(long, value_name = "ADDRESS")]
     pub(super) exclude: Vec<String>,
     #[command(flatten)]
@@ -211,44 +209,44 @@ pub(super) struct RefreshArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct DeployArgs {
-    /// Number or name of a stage, or a file that `plan --out` wrote; without one, stage anew
+    /// Number or name of a stage, or a file that `plan --out` wrote (default: plan first)
     pub(super) stage: Option<String>,
     #[command(flatten)]
     pub(super) choice: Choice,
-    /// Do not ask
+    /// Skip the confirmation
     #[arg(long)]
     pub(super) auto_approve: bool,
     #[command(flatten)]
     pub(super) programs: Programs,
 }
 
-/// Addresses from files, shared by whatever takes `--target` and `--exclude`.
+/// Addresses from files, for commands with `--target` and `--exclude`.
 #[derive(Debug, Default, ClapArgs)]
 pub(super) struct AddressFiles {
-    /// The same for each address in a file, one a line; may be repeated
+    /// Like --target, for each address in this file, one per line (repeatable)
     #[arg(long, value_name = "FILE")]
     pub(super) target_file: Vec<PathBuf>,
-    /// The same for each address in a file, one a line; may be repeated
+    /// Like --exclude, for each address in this file, one per line (repeatable)
     #[arg(long, value_name = "FILE")]
     pub(super) exclude_file: Vec<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct DestroyArgs {
-    /// Only this address and what needs it; may be repeated
+    /// Limit to this address and its dependents (repeatable)
     #[arg(long, value_name = "ADDRESS")]
     pub(super) target: Vec<String>,
-    /// All but this address and what it needs; may be repeated
+    /// Exclude this address and its dependencies (repeatable)
     #[arg(long, value_name = "ADDRESS")]
     pub(super) exclude: Vec<String>,
     #[command(flatten)]
     pub(super) files: AddressFiles,
-    /// Whether objects are read before they are planned
+    /// Read objects before planning (default: true)
     #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
     pub(super) refresh: bool,
     #[command(flatten)]
     pub(super) values: Values,
-    /// Do not ask
+    /// Skip the confirmation
     #[arg(long)]
     pub(super) auto_approve: bool,
     #[command(flatten)]
@@ -256,7 +254,7 @@ pub(super) struct DestroyArgs {
 }
 
 impl Choice {
-    /// The first of these flags that was given: a finished stage has been worked out already.
+    /// Returns the first of these flags that was given; a stored stage accepts none.
     pub(super) fn given(&self) -> Option<&'static str> {
         let flags = [
             (!self.target.is_empty(), "--target"),
@@ -277,60 +275,60 @@ impl Choice {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PluginSubcommand {
-    /// Be a bundled plugin: what flightdeck launches as a child process
+    /// Serve a bundled plugin; flightdeck launches this as a child process
     Serve {
         /// `lab` or `local`, as in `flightdeck.internal/bundled/NAME`
         name: String,
     },
-    /// Start the source of a new plugin (not yet there)
+    /// Create the source of a new plugin (not supported yet)
     New { name: String },
-    /// Check a plugin's schema and handshake (not yet there)
+    /// Check a plugin's schema and handshake (not supported yet)
     Check { path: PathBuf },
-    /// Run the conformance checks against a plugin (not yet there)
+    /// Run the conformance checks against a plugin (not supported yet)
     Conform { path: PathBuf },
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum WorkspaceCommand {
-    /// Their names, the selected one marked
+    /// List workspaces; the selected one is marked
     List {
-        /// As one JSON document
+        /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// The name of the selected one
+    /// Show the selected workspace
     Show,
-    /// Make one, and select it
+    /// Create a workspace and select it
     New {
         name: String,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Select one
+    /// Select a workspace
     Select {
         name: String,
-        /// Make it where it is not there
+        /// Create it if it does not exist
         #[arg(long)]
         or_create: bool,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Take one away, with its state
+    /// Delete a workspace with its state
     Delete {
         name: String,
-        /// Also where it has objects: they stay in the world, and nobody knows of them any more
+        /// Delete it even if its state has objects; they keep running without a record
         #[arg(long)]
         force: bool,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
 }
 
 impl WorkspaceCommand {
-    /// Whether a program reads the output, line by line.
+    /// Returns true if the output is JSON lines.
     pub(super) fn wants_json(&self) -> bool {
         match self {
             Self::New { json, .. } | Self::Select { json, .. } | Self::Delete { json, .. } => *json,

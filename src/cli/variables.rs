@@ -12,13 +12,14 @@ pub(super) struct Variables {
     pub(super) flags: Vec<VariableFlag>,
 }
 
-/// The two flags as clap declares them; clap keeps the values of each apart.
+// The flags as clap declares them: it keeps the values of each apart. No doc comment, because clap
+// would show it as the help of every command that the flags are added to.
 #[derive(Debug, Args)]
 struct Declared {
-    /// Value of a variable; may be repeated
+    /// Value of a variable (repeatable)
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
     vars: Vec<(String, String)>,
-    /// File with values of variables; may be repeated, and overrides what stands before it
+    /// File with values of variables (repeatable); overrides earlier flags
     #[arg(long = "var-file", value_name = "FILE")]
     var_files: Vec<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The arguments of commands that scripts bring along and that have few of their own.
+//! Arguments of small Terraform-compatible commands.
 
 use crate::cli::values::ValueError;
 use crate::cli::variables::Variables;
@@ -9,20 +9,20 @@ use std::path::PathBuf;
 pub(in crate::cli) struct GetArgs {
     #[command(flatten)]
     pub(in crate::cli) variables: Variables,
-    /// Fetch all anew, in the newest versions that are allowed
+    /// Upgrade modules to the newest allowed versions
     #[arg(long)]
     pub(in crate::cli) update: bool,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(in crate::cli) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct GraphArgs {
-    /// Which graph; that of a plan, or of the deploy of the file that --plan names
+    /// Graph to print (default: plan, or apply with --plan)
     #[arg(long = "type", value_enum, value_name = "TYPE")]
     pub(in crate::cli) kind: Option<GraphKind>,
-    /// A file that `plan --out` wrote
+    /// File that `plan --out` wrote
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) plan: Option<PathBuf>,
     #[command(flatten)]
@@ -31,13 +31,13 @@ pub(in crate::cli) struct GraphArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum GraphKind {
-    /// What a plan works out
+    /// Steps of a plan
     Plan,
-    /// The same, where only the world is looked at
+    /// Steps of a refresh-only plan
     PlanRefreshOnly,
-    /// What a destruction takes
+    /// Steps of a destroy plan
     PlanDestroy,
-    /// What a deploy does: of the file that --plan names; without one, of one that changes nothing
+    /// Steps of a deploy: of the file that --plan names, otherwise of one without changes
     Apply,
 }
 
@@ -57,49 +57,48 @@ pub(in crate::cli) struct ProvidersArgs {
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ProvidersCommand {
-    /// What each of them has: resource types, data sources, functions; as one JSON document
+    /// Print the schemas of the providers
     Schema {
-        /// As one JSON document; there is no other form
+        /// Print one JSON document; required
         #[arg(long, required = true)]
         json: bool,
     },
-    /// Write the hashes of packages into the lock file, for other kinds of machines too
+    /// Add package hashes to the lock file, also for other platforms
     Lock {
-        /// For this kind of machine, as linux_arm64; may be repeated; this one where none is named
+        /// Platform, such as linux_arm64 (default: this one; repeatable)
         #[arg(long, value_name = "OS_ARCH", value_parser = platform)]
         platform: Vec<String>,
-        /// Take them from this directory, not from their registries
+        /// Read packages from this directory instead of the registries
         #[arg(long, value_name = "DIR", conflicts_with = "net_mirror")]
         fs_mirror: Option<PathBuf>,
-        /// Take them from the mirror at this address, not from their registries
+        /// Read packages from the mirror at this URL instead of the registries
         #[arg(long, value_name = "URL")]
         net_mirror: Option<String>,
         #[command(flatten)]
         variables: Variables,
-        /// These alone, as NAMESPACE/NAME or HOST/NAMESPACE/NAME; all that the configuration needs
-        /// where none is named
+        /// Providers as NAMESPACE/NAME or HOST/NAMESPACE/NAME (default: all in the configuration)
         #[arg(value_name = "PROVIDER")]
         providers: Vec<String>,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Put packages from their registries into a directory, as a mirror
+    /// Download provider packages into a mirror directory
     Mirror {
-        /// For this kind of machine, as linux_arm64; may be repeated; this one where none is named
+        /// Platform, such as linux_arm64 (default: this one; repeatable)
         #[arg(long, value_name = "OS_ARCH", value_parser = platform)]
         platform: Vec<String>,
         #[command(flatten)]
         variables: Variables,
-        /// The mirror
+        /// Mirror directory
         dir: PathBuf,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
 }
 
-/// A kind of machine.
+/// Platform of a provider package.
 fn platform(text: &str) -> Result<String, ValueError> {
     let word = |w: &str| !w.is_empty() && w.chars().all(|c| c.is_ascii_alphanumeric());
     match text.split_once('_') {
@@ -109,7 +108,7 @@ fn platform(text: &str) -> Result<String, ValueError> {
 }
 
 impl ProvidersArgs {
-    /// Whether a program reads the output, line by line.
+    /// Returns true if the output is JSON lines.
     pub(super) fn wants_json(&self) -> bool {
         match &self.command {
             Some(ProvidersCommand::Lock { json, .. } | ProvidersCommand::Mirror { json, .. }) => {
@@ -119,7 +118,7 @@ impl ProvidersArgs {
         }
     }
 
-    /// The name that a result carries.
+    /// Returns the command's name in results.
     pub(super) fn name(&self) -> &'static str {
         match &self.command {
             None => "providers",

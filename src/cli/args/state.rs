@@ -1,4 +1,4 @@
-//! The arguments of `flightdeck state`.
+//! Arguments of `flightdeck state`.
 
 use crate::cli::options::{ImportArgs, TaintArgs};
 use clap::{Subcommand, ValueEnum};
@@ -6,91 +6,90 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum StateCommand {
-    /// Addresses in the state
+    /// List addresses in the state
     #[command(alias = "ls")]
     List {
-        /// Only those that contain this
+        /// Text that the addresses contain
         filter: Option<String>,
-        /// Only objects with this id
+        /// Limit to objects with this id
         #[arg(long, value_name = "ID")]
         id: Option<String>,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// One resource instance with its attributes
+    /// Show one resource instance with its attributes
     Show {
         address: String,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Write the state as state version 4
+    /// Export the state as a state file of version 4
     Export {
-        /// Written with mode 0600; stdout where none is given
+        /// File to write, with mode 0600 (default: stdout)
         file: Option<PathBuf>,
     },
-    /// Give an instance, a resource or a module another address
+    /// Move an instance, a resource or a module to another address
     #[command(alias = "move")]
     Mv {
         from: String,
         to: String,
-        /// Say what would be moved, and change nothing
+        /// Print the moves without making them
         #[arg(long)]
         dry_run: bool,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Say of all objects of one provider that they belong to another
+    /// Replace the provider of its objects in the state
     ReplaceProvider {
-        /// NAMESPACE/NAME or HOST/NAMESPACE/NAME
+        /// Provider as NAMESPACE/NAME or HOST/NAMESPACE/NAME
         from: String,
         to: String,
-        /// Do not ask
+        /// Skip the confirmation
         #[arg(long)]
         auto_approve: bool,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// The state on stdout, as it is where it lives, decrypted
+    /// Print the state file, decrypted
     Pull,
-    /// Put a state file into the place of the state
+    /// Replace the state with a state file
     Push {
-        /// `-` for standard input
+        /// File, or `-` for stdin
         file: PathBuf,
-        /// Also where it is older, or of another lineage
+        /// Accept an older state or another lineage
         #[arg(long)]
         force: bool,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Take objects out of the state without destroying them; settles what is unknown of them
+    /// Remove objects from the state without destroying them, and resolve their unknown outcomes
     #[command(visible_alias = "rm", alias = "remove")]
     Forget {
-        /// Show what would be forgotten, and change nothing
+        /// Print the removals without making them
         #[arg(long)]
         dry_run: bool,
-        /// Instances, resources, modules, or deposed objects as `state list` names them
+        /// Addresses of instances, resources, modules or deposed objects, as in `state list`
         #[arg(required = true, value_name = "ADDRESS")]
         addresses: Vec<String>,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Take an object that is there into the state; settles what is unknown of its address
+    /// Import an existing object, and resolve unknown outcomes of its address
     Import(ImportArgs),
-    /// Mark an object to be replaced
+    /// Mark an object for replacement
     Taint(TaintArgs),
-    /// Take that mark away; settles what is unknown of its provisioners
+    /// Remove the replacement mark, and resolve unknown outcomes of provisioners
     Untaint(TaintArgs),
-    /// Say which of two states is gone on with: where the state lives and what is on record here
-    /// were changed apart, or the state is gone from there
+    /// Choose a state when the backend and the store's copy differ, or the backend lost it
     Use {
         which: UseState,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
@@ -98,14 +97,14 @@ pub(in crate::cli) enum StateCommand {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(in crate::cli) enum UseState {
-    /// The one where the configuration says that the state lives
+    /// State in the backend
     Home,
-    /// The one on record in `.flightdeck/`, which is written there
+    /// Copy in the store (`.flightdeck/`); it is written to the backend
     Record,
 }
 
 impl StateCommand {
-    /// Whether a program reads the output.
+    /// Returns true if the output is JSON lines.
     pub(super) fn wants_json(&self) -> bool {
         match self {
             Self::List { json, .. }
@@ -121,7 +120,7 @@ impl StateCommand {
         }
     }
 
-    /// The name that a result carries.
+    /// Returns the command's name in results.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::List { .. } => "state list",

@@ -136,27 +136,27 @@ fn declared(verb: &Verb) -> [Arg; 9] {
             .default_missing_value("true")
             .num_args(0..=1)
             .require_equals(true)
-            .help("Take the state's own lock; flightdeck's lock on the workspace is always taken"),
+            .help("Lock the state (default: true); flightdeck's lock on the workspace is always taken"),
         Arg::new("shared_lock_timeout")
             .long("lock-timeout")
             .value_name("DURATION")
             .value_parser(duration)
-            .help("Wait this long for a lock on the state that another program has, `30s` or `5m`"),
+            .help("Wait up to this time for a lock of another program, such as 30s or 5m"),
         file("shared_state", "state", state),
         file(
             "shared_state_out",
             "state-out",
-            "Write the state into this file",
+            "Write the state to this file",
         ),
         file(
             "shared_backup",
             "backup",
-            "Keep the state as it was in this file; `-` for nowhere",
+            "Save the previous state to this file; `-` saves none",
         ),
         file(
             "shared_json_into",
             "json-into",
-            "Write the lines of --json into this file as well",
+            "Also write the lines of --json to this file",
         ),
         switch(
             "shared_show_sensitive",
