@@ -61,8 +61,9 @@ async fn answer(
     for line in variable.description.lines() {
         eprintln!("  {}", safe(line));
     }
-    eprint!("  Enter a value: ");
+    // Before the prompt: hiding discards pending input, which may be the answer to it.
     let hidden = variable.is_secret.then(Hidden::begin).flatten();
+    eprint!("  Enter a value: ");
     let read = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         std::io::stdin().read_line(&mut line).map(|n| (n, line))
