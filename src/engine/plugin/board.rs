@@ -1,5 +1,5 @@
-//! What a supervisor lets be seen: the state by a watch channel, and every change as an event.
-//! Owned by the supervisor task; handles read.
+//! Publishes the state of one plugin: the current state through a watch channel, each change as an
+//! event. Owned by the supervisor task; plugin handles read it.
 
 use super::PluginObserver;
 use super::executable::FileIdentity;
@@ -18,15 +18,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use tokio::sync::watch;
 
-/// The public face of one plugin.
+/// Published state of one plugin.
 pub(super) struct Board {
     pub(super) id: PluginId,
     pub(super) observer: Arc<dyn PluginObserver>,
     pub(super) found: watch::Sender<PluginFound>,
     pub(super) state: watch::Sender<PluginState>,
-    /// Of the process that serves, or of the last one.
+    /// Lines of the serving process, or of the last one.
     logs: Mutex<Arc<Logs>>,
-    /// What the process that serves, or is on its way up, or was the last one, was executed from.
+    /// Identity of the executable of the current process (serving or starting), or of the last one.
     file: Mutex<Option<FileIdentity>>,
 }
 
@@ -59,7 +59,7 @@ impl Board {
         });
     }
 
-    /// A line of ours among those of the plugin.
+    /// Adds a line of the engine to the plugin's log.
     pub(super) fn note(&self, level: LogLevel, text: String) {
         let line = LogLine {
             plugin: self.id.clone(),
@@ -73,17 +73,17 @@ impl Board {
         self.observer.event(PluginEvent::Log { line });
     }
 
-    /// The lines of the process that serves, or of the last one.
+    /// Returns the lines of the serving process, or of the last one.
     pub(super) fn logs(&self) -> Arc<Logs> {
         Arc::clone(&lock(&self.logs))
     }
 
-    /// Another process serves from now on, whose lines these are.
+    /// Replaces the log when another process starts to serve.
     pub(super) fn hears(&self, logs: &Arc<Logs>) {
         *lock(&self.logs) = Arc::clone(logs);
     }
 
-    /// What the process that serves, or is on its way up, or was the last one, was executed from.
+    /// Returns the identity of the executable of the current process, or of the last one.
     pub(super) fn file(&self) -> Option<FileIdentity> {
         lock(&self.file).clone()
     }
@@ -93,7 +93,8 @@ impl Board {
     }
 
     pub(super) fn set(&self, state: PluginState) {
-        // The event first: whoever wakes up by the channel shall find it told.
+        // The event goes first, so that a task woken by the channel finds the state already
+        // published.
         self.say(state.clone());
         self.state.send_replace(state);
     }
@@ -102,22 +103,22 @@ impl Board {
         self.state.borrow().clone()
     }
 
-    /// The dialect, known once the process has said it.
+    /// Records the dialect, which is known once the process has announced it.
     pub(super) fn speaks(&self, dialect: &str) {
         self.learn(|found| found.dialect = Some(dialect.to_owned()));
     }
 
-    /// A transformer's name, known once the process has said it.
+    /// Records a transformer's name, which is known once the process has announced it.
     pub(super) fn transforms(&self, name: &str) {
         self.learn(|found| found.transform = Some(name.to_owned()));
     }
 
-    /// Its self-description, known once the process has registered.
+    /// Records the plugin's self-description, which is known once the process has registered.
     pub(super) fn about(&self, about: PluginAbout) {
         self.learn(|found| found.about = Some(about));
     }
 
-    /// Something is known of the plugin from its process; said where it was not known before.
+    /// Updates the description of the plugin, and emits an event if that changed it.
     fn learn(&self, learn: impl FnOnce(&mut PluginFound)) {
         let changed = self.found.send_if_modified(|found| {
             let before = found.clone();
@@ -133,7 +134,7 @@ impl Board {
     }
 }
 
-/// The record of one launch attempt while it is written; each change leaves as an event.
+/// Record of a running launch attempt. Each change is emitted as an event.
 pub(super) struct AttemptRecord {
     board: Arc<Board>,
     kinds: &'static [PhaseKind],
@@ -190,26 +191,28 @@ impl AttemptRecord {
         u64::try_from(at.saturating_duration_since(self.began).as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// A phase is reached now.
+    /// Records that a phase is reached now.
     pub(super) fn reached(&mut self, name: PhaseName) {
         self.reached_at(name, Instant::now());
     }
 
-    /// A phase was reached at a moment that is only now looked at. Each phase counts once, the
-    /// first time.
+    /// Records a phase that was reached at `at`, which may be earlier than now. Each phase counts
+    /// once, the first time.
     pub(super) fn reached_at(&mut self, name: PhaseName, at: Instant) {
         if self.record.phases.iter().any(|p| p.name == name) {
             return;
         }
         let at_ms = self.since_begin(at);
         self.record.phases.push(Phase { name, at_ms });
+        // Phases may be reported late and out of order, such as one found in the output of the
+        // process.
         self.record.phases.sort_by_key(|p| p.at_ms);
         self.record.doing = self.next().map(|kind| kind.until.to_owned());
         self.say();
     }
 
-    /// The phase that comes after the furthest one that was reached: a plugin that says nothing may
-    /// come up all the same.
+    /// Returns the phase after the furthest one that was reached. Phases may be skipped: a plugin
+    /// that prints nothing can still become ready.
     fn next(&self) -> Option<&'static PhaseKind> {
         let reached = |kind: &PhaseKind| self.record.phases.iter().any(|p| p.name == kind.name);
         self.kinds
@@ -226,7 +229,7 @@ impl AttemptRecord {
         self.record.start_time = identity.map(|i| i.start_time);
         self.reached(PhaseName::EXEC);
         if self.record.beside {
-            // Of the plugin as a whole it is said that it serves.
+            // The plugin keeps its serving state while a replacement starts beside the old process.
             return;
         }
         let (attempt, limit) = (self.record.number, self.record.limit);
@@ -236,7 +239,7 @@ impl AttemptRecord {
         });
     }
 
-    /// The attempt is over; `exit` where the process was seen to end.
+    /// Completes the record. `exit` is the exit status if the process has ended.
     pub(super) fn end(
         mut self,
         result: Result<(), &StartFailure>,

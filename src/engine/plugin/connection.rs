@@ -1,16 +1,16 @@
-//! What a launch ends in when it goes well: the way to call the process, and word of its end. Made
-//! by the launch, ended by the supervisor, held by whoever calls.
+//! Connection to a launched process, with a token that is cancelled when the process ends. Created
+//! by the launch, ended by the supervisor, cloned by callers.
 
 use super::life::Link;
 use std::any::Any;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// A plugin that can be called. Cheap to clone.
+/// Connection to a plugin that is ready for calls. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Connection {
     link: Arc<dyn Link>,
-    /// Which process of this plugin it is, counted from 1 over all launches. An incident names it.
+    /// Number of the process, counted from 1 over all launches of this plugin. Incidents name it.
     pub generation: u64,
     pub pid: Option<u32>,
     ended: CancellationToken,
@@ -26,7 +26,7 @@ impl Connection {
         }
     }
 
-    /// The way to the process as its dialect made it; `None` where it is another dialect's.
+    /// Returns the dialect's link to the process, or `None` if it belongs to another dialect.
     #[must_use]
     pub fn link<L: Link>(&self) -> Option<&L> {
         (&*self.link as &dyn Any).downcast_ref()
@@ -36,14 +36,14 @@ impl Connection {
         &*self.link
     }
 
-    /// Whether calls still reach the process: it has not ended, closed its connection or
+    /// Returns true while calls reach the process: it has not ended, closed its connection or
     /// deregistered.
     #[must_use]
     pub fn is_open(&self) -> bool {
         !self.ended.is_cancelled() && !self.link.lost().is_cancelled()
     }
 
-    /// Cancelled when the process has ended, was stopped or crashed.
+    /// Token that is cancelled when the process has ended, was stopped or crashed.
     #[must_use]
     pub fn ended(&self) -> &CancellationToken {
         &self.ended

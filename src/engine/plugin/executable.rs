@@ -1,6 +1,6 @@
-//! A look at a file before it is executed: whether it exists, may be executed and is for this
-//! machine. Done here and not left to exec, since the C library hands what the kernel refuses to
-//! the shell, whose errors say nothing.
+//! Checks an executable before it is launched: it exists, may be executed and is built for this
+//! machine. exec alone is not enough, because the C library passes a file that the kernel refuses
+//! to the shell, whose errors are misleading.
 
 use super::failure::StartFailure;
 use super::find::HashCache;
@@ -9,8 +9,8 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Identifies the file that a launch executes. Equal while nothing about the file has changed, be
-/// it only its times or its mode.
+/// Identity of the file that a launch executes. Equal while nothing about the file has changed,
+/// including its times and its mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine) struct FileIdentity {
     device: u64,
@@ -18,15 +18,15 @@ pub(in crate::engine) struct FileIdentity {
     size: u64,
     modified: (i64, i64),
     changed: (i64, i64),
-    /// SHA-256 of its contents; `None` where they cannot be read.
+    /// SHA-256 of the contents; `None` if they cannot be read.
     digest: Option<String>,
 }
 
 impl FileIdentity {
-    /// `None` where there is none.
+    /// Reads the identity of a file; `None` if the file cannot be examined.
     pub(super) async fn of(path: &Path, hashes: &Arc<HashCache>) -> Option<Self> {
         let (path, hashes) = (path.to_owned(), Arc::clone(hashes));
-        // Hashing a large executable takes a while, where its digest is not cached.
+        // Hashing a large executable blocks for seconds unless its digest is cached.
         let look = move || Self::now(&path, &hashes);
         tokio::task::spawn_blocking(look).await.ok().flatten()
     }
@@ -44,17 +44,17 @@ impl FileIdentity {
         })
     }
 
-    /// Whether both files have the same contents, wherever and however old they are.
+    /// Returns true if both files have the same contents, regardless of path and times.
     pub(in crate::engine) fn is_same_program(&self, other: &Self) -> bool {
         match (&self.digest, &other.digest) {
             (Some(one), Some(another)) => one == another,
-            // Nothing vouches for contents that cannot be read but an untouched file.
+            // Without a digest, only an unchanged file is known to have the same contents.
             _ => self == other,
         }
     }
 }
 
-/// Refuses a file of which it is known that it cannot run here.
+/// Rejects a file that cannot run on this machine.
 pub(super) fn check(path: &Path) -> Result<(), StartFailure> {
     let unusable = |reason: &str| StartFailure::NotExecutable {
         path: path.to_owned(),
@@ -80,7 +80,7 @@ pub(super) fn check(path: &Path) -> Result<(), StartFailure> {
         ));
     }
     let mut head = Vec::new();
-    // A program may be executable and not readable; then only the kernel can judge.
+    // A program may be executable but not readable; then only the kernel can judge it.
     if let Ok(file) = File::open(path)
         && file.take(256).read_to_end(&mut head).is_ok()
     {
@@ -89,7 +89,7 @@ pub(super) fn check(path: &Path) -> Result<(), StartFailure> {
     Ok(())
 }
 
-/// What exec's own error means, for a file that passed [`check`].
+/// Translates an error of exec for a file that passed [`check`].
 pub(super) fn explain(path: &Path, error: std::io::Error) -> StartFailure {
     let unusable = |reason: String| StartFailure::NotExecutable {
         path: path.to_owned(),
@@ -146,7 +146,7 @@ fn judge(path: &Path, head: &[u8], size: u64) -> Result<(), StartFailure> {
     Ok(())
 }
 
-/// Kinds of programs, told by their first bytes.
+/// Executable formats, recognised by their first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Elf(Elf),
@@ -158,7 +158,7 @@ enum Format {
 struct Elf {
     machine: u16,
     abi: u8,
-    /// Where the table of program headers ends, in bytes.
+    /// End of the table of program headers, in bytes from the start of the file.
     end_of_headers: u64,
 }
 
@@ -196,7 +196,7 @@ impl Elf {
         };
         let end_of_headers = match table {
             (Some(at), Some(size), Some(count)) => at.saturating_add(size * count),
-            // Cut within the header itself: longer than any file that has it.
+            // The header itself is truncated: report an end past any file size.
             _ => u64::MAX,
         };
         Some(Self {
@@ -207,11 +207,12 @@ impl Elf {
     }
 
     fn runs_on(self, arch: &str) -> bool {
+        // ABI 0 is System V, which most Linux programs have; 3 is Linux.
         if !matches!(self.abi, 0 | 3) {
             return false;
         }
         match arch {
-            // Kernels of 64 bits usually run programs of 32.
+            // 64-bit kernels usually run 32-bit programs.
             "x86_64" => matches!(self.machine, 62 | 3),
             "aarch64" => matches!(self.machine, 183 | 40),
             "x86" => self.machine == 3,

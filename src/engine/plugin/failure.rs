@@ -1,17 +1,16 @@
-//! Every way in which a launch can fail, each told apart, in words for an operator: what happened,
-//! and what to do.
+//! Failures of a launch, one variant for each cause, with the remedy for the operator.
 
 use super::oom::Memory;
 use crate::engine::words::{Verdict, seconds};
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// How a process ended.
+/// Exit status of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Exit {
     pub code: Option<i32>,
     pub signal: Option<i32>,
-    /// Whether it was for memory, for one that was killed and where the system counts that.
+    /// Memory state at a SIGKILL; `None` for other exits and if the system does not count it.
     pub memory: Option<Memory>,
 }
 
@@ -29,7 +28,7 @@ impl Exit {
         }
     }
 
-    /// Whether it ended by a signal that a program earns by an error in itself.
+    /// Returns true for a signal that the program itself caused by a fault.
     fn is_fault(&self) -> bool {
         // SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS.
         self.signal
@@ -64,7 +63,7 @@ impl std::fmt::Display for Exit {
     }
 }
 
-/// `SIGKILL (9)` and the like.
+/// Formats a signal as `SIGKILL (9)`.
 fn signal_name(signal: i32) -> String {
     let name = match signal {
         1 => "SIGHUP",
@@ -86,7 +85,7 @@ fn signal_name(signal: i32) -> String {
     format!("{name} ({signal})")
 }
 
-/// Why a launch did not end in a plugin that can be called.
+/// Reason why a launch failed.
 #[derive(Debug, Error)]
 pub enum StartFailure {
     #[error("the executable does not exist: {}; install the provider again or correct the path", .0.display())]
@@ -101,7 +100,7 @@ pub enum StartFailure {
     },
     #[error("{} is not what a yes was given for any more; look what changed it, and stage again to be asked", .0.display())]
     NotApproved(PathBuf),
-    /// Its contents are not those that the stage or deploy that runs was begun with.
+    /// The contents differ from those that the running stage or deploy started with.
     #[error("{} was replaced while it was in use; stage again to use the new one", .0.display())]
     Replaced(PathBuf),
     #[error("the system could not start {}: {source}; it may be short of memory or processes", .path.display())]
@@ -137,33 +136,33 @@ pub enum StartFailure {
     Stopped,
 }
 
-/// What a dialect finds wrong with a process.
+/// Failure that a dialect found in a process.
 #[derive(Debug, Error)]
 #[error("{source}")]
 pub struct Unfit {
-    /// The stable word for programs, of the dialect's own.
+    /// Machine-readable reason, defined by the dialect.
     pub kind: &'static str,
-    /// Whether another launch of the same file could go better.
+    /// True if another launch of the same file may succeed.
     pub retryable: bool,
     pub suspicion: Suspicion,
-    /// In words for an operator: what happened, and what to do.
+    /// Error text for the operator: failure and remedy.
     pub source: Box<dyn std::error::Error + Send + Sync>,
 }
 
-/// What a failure says of the process itself.
+/// Conclusion that a failure allows about the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suspicion {
     None,
-    /// It may be dying: where it is, its end is the reason.
+    /// The process may be exiting; if it is, its exit is the reason to report.
     Dies,
-    /// It may be no plugin at all, and end by itself once it has said its say.
+    /// It may not be a plugin, and may exit on its own after printing something.
     Stranger,
 }
 
-/// What to do about what only the plugin's authors can mend.
+/// Remedy for an error that only the plugin's authors can fix.
 pub(in crate::engine) const ITS_ERROR: &str =
     "this is an error of the plugin: take another release of it";
-/// What to do where it does not look like a plugin at all.
+/// Remedy for an executable that does not look like a plugin.
 pub(in crate::engine) const REINSTALL: &str = "install the provider's package again";
 
 fn words(last_line: &Option<String>) -> String {
@@ -173,7 +172,8 @@ fn words(last_line: &Option<String>) -> String {
         .unwrap_or_default()
 }
 
-/// Its last words, and what to do: they say it themselves, where there are any.
+/// Formats the last output line and a remedy, which depends on the exit and on the presence of
+/// output.
 fn hint(exit: &Exit, last_line: &Option<String>) -> String {
     let said = words(last_line);
     match (exit, last_line) {
@@ -190,7 +190,7 @@ fn hint(exit: &Exit, last_line: &Option<String>) -> String {
 }
 
 impl StartFailure {
-    /// The stable word for programs.
+    /// Machine-readable failure reason.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -209,7 +209,7 @@ impl StartFailure {
         }
     }
 
-    /// Whether another launch of the same file could go better.
+    /// Returns true if another launch of the same file may succeed.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -222,7 +222,7 @@ impl StartFailure {
         }
     }
 
-    /// Whether the process did nothing by which it could be known before it was ended.
+    /// Returns true if the process ended or timed out before its handshake or registration.
     pub(in crate::engine) fn is_before_arrival(&self) -> bool {
         matches!(self, Self::Exited { .. } | Self::TimedOut { .. })
     }
@@ -235,7 +235,7 @@ impl StartFailure {
         }
     }
 
-    /// The record of it.
+    /// Returns the record of the failure for the launch attempt.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         Verdict {

@@ -1,4 +1,5 @@
-//! All plugins of one engine: makes their supervisors, owns their tasks, ends them together.
+//! Set of all plugins of one engine: creates their supervisors, owns the tasks and ends them
+//! together.
 
 use super::board::Board;
 use super::find::HashCache;
@@ -17,7 +18,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// All plugins of an engine: makes their supervisors, owns their tasks, ends them.
+/// Handle to all plugins of an engine. Cheap to clone.
 #[derive(Clone)]
 pub struct Plugins {
     shared: Arc<Shared>,
@@ -35,7 +36,7 @@ struct Shared {
 }
 
 impl Plugins {
-    /// Starts with no plugin. Needs a runtime.
+    /// Creates an empty set. Must be called within a runtime.
     #[must_use]
     pub fn start(settings: PluginSettings, observer: Arc<dyn PluginObserver>) -> Self {
         let (tracker, cancel, meter) = (
@@ -73,24 +74,24 @@ impl Plugins {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The settings that plugins get where none of their own are given.
+    /// Returns the settings of plugins that have none of their own.
     #[must_use]
     pub fn settings(&self) -> &PluginSettings {
         &self.shared.settings
     }
 
-    /// Whether programs may take the place of others.
+    /// Returns the executables whose contents are pinned during stages and deploys.
     #[must_use]
     pub fn programs(&self) -> &Programs {
         &self.shared.programs
     }
 
-    /// Digests of plugin files.
+    /// Returns the cache of file digests.
     pub(in crate::engine) fn hashes(&self) -> &Arc<HashCache> {
         &self.shared.hashes
     }
 
-    /// Takes a plugin under supervision, whose processes live like this. Launches nothing yet.
+    /// Adds a plugin and starts its supervisor, without launching a process. `life` is its dialect.
     pub fn add(
         &self,
         id: PluginId,
@@ -101,7 +102,7 @@ impl Plugins {
         self.add_with(id, found, start, life, self.shared.settings.clone())
     }
 
-    /// As [`Plugins::add`], with settings of its own.
+    /// Adds a plugin as [`Plugins::add`] does, with its own settings.
     pub fn add_with(
         &self,
         id: PluginId,
@@ -113,8 +114,8 @@ impl Plugins {
         self.supervise(id, found, Some((start, life)), settings)
     }
 
-    /// Lists a plugin that cannot be had, so that it is seen and demands for it are answered with
-    /// the reason.
+    /// Lists a plugin that was not found or is not trusted. Every demand for it fails with the
+    /// reason.
     pub fn add_rejected(&self, id: PluginId, found: PluginFound, why: String) -> Plugin {
         let plugin = self.supervise(id, found, None, self.shared.settings.clone());
         plugin.board.set(PluginState::Rejected { why });
@@ -178,30 +179,30 @@ impl Plugins {
         plugin
     }
 
-    /// Has a task of its own run for as long as there are plugins; it is waited for at the end, and
-    /// sees that come by `cancel`.
+    /// Runs a task that [`Plugins::shutdown`] waits for. The task must end when [`Plugins::ending`]
+    /// is cancelled.
     pub(in crate::engine) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.shared.tracker.spawn(task);
     }
 
-    /// Cancelled when all plugins are ended.
+    /// Token that is cancelled when all plugins are stopped.
     pub(in crate::engine) fn ending(&self) -> CancellationToken {
         self.shared.cancel.clone()
     }
 
-    /// Every plugin, in the order of adding.
+    /// Returns all plugins, in the order they were added.
     #[must_use]
     pub fn list(&self) -> Vec<Plugin> {
         self.plugins().clone()
     }
 
-    /// One plugin by its id.
+    /// Returns the plugin with this id.
     #[must_use]
     pub fn get(&self, id: &PluginId) -> Option<Plugin> {
         self.plugins().iter().find(|p| p.id() == id).cloned()
     }
 
-    /// Stops a plugin and forgets it; handles that are left get
+    /// Stops and removes a plugin. Remaining handles get
     /// [`PluginError::Gone`](super::PluginError::Gone).
     pub async fn remove(&self, id: &PluginId) {
         let found = {
@@ -216,14 +217,13 @@ impl Plugins {
         }
     }
 
-    /// Has all plugins stop, all at once, and does not wait for it. Nothing can be started
-    /// afterwards.
+    /// Starts to stop all plugins at once, without waiting. Nothing can be launched afterwards.
     pub fn stop(&self) {
         self.shared.cancel.cancel();
     }
 
-    /// Stops all plugins, all at once, and returns when every process is gone. Nothing can be
-    /// started afterwards.
+    /// Stops all plugins at once, and returns when every process has ended. Nothing can be launched
+    /// afterwards.
     pub async fn shutdown(&self) {
         self.stop();
         self.shared.tracker.close();

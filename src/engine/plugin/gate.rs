@@ -1,14 +1,14 @@
-//! How many log lines of one plugin are passed on: a log gone wild must not push out of the way
-//! what others have to tell. Of each second's lines the first and the last go through; how many are
-//! left out between them is said. Owned by the logs.
+//! Rate limit for the log lines of one plugin, so that one plugin's flood cannot displace the
+//! events of others. Within each second, the first and the last lines pass; the number of dropped
+//! lines between them is reported. Owned by the logs.
 
 use crate::engine::words::LogLine;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Lines of one second that go through at once. Who reads events may be 8000 of them behind.
+/// Maximum number of lines per second that pass at once. Event readers may lag by 8000 events.
 pub(super) const AT_ONCE: usize = 5_000;
-/// Newest lines that are held back until there is room or a pause.
+/// Number of newest lines held back until the next second or a pause.
 pub(super) const HELD: usize = 1_000;
 const WINDOW: Duration = Duration::from_secs(1);
 
@@ -21,7 +21,8 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// Takes a line; gives those that go through now. One that `must` goes through always.
+    /// Accepts a line and returns the number of dropped lines and the lines to pass on now. A line
+    /// that `must` pass always does, after all held lines.
     pub(super) fn admit(&mut self, line: LogLine, must: bool, now: Instant) -> (u64, Vec<LogLine>) {
         let fresh = self
             .since
@@ -51,7 +52,7 @@ impl Gate {
         !self.held.is_empty()
     }
 
-    /// Gives what is held back, and how many lines before it are left out.
+    /// Releases the held lines, with the number of lines dropped before them.
     pub(super) fn let_go(&mut self) -> (u64, Vec<LogLine>) {
         (
             std::mem::take(&mut self.left_out),

@@ -1,24 +1,24 @@
-//! A process group that ends with whoever owns it: a child of ours and all that it has started.
+//! Process group of a child process and its descendants, which is killed with its owner.
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// Kills the group when it is dropped, unless it was let go.
+/// Kills the process group when dropped, unless it was released.
 pub(in crate::engine) struct Group(Option<Pid>);
 
 impl Group {
-    /// The group that a child leads.
+    /// Returns the group whose leader has this pid.
     pub(in crate::engine) fn of(pid: Option<u32>) -> Self {
         Self(pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)))
     }
 
     pub(in crate::engine) fn kill(&self) {
         if let Some(group) = self.0 {
-            // Refused only when nobody of the group is left.
+            // Fails only if the group has no process left.
             kill_process_group(group, Signal::KILL).ok();
         }
     }
 
-    /// What is left of it goes on.
+    /// Releases the group: its processes continue after the drop.
     pub(in crate::engine) fn let_go(&mut self) {
         self.0 = None;
     }

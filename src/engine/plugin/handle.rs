@@ -1,5 +1,5 @@
-//! The handle to one plugin, in the manner of systemctl: start, stop, restart, disable, watch.
-//! Holds no state of its own; orders go to the supervisor, which owns the process.
+//! Handle to one plugin, with the commands of systemctl: start, stop, restart, disable, enable. It
+//! keeps no state; it sends orders to the supervisor, which owns the process.
 
 use super::board::Board;
 use super::connection::Connection;
@@ -22,7 +22,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
-/// Why a plugin cannot be called.
+/// Reason why a plugin cannot be called.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PluginError {
     #[error("the plugin {plugin} was given up after {attempts} launches: {why}")]
@@ -43,7 +43,7 @@ pub enum PluginError {
     Gone { plugin: PluginId },
 }
 
-/// Why no other process has taken the place of the one that serves, which goes on.
+/// Reason why the serving process was not replaced; it continues to serve.
 #[derive(Debug, Error)]
 pub(in crate::engine) enum NotReplaced {
     #[error("it does not run")]
@@ -58,13 +58,13 @@ pub(in crate::engine) enum NotReplaced {
     Launch(#[from] StartFailure),
     #[error("it died before its first call: {0}")]
     Died(Exit),
-    /// A call that makes it fit for others.
+    /// A call of the configuration of the new process failed.
     #[error(transparent)]
     Call(#[from] ProviderError),
-    /// After so long, in words.
+    /// The deadline passed, given as text.
     #[error("it was not ready for calls within {0}")]
     Late(String),
-    /// What is open there cannot go over to another process.
+    /// An open resource, such as an ephemeral one, cannot move to another process.
     #[error("something was opened in the one that serves meanwhile")]
     InUse,
 }
@@ -72,48 +72,47 @@ pub(in crate::engine) enum NotReplaced {
 pub(super) type Ticket = oneshot::Sender<Result<Connection, PluginError>>;
 pub(super) type Done = oneshot::Sender<()>;
 
-/// What is ordered, with the channel for the answer.
+/// Order to a supervisor, with a channel for the answer.
 pub(super) enum Order {
-    /// Somebody needs it: start it unless it has failed for good.
+    /// Start for a caller, unless the plugin has failed for good.
     Demand(Ticket),
-    /// An operator wants it: start it whatever was before.
+    /// Start for the operator, even after a final failure.
     Start(Ticket),
     Restart(Ticket),
     Stop(Done),
     Kill(Done),
     Disable(Done),
     Enable(Done),
-    /// Nobody uses it: end it, for a reason that is shown, until somebody does.
+    /// End the idle process, for a displayed reason, until the next demand.
     Rest(String, Done),
-    /// Another process takes the place of the one that serves.
+    /// Replace the serving process with a new one.
     Replace(Replacement),
 }
 
-/// Makes a process that came up ready for calls, and has them go to it from then on. The answer
-/// counts the calls that are left with the process in whose place it has come, and takes no more of
-/// them; the error is why the old one goes on.
+/// Configures a new process and redirects calls to it. The result tracks the remaining calls of the
+/// old process, which gets no new ones. On error, the old process continues to serve.
 pub(in crate::engine) type Fit = Box<
     dyn FnOnce(Connection) -> Pin<Box<dyn Future<Output = Result<TaskTracker, NotReplaced>> + Send>>
         + Send,
 >;
 
-/// How another process takes the place of the one that serves.
+/// Request to replace the serving process.
 pub(super) struct Replacement {
-    /// For people.
+    /// Reason, for display.
     pub(super) why: String,
     pub(super) fit: Fit,
     pub(super) done: oneshot::Sender<Result<(), NotReplaced>>,
 }
 
-/// The handle to one plugin. Cheap to clone.
+/// Handle to one plugin. Cheap to clone.
 #[derive(Clone)]
 pub struct Plugin {
     pub(super) board: Arc<Board>,
     pub(super) orders: mpsc::Sender<Order>,
     pub(super) incidents: watch::Receiver<VecDeque<Arc<Incident>>>,
     pub(super) meter: Arc<Meter>,
-    /// What it is executed from; `None` where we do not do that.
     pub(super) hashes: Arc<HashCache>,
+    /// Path of the executable; `None` if flightdeck does not launch it.
     pub(super) executable: Option<PathBuf>,
 }
 
@@ -127,13 +126,13 @@ impl std::fmt::Debug for Plugin {
 }
 
 impl Plugin {
-    /// Its name among the plugins of the engine.
+    /// Id of the plugin within the engine.
     #[must_use]
     pub fn id(&self) -> &PluginId {
         &self.board.id
     }
 
-    /// What it is and where it was found; the dialect once it is known.
+    /// Returns the plugin's description and origin; the dialect is set once known.
     #[must_use]
     pub fn found(&self) -> PluginFound {
         self.board.found.borrow().clone()
@@ -144,40 +143,39 @@ impl Plugin {
         self.board.current()
     }
 
-    /// The state, and every change of it.
+    /// Subscribes to the state and all its changes.
     #[must_use]
     pub fn subscribe(&self) -> watch::Receiver<PluginState> {
         self.board.state.subscribe()
     }
 
-    /// The newest log lines, at most `count` (some hundred are kept), oldest first.
+    /// Returns the newest log lines, at most `count` (some hundred are kept), oldest first.
     #[must_use]
     pub fn last_lines(&self, count: usize) -> Vec<LogLine> {
         self.board.logs().last(count)
     }
 
-    /// The death that an incident names, among the newest ones.
+    /// Returns the incident with this id, if it is among the newest ones.
     #[must_use]
     pub fn incident_named(&self, id: &str) -> Option<Arc<Incident>> {
         self.incidents.borrow().iter().find(|i| i.id == id).cloned()
     }
 
-    /// Waits, no longer than `within`, until all that the process has written so far is among its
-    /// log lines.
+    /// Waits, at most `within`, until all output written so far is in the log.
     pub async fn heard(&self, within: Duration) {
         self.board.logs().hearing.quiet(within).await;
     }
 
-    /// A connection to the plugin, which is launched if it does not run, and waited for. Bounded by
-    /// launches, their deadlines and the pauses between them.
+    /// Returns a connection to the plugin, launching it if it does not run. Bounded by the number
+    /// of launches, their deadlines and the pauses between them.
     ///
     /// # Errors
-    /// It failed for good (now or before), is disabled, or was stopped meanwhile.
+    /// The plugin failed for good (now or before), is disabled, or was stopped in the meantime.
     pub async fn ready(&self) -> Result<Connection, PluginError> {
         self.connect(Order::Demand).await
     }
 
-    /// As [`Plugin::ready`], and tries anew a plugin that had failed for good.
+    /// Connects as [`Plugin::ready`] does, and retries a plugin that had failed for good.
     ///
     /// # Errors
     /// As [`Plugin::ready`].
@@ -185,7 +183,7 @@ impl Plugin {
         self.connect(Order::Start).await
     }
 
-    /// Stops it if it runs, and starts it with a fresh count of launches.
+    /// Stops the plugin if it runs, and starts it with a reset launch counter.
     ///
     /// # Errors
     /// As [`Plugin::ready`].
@@ -193,38 +191,37 @@ impl Plugin {
         self.connect(Order::Restart).await
     }
 
-    /// Asks the process to end, kills it where it does not, and returns when it is gone. The next
-    /// demand starts it again.
+    /// Asks the process to end, kills it after the grace period, and returns when it has ended. The
+    /// next demand starts it again.
     pub async fn stop(&self) {
         self.tell(Order::Stop).await;
     }
 
-    /// Kills the process and its group without asking, and returns when it is gone.
+    /// Kills the process and its group without asking, and returns when it has ended.
     pub async fn kill(&self) {
         self.tell(Order::Kill).await;
     }
 
-    /// Stops it, and refuses every demand until it is enabled.
+    /// Stops the plugin, and rejects every demand until it is enabled.
     pub async fn disable(&self) {
         self.tell(Order::Disable).await;
     }
 
-    /// Takes back [`Plugin::disable`]. Starts nothing.
+    /// Reverts [`Plugin::disable`]. Launches nothing.
     pub async fn enable(&self) {
         self.tell(Order::Enable).await;
     }
 
-    /// Ends the process as nobody uses it, which is said so; the next demand starts it again.
+    /// Ends the idle process and reports the reason; the next demand starts it again.
     pub(in crate::engine) async fn rest(&self, why: String) {
         self.tell(|done| Order::Rest(why, done)).await;
     }
 
-    /// Launches another process beside the one that serves, once, and has it take its place as soon
-    /// as it is `fit`. What is left with the old one is waited for, and then the old one is ended;
-    /// that goes on after this has returned.
+    /// Launches one process beside the serving one, and redirects calls to it once `fit` has
+    /// succeeded. The old process ends after its remaining calls, which may be after this returns.
     ///
     /// # Errors
-    /// Why it has not come to that; the old one goes on.
+    /// The replacement failed; the old process continues to serve.
     pub(in crate::engine) async fn replace(
         &self,
         why: String,
@@ -237,14 +234,14 @@ impl Plugin {
         answer.await.unwrap_or(Err(NotReplaced::Gone))
     }
 
-    /// The file that would be executed now, where its contents are not those of the process that
-    /// serves.
+    /// Returns the current file of the executable if its contents differ from those of the serving
+    /// process.
     pub(in crate::engine) async fn other_file(&self) -> Option<FileIdentity> {
         let (known, now) = self.files().await?;
         (!now.is_same_program(&known)).then_some(now)
     }
 
-    /// Whether anything about the file has changed since it was executed, its mode included.
+    /// Returns true if the file has changed in any way since it was executed, including its mode.
     pub(in crate::engine) async fn file_is_touched(&self) -> bool {
         self.files().await.is_some_and(|(known, now)| known != now)
     }
@@ -254,12 +251,12 @@ impl Plugin {
         Some((known, FileIdentity::of(path, &self.hashes).await?))
     }
 
-    /// What a process of it took of the machine when it was looked at last.
+    /// Returns the last measured resource usage of a process of the plugin.
     pub(in crate::engine) fn usage(&self, pid: u32) -> Option<Usage> {
         self.meter.of(pid)
     }
 
-    /// Says how it stands with its replacement; nothing where there is none.
+    /// Reports the progress of a replacement; `None` clears it.
     pub(in crate::engine) fn say_renewal(&self, renewal: Option<Renewal>) {
         let plugin = self.board.id.clone();
         self.board
@@ -267,13 +264,13 @@ impl Plugin {
             .event(PluginEvent::Renewal { plugin, renewal });
     }
 
-    /// A line of ours among its own.
+    /// Adds a line of the engine to the plugin's log.
     pub(in crate::engine) fn note(&self, level: LogLevel, text: String) {
         self.board.note(level, text);
     }
 
-    /// The death of the process with that generation, waited for `within`: a call that lost its
-    /// connection usually knows before the process is gone.
+    /// Returns the incident of the process with this generation, waiting at most `within`: a call
+    /// usually loses its connection before the exit of the process is recorded.
     pub async fn incident(&self, generation: u64, within: Duration) -> Option<Arc<Incident>> {
         let mut incidents = self.incidents.clone();
         let of = |all: &VecDeque<Arc<Incident>>| {
@@ -297,7 +294,7 @@ impl Plugin {
 
     async fn tell(&self, order: impl FnOnce(Done) -> Order) {
         let (done, answer) = oneshot::channel();
-        // A supervisor that is gone has stopped its process: there is nothing left to do.
+        // A supervisor that has ended has also stopped its process, so the order is done.
         if self.orders.send(order(done)).await.is_ok() {
             answer.await.ok();
         }

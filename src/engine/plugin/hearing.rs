@@ -1,6 +1,6 @@
-//! Whether all that a process has written so far has been heard. Its pipes are read beside
-//! everything else, so that a line may still be on its way when the answer that it explains is
-//! there already. Owned by the readers; the logs look.
+//! Tracks whether all output of a process has been read. Pipes are read concurrently with calls, so
+//! a log line may arrive after the answer that it explains. Owned by the readers; the logs wait on
+//! it.
 
 use rustix::io::ioctl_fionread;
 use std::io;
@@ -12,30 +12,31 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// Between two looks at the pipes.
+/// Interval between checks of the pipes.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// One pipe that is read.
+/// One pipe that is being read.
 struct Ear {
     pipe: OwnedFd,
-    /// Whether the reader has dealt with all that it has read, and waits for more.
+    /// True while the reader has processed everything it read and waits for more.
     waits: AtomicBool,
 }
 
 impl Ear {
     fn is_quiet(&self) -> bool {
-        // In this order: what is out of the pipe is dealt with once the reader waits again.
+        // In this order: bytes taken from the pipe count as processed only once the reader waits
+        // again.
         ioctl_fionread(&self.pipe).is_ok_and(|bytes| bytes == 0)
             && self.waits.load(Ordering::SeqCst)
     }
 }
 
-/// The pipes of one plugin that are being read.
+/// Pipes of one plugin that are being read.
 #[derive(Default)]
 pub(super) struct Hearing(Mutex<Vec<Weak<Ear>>>);
 
 impl Hearing {
-    /// The pipe as its reader is to read it.
+    /// Wraps a pipe for its reader and tracks it.
     pub(super) fn of<R: AsyncRead + AsFd>(&self, reader: R) -> Heard<R> {
         let ear = reader.as_fd().try_clone_to_owned().ok().map(|pipe| {
             Arc::new(Ear {
@@ -49,8 +50,8 @@ impl Hearing {
         Heard { reader, ear }
     }
 
-    /// Waits until all that was written before is dealt with, no longer than `within`: somebody may
-    /// write without end.
+    /// Waits until all output written before the call is processed, at most `within`, because a
+    /// process may write without end.
     pub(super) async fn quiet(&self, within: Duration) {
         let look = async {
             while !self.is_quiet() {
@@ -68,13 +69,13 @@ impl Hearing {
             .iter()
             .filter_map(Weak::upgrade)
             .collect();
-        // One that is gone has come to the end of its pipe.
+        // A dropped entry belongs to a reader that has reached the end of its pipe.
         ears.iter().all(|ear| ear.is_quiet())
     }
 }
 
-/// A pipe whose reader tells when it waits for more. What reads from it has to deal with all of it
-/// before it reads on.
+/// Pipe that records when its reader waits for more. The reader must process everything it has read
+/// before it reads again.
 pub(super) struct Heard<R> {
     reader: R,
     ear: Option<Arc<Ear>>,

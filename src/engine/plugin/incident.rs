@@ -1,5 +1,5 @@
-//! One crash, one incident: what is known of a plugin's death while it was in use. The calls that
-//! it took down point here instead of each telling that nobody answered.
+//! Incidents: one record for each crash of a plugin in use. Calls interrupted by the crash refer to
+//! it instead of each reporting a lost connection.
 
 use super::board::Board;
 use super::failure::{Exit, ITS_ERROR};
@@ -9,39 +9,40 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// The newest ones of a plugin.
+/// Newest incidents of one plugin.
 pub(super) type Incidents = watch::Sender<VecDeque<Arc<Incident>>>;
 
-/// Incidents of one plugin that are kept.
+/// Number of incidents to keep per plugin.
 const KEPT: usize = 16;
-/// Lines kept with an incident.
+/// Number of log lines to keep with an incident.
 const LINES: usize = 100;
 
-/// How a plugin that was ready came to its end.
+/// End of a plugin that was ready.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum End {
     Exited(Exit),
-    /// It closed its connection, or deregistered, and went on running; whether we ended it then.
+    /// It closed its connection or deregistered but continued to run; `ended` is true if flightdeck
+    /// then killed it.
     CutOff {
         ended: bool,
     },
 }
 
-/// A plugin's death while it was ready.
+/// Crash of a plugin that was ready.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Incident {
-    /// Unique: plugin, pid and the moment.
+    /// Unique id: plugin, pid and time.
     pub id: String,
     pub plugin: PluginId,
-    /// Which process of the plugin: see `Connection::generation`.
+    /// Generation of the process: see `Connection::generation`.
     pub generation: u64,
     pub at: UnixMs,
     pub exit: Exit,
-    /// For people: how it ended, and its last words.
+    /// Text for display: exit reason and last output.
     pub text: String,
-    /// The panic's trace, if there was one.
+    /// Stack trace of the panic, if there was one.
     pub trace: Vec<String>,
-    /// The last log lines at that moment, oldest first; of a panic its beginning and what came
+    /// Last log lines at that moment, oldest first. After a panic: its beginning and the lines
     /// before it.
     pub last_lines: Vec<LogLine>,
 }
@@ -80,7 +81,7 @@ impl Incident {
         }
     }
 
-    /// Keeps it among the newest of its plugin, and says it.
+    /// Records a new incident of the plugin and emits its event.
     pub(super) fn happens(
         board: &Board,
         incidents: &Incidents,

@@ -1,6 +1,5 @@
-//! One launch: a process from exec to its first answers, or the reason why not. Whatever the
-//! reason, the process is gone and waited for when the launch is over. The supervisor calls it and
-//! owns what comes out.
+//! One launch attempt: from exec to a working connection. After a failed attempt the process is
+//! killed and reaped. The supervisor calls it and owns the result.
 
 use super::board::{AttemptRecord, Board};
 use super::connection::Connection;
@@ -26,15 +25,14 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// How long an end that has begun may take to show: a process that closed its output, a broken
-/// connection.
+/// Time for an incipient end to become visible, such as after a closed output or connection.
 pub(super) const SETTLE: Duration = Duration::from_secs(2);
-/// How much of a first line is waited for, in bytes: no handshake is that long.
+/// Maximum length of the first line in bytes; no handshake line is as long.
 const FIRST_LINE: u64 = 16 * 1024 + 1;
-/// How long a process that is none of ours may take to end by itself.
+/// Time for an executable that is not a plugin to exit on its own.
 const STRANGER_GRACE: Duration = Duration::from_millis(300);
 
-/// What a launch needs to know.
+/// Inputs of a launch.
 #[derive(Clone)]
 pub(super) struct LaunchContext {
     pub(super) life: Arc<dyn Life>,
@@ -45,18 +43,18 @@ pub(super) struct LaunchContext {
     pub(super) logs: Arc<Logs>,
     pub(super) programs: Programs,
     pub(super) hashes: Arc<HashCache>,
-    /// Whether another process of the plugin serves meanwhile.
+    /// True if another process of the plugin serves at the same time.
     pub(super) beside: bool,
 }
 
 impl LaunchContext {
-    /// How long the process may take from exec to its arrival.
+    /// Returns the time limit from exec to handshake or registration.
     pub(super) fn deadline(&self) -> Duration {
         deadline_of(&self.settings.launch, self.life.arrival())
     }
 }
 
-/// A plugin that came up.
+/// Plugin that has started successfully.
 pub(super) struct Running {
     pub(super) body: Body,
     pub(super) connection: Connection,
@@ -70,7 +68,7 @@ pub(super) enum Body {
         process: Box<Process>,
         readers: Vec<JoinHandle<()>>,
     },
-    /// Somebody else's.
+    /// Process started by others (`TF_REATTACH_PROVIDERS`).
     Attached {
         identity: Option<ProcessIdentity>,
         pid: Option<u32>,
@@ -86,7 +84,7 @@ impl Body {
         }
     }
 
-    /// Ends a process of ours that did not come up; how it ended by itself, where it did.
+    /// Ends a launched process whose start failed; returns its exit status if it ended on its own.
     async fn end(&mut self, failure: &StartFailure) -> Option<Exit> {
         let Self::Own { process, .. } = self else {
             return None;
@@ -100,14 +98,13 @@ impl Body {
             .await
     }
 
-    /// Waits until the process has ended by itself, and with it what it had to say. May be dropped
-    /// and called again.
+    /// Waits until the process has ended on its own. Cancel-safe.
     pub(super) async fn ended(&mut self) -> Exit {
         match self {
             Self::Own { process, .. } => process.wait().await,
             Self::Attached { identity, .. } => {
                 let mut tick = tokio::time::interval(Duration::from_secs(1));
-                // Not a child of ours, so nobody tells.
+                // Not a child process, so its exit can only be polled.
                 while identity.as_ref().is_none_or(ProcessIdentity::is_running) {
                     tick.tick().await;
                 }
@@ -116,9 +113,9 @@ impl Body {
         }
     }
 
-    /// Lets the readers of a process of ours come to the end of its output. Grandchildren that left
-    /// the group may hold a pipe open; the output of the process itself is read all the same. An
-    /// attached process goes on running and its output has no end, so its readers stop at once.
+    /// Reads the remaining output of an ended process. Grandchildren that left the group may hold a
+    /// pipe open, so reading also stops once the pipes are quiet. The readers of an attached
+    /// process stop at once, because its output has no end.
     pub(super) async fn hear_out(&mut self, logs: &Logs) {
         match self {
             Self::Own { readers, .. } => {
@@ -140,7 +137,7 @@ impl Body {
     }
 }
 
-/// Launches once. `stop` ends it early.
+/// Makes one launch attempt. `stop` ends it early.
 pub(super) async fn launch(
     context: Arc<LaunchContext>,
     number: u32,
@@ -231,7 +228,7 @@ async fn own(
         Err(failure) => {
             let exit = body.end(&failure).await;
             body.hear_out(logs).await;
-            // It may have been seen to end before it was heard.
+            // The exit may have been noticed before the output was read.
             if let Some(at) = *said.borrow() {
                 recorder.reached_at(PhaseName::FIRST_OUTPUT, at);
             }
@@ -242,7 +239,8 @@ async fn own(
     }
 }
 
-/// The last words are complete only when the process is gone and its streams are read to their end.
+/// Completes the failure with the last output, which is known only after the process has ended and
+/// its streams are read.
 fn explained(life: &dyn Life, failure: StartFailure, logs: &Logs) -> StartFailure {
     let failure = match failure {
         StartFailure::Exited { awaited, exit, .. } => StartFailure::Exited {
@@ -265,7 +263,7 @@ fn explained(life: &dyn Life, failure: StartFailure, logs: &Logs) -> StartFailur
     life.explain(failure, &logs.tail())
 }
 
-/// Checks the file, makes what the dialect needs, executes.
+/// Checks the file, prepares the dialect's resources, then executes.
 async fn exec(
     context: &LaunchContext,
     spec: &SpawnSpec,
@@ -275,6 +273,7 @@ async fn exec(
     let expected = context.programs.expected(&path);
     let hashes = Arc::clone(&context.hashes);
     let prepare = move || {
+        // The digest is checked right before exec, to keep the window for a changed file small.
         executable::check(&path)?;
         if approved.is_some_and(|(files, digest)| !hashes.holds(&files, &digest)) {
             return Err(StartFailure::NotApproved(path));
@@ -299,8 +298,7 @@ async fn exec(
     Ok((process, birth))
 }
 
-/// Reads the standard streams from now on. The first line of the output is no line of the log where
-/// it is a handshake.
+/// Starts to read the standard streams. A handshake line is not added to the log.
 fn read_streams(
     context: &LaunchContext,
     process: &mut Process,
@@ -337,7 +335,7 @@ fn mark(first: &watch::Sender<Option<Instant>>) {
     });
 }
 
-/// Where somebody waits for it the first line goes there; all others go to the log.
+/// Sends the first line to the launch if it awaits a handshake; all others go to the log.
 async fn read_stdout(
     stdout: Heard<ChildStdout>,
     first: watch::Sender<Option<Instant>>,
@@ -352,12 +350,12 @@ async fn read_stdout(
         mark(&first);
     }
     let mut bytes = Vec::new();
-    // What never ends is not waited for to end.
+    // The line may never end, so its length is limited.
     let read = (&mut reader)
         .take(FIRST_LINE)
         .read_until(b'\n', &mut bytes)
         .await;
-    // A launch that was stopped meanwhile does not listen any more.
+    // The receiver is gone if the launch was stopped in the meantime.
     line.send(matches!(read, Ok(1..)).then_some(bytes)).ok();
     drain(reader, LogStream::Stdout, logs, || ()).await;
 }

@@ -1,6 +1,6 @@
-//! What a supervisor has to be told of a dialect: what a child is given, how it comes up, what
-//! proves that it works, how it is asked to end. Implemented by the dialects (`engine/provider/`),
-//! handed over by whoever takes a plugin under supervision; the supervisor knows no dialect.
+//! Interface between the supervisor and the dialects: environment of a child process, arrival,
+//! readiness check and end. Implemented by the dialects (`engine/provider/`) and passed in with
+//! each plugin; the supervisor knows no dialect.
 
 use super::failure::StartFailure;
 use super::newborn::Newborn;
@@ -14,32 +14,32 @@ use std::path::Path;
 use std::pin::Pin;
 use tokio_util::sync::CancellationToken;
 
-/// How processes of one dialect live.
+/// Process life cycle of one dialect.
 #[async_trait]
 pub trait Life: Send + Sync + 'static {
-    /// What is awaited of a process once it runs.
+    /// Returns the kind of arrival that a launched process announces itself with.
     fn arrival(&self) -> Arrival;
 
-    /// The phases of an attempt after exec, in their order.
+    /// Returns the phases of an attempt after exec, in order.
     fn phases(&self) -> &'static [PhaseKind];
 
-    /// Makes what one process needs before it is there: keys, a socket to register at. `folder` is
-    /// its own, private, short enough for sockets in it, and gone with the process. Called where
-    /// blocking is allowed, within a runtime.
+    /// Prepares the resources of one process before exec, such as keys or a registration socket.
+    /// `folder` is private to the process, has a path short enough for sockets, and is removed with
+    /// the process. Called on a blocking thread, within a runtime.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The resources cannot be created.
     fn prepare(&self, folder: &Path) -> Result<Prepared, StartFailure>;
 
-    /// The failure of a launch in the light of the last lines that the process has printed.
+    /// Refines the failure of a launch with the last lines of the process's output.
     fn explain(&self, failure: StartFailure, _lines: &[String]) -> StartFailure {
         failure
     }
 
-    /// Reaches a process that somebody else runs.
+    /// Connects to a process started by others.
     ///
     /// # Errors
-    /// It cannot be reached, or the dialect has no such thing.
+    /// The process cannot be reached, or the dialect does not support this.
     async fn attach(
         &self,
         other: &Reattach,
@@ -47,17 +47,17 @@ pub trait Life: Send + Sync + 'static {
     ) -> Result<Box<dyn Link>, StartFailure>;
 }
 
-/// What is awaited of a process that was executed.
+/// Way in which a launched process announces itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
-    /// It says on its standard output where it listens.
+    /// It prints its address on its standard output.
     Handshake,
-    /// It says so at a socket of ours.
+    /// It registers at a socket of flightdeck.
     Registration,
 }
 
 impl Arrival {
-    /// The word for people.
+    /// Display name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Handshake => "handshake",
@@ -66,47 +66,47 @@ impl Arrival {
     }
 }
 
-/// One phase of an attempt.
+/// Phase of a launch attempt.
 #[derive(Debug)]
 pub struct PhaseKind {
     pub name: PhaseName,
-    /// What goes on until it is reached: `waiting for its handshake line`.
+    /// Activity until the phase is reached: `waiting for its handshake line`.
     pub until: &'static str,
 }
 
-/// What is ready for a process that is about to be executed.
+/// Prepared resources of a process that is about to be executed.
 pub struct Prepared {
     pub environment: Environment,
     pub birth: Box<dyn Birth>,
 }
 
-/// How a child's environment differs from ours.
+/// Changes to the environment of a child process.
 #[derive(Debug, Default)]
 pub struct Environment {
-    /// Variables of ours that it must not have.
+    /// Variables to remove.
     pub without: Vec<OsString>,
-    /// What it is given; what an operator has set for this plugin goes before it.
+    /// Variables to set; those that an operator has set for this plugin take precedence.
     pub with: Vec<(OsString, OsString)>,
 }
 
-/// One process on its way from exec to being called.
+/// Process between exec and readiness.
 #[async_trait]
 pub trait Birth: Send {
-    /// Waits for the process to say that it is there, reaches it, and has it prove that it works.
-    /// May be dropped at any moment: the process is ended then.
+    /// Waits for the process to announce itself, connects, and verifies that it works. May be
+    /// dropped at any time; the process is then ended.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The process is unusable.
     async fn come_up(
         self: Box<Self>,
         newborn: &mut Newborn<'_>,
     ) -> Result<Box<dyn Link>, StartFailure>;
 }
 
-/// The way to a process that came up. To its dialect it is more than that: the adapter is made of
-/// it.
+/// Connection to a ready process. Its dialect builds the adapter from it.
 pub trait Link: Any + Debug + Send + Sync {
-    /// Cancelled when the process cannot be called any more, which may be before it has ended.
+    /// Token that is cancelled when the process cannot be called any more, possibly before it has
+    /// ended.
     fn lost(&self) -> CancellationToken;
 
     /// Cause of the loss, for an incident: the predicate of a sentence about the plugin.
@@ -114,14 +114,14 @@ pub trait Link: Any + Debug + Send + Sync {
         "closed its connection"
     }
 
-    /// How the process is asked to end.
+    /// Returns the way to ask the process to end.
     fn farewell(&self) -> Farewell;
 }
 
-/// How a process is asked to end. One that does not is killed.
+/// Way to ask a process to end. A process that does not end is killed.
 pub enum Farewell {
-    /// By SIGTERM.
+    /// Send SIGTERM.
     Terminate,
-    /// By a call. Whatever comes back means that it was asked.
+    /// Make a call. Any response, including an error, counts as asked.
     Call(Pin<Box<dyn Future<Output = ()> + Send>>),
 }

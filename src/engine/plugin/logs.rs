@@ -1,6 +1,6 @@
-//! What one plugin said: every line of its standard streams, read for as long as they are open so
-//! that a pipe never fills, cut where they are too long, kept as far as a ring holds. Owned by the
-//! plugin's supervisor, fed by its readers.
+//! Log of one plugin: reads every line of its standard streams while they are open, so that a pipe
+//! never fills; truncates long lines and keeps the newest ones in a ring. Owned by the plugin's
+//! supervisor, filled by its readers.
 
 use super::PluginObserver;
 use super::gate::{AT_ONCE, Gate};
@@ -16,49 +16,50 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
 
-/// Longest line that is kept whole, in bytes.
+/// Maximum line length in bytes; longer lines are truncated.
 pub(super) const MAX_LINE: usize = 64 * 1024;
-/// Lines that are kept for failure reports.
+/// Number of lines to keep for failure reports.
 const RING: usize = 400;
-/// Lines kept with a launch attempt.
+/// Number of lines to keep with a launch attempt.
 const ATTEMPT_TAIL: usize = 20;
-/// Lines kept of a panic's trace: its beginning says most.
+/// Number of lines to keep of a panic's trace; its beginning is the most useful part.
 const TRACE: usize = 100;
-/// Lines kept that came right before it.
+/// Number of lines to keep from before a panic.
 const BEFORE: usize = 20;
-/// Longest line in an attempt's tail or a trace, in bytes.
+/// Maximum length of a line in an attempt's tail or a trace, in bytes.
 const SHORT: usize = 400;
-/// How much later than it was said a line may be read, in milliseconds, for its own time to be
-/// believed.
+/// Maximum delay between a line's own timestamp and its reading for the timestamp to be used, in
+/// milliseconds.
 const LATE: UnixMs = 60_000;
-/// Without a line for this long a flood is over.
+/// A flood of lines ends after a pause of this length.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// When a line was said. Under load it is read long after; what came of one operation would seem to
-/// come of the next. A clock that is not ours is not believed.
+/// Returns the time of a line. Under load a line is read long after it was written, and would be
+/// attributed to a later operation, so its own timestamp is preferred if it is plausible.
 fn said_at(own: Option<UnixMs>, read: UnixMs) -> UnixMs {
     own.filter(|own| (read - LATE..=read).contains(own))
         .unwrap_or(read)
 }
 
-/// The lines of one plugin over all its launches.
+/// Log of one plugin over all its launches.
 pub(super) struct Logs {
     plugin: PluginId,
     observer: Arc<dyn PluginObserver>,
     secrets: Secrets,
     kept: Mutex<Kept>,
-    /// The pipes of its process.
+    /// Pipes of the process.
     pub(super) hearing: Hearing,
 }
 
 #[derive(Default)]
 struct Kept {
     ring: VecDeque<LogLine>,
-    /// Of the current launch.
+    /// Last lines of the current launch.
     tail: VecDeque<String>,
-    /// Its last line on stderr: of two streams nobody knows which was written to last.
+    /// Last line on stderr of the current launch; it is kept apart because the order between two
+    /// streams is unknown.
     complaint: Option<String>,
-    /// Lines of its panic, and the last ones before it.
+    /// Lines of the panic; `before` has the last lines before it.
     trace: Vec<LogLine>,
     before: Vec<LogLine>,
     stderr: LineParser,
@@ -82,7 +83,7 @@ impl Logs {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A new process: nothing of the last one's trace or tail is its own.
+    /// Starts the log of a new process: resets trace and tail.
     pub(super) fn begin_launch(&self) {
         self.let_go();
         let ring = std::mem::take(&mut self.kept().ring);
@@ -92,7 +93,7 @@ impl Logs {
         };
     }
 
-    /// The lines of a process in whose place another one has come go before its own.
+    /// Inserts the lines of the replaced process before those of this one.
     pub(super) fn follow_on(&self, old: &Self) {
         let before = old.last(RING);
         let mut kept = self.kept();
@@ -101,7 +102,7 @@ impl Logs {
         all.for_each(|line| push(&mut kept.ring, line, RING));
     }
 
-    /// Adds a warning of ours, and shows it to the operator at once.
+    /// Adds a warning of the engine, and shows it to the operator at once.
     pub(super) fn warn(&self, text: &str) {
         let text = self.secrets.hide(text).into_owned();
         let notice = format!("{}: {text}", self.plugin);
@@ -119,7 +120,7 @@ impl Logs {
         self.observer.notice(notice);
     }
 
-    /// Takes one line as it was received, without its line end.
+    /// Accepts one line as received, without its line end.
     pub(super) fn take(&self, stream: LogStream, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         let text = uncoloured(text.trim_end_matches('\r'));
@@ -131,7 +132,7 @@ impl Logs {
                 &mut kept.others
             };
             let mut parsed = parser.parse(&text);
-            // Before anything keeps it: a plugin may say what it was given.
+            // Redact before anything keeps the text: a plugin may print the secrets it was given.
             self.secrets.hide_in(&mut parsed.text);
             let of_trace = parsed.panic && kept.trace.len() < TRACE;
             if !parsed.text.trim().is_empty() {
@@ -170,7 +171,7 @@ impl Logs {
         self.tell(left_out, lines);
     }
 
-    /// Outside the lock: whose code the observer is, is not ours to know.
+    /// Emits events. Call it without the lock, because the observer is foreign code and might log.
     fn tell(&self, left_out: u64, lines: Vec<LogLine>) {
         let gap = (left_out > 0).then(|| LogLine {
             plugin: self.plugin.clone(),
@@ -194,13 +195,13 @@ impl Logs {
         }
     }
 
-    /// Tells the lines of a flood that were held back.
+    /// Emits the held lines of a flood.
     fn let_go(&self) {
         let (left_out, lines) = self.kept().gate.let_go();
         self.tell(left_out, lines);
     }
 
-    /// Waits for `more` of a stream. Where that takes a while, a flood is over.
+    /// Waits for `more` of a stream. If that takes longer than a pause, a flood is over.
     pub(super) async fn waiting_for<T>(&self, more: impl Future<Output = T>) -> T {
         let mut more = pin!(more);
         loop {
@@ -212,7 +213,7 @@ impl Logs {
         }
     }
 
-    /// The newest lines, at most `count`, oldest first.
+    /// Returns the newest lines, at most `count`, oldest first.
     pub(super) fn last(&self, count: usize) -> Vec<LogLine> {
         let kept = self.kept();
         kept.ring
@@ -222,8 +223,8 @@ impl Logs {
             .collect()
     }
 
-    /// The newest lines of a process that has ended: of a panic its beginning, which thousands of
-    /// frames may follow, and what came right before it.
+    /// Returns the newest lines of an ended process. After a panic: its beginning, because
+    /// thousands of frames may follow, and the lines before it.
     pub(super) fn ending(&self, count: usize) -> Vec<LogLine> {
         let kept = self.kept();
         if kept.trace.is_empty() {
@@ -238,7 +239,7 @@ impl Logs {
             .collect()
     }
 
-    /// The last lines of the current launch; of a panic the first ones.
+    /// Returns the last lines of the current launch; after a panic, its first ones.
     pub(super) fn tail(&self) -> Vec<String> {
         let kept = self.kept();
         if kept.trace.is_empty() {
@@ -252,13 +253,13 @@ impl Logs {
         lines.take(ATTEMPT_TAIL).cloned().collect()
     }
 
-    /// The current launch's panic, if there was one: its first line first.
+    /// Returns the panic of the current launch, if there was one, beginning with its first line.
     pub(super) fn trace(&self) -> Vec<String> {
         self.kept().trace.iter().map(|l| l.text.clone()).collect()
     }
 
-    /// What best says why the process ended: the panic's own words, or else the last line on
-    /// stderr, or else the last line of all.
+    /// Returns the most likely exit reason: the panic's message, else the last line on stderr, else
+    /// the last line of all.
     pub(super) fn last_words(&self) -> Option<String> {
         let kept = self.kept();
         words_of(kept.trace.iter().map(|l| l.text.as_str()))
@@ -267,7 +268,7 @@ impl Logs {
     }
 }
 
-/// Repeats a line in the log that `TF_LOG` asks for: all of a flood, which events leave out.
+/// Repeats a line in the log of `TF_LOG`, which includes the lines that events omit in a flood.
 fn logged(plugin: &PluginId, parsed: &Parsed) {
     macro_rules! at {
         ($level:ident) => {
@@ -309,8 +310,8 @@ fn short(text: &str) -> String {
 }
 
 /// Reads up to the next line end into `line` (emptied first), keeps at most `limit` bytes and drops
-/// the rest of the line. Returns how many bytes were read, line end included; 0 at the end of the
-/// stream.
+/// the rest of the line. Returns the number of bytes read, including the line end; 0 at the end of
+/// the stream.
 pub(in crate::engine) async fn read_line<R>(
     reader: &mut R,
     line: &mut Vec<u8>,
@@ -344,7 +345,7 @@ where
     Ok(read)
 }
 
-/// Reads all lines of a stream into `logs`, to its end.
+/// Reads all lines of a stream into `logs`, up to its end.
 pub(super) async fn drain<R>(
     mut reader: R,
     stream: LogStream,
@@ -358,16 +359,16 @@ pub(super) async fn drain<R>(
         Ok(bytes) if !bytes.is_empty() => first(),
         _ => return,
     }
-    // Bounded by the life of the process, which closes the stream.
+    // Ends with the process, which closes the stream.
     while let Ok(1..) = read_line(&mut reader, &mut line, MAX_LINE).await {
         logs.take(stream, &line);
-        // An error shows again at the next read.
+        // An error recurs at the next read, which ends the loop.
         logs.waiting_for(reader.fill_buf()).await.ok();
     }
     logs.let_go();
 }
 
-/// Puts pieces of a byte stream together to lines, for streams that come as messages.
+/// Assembles lines from a byte stream that arrives in pieces.
 #[derive(Default)]
 pub(super) struct LineAssembler {
     partial: Vec<u8>,

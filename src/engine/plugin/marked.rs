@@ -1,6 +1,6 @@
-//! Processes that a plugin has started and that left its process group: daemons, `setsid`. Each
-//! launch marks its processes by a variable of their environment, which all of them inherit. Those
-//! that carry the mark are killed when the plugin has ended, and by a watcher process when
+//! Finds and kills descendants of plugins that left their process group, such as daemons
+//! (`setsid`). Each launch marks its processes with an environment variable, which all descendants
+//! inherit. Marked processes are killed when the plugin has ended, and by a watcher process if
 //! flightdeck itself was killed. A process that clears its environment is not recognized.
 
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
@@ -14,18 +14,18 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The variable that has the mark.
+/// Environment variable with the mark.
 pub(super) const VARIABLE: &str = "FLIGHTDECK_LAUNCH";
-/// First word of the command line of the watcher.
+/// First argument of the watcher's command line.
 pub const WORD: &str = "__watch";
-/// Searches at most: a process that is being killed may start another one meanwhile.
+/// Maximum number of searches: a process may fork while it is being killed.
 const SEARCHES: u32 = 8;
-/// Between two searches: what was killed is gone by then.
+/// Pause between two searches, in which killed processes disappear.
 const BETWEEN: Duration = Duration::from_millis(2);
-/// Bytes of an environment that are looked at; the kernel takes less.
+/// Maximum size of an environment to read, in bytes; the kernel allows less.
 const MOST: u64 = 8 << 20;
 
-/// The mark of one launch: that of this flightdeck, a dot, a number.
+/// Mark of one launch: the mark of this flightdeck process, a dot and a number.
 #[derive(Debug, Clone)]
 pub(super) struct Mark(String);
 
@@ -43,13 +43,13 @@ impl Mark {
         &self.0
     }
 
-    /// Kills all processes that carry it. Blocks for some milliseconds.
+    /// Kills all processes with this mark. Blocks for some milliseconds.
     pub(super) fn kill(&self) {
         kill_all(&self.0);
     }
 }
 
-/// The mark of this flightdeck, which those of its launches begin with.
+/// Returns the mark of this flightdeck process, the prefix of all its launches' marks.
 fn own() -> &'static str {
     static OWN: OnceLock<String> = OnceLock::new();
     OWN.get_or_init(|| uuid::Uuid::new_v4().simple().to_string())
@@ -67,7 +67,7 @@ fn kill_all(beginning: &str) {
     }
 }
 
-/// Whether there were any.
+/// Kills the matching processes once; returns true if there were any.
 fn kill_found(wanted: &[u8]) -> bool {
     let own_pid = i32::try_from(std::process::id()).ok();
     let pids = std::fs::read_dir("/proc")
@@ -77,7 +77,7 @@ fn kill_found(wanted: &[u8]) -> bool {
         .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let mut found = false;
     for pid in pids.filter(|pid| Some(*pid) != own_pid) {
-        // Opened before the look, so that the signal reaches the process that was looked at.
+        // Opened before the check, so that a reused pid cannot receive the signal.
         let Some(process) =
             Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
         else {
@@ -90,13 +90,13 @@ fn kill_found(wanted: &[u8]) -> bool {
     found
 }
 
-/// Whether an entry of a process's environment begins so. That of a process that has ended is
-/// empty.
+/// Returns true if an entry of a process's environment has this prefix. The environment of an ended
+/// process is empty.
 fn carries(pid: i32, wanted: &[u8]) -> bool {
     let Ok(file) = File::open(format!("/proc/{pid}/environ")) else {
         return false;
     };
-    // Root may look at everybody's processes; those of others are not ours.
+    // Root may read the environment of every process; other users' processes fail the check.
     let is_own = |file: &File| file.metadata().is_ok_and(|m| m.uid() == geteuid().as_raw());
     if !geteuid().is_root() && !is_own(&file) {
         return false;
@@ -111,17 +111,18 @@ fn carries(pid: i32, wanted: &[u8]) -> bool {
 
 static OFFERED: OnceLock<()> = OnceLock::new();
 
-/// Says that this program runs [`main`] when it is called with [`WORD`].
+/// Declares that this program runs [`main`] when called with [`WORD`].
 pub fn offer() {
     OFFERED.get_or_init(|| ());
 }
 
-/// Starts the watcher of this flightdeck: it acts when the answer is dropped, or the process ends.
-/// None where nobody has offered it, or where it cannot be started: plugins themselves end with us
-/// all the same.
+/// Starts the watcher of this flightdeck process. It acts when the returned pipe is closed, by a
+/// drop or by the end of this process. Returns `None` if [`offer`] was not called or the start
+/// failed; plugins themselves still end with flightdeck.
 pub(super) fn watch() -> Option<ChildStdin> {
     OFFERED.get()?;
-    // Nothing of what it could be asked to keep to itself, and out of reach of the terminal's keys.
+    // The watcher gets no environment, which may have secrets, and its own process group, which
+    // terminal signals do not reach.
     let started = Command::new("/proc/self/exe")
         .args([WORD, own()])
         .env_clear()
@@ -140,7 +141,7 @@ pub(super) fn watch() -> Option<ChildStdin> {
     }
 }
 
-/// Waits for the end of its standard input, and kills all processes with the mark in the words.
+/// Waits for the end of standard input, then kills all processes with the mark in the arguments.
 pub fn main(words: &[OsString]) -> ExitCode {
     let Some(mark) = words.first().and_then(|word| word.to_str()) else {
         return ExitCode::FAILURE;

@@ -1,7 +1,6 @@
-//! Plugin processes: finding, launching, supervising, logs. Each process is owned by one supervisor
-//! task; everything else holds a [`Plugin`], a handle. Reports leave through
-//! [`PluginObserver`]. Knows no dialect: what a process is given, how it comes up and how
-//! it is asked to end is told by the [`life::Life`] that comes with a plugin.
+//! Plugin processes: search, launch, supervision and logs. One supervisor task owns each process;
+//! all other code holds a handle, [`Plugin`]. Reports are sent to [`PluginObserver`]. The module
+//! knows no dialect: [`life::Life`] defines how a process is prepared, becomes ready and ends.
 
 mod board;
 mod connection;

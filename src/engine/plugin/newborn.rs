@@ -1,5 +1,5 @@
-//! A process on its way up, as its dialect sees it: what it says and does, its record, its log.
-//! Lives as long as one launch; the process itself belongs to the launch.
+//! Launched process that is not ready yet, with its attempt record and log, as its dialect uses it.
+//! Lives for one launch; the launch owns the process.
 
 use super::board::AttemptRecord;
 use super::failure::{Exit, StartFailure, Suspicion};
@@ -14,88 +14,88 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// How long the streams of a process that has ended may stay open when nothing is in them.
+/// Time for which the pipes of an ended process may stay open without output.
 const LAST_MOMENT: Duration = Duration::from_millis(200);
 
 pub(super) type FirstOutput = watch::Receiver<Option<Instant>>;
 pub(super) type FirstLine = oneshot::Receiver<Option<Vec<u8>>>;
 
-/// A process that is to become a plugin.
+/// Process that is being brought up as a plugin.
 pub struct Newborn<'l> {
     pub(super) context: &'l LaunchContext,
     pub(super) recorder: &'l mut AttemptRecord,
-    /// `None` for a process of somebody else.
+    /// `None` for a process started by others.
     pub(super) child: Option<Child<'l>>,
-    /// What reads of it beside its standard streams.
+    /// Tasks that read further output, besides the standard streams.
     pub(super) followers: Vec<JoinHandle<()>>,
 }
 
-/// A process that we have started.
+/// Process launched by flightdeck.
 pub(super) struct Child<'l> {
     pub(super) process: &'l mut Process,
     pub(super) begun: Instant,
     pub(super) first: FirstOutput,
-    /// Until somebody waits for it; none where all lines are of the log.
+    /// First line of output, until it is awaited; `None` if all lines go to the log.
     pub(super) line: Option<FirstLine>,
 }
 
 impl Newborn<'_> {
-    /// The limits of its launch.
+    /// Returns the limits of the launch.
     pub fn settings(&self) -> &PluginSettings {
         &self.context.settings
     }
 
-    /// How long it may take from exec to its arrival.
+    /// Returns the time limit from exec to handshake or registration.
     pub fn deadline(&self) -> Duration {
         self.context.deadline()
     }
 
-    /// Its process; `None` for one of somebody else.
+    /// Returns the pid; `None` for a process started by others.
     pub fn pid(&self) -> Option<u32> {
         self.child.as_ref().map(|child| child.process.pid)
     }
 
-    /// What it was found as.
+    /// Returns the plugin's description from the search.
     pub fn found(&self) -> PluginFound {
         self.context.board.found.borrow().clone()
     }
 
-    /// Its log.
+    /// Returns the log of the plugin.
     pub fn log(&self) -> Feed {
         Feed(Arc::clone(&self.context.logs))
     }
 
-    /// A phase is reached now.
+    /// Records that a phase is reached now.
     pub fn reached(&mut self, phase: PhaseName) {
         self.recorder.reached(phase);
     }
 
-    /// The dialect with its version, now that it is known.
+    /// Records the dialect with its version.
     pub fn speaks(&self, dialect: &str) {
         self.context.board.speaks(dialect);
     }
 
-    /// What blueprints call a transformer by, now that it is known.
+    /// Records the name that blueprints use for a transformer.
     pub fn transforms(&self, name: &str) {
         self.context.board.transforms(name);
     }
 
-    /// Its self-description, now that it is known.
+    /// Records the plugin's self-description.
     pub fn about(&self, about: PluginAbout) {
         self.context.board.about(about);
     }
 
-    /// Reads on beside everything else, for as long as the process lives.
+    /// Runs a task that reads further output, for the lifetime of the process.
     pub fn follow(&mut self, reading: impl Future<Output = ()> + Send + 'static) {
         self.followers.push(self.context.tracker.spawn(reading));
     }
 
-    /// The first line of its standard output, with its line end; `None` where it closed that
-    /// without a line and went on running. For dialects whose [`Arrival`](super::life::Arrival) is
-    /// a handshake.
+    /// Waits for the first line of standard output, with its line end; `None` if the process closed
+    /// the stream without a line and continues to run. For dialects whose
+    /// [`Arrival`](super::life::Arrival) is a handshake.
     ///
     /// # Errors
-    /// It ended, or took too long.
+    /// The process ended or the deadline passed.
     pub async fn first_line(&mut self) -> Result<Option<Vec<u8>>, StartFailure> {
         let Some(line) = self.child.as_mut().and_then(|child| child.line.take()) else {
             return Ok(None);
@@ -110,10 +110,11 @@ impl Newborn<'_> {
         }
     }
 
-    /// Waits for what the process is to do first, for as long as it runs and its launch may take.
+    /// Waits for the arrival of the process (`step`), until it ends or the deadline of the launch
+    /// passes.
     ///
     /// # Errors
-    /// It ended, or took too long.
+    /// The process ended or the deadline passed.
     pub async fn arrives<T>(&mut self, step: impl Future<Output = T>) -> Result<T, StartFailure> {
         let limit = self.deadline();
         let mut step = std::pin::pin!(step);
@@ -151,28 +152,29 @@ impl Newborn<'_> {
                 }
                 done = &mut step => break Ok(done),
                 exit = process.wait() => break tokio::select! { biased; // as above
-                    // It was on its way: it tells more than the exit does.
+                    // The step's result may still be in the pipe, and is more informative than the
+                    // exit.
                     done = &mut step => Ok(done),
                     () = quiet(&self.context.logs) => Err(exited(exit)),
                 },
                 () = &mut deadline => break Err(StartFailure::TimedOut { awaited, after: limit, last_line: None }),
             }
         };
-        // It may have been done before the note that there was output.
+        // The step may have finished before the first output was recorded.
         if let Some(at) = *first.borrow() {
             self.recorder.reached_at(PhaseName::FIRST_OUTPUT, at);
         }
         outcome
     }
 
-    /// When the time for its arrival is over, or was; `None` for one of somebody else.
+    /// Returns the deadline of the arrival; `None` for a process started by others.
     pub fn due(&self) -> Option<Instant> {
         let child = self.child.as_ref()?;
         Some(child.begun + self.deadline())
     }
 
-    /// After the time for its arrival is over: waits `within` for what should have come, to tell
-    /// one that is late from one that never comes. `None` where it does not, or ends.
+    /// Waits `within` past the deadline for a late `step`, to distinguish a slow process from one
+    /// that never arrives. `None` if it does not come or the process ends.
     pub async fn comes_late<T>(
         &mut self,
         within: Duration,
@@ -185,10 +187,10 @@ impl Newborn<'_> {
         }
     }
 
-    /// Runs one step after the arrival, for as long as the process runs.
+    /// Runs one step after the arrival, until the process ends.
     ///
     /// # Errors
-    /// The step's, or that the process ended under it.
+    /// The error of the step, or the exit of the process during it.
     pub async fn alive<T>(
         &mut self,
         step: impl Future<Output = Result<T, StartFailure>>,
@@ -207,7 +209,7 @@ impl Newborn<'_> {
             exit = process.wait() => return Err(early(exit)),
         };
         match outcome {
-            // A connection that breaks is usually a process that ends; then that is the reason.
+            // A lost connection usually means that the process is ending; then report the exit.
             Err(failure) if failure.suspicion() == Suspicion::Dies => {
                 match timeout(SETTLE, process.wait()).await {
                     Ok(exit) => Err(early(exit)),
@@ -233,19 +235,19 @@ impl Newborn<'_> {
     }
 }
 
-/// Waits until what a process that has ended has written is heard, and a moment more for what came
-/// by other ways.
+/// Waits until the output of an ended process is read, and a short time more for output from other
+/// sources.
 pub(super) async fn quiet(logs: &Logs) {
     logs.hearing.quiet(SETTLE).await;
     tokio::time::sleep(LAST_MOMENT).await;
 }
 
-/// Where lines of a plugin go that do not come by its standard streams. Cheap to clone.
+/// Log input for lines that do not come from the standard streams. Cheap to clone.
 #[derive(Clone)]
 pub struct Feed(Arc<Logs>);
 
 impl Feed {
-    /// Takes one line, without its line end.
+    /// Adds one line, given without its line end.
     pub fn line(&self, stream: LogStream, line: &[u8]) {
         self.0.take(stream, line);
     }
@@ -255,13 +257,13 @@ impl Feed {
         self.0.warn(text);
     }
 
-    /// Waits for `more` of what brings lines. A flood of them is told as such; where more takes a
-    /// while, it is over.
+    /// Waits for `more` of a source of lines. If that takes longer than a pause, a flood of lines
+    /// is over and held lines are released.
     pub async fn waiting_for<T>(&self, more: impl Future<Output = T>) -> T {
         self.0.waiting_for(more).await
     }
 
-    /// For a stream that comes in pieces.
+    /// Returns an assembler for a stream that arrives in pieces.
     pub fn pieces(&self, stream: LogStream) -> Pieces {
         Pieces {
             feed: self.clone(),
@@ -271,8 +273,7 @@ impl Feed {
     }
 }
 
-/// Pieces of a stream, put together to lines. What is left without a line end is a line when this
-/// is dropped.
+/// Assembles the pieces of a stream into lines. A rest without a line end becomes a line on drop.
 pub struct Pieces {
     feed: Feed,
     stream: LogStream,
@@ -280,7 +281,7 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// Takes the next piece.
+    /// Adds the next piece.
     pub fn feed(&mut self, piece: &[u8]) {
         let Self {
             feed,

@@ -1,19 +1,19 @@
-//! Where supervisors' reports go.
+//! Receiver of the supervisors' events.
 
 use crate::engine::bus::{Bus, EventSink};
 use crate::engine::secrets::Secrets;
 use crate::engine::words::{EventKind, PluginEvent};
 
-/// Where a supervisor's events go. Must not block.
+/// Receiver of a supervisor's events. Must not block.
 pub trait PluginObserver: Send + Sync + 'static {
-    /// Takes one event.
+    /// Receives one event.
     fn event(&self, event: PluginEvent);
 
-    /// Takes a text that the operator is to see at once.
+    /// Receives a text to show to the operator at once.
     fn notice(&self, _text: String) {}
 
-    /// What must not be in a line of a plugin's output. Every observer says so itself: who forgot
-    /// would hide nothing.
+    /// Returns the secrets to redact in a plugin's output. It has no default, because an observer
+    /// that forgot to implement it would redact nothing.
     fn secrets(&self) -> Secrets;
 }
 

@@ -1,33 +1,33 @@
-//! Whether a process that was killed was killed for lack of memory: the kernel counts such kills
-//! for each control group, and for the whole machine. Counted when the process starts, and again
-//! when it has ended.
+//! Detects whether a process was killed for lack of memory. The kernel counts such kills per
+//! control group and for the machine; the counter is read when the process starts and after it has
+//! ended.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the kernel's count says of a process that ended by SIGKILL.
+/// Conclusion from the kernel's counter for a process that ended by SIGKILL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Memory {
-    /// Nobody was killed for memory meanwhile.
+    /// No process was killed for lack of memory in the meantime.
     Enough,
-    /// The count of its own control group rose.
+    /// The counter of its own control group has increased.
     GroupRanOut,
-    /// The count of the whole machine rose; that of its group cannot be read.
+    /// The counter of the machine has increased; the group's cannot be read.
     MachineRanOut,
 }
 
-/// The count as it was when a process started.
+/// Counter value at the start of a process.
 #[derive(Debug)]
 pub(super) struct OutOfMemory {
-    /// Of the group; `None` for the machine's.
+    /// True if `file` counts the control group's kills, false for the machine's.
     group: bool,
     file: PathBuf,
     count: u64,
 }
 
 impl OutOfMemory {
-    /// Begins to watch the process with this pid. `None` where the system counts nothing that we
-    /// can read.
+    /// Reads the counter for the process with this pid. `None` if the system has no readable
+    /// counter.
     pub(super) fn watch(pid: u32) -> Option<Self> {
         Self::below(Path::new("/"), pid)
     }
@@ -39,7 +39,7 @@ impl OutOfMemory {
             .into_iter()
             .map(|file| (true, root.join("sys/fs/cgroup").join(file)));
         let of_machine = (false, root.join("proc/vmstat"));
-        // The first that can be read: the group's own says most.
+        // The group's own counter comes first, because it excludes kills of unrelated processes.
         of_group.chain([of_machine]).find_map(|(group, file)| {
             Some(Self {
                 group,
@@ -49,7 +49,7 @@ impl OutOfMemory {
         })
     }
 
-    /// What has happened since.
+    /// Compares the counter with its value at the start.
     pub(super) fn since(&self) -> Option<Memory> {
         let now = count(&self.file)?;
         Some(match (now > self.count, self.group) {
@@ -60,9 +60,9 @@ impl OutOfMemory {
     }
 }
 
-/// Where the counts of the groups in `/proc/PID/cgroup` may lie, the likeliest first: `0::PATH` is
-/// a group of version 2, `N:memory:PATH` one of version 1. In a container the path may be one that
-/// only its host knows; then the group is the root of what is mounted.
+/// Returns candidate paths of the counters for the groups in `/proc/PID/cgroup`, the most likely
+/// first: `0::PATH` is a group of version 2, `N:memory:PATH` one of version 1. In a container the
+/// path may be valid on the host only; the group is then the root of the mount.
 fn files(groups: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for line in groups.lines() {
@@ -84,7 +84,7 @@ fn files(groups: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The line `oom_kill N`, which all these files have.
+/// Reads the line `oom_kill N`, which all these files have.
 fn count(file: &Path) -> Option<u64> {
     let text = fs::read_to_string(file).ok()?;
     text.lines()

@@ -1,24 +1,24 @@
-//! Plugin processes that outlived whoever launched them, told by the record of launches: number,
-//! start time and boot. Reads `/proc`, ends nothing.
+//! Finds plugin processes that outlived the flightdeck process that launched them, by pid, start
+//! time and boot in the records of launches. Reads `/proc`; ends nothing.
 
 use crate::engine::process::{ProcessIdentity, booted_at, parent};
 use crate::engine::words::{OrphanView, PluginId, PluginRow, UnixMs};
 
-/// A clock may have been set a little since.
+/// Tolerance for adjustments of the clock since the launch.
 const CLOCK_MS: i64 = 5_000;
 
-/// A process of a plugin without the flightdeck that launched it.
+/// Plugin process whose launching flightdeck process has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Orphan {
     pub process: ProcessIdentity,
-    /// Whose child it is now; 0 where nobody says.
+    /// Pid of its current parent; 0 if unknown.
     pub parent: u32,
-    /// When it was launched, by the record.
+    /// Time of its launch, from the record.
     pub launched: UnixMs,
 }
 
 impl Orphan {
-    /// As it is told to others.
+    /// Converts it to its form in events and output.
     #[must_use]
     pub fn view(self, plugin: &PluginId) -> OrphanView {
         let ProcessIdentity {
@@ -37,7 +37,7 @@ impl Orphan {
     }
 }
 
-/// Those of one plugin.
+/// Returns the orphans of one plugin.
 #[must_use]
 pub fn of(row: &PluginRow) -> Vec<Orphan> {
     let mut all = Vec::new();
@@ -52,7 +52,7 @@ pub fn of(row: &PluginRow) -> Vec<Orphan> {
         if process.start_time != start_time || !this_boot || !process.is_running() {
             continue;
         }
-        // A flightdeck that lives is still its parent. As process 1 it only adopts processes.
+        // A running flightdeck is still the parent. As process 1 it merely adopts orphans.
         let parent = parent(pid).unwrap_or(0);
         if parent == 1 || !is_ours(parent) {
             all.push(Orphan {
@@ -65,13 +65,13 @@ pub fn of(row: &PluginRow) -> Vec<Orphan> {
     all
 }
 
-/// Whether a process is a flightdeck: it has this program, or one of its name.
+/// Returns true if a process is a flightdeck: it runs this executable, or one of that name.
 fn is_ours(pid: u32) -> bool {
     let Ok(program) = std::fs::read_link(format!("/proc/{pid}/exe")) else {
         return false;
     };
     let same = std::env::current_exe().is_ok_and(|own| own == program);
-    // One that was replaced by a newer one is "… (deleted)".
+    // The name of a replaced executable ends in "(deleted)".
     same || program
         .file_name()
         .is_some_and(|name| name.to_string_lossy().starts_with("flightdeck"))

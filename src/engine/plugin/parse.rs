@@ -1,5 +1,5 @@
-//! Lines of plugin output made into log lines: hclog JSON, `[LEVEL] text`, panics, anything else.
-//! Pure but for the panic mode, which lasts from the first line of a trace.
+//! Parses lines of plugin output into log lines: hclog JSON, `[LEVEL] text`, panics, and plain
+//! text. Its only state is the panic mode, which starts with the first line of a trace.
 
 use crate::engine::words::{LogLevel, UnixMs};
 use serde::de::{MapAccess, Visitor};
@@ -8,26 +8,26 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 
-/// What a line says.
+/// Content of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed {
     pub level: LogLevel,
     pub module: Option<String>,
-    /// When the plugin says that it has said it.
+    /// Timestamp that the plugin wrote.
     pub said_at: Option<UnixMs>,
     pub text: String,
-    /// Whether the line belongs to the trace of a panic.
+    /// True if the line belongs to the trace of a panic.
     pub panic: bool,
 }
 
-/// Reads one line after the other of one process.
+/// Parser of the lines of one process, in order.
 #[derive(Debug, Default)]
 pub struct LineParser {
     panicking: bool,
 }
 
 impl LineParser {
-    /// The next line, without its line end.
+    /// Parses the next line, given without its line end.
     pub fn parse(&mut self, line: &str) -> Parsed {
         if let Some(parsed) = hclog(line).or_else(|| tagged(line)) {
             return parsed;
@@ -49,7 +49,8 @@ impl LineParser {
     }
 }
 
-/// The Go runtime's openings (the last one of a signal that came from outside), and Rust's.
+/// Returns true for the first line of a panic of the Go runtime (including signals from outside) or
+/// of Rust.
 pub fn opens_panic(line: &str) -> bool {
     let go = ["panic: ", "fatal error: ", "fatal: "]
         .iter()
@@ -67,10 +68,10 @@ pub fn opens_panic(line: &str) -> bool {
         })
 }
 
-/// What best says why a process ended, of the lines of its panic: the first one, and those that
-/// belong to it. No goroutines, no frames, no registers.
+/// Returns the message of a panic: its first line and the lines that belong to it, without
+/// goroutines, frames and registers.
 pub fn words_of<'l>(mut trace: impl Iterator<Item = &'l str>) -> Option<String> {
-    /// What is said in more lines is said in the log.
+    /// Maximum number of further lines; the log has all of them.
     const MORE: usize = 2;
     let mut words = trace.next()?.to_owned();
     let goes_on = |line: &&str| {
@@ -101,8 +102,8 @@ fn level(word: &str) -> Option<LogLevel> {
     })
 }
 
-/// `{"@level":…,"@message":…,"@module":…,"@timestamp":…, key: value…}`; the rest follows the
-/// message as `key=value`.
+/// Parses `{"@level":…,"@message":…,"@module":…,"@timestamp":…, key: value…}`. Other members are
+/// appended to the message as `key=value`.
 fn hclog(line: &str) -> Option<Parsed> {
     if !line.starts_with('{') {
         return None;
@@ -142,7 +143,7 @@ fn hclog(line: &str) -> Option<Parsed> {
     })
 }
 
-/// The members of a JSON object as they are written: there are few in a line, and very many lines.
+/// Members of a JSON object in written order. A list, because objects are small and lines are many.
 struct Pairs<'l>(Vec<(Cow<'l, str>, Value)>);
 
 impl<'l> Deserialize<'l> for Pairs<'l> {
@@ -171,7 +172,8 @@ impl<'l> Visitor<'l> for PairsVisitor {
     }
 }
 
-/// `[WARN] text`, also after a date as Go's `log` puts it (`2026/11/21 10:00:00 [WARN] text`).
+/// Parses `[WARN] text`, also after a date as Go's `log` writes it (`2026/11/21 10:00:00 [WARN]
+/// text`).
 fn tagged(line: &str) -> Option<Parsed> {
     let open = line.find('[')?;
     let before = &line[..open];

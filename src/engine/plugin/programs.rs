@@ -1,4 +1,5 @@
-//! Whether something runs that rests on the programs that serve: then none is replaced by another.
+//! Pins of executables: while a stage or deploy runs, no process is replaced by one with other
+//! contents.
 
 use crate::engine::mutex::lock;
 use std::collections::HashMap;
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// How many things run that rest on the programs that serve, and what these are. Cheap to clone.
+/// Counter of pins, with the expected contents of the executables. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Programs(Arc<Inner>);
 
@@ -17,7 +18,7 @@ struct Inner {
     expected: Mutex<HashMap<PathBuf, Expected>>,
 }
 
-/// Files that a plugin is launched from, and their digest when they were found.
+/// Files of a plugin, with their digest at the time of the search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine) struct Expected {
     /// A package's directory, or an executable.
@@ -25,18 +26,18 @@ pub(in crate::engine) struct Expected {
     pub(in crate::engine) digest: String,
 }
 
-/// While it lasts no process is replaced by one of another program: what was approved is what runs.
+/// Guard of a pin. While it exists, plugins run the contents that were approved.
 #[derive(Debug)]
 pub struct Pinned(Programs);
 
 impl Programs {
-    /// Keeps the programs that serve: a file that changes is taken later.
+    /// Pins the current executables; changed files are used only after the pin is dropped.
     pub fn pin(&self) -> Pinned {
         self.0.pins.fetch_add(1, Ordering::SeqCst);
         Pinned(self.clone())
     }
 
-    /// Whether somebody keeps them.
+    /// Returns true if any pin exists.
     pub fn are_pinned(&self) -> bool {
         self.0.pins.load(Ordering::SeqCst) > 0
     }
@@ -46,7 +47,7 @@ impl Programs {
         lock(&self.0.expected).insert(executable, expected);
     }
 
-    /// The contents that an executable must have to be launched now; `None` where any will do.
+    /// Returns the contents that an executable must have to be launched now; `None` allows any.
     pub(super) fn expected(&self, executable: &Path) -> Option<Expected> {
         let pinned = self.are_pinned();
         pinned.then(|| lock(&self.0.expected).get(executable).cloned())?

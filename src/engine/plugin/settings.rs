@@ -1,4 +1,4 @@
-//! What can be set about launching, and what is launched. Plain data, owned by whoever makes the
+//! Settings of launches, and the program to launch. Plain data, owned by the creator of the
 //! supervisor.
 
 use super::life::Arrival;
@@ -13,20 +13,20 @@ use std::time::Duration;
 /// Limits of launching, running and stopping a plugin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PluginSettings {
-    /// How often, for how long and at which distance it is launched; the time to end.
+    /// Attempts, deadlines and backoff of launches, and the grace period of an end.
     pub launch: LaunchSettings,
-    /// Whether a plugin that died while it was ready is launched again by itself.
+    /// True to launch a plugin again after it crashed while it was ready.
     pub relaunch_after_crash: bool,
-    /// When it is launched no more.
+    /// Limit of crashes, after which the plugin is not launched again.
     pub crashes: CrashSettings,
-    /// Whether the schema is asked for as part of the launch. Without, a second process of a
-    /// provider whose schema is known starts faster; only for providers that say they allow it.
+    /// True to fetch the schema during the launch. Without, a further process of a provider with a
+    /// known schema starts faster; only for providers that declare the schema optional.
     pub fetch_schema: bool,
-    /// How long a process that was replaced may have calls until it is said.
+    /// Time after which a replaced process with remaining calls is reported as overdue.
     pub drain: Duration,
-    /// How often CPU and memory are looked at.
+    /// Interval of the CPU and memory measurements.
     pub usage_every: Duration,
-    /// Where digests of plugins are cached; in memory alone where `None`.
+    /// File of cached plugin digests; `None` caches in memory only.
     pub digest_cache: Option<PathBuf>,
 }
 
@@ -44,7 +44,7 @@ impl Default for PluginSettings {
     }
 }
 
-/// How long a process may take from exec to its arrival.
+/// Returns the time limit from exec to handshake or registration.
 pub(super) fn deadline_of(settings: &LaunchSettings, arrival: Arrival) -> Duration {
     match arrival {
         Arrival::Handshake => settings.deadline,
@@ -52,36 +52,36 @@ pub(super) fn deadline_of(settings: &LaunchSettings, arrival: Arrival) -> Durati
     }
 }
 
-/// How long to wait after launch `number` (from 1) failed: 0.5, 1, 2, 4 s by default, the last one
+/// Returns the pause after failed launch `number` (from 1): 0.5, 1, 2, 4 s by default, the last one
 /// repeated.
 pub(super) fn backoff_after(settings: &LaunchSettings, number: u32) -> Duration {
     let index = (number.saturating_sub(1) as usize).min(settings.backoff.len().saturating_sub(1));
     settings.backoff.get(index).copied().unwrap_or_default()
 }
 
-/// A program to run as a plugin.
+/// Program to run as a plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SpawnSpec {
     pub executable: PathBuf,
     pub args: Vec<OsString>,
-    /// Put on top of the inherited environment.
+    /// Variables added to the inherited environment.
     pub env: BTreeMap<OsString, OsString>,
-    /// Its working directory; ours where `None`. Providers resolve relative paths against it.
+    /// Working directory; `None` inherits it. Providers resolve relative paths against it.
     pub directory: Option<PathBuf>,
-    /// The only files that it may be launched from: a package's directory or an executable, and
-    /// the digest that they must have.
+    /// Approved files, a package's directory or an executable, with their digest. Other contents
+    /// are not launched.
     pub approved: Option<(PathBuf, String)>,
 }
 
-/// Where a process listens.
+/// Address that a process listens on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
-    /// A unix socket by its path.
+    /// Path of a Unix socket.
     Unix(PathBuf),
     Tcp(SocketAddr),
 }
 
-/// Why a text names no place where a process could listen.
+/// Error of a text that is not an address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SocketError {
     #[error("the path of the unix socket is empty")]
@@ -93,10 +93,10 @@ pub enum SocketError {
 }
 
 impl Address {
-    /// Reads a network, `unix` or `tcp`, and an address of it.
+    /// Parses an address of a network, `unix` or `tcp`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The network is unknown or the address is invalid.
     pub fn parse(network: &str, text: &str) -> Result<Self, SocketError> {
         match network {
             "unix" if text.is_empty() => Err(SocketError::NoPath),
@@ -119,24 +119,24 @@ impl fmt::Display for Address {
     }
 }
 
-/// A process that somebody else runs, as `TF_REATTACH_PROVIDERS` describes it.
+/// Process started by others, as `TF_REATTACH_PROVIDERS` describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reattach {
-    /// The version of its dialect.
+    /// Version of the plugin protocol.
     pub protocol: u32,
     pub pid: Option<u32>,
-    /// Set by providers under test. Informative: a process that we did not start is never ended by
-    /// us.
+    /// Set by providers under test. Informative only: flightdeck never ends a process that it did
+    /// not start.
     pub test: bool,
     pub address: Address,
 }
 
-/// How a plugin comes to run.
+/// Way to obtain the process of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Start {
-    /// As a child process of ours.
+    /// Launch a child process.
     Spawn(SpawnSpec),
-    /// It runs already.
+    /// Connect to a running process.
     Attach(Reattach),
 }
 

@@ -1,7 +1,6 @@
-//! Starting child processes, all of them from one thread that lives as long as we do: the kernel's
-//! parent-death signal fires when the *thread* that forked ends, not the process. Each child leads
-//! a process group of its own, and whoever holds the [`Process`] holds the guard that kills the
-//! group.
+//! Starts child processes, all from one thread that lives as long as flightdeck: the kernel sends
+//! the parent-death signal when the *thread* that forked ends, not the process. Each child leads
+//! its own process group, and its [`Process`] owns the guard that kills the group.
 
 use super::failure::Exit;
 use super::group::Group;
@@ -23,18 +22,17 @@ use tempfile::TempDir;
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 use tokio::sync::oneshot;
 
-/// How many launches may wait for the spawning thread.
+/// Maximum number of launches that wait for the spawning thread.
 const QUEUE: usize = 256;
-/// Longest base directory under which a socket's path stays within what the kernel takes.
+/// Maximum length of a base directory that keeps socket paths within the kernel's limit.
 const BASE_LIMIT: usize = 60;
-/// How long a killed process may take to be gone. The kernel needs no such time unless the machine
-/// is in trouble.
+/// Maximum time for a killed process to disappear; longer only if the machine is in trouble.
 const REAP: Duration = Duration::from_secs(5);
 
-/// A child of ours that was not waited for yet.
+/// Child process that has not been reaped yet.
 pub(super) struct Process {
-    // Spawning of fields is order of dropping: the group is killed before the child's handle is
-    // given up to the reaper.
+    // Fields drop in declaration order: the group is killed before tokio's reaper gets the child's
+    // handle.
     group: Group,
     child: Child,
     pub(super) identity: Option<ProcessIdentity>,
@@ -43,20 +41,19 @@ pub(super) struct Process {
     stderr: Option<ChildStderr>,
     exit: Option<Exit>,
     out_of_memory: Option<OutOfMemory>,
-    /// Taken once all that the process has started is killed.
+    /// Taken after all marked descendants were killed.
     mark: Option<Mark>,
-    /// The folder of its socket; gone with it, whatever the child left there.
+    /// Directory of its sockets, removed with it including all contents.
     _sockets: SocketFolder,
 }
 
 impl Process {
-    /// Its standard streams; the first call gets them.
+    /// Takes the standard streams; `None` from the second call on.
     pub(super) fn streams(&mut self) -> Option<(ChildStdout, ChildStderr)> {
         Some((self.stdout.take()?, self.stderr.take()?))
     }
 
-    /// Waits until the process has ended, and then ends what is left of its group. May be dropped
-    /// and called again.
+    /// Waits until the process has ended, then kills the rest of its group. Cancel-safe.
     pub(super) async fn wait(&mut self) -> Exit {
         if let Some(exit) = self.exit {
             return exit;
@@ -65,22 +62,22 @@ impl Process {
             Ok(status) => Exit::of(status, || self.out_of_memory.as_ref()?.since()),
             Err(_) => Exit::default(),
         };
-        // The leader's pid is free from here on, but the group's number is not while a grandchild
-        // is in it, and no new process can have become a group of that number in the moment since.
+        // The leader's pid is free from here on. The group's number is not while a grandchild is in
+        // it, and no new process can have become a group of that number in this short time.
         self.group.kill();
         self.group.let_go();
         if let Some(mark) = self.mark.take() {
-            // Bounded, and it needs no answer: whatever it finds is killed.
+            // Bounded, and its result is not needed.
             tokio::task::spawn_blocking(move || mark.kill()).await.ok();
         }
         self.exit = Some(exit);
         exit
     }
 
-    /// Asks the process to end, by SIGTERM.
+    /// Asks the process to end with SIGTERM.
     pub(super) fn terminate(&self) {
-        // One that is gone is not signalled: until it was waited for its pid is its own, and
-        // `child.id` has none after.
+        // An ended process is not signalled: its pid is reserved until it is reaped, and `child.id`
+        // is `None` afterwards.
         if let Some(pid) = self
             .child
             .id()
@@ -90,14 +87,14 @@ impl Process {
         }
     }
 
-    /// Kills the group now and waits for the process.
+    /// Kills the group and waits for the process.
     pub(super) async fn kill(&mut self) {
         self.group.kill();
         tokio::time::timeout(REAP, self.wait()).await.ok();
     }
 
-    /// Waits for the process, for `grace` at most, and kills it then. Returns how it ended by
-    /// itself, if it did.
+    /// Waits for the process for at most `grace`, then kills it. Returns its exit status if it
+    /// ended on its own.
     pub(super) async fn end(&mut self, grace: Duration) -> Option<Exit> {
         if let Ok(exit) = tokio::time::timeout(grace, self.wait()).await {
             return Some(exit);
@@ -109,7 +106,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Nobody has waited for it.
+        // The process was not waited for, so its descendants may still run.
         if let Some(mark) = self.mark.take() {
             self.group.kill();
             mark.kill();
@@ -117,7 +114,7 @@ impl Drop for Process {
     }
 }
 
-/// Where the folders of sockets are made.
+/// Returns the directory for socket directories.
 fn base() -> PathBuf {
     let own = std::env::temp_dir();
     if own.as_os_str().len() <= BASE_LIMIT {
@@ -127,16 +124,16 @@ fn base() -> PathBuf {
     }
 }
 
-/// How often a folder is made anew that others remove at once.
+/// Maximum attempts to create a directory if another process removes it at once.
 const TRIES: u32 = 5;
-/// What the names of our folders begin with; the pid of whoever made them follows.
+/// Prefix of socket directories; the pid of their creator follows.
 const PREFIX: &str = "flightdeck-";
 
-/// A private folder for one process's sockets, with a path short enough for a socket in it.
+/// Private directory for one process's sockets, with a path short enough for them.
 pub(super) struct SocketFolder {
     folder: TempDir,
-    /// The system's lock on it, by which others see that somebody needs it still: our pid may mean
-    /// nothing where they are.
+    /// File lock that tells other flightdeck processes that the directory is in use: in another pid
+    /// namespace, the pid in its name means nothing.
     _lock: std::fs::File,
 }
 
@@ -152,14 +149,15 @@ impl SocketFolder {
             let Ok(lock) = std::fs::File::open(folder.path()) else {
                 continue;
             };
-            // Not every file system has locks; where there are none our pid has to do.
+            // Not every file system supports locks; without them only the pid protects the
+            // directory.
             if lock.lock_shared().is_err() || folder.path().exists() {
                 return Ok(Self {
                     folder,
                     _lock: lock,
                 });
             }
-            // Somebody who could not see us swept it in the moment before it was locked.
+            // Another process that cannot see this pid removed the directory before it was locked.
         }
         Err(io::Error::other(
             "the folder for its socket was removed again and again",
@@ -171,8 +169,8 @@ impl SocketFolder {
     }
 }
 
-/// Removes the folders of those who were killed and could not do it. Only what is ours can be
-/// removed, and only the folders that nobody has locked and whose maker is gone.
+/// Removes the directories of flightdeck processes that were killed. Permissions limit this to the
+/// user's own directories; those that are locked or whose creator runs are kept.
 fn sweep(base: &Path) {
     for entry in std::fs::read_dir(base).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -194,7 +192,7 @@ fn sweep(base: &Path) {
     }
 }
 
-/// Starts `spec` in an environment that its dialect has made.
+/// Starts `spec` in the environment that its dialect prepared.
 pub(super) async fn spawn(
     spec: &SpawnSpec,
     environment: Environment,
@@ -227,8 +225,8 @@ pub(super) async fn spawn(
 fn command(spec: &SpawnSpec, environment: Environment) -> std::process::Command {
     let mut command = std::process::Command::new(&spec.executable);
     command.args(&spec.args);
-    // Cloud credentials travel by the inherited environment. Values of the configuration's
-    // variables do not: a plugin gets those that its configuration gives it, and no others.
+    // The environment is inherited for cloud credentials, but without `TF_VAR_…`: a plugin receives
+    // the values that its configuration gives it, and no others.
     for (name, _) in std::env::vars_os() {
         if name.as_encoded_bytes().starts_with(b"TF_VAR_") {
             command.env_remove(name);
@@ -257,12 +255,13 @@ struct Spawning {
 }
 
 fn spawner() -> &'static SyncSender<Spawning> {
-    // One for the whole process and never ended: when this thread ends, every plugin gets SIGKILL.
+    // One per process and never ended: when this thread ends, every plugin gets SIGKILL.
     static SPAWNER: OnceLock<SyncSender<Spawning>> = OnceLock::new();
     SPAWNER.get_or_init(|| {
         let (sender, orders) = sync_channel(QUEUE);
         let thread = std::thread::Builder::new().name("plugin-spawner".to_owned());
-        // Should it not start, the channel is disconnected and each launch says so.
+        // If the thread does not start, the channel is disconnected and each launch fails with
+        // that.
         let work = move || {
             sweep(&base());
             serve(&orders);
@@ -273,7 +272,7 @@ fn spawner() -> &'static SyncSender<Spawning> {
 }
 
 fn serve(orders: &Receiver<Spawning>) {
-    // As long as this thread, which is as long as the process.
+    // Lives as long as this thread, which is as long as the process.
     let mut watcher = None;
     while let Ok(Spawning {
         command,
@@ -283,15 +282,15 @@ fn serve(orders: &Receiver<Spawning>) {
         reply,
     }) = orders.recv()
     {
-        // The child is registered with the runtime of whoever asked. If nobody waits any more, the
-        // answer is dropped here, and its guard kills what was started.
+        // The child is registered with the runtime of the caller. If the caller has gone, the reply
+        // is dropped here, and the guard kills the process.
         let _runtime = runtime.enter();
         reply.send(start(command, mark, sockets)).ok();
         watcher.get_or_insert_with(marked::watch);
     }
 }
 
-/// Has the kernel kill the child when the thread that starts it ends.
+/// Makes the kernel kill the child when the thread that starts it ends.
 pub(in crate::engine) fn die_with_parent(command: &mut std::process::Command) {
     let parent = Pid::from_raw(i32::try_from(std::process::id()).unwrap_or_default());
     // SAFETY: runs in the child between fork and exec, where only calls that are safe in a signal
@@ -300,7 +299,7 @@ pub(in crate::engine) fn die_with_parent(command: &mut std::process::Command) {
     unsafe {
         command.pre_exec(move || {
             set_parent_process_death_signal(Some(Signal::KILL))?;
-            // Had we died before that call, no signal would ever come.
+            // If the parent had died before that call, the signal would never arrive.
             if getppid() == parent {
                 Ok(())
             } else {

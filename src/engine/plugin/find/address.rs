@@ -1,12 +1,11 @@
-//! Addresses of providers: `registry.terraform.io/hashicorp/aws`, and the shorter forms of it that
-//! people write.
+//! Provider addresses such as `registry.terraform.io/hashicorp/aws`, and their short forms.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// The hosts that an address without a host may mean, the older one first.
+/// Default hosts of an address without a host, the older one first.
 pub const DEFAULT_HOSTS: [&str; 2] = ["registry.terraform.io", "registry.opentofu.org"];
 /// Host of the providers that are part of the language.
 pub(super) const BUILTIN_HOST: &str = "terraform.io";
@@ -17,14 +16,14 @@ pub(super) const BUNDLED_HOST: &str = "flightdeck.internal";
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct ProviderAddress {
-    /// `None` where it was not written: then it is either default host.
+    /// `None` if the address has no host; it then stands for either default host.
     pub host: Option<String>,
     pub namespace: String,
     /// The type: `aws`.
     pub name: String,
 }
 
-/// Why a text is not an address.
+/// Error of a text that is not a provider address.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AddressError {
     #[error(
@@ -40,7 +39,7 @@ pub enum AddressError {
 }
 
 impl ProviderAddress {
-    /// An address on a host.
+    /// Returns the address on the given host.
     #[must_use]
     pub fn on(&self, host: &str) -> Self {
         Self {
@@ -49,7 +48,7 @@ impl ProviderAddress {
         }
     }
 
-    /// The addresses that this one may mean: itself, or one on each default host.
+    /// Returns the candidates for this address: itself, or one on each default host.
     #[must_use]
     pub fn meanings(&self) -> Vec<Self> {
         match self.host {
@@ -58,7 +57,7 @@ impl ProviderAddress {
         }
     }
 
-    /// Whether a (complete) address is one of those that this one may mean.
+    /// Returns true if a complete address is one of the candidates for this one.
     #[must_use]
     pub fn matches(&self, other: &Self) -> bool {
         self.namespace == other.namespace
@@ -70,13 +69,13 @@ impl ProviderAddress {
             }
     }
 
-    /// Whether both are the same provider, on whichever default host.
+    /// Returns true if both are the same provider, treating the default hosts as equal.
     #[must_use]
     pub fn is_as(&self, other: &Self) -> bool {
         self.without_default_host() == other.without_default_host()
     }
 
-    /// On either default host where it is on one of them.
+    /// Removes the host if it is a default host.
     #[must_use]
     pub fn without_default_host(&self) -> Self {
         let host = self.host.clone();
@@ -86,7 +85,7 @@ impl ProviderAddress {
         }
     }
 
-    /// `hashicorp/aws`: for people, the host only where it is not a default one.
+    /// Formats as `hashicorp/aws`, with the host only if it is not a default one.
     #[must_use]
     pub fn short(&self) -> String {
         match &self.host {
@@ -108,8 +107,7 @@ impl FromStr for ProviderAddress {
             _ => return Err(AddressError::Parts(text.to_owned())),
         };
         for part in [namespace, name] {
-            // A part is a directory's name in every layout, so what could lead out of it is
-            // refused.
+            // Parts become directory names in every layout, so reject path separators and `..`.
             if part.is_empty()
                 || !part
                     .chars()

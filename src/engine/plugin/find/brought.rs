@@ -1,6 +1,6 @@
-//! Provenance of plugins: which of them a workspace itself brings, as a clone does, and which come
-//! from places of the user's own. It follows the contents: a package that `init` took from the
-//! workspace stays the workspace's in `.terraform/providers`.
+//! Provenance of plugins: distinguishes plugins shipped in the workspace, such as in a clone, from
+//! those in places of the user. It follows the contents: a package that `init` installed from the
+//! workspace still counts as shipped in `.terraform/providers`.
 
 use super::found::{Found, Origin};
 use super::git_index::is_in_git;
@@ -11,14 +11,15 @@ use fsroot::Below;
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 
-/// The directory of packages that a workspace may have.
+/// Directory of packages that a workspace may contain.
 const OWN_MIRROR: &str = "terraform.d/plugins";
-/// File beside `.terraform/providers` with the `h1:` hash of each package that was taken from the
-/// workspace, one a line.
+/// File beside `.terraform/providers` with the `h1:` hash of each package that was installed from
+/// the workspace, one per line.
 const TAKEN: &str = "flightdeck-workspace-packages";
 
-/// Whether the workspace itself brings what would run. `.terraform/providers` is what `init` leaves
-/// there, so a package in it counts where git has it, or where it was taken from the workspace.
+/// Returns true if the plugin is shipped in the workspace. A package in `.terraform/providers`
+/// counts only if git tracks it or it was installed from the workspace, because `init` writes
+/// there.
 pub fn is_brought(found: &Found, places: &Places, cache: &HashCache) -> bool {
     let Some(executable) = found.executable() else {
         return false;
@@ -43,9 +44,9 @@ pub fn is_brought(found: &Found, places: &Places, cache: &HashCache) -> bool {
         || was_taken(found, places, cache)
 }
 
-/// Whether a path, or what it leads to, lies in the workspace and not where `init` puts packages. A
-/// link of the workspace counts wherever it leads: the workspace has chosen it. What cannot be
-/// followed counts, too.
+/// Returns true if a path or its target is in the workspace, outside the directory where `init`
+/// installs packages. A link in the workspace counts regardless of its target, because the
+/// workspace chose it. A path that cannot be resolved counts too.
 fn lies_in_workspace(path: &Path, places: &Places) -> bool {
     let [Ok(real), Ok(root)] = [path, &places.root].map(Path::canonicalize) else {
         return true;
@@ -59,7 +60,7 @@ fn lies_in_workspace(path: &Path, places: &Places) -> bool {
     within(&real, &root, installed) || within(&path, &own_root, &own_installed)
 }
 
-/// An absolute path without `.` and `..`, no link followed.
+/// Returns the absolute path without `.` and `..`, without following links.
 fn lexical(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in std::path::absolute(path)
@@ -76,7 +77,7 @@ fn lexical(path: &Path) -> PathBuf {
 }
 
 impl Places {
-    /// Whether the workspace itself brings what lies in a directory.
+    /// Returns true if the plugins in a directory are shipped in the workspace.
     #[must_use]
     pub fn are_brought_from(&self, directory: &Path) -> bool {
         !self.named.contains(directory) && lies_in_workspace(directory, self)
@@ -86,21 +87,21 @@ impl Places {
         self.workspace.with_file_name(TAKEN)
     }
 
-    /// Records that a package of the workspace was installed, by its `h1:` hash.
+    /// Records by its `h1:` hash that a package of the workspace was installed.
     ///
     /// # Errors
     /// It cannot be recorded; then the package must not stay.
     pub fn record_taken(&self, hash: &str) -> io::Result<()> {
         let path = self.taken_file();
-        // The usual data directory is part of the workspace; one that TF_DATA_DIR names may be a
-        // link.
+        // The usual data directory is part of the workspace, so links in it are not followed; one
+        // that TF_DATA_DIR names may be a link.
         let file = match path.strip_prefix(&self.root) {
             Ok(inner) if inner.starts_with(".terraform") => Below::new(&self.root, inner),
             _ => Below::new(path.parent().unwrap_or(Path::new(".")), TAKEN),
         };
         file.create_parents()?;
         let mut file = file.open_or_create(0o600)?;
-        // Several packages are installed at once, each with its line.
+        // Packages are installed in parallel, and each adds its line.
         file.lock()?;
         let mut recorded = String::new();
         file.read_to_string(&mut recorded)?;
@@ -119,19 +120,21 @@ fn taken(file: &Path) -> io::Result<String> {
     }
 }
 
-/// Whether an installed package has the contents of one that the workspace brings, by the record of
-/// `init`, or by a look at what is there: another tool may have installed it.
+/// Returns true if an installed package has the contents of one shipped in the workspace. It checks
+/// the record of `init` and the workspace's own packages, because another tool may have installed
+/// it.
 fn was_taken(found: &Found, places: &Places, cache: &HashCache) -> bool {
     let (Some(package), Some(version)) = (&found.package, &found.version) else {
         return false;
     };
+    // Every doubt counts as shipped, which only costs the user a question for trust.
     let Ok(hash) = cache.package(package) else {
         return true;
     };
     match taken(&places.taken_file()) {
         Ok(all) if all.lines().any(|line| line == hash) => return true,
         Ok(_) => {}
-        // A record that cannot be read may name it.
+        // An unreadable record may contain this package.
         Err(_) => return true,
     }
     let own = places.root.join(OWN_MIRROR);
@@ -142,7 +145,7 @@ fn was_taken(found: &Found, places: &Places, cache: &HashCache) -> bool {
         let mut packages = seen.packages.iter().filter(|p| p.version == *version);
         let mut archives = seen.archives.iter().filter(|(v, _)| v == version);
         packages.any(|it| cache.package(&it.directory).is_ok_and(|h| h == hash))
-            // What cannot be unpacked was not installed.
+            // An archive that cannot be unpacked cannot have been installed.
             || archives.any(|(_, path)| cache.archive(path).is_ok_and(|h| h == hash))
     })
 }

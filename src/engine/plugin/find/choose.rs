@@ -1,4 +1,4 @@
-//! Which of the packages that were found is taken: the newest one whose files may be trusted.
+//! Chooses among the packages found: the newest one whose files match the lock file.
 
 use super::found::{Found, Origin};
 use super::hash::HashError;
@@ -10,7 +10,7 @@ use semver::Version;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// Why a package's files may not be trusted.
+/// Reason why a package's files cannot be verified.
 #[derive(Debug, thiserror::Error)]
 enum Unverified {
     #[error(transparent)]
@@ -24,13 +24,13 @@ enum Unverified {
 }
 
 impl Search<'_> {
-    /// Breaks with the newest of the packages. One whose files are not what the lock file says ends
-    /// the search: a package of other files is no reason to look for the provider elsewhere.
+    /// Breaks with the newest package. A package whose files do not match the lock file ends the
+    /// search, because modified files are no reason to look for the provider elsewhere.
     pub(super) fn choose(
         &mut self,
         mut packages: Vec<(Origin, Package)>,
     ) -> ControlFlow<Option<Found>> {
-        // Stable, so that of equal versions the one from the earlier place goes first.
+        // The sort is stable: of equal versions, the one from the earlier place comes first.
         packages.sort_by(|(_, a), (_, b)| b.version.cmp(&a.version));
         let versions: BTreeSet<Version> = packages.iter().map(|(_, p)| p.version.clone()).collect();
         for (origin, package) in packages {
@@ -90,6 +90,7 @@ impl Search<'_> {
                 .count()
         };
         let (known, archives) = (of("h1:"), of("zh:"));
+        // `zh:` hashes are of the archive, so they cannot verify an unpacked directory.
         if known == 0 {
             return match archives {
                 0 => Ok("its files are not checked, since the lock file has no hash for it".into()),

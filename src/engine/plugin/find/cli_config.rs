@@ -1,5 +1,5 @@
-//! The CLI configuration file of the tools whose workspaces we read (`.tofurc`, `.terraformrc`, or
-//! what `TF_CLI_CONFIG_FILE` names): where providers are, and what registries are shown and asked.
+//! Reads the CLI configuration file of Terraform and OpenTofu (`.tofurc`, `.terraformrc` or the
+//! file in `TF_CLI_CONFIG_FILE`): provider locations, registry hosts and credentials.
 
 use super::address::ProviderAddress;
 use super::methods::{Method, MethodKind, Registries};
@@ -8,22 +8,23 @@ use super::tree::{Item, Node, parse, parse_json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What a file says.
+/// Contents of a CLI configuration file.
 #[derive(Debug, Default)]
 pub(super) struct CliConfig {
     pub cache: Option<String>,
     pub may_break_lock: bool,
-    /// `None` where nothing is said, and the implied mirrors count.
+    /// `None` without a `provider_installation` block; the implied mirrors apply then.
     pub methods: Option<Vec<Method>>,
     pub overrides: BTreeMap<ProviderAddress, PathBuf>,
     pub registries: Registries,
-    /// Directories that are named by absolute paths.
+    /// Directories given by absolute paths.
     pub named: BTreeSet<PathBuf>,
     pub warnings: Vec<String>,
 }
 
 impl CliConfig {
-    /// Takes back what only a file of the user's own decides. The answer is a warning.
+    /// Removes the settings that only a file of the user may make. Returns a warning if a
+    /// credentials helper was removed.
     pub(super) fn belongs_to_workspace(&mut self, file: &Path) -> Option<String> {
         self.named.clear();
         let (name, _) = self.registries.helper.take()?;
@@ -41,7 +42,7 @@ impl CliConfig {
         directory
     }
 
-    /// The directories among the ways of installing.
+    /// Returns the filesystem mirrors among the installation methods.
     pub(super) fn mirrors(&self) -> Option<Vec<Mirror>> {
         let of = |method: &Method| match &method.kind {
             MethodKind::Filesystem(path) => Some(Mirror {
@@ -56,7 +57,7 @@ impl CliConfig {
     }
 }
 
-/// Reads a file. Relative paths in it are relative to `base`, the working directory.
+/// Parses a file. Relative paths in it are relative to `base`, the working directory.
 pub(super) fn read(file: &Path, text: &str, base: &Path) -> Result<CliConfig, PlacesError> {
     let is_json =
         file.extension().is_some_and(|e| e == "json") || text.trim_start().starts_with('{');
@@ -111,7 +112,7 @@ pub(super) fn read(file: &Path, text: &str, base: &Path) -> Result<CliConfig, Pl
     Ok(config)
 }
 
-/// With the tokens of the files beside the usual one: there a login keeps them.
+/// Adds the tokens of the other files in the CLI configuration directory, where `login` saves them.
 pub(super) fn with_logins(
     mut config: CliConfig,
     workspace: &Path,
@@ -144,7 +145,7 @@ pub(super) fn with_logins(
     Ok(config)
 }
 
-/// Each block of a kind with its label; in JSON the labels are members.
+/// Calls `found` for each block of a kind with its label; in JSON the labels are members.
 fn blocks(item: &Item, found: &mut dyn FnMut(String, &Node)) {
     match &item.labels[..] {
         [label] => found(label.to_lowercase(), &item.value),

@@ -1,5 +1,5 @@
-//! What is looked for, and what comes of it: a provider with the place where it was and why it was
-//! taken, or all places with what was there.
+//! Request and result of a provider search: the provider with its place and the reason of the
+//! choice, or all places searched.
 
 use super::address::ProviderAddress;
 use super::hash::HashCache;
@@ -11,15 +11,15 @@ use semver::Version;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What is looked for.
+/// Provider to search for.
 #[derive(Debug, Clone)]
 pub struct Want {
     pub address: ProviderAddress,
     pub constraints: Constraints,
-    /// Complete addresses that the state has for this provider; they say which host is meant where
-    /// none is written.
+    /// Complete addresses of this provider in the state. They decide the host if the configuration
+    /// gives none.
     pub named: Vec<ProviderAddress>,
-    /// Nobody has said which one is meant: the address is that of the usual provider of this name.
+    /// True if no source is configured: the address is that of the usual provider of this name.
     pub implied: bool,
 }
 
@@ -32,10 +32,10 @@ pub enum Origin {
     Workspace(PathBuf),
     /// A mirror or cache.
     Mirror(MirrorKind, PathBuf),
-    /// A directory of plugins of the deploy engine's kind.
+    /// A directory of the plugin path, in the layout of Bluelink's deploy engine.
     PluginPath(PathBuf),
     Bundled,
-    /// Part of the engine: nothing is launched.
+    /// Part of the engine; no process is launched.
     Builtin,
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for Origin {
 }
 
 impl Origin {
-    /// What is spoken with all that is found there, where the place tells: the name of a dialect.
+    /// Returns the dialect that the place implies for all its plugins.
     pub(super) fn dialect(&self) -> Option<String> {
         matches!(self, Self::PluginPath(_)).then(|| "bluelink".to_owned())
     }
@@ -66,16 +66,16 @@ pub struct Found {
     /// Complete, with the host.
     pub address: ProviderAddress,
     pub version: Option<Version>,
-    /// How to run it; `None` for the builtin one.
+    /// Start of the process; `None` for the builtin provider.
     pub start: Option<Start>,
-    /// The package's directory, where it has one.
+    /// Directory of the package, if there is one.
     pub package: Option<PathBuf>,
     pub origin: Origin,
     pub why: String,
 }
 
 impl Found {
-    /// The executable, where one is launched.
+    /// Returns the path of the executable, if a process is launched.
     #[must_use]
     pub fn executable(&self) -> Option<&Path> {
         match &self.start {
@@ -84,7 +84,7 @@ impl Found {
         }
     }
 
-    /// Has it launched only as long as its files have this digest.
+    /// Restricts launches to files with this digest.
     pub fn only_as(&mut self, digest: String) {
         let files = self.files().map(Path::to_owned);
         if let (Some(Start::Spawn(spec)), Some(files)) = (&mut self.start, files) {
@@ -92,15 +92,15 @@ impl Found {
         }
     }
 
-    /// The files that it consists of: the package's directory, else the executable alone. `None`
-    /// where nothing is launched.
+    /// Returns the files of the plugin: the package's directory, else the executable alone. `None`
+    /// if no process is launched.
     #[must_use]
     pub fn files(&self) -> Option<&Path> {
         let executable = self.executable()?;
         Some(self.package.as_deref().unwrap_or(executable))
     }
 
-    /// The record of it.
+    /// Returns the record for events.
     #[must_use]
     pub fn record(&self) -> PluginFound {
         PluginFound {
@@ -116,9 +116,9 @@ impl Found {
         }
     }
 
-    /// The identity of what would run: two plugins are the same if and only if their digests are
-    /// equal. It covers bytes alone. Path, modification time, owner and machine play no part, so
-    /// that a copy, a fresh clone and another machine's installation have the same digest.
+    /// Returns the identity of the plugin: two plugins are the same if and only if their digests
+    /// are equal. It covers bytes alone. Path, modification time, owner and machine play no part,
+    /// so that a copy, a fresh clone and another machine's installation have the same digest.
     ///
     /// - A package (`.terraform/providers`, mirrors, the plugin cache) is its `h1:` hash, over the
     ///   names and contents of all of its files, as lock files have it: a provider may read the
@@ -127,28 +127,28 @@ impl Found {
     ///   `sha256:` of the executable alone. The directory of a build has much in it that the
     ///   plugin never reads, and the plugin path has no notion of a package.
     ///
-    /// `None` where nothing is launched by us, or a file cannot be read: then nothing vouches for
-    /// the contents, and the caller must not take it for the same as anything.
+    /// `None` if flightdeck does not launch the plugin or a file cannot be read: the contents are
+    /// then unknown, and the caller must not treat the plugin as equal to any other.
     #[must_use]
     pub fn digest(&self, cache: &HashCache) -> Option<String> {
         cache.digest(self.files()?).ok()
     }
 }
 
-/// Nothing that may be used was found: every place, and what was there.
+/// Result of a search without a usable provider: every place, with its contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotFound {
-    /// Boxed, for an answer that is mostly another one.
+    /// Boxed to keep the error small, because most searches succeed.
     pub address: Box<ProviderAddress>,
     pub constraints: String,
-    /// Place and what was seen, in the order of looking.
+    /// Places with their findings, in the order of the search.
     pub looked: Vec<(String, String)>,
-    /// What the provider would be called below a place that is looked at; `None` where it can be
-    /// put nowhere.
+    /// Path of the provider's package below a searched directory; `None` if it cannot be installed
+    /// there.
     pub package: Option<String>,
-    /// Whether the plugin path has it in other versions alone: no registry of providers has it.
+    /// True if the plugin path has only other versions; no provider registry has the plugin.
     pub is_plugin_of_path: bool,
-    /// The transformer whose id it is, where somebody has written that id down.
+    /// Executable of the transformer with this id, if the configuration requires one as a provider.
     pub transformer: Option<PathBuf>,
 }
 
@@ -184,7 +184,7 @@ impl fmt::Display for NotFound {
 }
 
 impl NotFound {
-    /// Remedy for an operator, as a sentence without its end.
+    /// Returns the remedy for the operator, without a full stop.
     #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self.is_plugin_of_path {

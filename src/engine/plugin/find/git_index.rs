@@ -1,9 +1,9 @@
-//! Index of a git repository, read to find out which files the repository brings.
+//! Reads the index of a git repository to find out which files the repository ships.
 
 use std::path::{Path, PathBuf};
 
-/// Whether git has the file, or a link on the way to it, by the index of the repository that it
-/// lies in; where that cannot be read, it has.
+/// Returns true if git tracks the file or a link in its path, according to the index of its
+/// repository. An unreadable index counts as tracking it.
 pub(super) fn is_in_git(file: &Path) -> bool {
     let Some((root, index)) = file
         .ancestors()
@@ -21,13 +21,14 @@ pub(super) fn is_in_git(file: &Path) -> bool {
     }
 }
 
-/// The index of the repository whose working tree begins here.
+/// Returns the index of the repository whose working tree has its root here.
 fn index_of(folder: &Path) -> Option<PathBuf> {
     let git = folder.join(".git");
     let meta = std::fs::metadata(&git).ok()?;
     if meta.is_dir() {
         return Some(git.join("index"));
     }
+    // In a linked worktree or a submodule, `.git` is a file with the path of the git directory.
     let text = String::from_utf8(fsroot::read_regular(&git).ok()?).ok()?;
     Some(
         folder
@@ -36,7 +37,7 @@ fn index_of(folder: &Path) -> Option<PathBuf> {
     )
 }
 
-/// Whether an index (of version 2, 3 or 4) has this name; `None` where it is none that can be read.
+/// Returns true if an index of version 2, 3 or 4 contains the name; `None` if it cannot be parsed.
 fn has(index: &[u8], wanted: &[u8]) -> Option<bool> {
     const STAT_AND_HASH: usize = 60;
     let number = |at: usize| Some(u32::from_be_bytes(index.get(at..at + 4)?.try_into().ok()?));
@@ -57,10 +58,13 @@ fn has(index: &[u8], wanted: &[u8]) -> Option<bool> {
         let end = at + index.get(at..)?.iter().position(|b| *b == 0)?;
         name.truncate(kept);
         name.extend_from_slice(&index[at..end]);
-        // What git has in the place of a directory is a link, or a repository of its own.
+        // An entry at the position of a directory is a link or a submodule, which covers all paths
+        // below.
         let rest = wanted.strip_prefix(&name[..]);
         if rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/') {
             return Some(true);
+            // Version 4 compresses names against the previous one; earlier versions pad entries to 8
+            // bytes.
         }
         at = if version == 4 {
             end + 1
@@ -68,7 +72,7 @@ fn has(index: &[u8], wanted: &[u8]) -> Option<bool> {
             begin + (end - begin + 8) / 8 * 8
         };
     }
-    // A shared index has the rest of the names.
+    // With a split index, the other names are in a shared index file.
     if index.get(at..at + 4)? == b"link" {
         None
     } else {
@@ -76,7 +80,7 @@ fn has(index: &[u8], wanted: &[u8]) -> Option<bool> {
     }
 }
 
-/// A number as the index writes it: seven bits a byte, each continued one counted up.
+/// Reads a variable-width number of the index: seven bits per byte, plus one for each continuation.
 fn offset(index: &[u8], at: &mut usize) -> Option<usize> {
     let mut next = || {
         *at += 1;

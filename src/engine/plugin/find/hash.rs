@@ -1,6 +1,6 @@
-//! Digests of plugin files, by their contents: the `h1:` hash of a package, the SHA-256 of a file.
-//! Hashing hundreds of megabytes takes seconds, so digests are cached, in memory and between
-//! commands in a file of the user's cache directory.
+//! Digests of plugin files by contents: the `h1:` hash of a package, the SHA-256 of a file. Hashing
+//! hundreds of megabytes takes seconds, so digests are cached in memory and, between commands, in a
+//! file of the user's cache directory.
 
 mod cache_file;
 
@@ -15,16 +15,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 use thiserror::Error;
 
-/// Digests that are cached. Beyond, all are dropped and computed again when they are needed.
+/// Maximum number of cached digests. Beyond it, all are dropped and computed again on demand.
 const CACHED: usize = 1_000;
-/// Smaller files are hashed in a moment, and stay out of the cache file.
+/// Minimum size for the cache file, in bytes; smaller files are hashed quickly.
 const WORTH_SAVING: u64 = 1 << 20;
-/// A file that changed within this time is hashed again. The kernel's clock of change times has
-/// steps of some milliseconds, and some file systems keep whole seconds: two writes may leave the
-/// same times.
+/// Time after a change during which a file is hashed again. Change times have steps of some
+/// milliseconds, or whole seconds on some file systems, so two writes may have the same times.
 const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
-/// Why a package has no hash.
+/// Error of a package that cannot be hashed.
 #[derive(Debug, Error)]
 #[error("the package {} cannot be hashed: {source}", .path.display())]
 pub struct HashError {
@@ -40,7 +39,7 @@ impl HashError {
 }
 
 /// Identifies one version of a file's contents without reading them: device, inode, size,
-/// modification time and change time. The change time is what a program cannot set back.
+/// modification time and change time. Programs cannot set the change time back.
 fn version_of(meta: &Metadata) -> String {
     format!(
         "{}:{}:{}:{}.{:09}:{}.{:09}",
@@ -73,15 +72,14 @@ impl Default for HashCache {
 }
 
 impl HashCache {
-    /// A cache for this process alone.
+    /// Creates a cache for this process alone.
     #[must_use]
     pub fn in_memory() -> Self {
         Self::default()
     }
 
-    /// A cache that is kept in a file, which the caller guarantees to lie outside of any workspace.
-    /// A file that cannot be read, or that others could have written, is ignored and replaced:
-    /// nothing but time is lost with it.
+    /// Opens a cache that is saved in a file. The caller guarantees that the file is outside any
+    /// workspace. A file that is unreadable or writable by others is ignored and replaced.
     #[must_use]
     pub fn open(file: PathBuf) -> Self {
         let file = CacheFile::at(file);
@@ -96,7 +94,7 @@ impl HashCache {
         self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The digest of a plugin's files: [`package`](Self::package) for a directory,
+    /// Returns the digest of a plugin's files: [`package`](Self::package) for a directory,
     /// `sha256:` and [`file`](Self::file) for a single file.
     ///
     /// # Errors
@@ -109,14 +107,14 @@ impl HashCache {
         }
     }
 
-    /// Whether the digest of a plugin's files is this one. False where they cannot be read.
+    /// Returns true if a plugin's files have this digest; false if they cannot be read.
     #[must_use]
     pub fn holds(&self, root: &Path, digest: &str) -> bool {
         self.digest(root).is_ok_and(|now| now == digest)
     }
 
-    /// The `h1:` hash of a package's directory, as lock files have it; see [`fetch::h1`]. Reads the
-    /// contents of the files whose digests are not cached.
+    /// Returns the `h1:` hash of a package's directory, as in lock files; see [`fetch::h1`]. Reads
+    /// the contents of the files whose digests are not cached.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -124,7 +122,7 @@ impl HashCache {
         fetch::h1_with(root, |file| self.sha256(file)).map_err(HashError::of(root))
     }
 
-    /// The `h1:` hash of the package in a zip archive.
+    /// Returns the `h1:` hash of the package in a zip archive.
     ///
     /// # Errors
     /// It cannot be read or unpacked.
@@ -150,7 +148,7 @@ impl HashCache {
         Ok(hash)
     }
 
-    /// The SHA-256 of a single file, in hex.
+    /// Returns the SHA-256 of a single file, in hex.
     ///
     /// # Errors
     /// It cannot be read.
@@ -159,7 +157,7 @@ impl HashCache {
     }
 
     fn sha256(&self, path: &Path) -> io::Result<String> {
-        // Opening a pipe would wait for its other end.
+        // NONBLOCK: opening a named pipe would wait for its writer.
         let mut file = File::options()
             .read(true)
             .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
@@ -177,7 +175,7 @@ impl HashCache {
             return Ok(digest.clone());
         }
         let digest = fetch::content_digest(&mut file)?;
-        // Nothing is cached of a file that changed while it was read.
+        // A file that changed while it was read has no digest worth caching.
         if settled && version_of(&file.metadata()?) == version {
             self.insert(version, &digest, before.size() >= WORTH_SAVING);
         }
@@ -189,7 +187,7 @@ impl HashCache {
             return false;
         };
         let changed = SystemTime::UNIX_EPOCH + Duration::new(secs, nanos);
-        // A change in the future leaves nothing that could be relied on.
+        // A change time in the future means a clock that cannot be relied on.
         let age = SystemTime::now().duration_since(changed);
         age.is_ok_and(|age| age >= self.settled_after)
     }

@@ -1,5 +1,5 @@
-//! Addresses of all providers that are installed, whether a configuration needs them or not. Reads
-//! directories, starts nothing, owns nothing.
+//! Lists the addresses of all installed providers, including those that no configuration needs.
+//! Reads directories only; keeps no state.
 
 use super::address::{BUNDLED_HOST, ProviderAddress};
 use super::places::Places;
@@ -7,12 +7,12 @@ use crate::engine::words::PluginKind;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Directories that are read below one place.
+/// Maximum number of directories to read below one place.
 const DIRECTORIES: usize = 20_000;
 /// Depth of `HOST/NAMESPACE/TYPE`.
 const DEPTH: usize = 3;
 
-/// Every address for which something lies at a place that is searched.
+/// Returns every address that has a package, a process or a plugin at a searched place.
 #[must_use]
 pub fn installed(places: &Places) -> BTreeSet<ProviderAddress> {
     let mut all: BTreeSet<ProviderAddress> = places.reattach.keys().cloned().collect();
@@ -29,15 +29,15 @@ pub fn installed(places: &Places) -> BTreeSet<ProviderAddress> {
     all
 }
 
-/// Bundled providers that come up.
+/// Names of the bundled providers that can be launched.
 fn bundled() -> impl Iterator<Item = &'static str> {
-    // The purpose of this one is to fail at its launch.
+    // `broken` exists to fail at its launch, for tests and the demo.
     providers::NAMES
         .into_iter()
         .filter(|name| *name != "broken")
 }
 
-/// Addresses of the packages in a directory.
+/// Returns the addresses of the packages in a directory.
 fn packages(base: &Path) -> impl Iterator<Item = ProviderAddress> {
     let (mut found, mut left) = (Vec::new(), DIRECTORIES);
     walk(base, &mut Vec::new(), &mut left, &mut found);
@@ -54,7 +54,7 @@ fn walk(
         found.extend(names.join("/").parse::<ProviderAddress>().ok());
         return;
     }
-    // A place that is not there has nothing in it.
+    // Searched places are often absent, such as implied mirrors.
     let Ok(entries) = std::fs::read_dir(folder) else {
         return;
     };

@@ -1,6 +1,6 @@
-//! How packages lie in a directory: unpacked `HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/`, packed
-//! `HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip`. The layout is that of
-//! mirrors, caches and of the workspace's own installation.
+//! Directory layout of packages: unpacked `HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/`, packed
+//! `HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip`. Mirrors, caches and the
+//! workspace's own installation use it.
 
 use super::address::ProviderAddress;
 use semver::Version;
@@ -15,8 +15,7 @@ pub struct Package {
     pub directory: PathBuf,
 }
 
-/// What lies in a directory for one provider: packages that can be used, and a word on each thing
-/// that cannot.
+/// Contents of a directory for one provider: usable packages, and a note on each unusable entry.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub packages: Vec<Package>,
@@ -25,7 +24,7 @@ pub struct Seen {
     pub notes: Vec<String>,
 }
 
-/// This system as package names spell it: `linux_amd64`.
+/// Returns this system as package names spell it: `linux_amd64`.
 #[must_use]
 pub fn platform() -> String {
     let os = match std::env::consts::OS {
@@ -41,13 +40,13 @@ pub fn platform() -> String {
     format!("{os}_{arch}")
 }
 
-/// Looks for a (complete) address under `base`.
+/// Searches `base` for the packages of a complete address, for this system.
 #[must_use]
 pub fn scan(base: &Path, address: &ProviderAddress) -> Seen {
     scan_for(base, address, &platform())
 }
 
-/// The same for another system.
+/// Searches `base` for the packages of a complete address, for the given system.
 #[must_use]
 pub fn scan_for(base: &Path, address: &ProviderAddress, platform: &str) -> Seen {
     let host = address.host.as_deref().unwrap_or_default();
@@ -114,7 +113,7 @@ fn look_into(
     }
 }
 
-/// The names in a directory, sorted.
+/// Returns the names in a directory, sorted.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -124,7 +123,8 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The version in `terraform-provider-TYPE_VERSION_OS_ARCH.zip`, if the archive is for this system.
+/// Returns the version in `terraform-provider-TYPE_VERSION_OS_ARCH.zip` if the archive is for this
+/// system.
 fn packed_version(file: &str, name: &str, platform: &str) -> Option<String> {
     let rest = file
         .strip_prefix("terraform-provider-")?
@@ -138,7 +138,7 @@ fn packed_version(file: &str, name: &str, platform: &str) -> Option<String> {
     )
 }
 
-/// Why a package has no executable.
+/// Reason why a package has no executable.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoExecutable {
     #[error("{} cannot be read: {source}", package.display())]
@@ -150,8 +150,8 @@ pub(super) enum NoExecutable {
     Nameless { package: PathBuf, prefix: String },
 }
 
-/// The executable in a package: the first file, by name, that is called `terraform-provider-TYPE`,
-/// with `_…` or `.…` after it or nothing.
+/// Returns the executable of a package: the first file, by name, that is called
+/// `terraform-provider-TYPE`, optionally followed by `_…` or `.…`.
 pub(super) fn executable(package: &Path, name: &str) -> Result<PathBuf, NoExecutable> {
     let files = names(package).map_err(|source| NoExecutable::Unreadable {
         package: package.to_owned(),

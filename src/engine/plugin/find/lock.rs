@@ -1,5 +1,5 @@
-//! `.terraform.lock.hcl`: which version of each provider the workspace has agreed on, and what its
-//! files must be.
+//! Reads `.terraform.lock.hcl`: the locked version of each provider and the accepted hashes of its
+//! package.
 
 use super::address::ProviderAddress;
 use super::tree::{self, TreeError};
@@ -18,7 +18,7 @@ pub struct LockFile {
     entries: BTreeMap<ProviderAddress, LockEntry>,
 }
 
-/// What is agreed on for one provider.
+/// Entry of one provider.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LockEntry {
     pub version: Version,
@@ -28,7 +28,7 @@ pub struct LockEntry {
     pub hashes: Vec<String>,
 }
 
-/// Why a lock file cannot be used.
+/// Error of a lock file that cannot be used.
 #[derive(Debug, Error)]
 pub enum LockError {
     #[error("the lock file {} cannot be read: {source}", .path.display())]
@@ -47,10 +47,10 @@ pub enum LockError {
 }
 
 impl LockFile {
-    /// Reads the lock file of a workspace; one that is not there locks nothing.
+    /// Reads the lock file of a workspace; an absent file locks nothing.
     ///
     /// # Errors
-    /// It cannot be read or understood.
+    /// The file cannot be read or parsed.
     pub fn read(workspace: &Path) -> Result<Self, LockError> {
         let path = workspace.join(FILE);
         let text =
@@ -114,19 +114,19 @@ impl LockFile {
         Ok(Self { path, entries })
     }
 
-    /// What is locked for a complete address.
+    /// Returns the entry of a complete address.
     #[must_use]
     pub fn get(&self, address: &ProviderAddress) -> Option<&LockEntry> {
         self.entries.get(address)
     }
 
-    /// Whether the file is there.
+    /// Returns true if the file exists.
     #[must_use]
     pub fn exists(&self) -> bool {
         self.path.exists()
     }
 
-    /// Every locked provider.
+    /// Iterates over all locked providers.
     pub fn iter(&self) -> impl Iterator<Item = (&ProviderAddress, &LockEntry)> {
         self.entries.iter()
     }

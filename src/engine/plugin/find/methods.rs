@@ -1,38 +1,37 @@
-//! How providers are installed, and what registries are shown and asked, as the CLI configuration
-//! says.
+//! Model of the installation methods and registry settings in the CLI configuration.
 
 use super::address::ProviderAddress;
 use super::places::Pattern;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A way in which providers are installed, and which of them.
+/// Installation method, with patterns of the providers it applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Method {
     pub kind: MethodKind,
     pub include: Vec<Pattern>,
     pub exclude: Vec<Pattern>,
-    /// Further attempts at a download, where that is said.
+    /// Number of retries of a download, if configured.
     pub retries: Option<u32>,
 }
 
-/// The kinds of ways.
+/// Kinds of installation methods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MethodKind {
-    /// From the registry that the address names.
+    /// The registry that the address names.
     Direct,
-    /// A directory of packages.
+    /// Directory of packages (`filesystem_mirror`).
     Filesystem(PathBuf),
-    /// A server with packages.
+    /// Server with packages (`network_mirror`).
     Network {
         url: String,
-        /// Whether its word for the hashes of all platforms is taken.
+        /// True to accept the server's hashes for all platforms (`trust_all_hashes`).
         trust_all: bool,
     },
 }
 
 impl Method {
-    /// Whether a complete address is installed in this way.
+    /// Returns true if the method applies to a complete address.
     #[must_use]
     pub fn serves(&self, address: &ProviderAddress) -> bool {
         let any = |patterns: &[Pattern]| patterns.iter().any(|p| p.matches(address));
@@ -40,17 +39,17 @@ impl Method {
     }
 }
 
-/// What is said of registries.
+/// Settings of registries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Registries {
     /// Tokens by host.
     pub tokens: BTreeMap<String, String>,
-    /// A program that knows tokens, with its arguments.
+    /// Credentials helper, with its arguments.
     pub helper: Option<(String, Vec<String>)>,
-    /// Services by host, in place of what the host itself says.
+    /// Services by host, which replace the host's own discovery document.
     pub hosts: BTreeMap<String, BTreeMap<String, String>>,
-    /// Further attempts at an answer.
+    /// Number of retries of a request.
     pub retries: Option<u32>,
-    /// How long is waited for one, in seconds.
+    /// Timeout of a request, in seconds.
     pub answer_s: Option<u32>,
 }

@@ -1,6 +1,6 @@
-//! Where a provider's executable comes from: processes of others, development overrides, the
-//! workspace's own installation, mirrors and caches of the CLI configuration. Reads files, starts
-//! nothing, keeps no state but the cache of package hashes.
+//! Searches the executable of a provider: reattached processes, development overrides, the
+//! workspace's own installation, the mirrors and caches of the CLI configuration, and the plugin
+//! path. Reads files and launches nothing; its only state is the cache of package hashes.
 
 mod address;
 mod brought;

@@ -1,5 +1,5 @@
-//! A provider among the plugins of the deploy engine's kind: by its id, or by its name alone where
-//! nobody has said which one is meant and no other provider has it.
+//! Searches the plugin path for a provider: by its id, or by its name alone if no source is
+//! configured and only one id on the path has that name.
 
 use super::found::{Found, Origin};
 use super::plugin_path::{Discovered, PLUGIN_HOST};
@@ -8,8 +8,8 @@ use crate::engine::plugin::settings::{SpawnSpec, Start};
 use crate::engine::words::{NO_TRANSFORMERS, PluginKind};
 
 impl Search<'_> {
-    /// The newest one whose version may be taken. Directories that do not exist are listed where
-    /// there is none.
+    /// Returns the newest plugin with an allowed version. If there is none, notes the missing
+    /// directories of the plugin path.
     pub(super) fn on_plugin_path(&mut self) -> Option<Found> {
         let found = self.newest_on_plugin_path();
         let missing = &self.places.plugin_path.missing;
@@ -62,14 +62,14 @@ impl Search<'_> {
         })
     }
 
-    /// Whether versions of the provider are there, of which none is allowed.
+    /// Returns true if the plugin path has the provider, but in no allowed version.
     pub(super) fn is_of_other_version(&self) -> bool {
         let path = &self.places.plugin_path;
         let all = path.of(PluginKind::Provider, |d| self.is_meant(d));
         !all.is_empty() && !all.iter().any(|d| self.version_fits(d))
     }
 
-    /// The transformer that lies where the provider would.
+    /// Returns the transformer with the id of the wanted provider, if there is one.
     pub(super) fn transformer(&self) -> Option<&Discovered> {
         let path = &self.places.plugin_path;
         let all = path.of(PluginKind::Transformer, |d| self.is_meant(d));
@@ -88,7 +88,7 @@ impl Search<'_> {
         want.on(host) == address
     }
 
-    /// What is no version that can be compared is allowed by nothing but silence.
+    /// A version that is not semver cannot be compared, so it is allowed only without constraints.
     fn version_fits(&self, plugin: &Discovered) -> bool {
         let constraints = &self.want.constraints;
         constraints.is_empty() || plugin.semver().is_some_and(|v| constraints.allow(&v))
@@ -104,7 +104,7 @@ impl Search<'_> {
     }
 }
 
-/// Why the first of these was taken.
+/// Returns the reason of the choice of the first plugin.
 pub(super) fn newest_of(all: &[&Discovered]) -> String {
     let others = all.iter().skip(1);
     let others: Vec<String> = others

@@ -1,5 +1,5 @@
-//! The places where providers may be, gathered once for a workspace from the environment and the
-//! CLI configuration.
+//! Places to search for providers, gathered once per workspace from the environment and the CLI
+//! configuration.
 
 use super::address::{DEFAULT_HOSTS, ProviderAddress};
 use super::cli_config::{self, CliConfig};
@@ -14,16 +14,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The environment that places are gathered from; a value, so that tests have their own.
+/// Environment to gather the places from; a value, so that tests can supply their own.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
     pub variables: HashMap<String, OsString>,
-    /// This program, which serves the bundled providers.
+    /// Path of this program, which serves the bundled providers.
     pub executable: Option<PathBuf>,
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// Returns the environment of this process.
     #[must_use]
     pub fn of_process() -> Self {
         let variables = std::env::vars_os()
@@ -42,7 +42,7 @@ impl Surroundings {
             .map(PathBuf::from)
     }
 
-    /// `$NAME` and `${NAME}` replaced, `~/` at the beginning too.
+    /// Expands `$NAME` and `${NAME}`, and `~/` at the beginning.
     pub(super) fn expand(&self, text: &str) -> PathBuf {
         let mut out = String::new();
         let mut rest = text;
@@ -78,7 +78,7 @@ impl Surroundings {
     }
 }
 
-/// Why the places cannot be told.
+/// Error of places that cannot be gathered.
 #[derive(Debug, Error)]
 pub enum PlacesError {
     #[error("TF_REATTACH_PROVIDERS cannot be used: {0}")]
@@ -98,19 +98,19 @@ pub enum PlacesError {
     },
 }
 
-/// What a directory of packages is.
+/// Kind of a directory of packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MirrorKind {
-    /// Named by the CLI configuration.
+    /// Set in the CLI configuration.
     Configured,
-    /// One of the directories that count where nothing is configured.
+    /// Default directory, used if no installation method is configured.
     Implied,
     /// The plugin cache.
     Cache,
 }
 
 impl MirrorKind {
-    /// As it is shown.
+    /// Display name.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -121,10 +121,10 @@ impl MirrorKind {
     }
 }
 
-/// Tells of processes that somebody else runs.
+/// Variable that describes provider processes started by others, such as a debugger.
 const REATTACH: &str = "TF_REATTACH_PROVIDERS";
 
-/// A directory of packages, and which providers are taken from it.
+/// Directory of packages, with patterns of the providers it serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mirror {
     pub kind: MirrorKind,
@@ -143,14 +143,14 @@ impl Mirror {
         }
     }
 
-    /// Whether a complete address may be taken from here.
+    /// Returns true if the mirror serves a complete address.
     #[must_use]
     pub fn serves(&self, address: &ProviderAddress) -> bool {
         let any = |patterns: &[Pattern]| patterns.iter().any(|p| p.matches(address));
         (self.include.is_empty() || any(&self.include)) && !any(&self.exclude)
     }
 
-    /// The place in words.
+    /// Display name: kind and path.
     #[must_use]
     pub fn words(&self) -> String {
         format!("{} {}", self.kind.word(), self.path.display())
@@ -160,7 +160,7 @@ impl Mirror {
 /// A pattern of addresses: `registry.terraform.io/hashicorp/*`, `hashicorp/*`, `*/*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
-    /// `None`: either default host.
+    /// `None` matches either default host.
     host: Option<String>,
     namespace: String,
     name: String,
@@ -196,34 +196,34 @@ impl Pattern {
     }
 }
 
-/// Everywhere a provider of a workspace may be.
+/// All places that may have a provider of a workspace.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
     pub reattach: BTreeMap<ProviderAddress, Reattach>,
     pub overrides: BTreeMap<ProviderAddress, PathBuf>,
-    /// The directory of the configuration.
+    /// Directory of the configuration.
     pub root: PathBuf,
     /// `.terraform/providers` of the workspace.
     pub workspace: PathBuf,
-    /// Directories that the user has named: by an absolute path, and not in a file of the
-    /// workspace. What lies there is the user's, even in the workspace.
+    /// Directories given by the user: by an absolute path, and not in a file of the workspace.
+    /// Plugins there belong to the user, even inside the workspace.
     pub named: BTreeSet<PathBuf>,
-    /// In the order of looking.
+    /// In search order.
     pub mirrors: Vec<Mirror>,
-    /// Plugins of the deploy engine's kind, by the directories that the environment names.
+    /// Bluelink plugins, in the directories that the environment names.
     pub plugin_path: PluginPath,
-    /// How providers are installed, in the order of asking; `None` where nothing is said.
+    /// Installation methods in order of preference; `None` if none is configured.
     pub methods: Option<Vec<Method>>,
     /// The plugin cache.
     pub cache: Option<PathBuf>,
-    /// Whether what is in the cache is taken without a word of it in the lock file.
+    /// True to use cached packages that have no entry in the lock file.
     pub may_break_lock: bool,
     pub registries: Registries,
-    /// This program; bundled providers are not to be had without it.
+    /// Path of this program; bundled providers are unavailable without it.
     pub executable: Option<PathBuf>,
-    /// Variables that bundled providers get on top of the environment.
+    /// Variables that bundled providers receive in addition to the environment.
     pub bundled_environment: BTreeMap<OsString, OsString>,
-    /// What is odd and no error: a configuration file that is not there, a method that is left out.
+    /// Problems that are no errors, such as a missing configuration file or a skipped method.
     pub warnings: Vec<String>,
 }
 
@@ -231,7 +231,7 @@ impl Places {
     /// Gathers the places for a workspace.
     ///
     /// # Errors
-    /// `TF_REATTACH_PROVIDERS` or the CLI configuration cannot be understood.
+    /// `TF_REATTACH_PROVIDERS` or the CLI configuration cannot be parsed.
     pub fn gather(workspace: &Path, around: &Surroundings) -> Result<Self, PlacesError> {
         let data = around
             .path("TF_DATA_DIR")
@@ -266,6 +266,7 @@ impl Places {
         let cache = around
             .path("TF_PLUGIN_CACHE_DIR")
             .or_else(|| config.cache.map(|text| around.expand(&text)));
+        // The cache comes last: a mirror of the same version takes precedence.
         if let Some(cache) = cache {
             let cache = workspace.join(cache);
             places.cache = Some(cache.clone());
@@ -290,6 +291,7 @@ impl Places {
         match fsroot::read_named(&path) {
             Ok(text) => {
                 let mut config = cli_config::read(&path, &text, workspace)?;
+                // A repository must not choose a credentials helper, because it would be run.
                 if is_of_clone(&path, workspace, around) {
                     self.warnings.extend(config.belongs_to_workspace(&path));
                 }
@@ -311,17 +313,17 @@ impl Places {
     }
 }
 
-/// Whether the workspace, or the repository that it lies in, brings a file.
+/// Returns true if a file belongs to the workspace or to the repository around it.
 fn is_of_clone(file: &Path, workspace: &Path, around: &Surroundings) -> bool {
     let all = roots(workspace, around.path("HOME").as_deref());
     let real = file.canonicalize();
-    // By either path: a link of the workspace is the workspace's choice.
+    // Check both paths, because the workspace controls the targets of its own links.
     let real = real.as_deref().unwrap_or(file);
     let within = |root: &PathBuf| real.starts_with(root) || file.starts_with(root);
     file.starts_with(workspace) || all.iter().any(within)
 }
 
-/// Where the file is when nobody says so; the first that exists counts.
+/// Returns the default paths of the CLI configuration; the first one that exists is used.
 fn usual_files(around: &Surroundings) -> Vec<PathBuf> {
     let home = around.path("HOME");
     let mut files: Vec<PathBuf> = home
@@ -337,7 +339,7 @@ fn usual_files(around: &Surroundings) -> Vec<PathBuf> {
     files
 }
 
-/// The mirrors that count where none is configured.
+/// Returns the mirrors that apply if none is configured.
 fn implied(workspace: &Path, around: &Surroundings) -> Vec<Mirror> {
     let home = around.path("HOME");
     let mut folders = vec![workspace.join("terraform.d/plugins")];

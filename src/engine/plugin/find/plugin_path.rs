@@ -1,10 +1,9 @@
-//! Plugins of the deploy engine's kind (Bluelink, Celerity before): which directories are searched,
-//! what lies there, and why a file is none of them. Reads directories, starts nothing, owns
-//! nothing.
+//! Discovers Bluelink (formerly Celerity) plugins in the directories of the plugin path, and
+//! records why other files were rejected. Reads directories only; keeps no state.
 //!
-//! Layout: `ROOT/{providers|transformers}/[HOST/]NAMESPACE/NAME/VERSION/plugin`. What Bluelink's
-//! own tool installs lies without the first directory, and a `manifest.json` beside the root says
-//! what it is.
+//! Layout: `ROOT/{providers
+//! transformers}/[HOST/]NAMESPACE/NAME/VERSION/plugin`. Bluelink's own tool omits the first
+//! directory and records the kind in a `manifest.json` beside the root.
 
 use super::address::{AddressError, ProviderAddress};
 use super::places::Surroundings;
@@ -21,22 +20,22 @@ const VARIABLES: [&str; 2] = [
     "BLUELINK_DEPLOY_ENGINE_PLUGIN_PATH",
     "CELERITY_DEPLOY_ENGINE_PLUGIN_PATH",
 ];
-/// Where nothing is set, below the home directory.
+/// Default directories below the home directory, if no variable is set.
 const USUAL: [&str; 2] = [
     ".bluelink/engine/plugins/bin",
     ".celerity/deploy-engine/plugins/bin",
 ];
-/// The host of ids without one.
+/// Host of ids without a host.
 pub const PLUGIN_HOST: &str = "registry.bluelink.dev";
-/// What the file is called, whatever it is.
+/// Name of every plugin's executable.
 const FILE: &str = "plugin";
-/// Directories below a root that are looked into.
+/// Maximum depth of directories below a root.
 const DEPTH: usize = 5;
-/// Entries of all directories of a root that are looked at.
+/// Maximum number of entries to read below one root.
 const ENTRIES: usize = 20_000;
 
 impl Surroundings {
-    /// Has plugins looked for in this directory alone.
+    /// Restricts the search to this directory.
     pub fn search_plugins_in(&mut self, root: &Path) {
         for name in VARIABLES {
             self.variables.insert(name.to_owned(), root.into());
@@ -44,7 +43,7 @@ impl Surroundings {
     }
 }
 
-/// The directories that are searched, from left to right.
+/// Returns the directories to search, in order.
 #[must_use]
 pub fn plugin_roots(around: &Surroundings) -> Vec<PathBuf> {
     let all = VARIABLES.iter().flat_map(|name| roots_of(around, name));
@@ -61,7 +60,7 @@ pub fn plugin_roots(around: &Surroundings) -> Vec<PathBuf> {
     roots
 }
 
-/// The directories that a variable names; none where it is not set.
+/// Returns the directories that a variable names; none if it is not set.
 fn roots_of(around: &Surroundings, variable: &str) -> Vec<PathBuf> {
     let Some(list) = around.path(variable) else {
         return Vec::new();
@@ -71,8 +70,8 @@ fn roots_of(around: &Surroundings, variable: &str) -> Vec<PathBuf> {
     all.filter(|root| !root.as_os_str().is_empty()).collect()
 }
 
-/// Directories that a variable of the environment names and that do not exist, each with the name
-/// of a variable that is set. Usual places are often absent.
+/// Returns the directories of the plugin path that do not exist, each with its variable. Only
+/// variables that are set are reported, because the default directories are often absent.
 #[must_use]
 pub fn missing_plugin_roots(around: &Surroundings) -> Vec<(&'static str, PathBuf)> {
     let set = VARIABLES
@@ -87,20 +86,20 @@ pub fn missing_plugin_roots(around: &Surroundings) -> Vec<(&'static str, PathBuf
     set.flat_map(named).collect()
 }
 
-/// A file that lies where a plugin lies.
+/// Executable at a valid place for a plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Discovered {
     pub kind: PluginKind,
     /// `bluelink/aws`, `registry.example.com/acme/azure`.
     pub id: String,
-    /// As the directory is called.
+    /// Name of the version's directory.
     pub version: String,
     pub executable: PathBuf,
-    /// The directory of the search that it was found below.
+    /// Directory of the plugin path that contains it.
     pub root: PathBuf,
 }
 
-/// Why the place of a file does not say what plugin it is.
+/// Reason why the place of a file is not that of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Misplaced {
     #[error(
@@ -117,26 +116,26 @@ enum Misplaced {
     NoId { id: String, source: AddressError },
 }
 
-/// All that lies below the directories of the search.
+/// All plugins below the directories of the plugin path.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PluginPath {
-    /// In the order of the search.
+    /// In search order.
     pub plugins: Vec<Discovered>,
-    /// What was not taken, and why, in words: it is for lists.
+    /// Rejected files, each with the reason for lists.
     pub rejected: Vec<(PathBuf, String)>,
-    /// Directories of the search that do not exist.
+    /// Directories of the plugin path that do not exist.
     pub missing: Vec<PathBuf>,
 }
 
 impl Discovered {
-    /// The version, where it is one that can be compared.
+    /// Returns the version if it is semver.
     #[must_use]
     pub fn semver(&self) -> Option<Version> {
         let text = self.version.strip_prefix('v').unwrap_or(&self.version);
         Version::parse(text).ok()
     }
 
-    /// The address of a provider with this id; `None` where it is no name of one.
+    /// Returns the address of a provider with this id; `None` if the id is no valid address.
     #[must_use]
     pub fn address(&self) -> Option<ProviderAddress> {
         let address: ProviderAddress = self.id.parse().ok()?;
@@ -146,7 +145,7 @@ impl Discovered {
         }
     }
 
-    /// Newer ones first; what has no version to compare comes last.
+    /// Orders newer versions first, and versions that are not semver last.
     fn before(&self, other: &Self) -> Ordering {
         match (self.semver(), other.semver()) {
             (Some(a), Some(b)) => b.cmp(&a),
@@ -159,7 +158,7 @@ impl Discovered {
 }
 
 impl PluginPath {
-    /// Looks at all of these directories.
+    /// Searches all of these directories.
     #[must_use]
     pub fn read(roots: &[PathBuf]) -> Self {
         let mut all = Self::default();
@@ -171,7 +170,7 @@ impl PluginPath {
         all
     }
 
-    /// The plugins with this id, the newest first; of equal versions the one that was found first.
+    /// Returns the matching plugins, the newest first; of equal versions, the first one found.
     #[must_use]
     pub fn of(&self, kind: PluginKind, id: impl Fn(&Discovered) -> bool) -> Vec<&Discovered> {
         let fits = |d: &&Discovered| d.kind == kind && id(d);
@@ -180,15 +179,14 @@ impl PluginPath {
         found
     }
 
-    /// Whether a (complete) address is that of a provider that lies here. One without a host in its
-    /// id is meant by one on a default host, too.
+    /// Returns true if a provider with this complete address is on the path. An address on a
+    /// default host also matches an id without a host.
     #[must_use]
     pub fn provides(&self, address: &ProviderAddress) -> bool {
         self.with_address(PluginKind::Provider, address).is_some()
     }
 
-    /// The transformer that lies here with what would be the id of a provider at this (complete)
-    /// address.
+    /// Returns the transformer whose id equals this complete address.
     #[must_use]
     pub fn transformer(&self, address: &ProviderAddress) -> Option<&Discovered> {
         self.with_address(PluginKind::Transformer, address)
@@ -204,7 +202,7 @@ impl PluginPath {
         self.of(kind, is_it).first().copied()
     }
 
-    /// The plugin that is taken in the place of this one, of those with its id.
+    /// Returns the plugin with the same id that is used instead of this one, if there is one.
     #[must_use]
     pub fn shadowing(&self, plugin: &Discovered) -> Option<&Discovered> {
         let first = *self.of(plugin.kind, |d| d.id == plugin.id).first()?;
@@ -290,11 +288,12 @@ impl PluginPath {
     }
 }
 
-/// What a file is by the directories that it lies in.
+/// Derives kind and id of a plugin from its directories.
 fn place(names: &[String], manifest: &Manifest) -> Result<(PluginKind, String), Misplaced> {
     let kind = match names.first().map(String::as_str) {
         Some("providers") => PluginKind::Provider,
         Some("transformers") => PluginKind::Transformer,
+        // Three directories without a kind is the layout of Bluelink's tool; ask its manifest.
         _ if names.len() == 3 => {
             let id = names[..2].join("/");
             return match manifest.kind(&id) {
@@ -315,7 +314,7 @@ fn place(names: &[String], manifest: &Manifest) -> Result<(PluginKind, String), 
     }
 }
 
-/// The entries of a directory, by name.
+/// Returns the entries of a directory, sorted by name.
 fn entries(folder: &Path) -> std::io::Result<Vec<DirEntry>> {
     let mut all = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
     all.sort_by_key(DirEntry::file_name);
@@ -327,7 +326,8 @@ fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
 }
 
-/// What Bluelink's own tool has installed: `{"plugins": {"ID": {"type": "provider", …}}}`.
+/// Manifest of plugins installed by Bluelink's tool: `{"plugins": {"ID": {"type": "provider",
+/// …}}}`.
 #[derive(Debug, Default, serde::Deserialize)]
 struct Manifest {
     #[serde(default)]
@@ -343,7 +343,7 @@ struct Installed {
 }
 
 impl Manifest {
-    /// One that is not there, or is none, says nothing.
+    /// Reads the manifest beside a root. A missing or invalid manifest is treated as empty.
     fn beside(root: &Path) -> Self {
         let file = root.parent().map(|folder| folder.join("manifest.json"));
         let text = file.and_then(|file| fsroot::read_regular(&file).ok());

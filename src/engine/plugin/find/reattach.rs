@@ -1,12 +1,12 @@
-//! Processes that somebody else runs, as `TF_REATTACH_PROVIDERS` names them.
+//! Parses `TF_REATTACH_PROVIDERS`, which describes provider processes started by others.
 
 use super::address::ProviderAddress;
 use super::places::PlacesError;
 use crate::engine::plugin::settings::{Address, Reattach};
 use std::collections::BTreeMap;
 
-/// `{"ADDRESS": {"Protocol": "grpc", "ProtocolVersion": 6, "Pid": 1, "Test": true, "Addr":
-/// {"Network": "unix", "String": "…"}}}`
+/// Parses `{"ADDRESS": {"Protocol": "grpc", "ProtocolVersion": 6, "Pid": 1, "Test": true, "Addr":
+/// {"Network": "unix", "String": "…"}}}`.
 pub(super) fn reattach(text: &str) -> Result<BTreeMap<ProviderAddress, Reattach>, PlacesError> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "PascalCase")]
@@ -42,7 +42,7 @@ pub(super) fn reattach(text: &str) -> Result<BTreeMap<ProviderAddress, Reattach>
         let socket = Address::parse(&entry.addr.network, &entry.addr.string)
             .map_err(|e| wrong(format!("{key}: {e}")))?;
         let reattach = Reattach {
-            // Providers of the first kind did not say, and spoke 5.
+            // Early versions of this format have no protocol version and mean 5.
             protocol: if entry.protocol_version == 0 {
                 5
             } else {

@@ -1,5 +1,4 @@
-//! The search itself: one provider, all places in their order, the newest version that may be
-//! taken, and why.
+//! Searches all places for one provider, in order, and chooses the newest usable version.
 
 use super::address::{BUILTIN_HOST, BUNDLED_HOST, ProviderAddress};
 use super::found::{Found, NotFound, Origin, Want};
@@ -14,11 +13,11 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Finds a provider. Reads directories, and a package's files where the lock file says what they
-/// must be (remembered in `cache`): call it where blocking is allowed.
+/// Finds a provider. Reads directories, and the files of a package if the lock file has hashes for
+/// it (cached in `cache`). Blocks, so call it from a blocking thread.
 ///
 /// # Errors
-/// Nothing that may be used is anywhere; the error lists what is.
+/// No usable package is found; the error lists all places with their contents.
 pub fn find(
     want: &Want,
     lock: &LockFile,
@@ -64,8 +63,8 @@ impl Search<'_> {
         }
     }
 
-    /// Looks at each place in its order, and breaks with what ends the search: a provider, or
-    /// nothing that may be used.
+    /// Searches each place in order. Breaks with the result: a provider, or `None` if the search
+    /// ended without a usable one.
     fn run(&mut self) -> ControlFlow<Option<Found>> {
         match self.want.address.host.as_deref() {
             Some(BUILTIN_HOST) if self.want.address.namespace == "builtin" => {
@@ -89,22 +88,23 @@ impl Search<'_> {
             .collect();
         let locked = self.locked();
         if !locked.is_empty() {
-            // A provider of the same name elsewhere is another one, which nothing has vetted.
+            // A provider of the same name on another host is a different provider, with no locked
+            // hash.
             self.only_locked(&locked, &others);
             return ControlFlow::Break(None);
         }
         if let Some(found) = self.on_plugin_path() {
             return ControlFlow::Break(Some(found));
         }
-        // What the state names may have been installed from the other default host since: a
-        // directory that another tool has worked on.
+        // The provider in the state may since have been installed from the other default host, by
+        // another tool that worked in this directory.
         match others.is_empty() {
             true => ControlFlow::Break(None),
             false => self.installed(&others),
         }
     }
 
-    /// The addresses in the lock file that the written one may mean.
+    /// Returns the locked addresses among the candidates for the configured one.
     fn locked(&self) -> Vec<ProviderAddress> {
         let all = self.want.address.meanings().into_iter();
         all.filter(|address| self.lock.get(address).is_some())
@@ -125,7 +125,7 @@ impl Search<'_> {
         self.saw(format!("the lock file {}", self.lock.path.display()), what);
     }
 
-    /// Looks at the workspace's own packages, then at those of all mirrors.
+    /// Searches the workspace's own packages, then those of all mirrors.
     fn installed(&mut self, meanings: &[ProviderAddress]) -> ControlFlow<Option<Found>> {
         self.look_at_lock(meanings);
         let own = self.places.workspace.clone();
@@ -143,7 +143,7 @@ impl Search<'_> {
             if served.is_empty() {
                 self.saw(&origin, "does not serve this provider");
             } else if !mirror.path.is_dir() {
-                // Most of the implied ones are not there: one line for all of them is enough.
+                // Most implied mirrors do not exist, so report all missing ones in one line.
                 nowhere.push(mirror.path.display().to_string());
             } else {
                 all.extend(self.look(&origin, &mirror.path, &served));
@@ -228,7 +228,7 @@ impl Search<'_> {
         }
     }
 
-    /// `Some` when there is an override, which then is the answer, good or bad.
+    /// Returns `Some` if there is an override, which ends the search even if it is unusable.
     fn dev_override(&mut self) -> Option<Option<Found>> {
         let fits = |(address, _): &(&ProviderAddress, _)| self.want.address.matches(address);
         let Some((address, folder)) = self.places.overrides.iter().find(fits) else {
@@ -263,8 +263,8 @@ impl Search<'_> {
         }
     }
 
-    /// The addresses that are meant: those in the lock file, else those in the state, else every
-    /// one that the written one may mean.
+    /// Returns the candidate addresses: the locked ones, else those in the state, else all that the
+    /// configured address may stand for.
     fn meanings(&self) -> Vec<ProviderAddress> {
         let locked = self.locked();
         if !locked.is_empty() {
@@ -281,7 +281,7 @@ impl Search<'_> {
         self.want.address.meanings()
     }
 
-    /// Where its package belongs below a mirror or `.terraform/providers`.
+    /// Returns the path of the provider's package below a mirror or `.terraform/providers`.
     pub(super) fn package(&self) -> Option<String> {
         let address = self.meanings().pop()?;
         let host = address
@@ -295,7 +295,7 @@ impl Search<'_> {
         ))
     }
 
-    /// An address with the host that is meant by one without.
+    /// Returns the address with a host, choosing the first candidate if it has none.
     fn complete(&self, address: &ProviderAddress) -> ProviderAddress {
         if address.host.is_some() {
             return address.clone();
@@ -306,7 +306,7 @@ impl Search<'_> {
             .unwrap_or_else(|| address.clone())
     }
 
-    /// The packages in one place that may be taken; notes what else is there.
+    /// Returns the usable packages in one place; notes the others.
     fn look(
         &mut self,
         origin: &Origin,
@@ -356,7 +356,7 @@ impl Search<'_> {
             .then(|| format!("but the lock file has {}", entry.version))
     }
 
-    /// Tells of a lock that the constraints contradict: then nothing can be found.
+    /// Notes a locked version that the constraints exclude: the search then cannot succeed.
     fn look_at_lock(&mut self, meanings: &[ProviderAddress]) {
         for address in meanings {
             if let Some(entry) = self.lock.get(address)

@@ -1,5 +1,5 @@
-//! The transformers of the plugin path. Nobody asks for one of them by a constraint: of each the
-//! newest version is taken.
+//! Lists the transformers of the plugin path. Configurations have no version constraints for
+//! transformers, so the newest version is used.
 
 use super::found::Origin;
 use super::on_plugin_path::newest_of;
@@ -8,17 +8,17 @@ use crate::engine::plugin::settings::SpawnSpec;
 use crate::engine::words::{PluginFound, PluginKind};
 use std::collections::BTreeSet;
 
-/// A transformer that was found.
+/// Transformer on the plugin path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundTransformer {
     pub found: PluginFound,
-    /// How it is run.
+    /// Start of its process.
     pub spec: SpawnSpec,
-    /// Whether a provider of the same id lies there, too.
+    /// True if a provider has the same id.
     pub has_twin: bool,
 }
 
-/// Every transformer that lies there, by its id.
+/// Returns every transformer on the plugin path, sorted by id.
 #[must_use]
 pub fn transformers(path: &PluginPath) -> Vec<FoundTransformer> {
     let kind = PluginKind::Transformer;

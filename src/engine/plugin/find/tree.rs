@@ -1,15 +1,15 @@
-//! A reader for the CLI configuration and the lock file: keys, blocks and literal values. The first
-//! is older than the language's own syntax (keys of blocks may be quoted strings), so the
-//! language's parser does not fit.
+//! Parser for the CLI configuration and the lock file: keys, blocks and literal values. The syntax
+//! of the CLI configuration is older than the language's (block keys may be quoted strings), so the
+//! language's parser cannot read it.
 
 use thiserror::Error;
 
-/// A value, or a block's content.
+/// Value, or content of a block.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Node {
     Text(String),
     Bool(bool),
-    /// As written.
+    /// As written, not parsed.
     Number(String),
     List(Vec<Node>),
     Body(Vec<Item>),
@@ -24,7 +24,7 @@ pub(super) struct Item {
     pub line: usize,
 }
 
-/// Why a file cannot be read.
+/// Syntax error.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {what}")]
 pub struct TreeError {
@@ -41,7 +41,7 @@ impl Node {
         }
     }
 
-    /// The texts of a list of texts.
+    /// Returns the items of a list of strings; `None` for anything else.
     pub(super) fn texts(&self) -> Option<Vec<String>> {
         let Self::List(items) = self else { return None };
         items.iter().map(|i| i.text().map(str::to_owned)).collect()
@@ -56,10 +56,10 @@ impl Node {
     }
 }
 
-/// Deepest nesting that is read.
+/// Maximum nesting depth.
 const DEPTH: usize = 32;
 
-/// Reads a whole text.
+/// Parses a file in native syntax.
 pub(super) fn parse(text: &str) -> Result<Vec<Item>, TreeError> {
     let mut reader = Reader {
         rest: text.strip_prefix('\u{feff}').unwrap_or(text),
@@ -70,7 +70,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Item>, TreeError> {
     Ok(items)
 }
 
-/// Reads the JSON form: an object whose members are items.
+/// Parses the JSON form: an object whose members are items.
 pub(super) fn parse_json(text: &str) -> Result<Vec<Item>, TreeError> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(|e| TreeError {
         line: e.line(),
@@ -103,7 +103,7 @@ fn convert(value: serde_json::Value) -> Node {
                     line: 0,
                 };
                 match convert(value) {
-                    // A list of objects is a block given several times.
+                    // A list of objects stands for a repeated block.
                     Node::List(list)
                         if !list.is_empty() && list.iter().all(|n| matches!(n, Node::Body(_))) =>
                     {
@@ -136,7 +136,7 @@ impl Reader<'_> {
         self.rest = &self.rest[bytes..];
     }
 
-    /// Past blanks, line ends and comments.
+    /// Skips whitespace, line ends and comments.
     fn blank(&mut self) -> Result<(), TreeError> {
         loop {
             let rest = self.rest;

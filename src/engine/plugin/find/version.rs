@@ -1,17 +1,17 @@
-//! Version constraints of the language: `~> 5.1, >= 5.1.3, != 5.2.0`. Versions themselves are
-//! semantic versions.
+//! Version constraints of the language: `~> 5.1, >= 5.1.3, != 5.2.0`. Versions are semantic
+//! versions.
 
 use semver::Version;
 use std::fmt;
 use thiserror::Error;
 
-/// A list of conditions that must all hold.
+/// List of conditions that must all hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Constraints {
     terms: Vec<Term>,
 }
 
-/// Why a text is not a constraint.
+/// Error of a text that is not a version constraint.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConstraintError {
     #[error(
@@ -26,7 +26,7 @@ pub enum ConstraintError {
 struct Term {
     operator: Operator,
     version: Version,
-    /// The first version that `~>` does not allow any more.
+    /// First version past the range of `~>`.
     below: Option<Version>,
     text: String,
 }
@@ -43,16 +43,16 @@ enum Operator {
 }
 
 impl Constraints {
-    /// No condition: every release.
+    /// Returns constraints that allow every release.
     #[must_use]
     pub fn any() -> Self {
         Self::default()
     }
 
-    /// Reads conditions separated by commas. An empty text is no condition.
+    /// Parses conditions separated by commas. An empty text is no condition.
     ///
     /// # Errors
-    /// One of them is not a condition.
+    /// One of the conditions is invalid.
     pub fn parse(text: &str) -> Result<Self, ConstraintError> {
         let mut terms = Vec::new();
         if !text.trim().is_empty() {
@@ -72,13 +72,14 @@ impl Constraints {
         }
     }
 
-    /// Whether there is no condition.
+    /// Returns true if there is no condition.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Whether a version may be taken. A prerelease may only where a condition names exactly it.
+    /// Returns true if a version is allowed. A prerelease is allowed only if a condition with `=`
+    /// names it.
     #[must_use]
     pub fn allow(&self, version: &Version) -> bool {
         let named = || {
@@ -90,7 +91,7 @@ impl Constraints {
     }
 }
 
-/// Equal but for build metadata, which has no part in precedence.
+/// Compares without build metadata, which does not affect precedence.
 fn same(a: &Version, b: &Version) -> bool {
     a.cmp_precedence(b).is_eq()
 }
@@ -141,7 +142,7 @@ impl Term {
     }
 }
 
-/// A version of which trailing parts may be missing, and how many parts it had.
+/// Parses a version whose trailing parts may be missing, and counts its parts.
 fn partial(text: &str) -> Option<(Version, usize)> {
     let text = text.strip_prefix('v').unwrap_or(text);
     let core_end = text.find(['-', '+']).unwrap_or(text.len());

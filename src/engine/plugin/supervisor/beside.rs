@@ -1,6 +1,6 @@
-//! Another process beside the one that serves: it comes up, is made fit for calls, and takes the
-//! old one's place, which keeps the calls that it has and is ended after them. Both belong to the
-//! supervisor; the old one is looked after by a task of its own, which the supervisor ends.
+//! Replacement of the serving process: a new process is launched beside it, configured, and then
+//! gets all new calls. The old process keeps its calls and ends after them. The supervisor owns
+//! both; a separate task watches the old one.
 
 use super::Supervisor;
 use super::launching::file_of;
@@ -23,10 +23,10 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// How often it is looked at what a process that was replaced still has to do.
+/// Interval at which the remaining calls of a replaced process are checked.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// A process that is on its way to the place of the one that serves.
+/// Replacement process that is being launched.
 pub(super) struct Beside {
     why: String,
     context: Arc<LaunchContext>,
@@ -35,29 +35,29 @@ pub(super) struct Beside {
     done: oneshot::Sender<Result<(), NotReplaced>>,
 }
 
-/// One that came up and has the calls from now on.
+/// Replacement process that is ready and gets all new calls.
 pub(super) struct Came {
     running: Running,
     file: Option<FileIdentity>,
-    /// Those of the old one that are left.
+    /// Remaining calls of the old process.
     users: TaskTracker,
 }
 
-/// A process that was replaced, as its supervisor holds it.
+/// Handle of the supervisor to a replaced process.
 pub(in crate::engine::plugin) struct Outgoing {
-    /// Whether it is to be ended now: asked to, or killed.
+    /// Order to end now: `true` asks the process, `false` kills it.
     end: watch::Sender<Option<bool>>,
     task: JoinHandle<()>,
 }
 
 impl Replacement {
-    /// There is nothing to be replaced.
+    /// Rejects the request, because no process is serving.
     pub(super) fn refused(self) {
         self.done.send(Err(NotReplaced::NotRunning)).ok();
     }
 }
 
-/// What becomes of the process beside; never where there is none. May be dropped and called again.
+/// Waits for the replacement process; forever if there is none. Cancel-safe.
 pub(super) async fn came(beside: &mut Option<Beside>) -> Result<Came, NotReplaced> {
     match beside {
         Some(beside) => beside.coming.as_mut().await,
@@ -65,8 +65,8 @@ pub(super) async fn came(beside: &mut Option<Beside>) -> Result<Came, NotReplace
     }
 }
 
-/// Ends a process: asked to, and killed after the grace; or killed at once. It is gone, waited for
-/// and heard out afterwards. A process of somebody else is left alone.
+/// Ends a process: asks it and kills it after the grace period, or kills it at once. Afterwards it
+/// is reaped and its output is read. A process started by others is left running.
 pub(super) async fn part(running: &mut Running, ask: bool, grace: Duration) {
     if let Body::Own { process, .. } = &mut running.body {
         if ask {
@@ -79,15 +79,15 @@ pub(super) async fn part(running: &mut Running, ask: bool, grace: Duration) {
             };
             timeout(grace, polite).await.ok();
         }
-        // Already over where it was polite.
+        // No-op if the process has ended within the grace period.
         process.kill().await;
     }
     running.body.hear_out(&running.logs).await;
     running.connection.ended().cancel();
 }
 
-/// The connection is over, and no other will be made: a process that cannot be called is of no use.
-/// Most have just ended, and it shows in a moment.
+/// Handles a lost connection. It is not re-established, so a process that does not end within a
+/// short time is killed; most have just ended.
 pub(super) async fn severed(body: &mut Body) -> End {
     if let Ok(exit) = timeout(SETTLE, body.ended()).await {
         return End::Exited(exit);
@@ -102,7 +102,7 @@ pub(super) async fn severed(body: &mut Body) -> End {
     End::CutOff { ended }
 }
 
-/// Comes up, and is made fit. Whatever the error, the process is gone afterwards.
+/// Launches and configures the replacement. After an error, the process has ended.
 async fn coming(
     context: Arc<LaunchContext>,
     generation: u64,
@@ -132,7 +132,7 @@ async fn coming(
 }
 
 impl Supervisor {
-    /// Begins to bring up another process; one at a time.
+    /// Starts the launch of a replacement; one at a time.
     pub(super) fn begin_beside(&mut self, order: Replacement, beside: &mut Option<Beside>) {
         let Some(context) = self.context.as_deref().filter(|_| beside.is_none()) else {
             order.done.send(Err(NotReplaced::UnderWay)).ok();
@@ -155,7 +155,7 @@ impl Supervisor {
         });
     }
 
-    /// The process beside has come up, or has not.
+    /// Completes the replacement, or reports why it failed.
     pub(super) fn take_over(
         &mut self,
         running: &mut Running,
@@ -171,6 +171,8 @@ impl Supervisor {
             }
         };
         let old = std::mem::replace(running, came.running);
+        // Publish log and file before the ready state, so that observers of that state see the new
+        // ones.
         running.logs.follow_on(&old.logs);
         self.board.hears(&running.logs);
         self.board.executed(came.file);
@@ -186,7 +188,7 @@ impl Supervisor {
         beside.done.send(Ok(())).ok();
     }
 
-    /// Hands the old process to a task that ends it after its calls.
+    /// Passes the old process to a task that ends it after its calls.
     fn let_go(&mut self, old: Running, pid: Option<u32>, why: String, users: TaskTracker) {
         let leaving = Leaving {
             generation: old.connection.generation,
@@ -229,7 +231,7 @@ impl Supervisor {
         }
     }
 
-    /// Gives up the process that is on its way up. It is gone afterwards.
+    /// Cancels the replacement. Its process has ended afterwards.
     pub(super) async fn call_off(&mut self, beside: Option<Beside>) {
         let Some(beside) = beside else { return };
         beside.stop.cancel();
@@ -239,20 +241,20 @@ impl Supervisor {
         beside.done.send(Err(NotReplaced::Stopped)).ok();
     }
 
-    /// Ends the processes that were replaced and still have calls.
+    /// Ends the replaced processes that still have calls.
     pub(super) async fn end_outgoing(&mut self, ask: bool) {
         let all = std::mem::take(&mut self.outgoing);
         for one in &all {
             one.end.send_replace(Some(ask));
         }
         for one in all {
-            // Each is bounded by the grace.
+            // Bounded by the grace period.
             one.task.await.ok();
         }
     }
 }
 
-/// `1 call`, `2 calls`.
+/// Formats the number of calls: `1 call`, `2 calls`.
 fn calls(n: u64) -> String {
     match n {
         0 => "no call".to_owned(),
@@ -261,13 +263,13 @@ fn calls(n: u64) -> String {
     }
 }
 
-/// Looks after a process that was replaced.
+/// Task that watches a replaced process until it ends.
 struct Watcher {
     board: Arc<Board>,
     meter: Arc<Meter>,
     incidents: Incidents,
     grace: Duration,
-    /// After so long with calls left it is said; it is let be.
+    /// Time after which remaining calls are reported; the process is not killed for them.
     drain: Duration,
     leaving: Leaving,
     users: TaskTracker,
@@ -279,7 +281,7 @@ impl Watcher {
         let overdue = Instant::now() + self.drain;
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // Ends with the process, its last call, or the supervisor's word.
+        // Ends with the process, with its last call, or on the supervisor's order.
         let how = loop {
             tokio::select! { biased; // its end goes before what is to become of it
                 exit = old.body.ended() => break self.died(&mut old, End::Exited(exit)).await,
@@ -288,7 +290,7 @@ impl Watcher {
                     break self.died(&mut old, end).await;
                 }
                 ordered = ends.changed() => {
-                    // A supervisor that is gone has ended what it had.
+                    // A supervisor that has gone counts as an order to end.
                     let ask = ordered.ok().and_then(|()| *ends.borrow()).unwrap_or(true);
                     part(&mut old, ask, self.grace).await;
                     break "was ended with the plugin".to_owned();
@@ -312,7 +314,7 @@ impl Watcher {
         });
     }
 
-    /// Says what it still has to do, where that has changed.
+    /// Reports the remaining calls if they have changed.
     fn look(&mut self, overdue: bool) {
         let now = Leaving {
             calls: self.users.len() as u64,
@@ -340,7 +342,7 @@ impl Watcher {
         });
     }
 
-    /// It ended by itself: the calls that it had are lost, and point to one incident.
+    /// Records an incident for the crash; the calls that it interrupted refer to it.
     async fn died(&self, old: &mut Running, end: End) -> String {
         old.body.hear_out(&old.logs).await;
         let incident = Incident::happens(&self.board, &self.incidents, old, end);

@@ -1,5 +1,5 @@
-//! From a demand to a process that can be called: launches, the pauses between them, and orders
-//! that come in the meantime.
+//! Launches of a plugin up to the ready state: attempts, pauses between them, and orders that
+//! arrive in the meantime.
 
 use super::{Interrupt, Next, Supervisor};
 use crate::engine::plugin::executable::FileIdentity;
@@ -20,7 +20,7 @@ pub(super) async fn file_of(context: &LaunchContext) -> Option<FileIdentity> {
     }
 }
 
-/// The time that all launches of a plugin may take together.
+/// Time limit of all launches of a plugin together.
 struct TotalTime {
     began: Instant,
     total: Option<Duration>,
@@ -34,13 +34,13 @@ impl TotalTime {
         }
     }
 
-    /// The limit, where another launch after this pause would begin past it.
+    /// Returns the limit if a launch after this pause would begin past it.
     fn is_over_after(&self, pause: Duration) -> Option<Duration> {
         self.total
             .filter(|total| self.began.elapsed() + pause >= *total)
     }
 
-    /// A launch that takes no longer than what is left.
+    /// Limits the deadlines of a launch to the remaining time.
     fn limits(&self, context: &LaunchContext) -> Arc<LaunchContext> {
         let mut context = context.clone();
         if let Some(total) = self.total {
@@ -54,8 +54,7 @@ impl TotalTime {
 }
 
 impl Supervisor {
-    /// Launches until the plugin is ready, the limit is reached, or something says that more
-    /// launches are useless.
+    /// Launches until the plugin is ready, the attempts are used up, or a failure is final.
     pub(super) async fn launches(&mut self, first: u32) -> Next {
         let limit = self.settings.launch.attempts.max(1);
         let mut number = first;
@@ -79,6 +78,8 @@ impl Supervisor {
             }
             match self.pause(&why, number, limit).await {
                 Ok(true) => {
+                    // An order of the operator during the pause resets both the counter and the
+                    // total time.
                     number = 1;
                     time = TotalTime::begin(&self.settings.launch);
                 }
@@ -88,8 +89,8 @@ impl Supervisor {
         }
     }
 
-    /// One launch, and the life of the process if it comes up. The error is why another launch is
-    /// worth a try.
+    /// Makes one launch, and serves while the process is ready. The error is a failure that another
+    /// launch may resolve.
     async fn one_launch(
         &mut self,
         number: u32,
@@ -104,11 +105,12 @@ impl Supervisor {
             limit,
         });
         self.generation += 1;
-        // Before it is: what comes up may be older than what is there then, and never newer.
+        // Read before the launch: the recorded file may then be older than the one executed, never
+        // newer, so a change is never missed.
         self.board.executed(file_of(&context).await);
         let stop = CancellationToken::new();
-        // On the heap: the longest-lived future of the supervisor need not be part of its every
-        // state.
+        // Boxed, because this long-lived future would otherwise enlarge every state of the
+        // supervisor.
         let mut launch = Box::pin(launch(context, number, self.generation, stop.clone()));
         let mut interrupt = None;
         let mut done = Vec::new();
@@ -138,7 +140,7 @@ impl Supervisor {
         }
     }
 
-    /// An order that comes while the plugin is on its way up.
+    /// Handles an order that arrives before the plugin is ready.
     fn while_not_ready(&mut self, order: Option<Order>, done: &mut Vec<Done>) -> Option<Interrupt> {
         match order {
             None => return Some(Interrupt::End),
@@ -161,7 +163,8 @@ impl Supervisor {
         None
     }
 
-    /// Waits before the next launch. `Ok(true)` when an operator wants it now, with a fresh count.
+    /// Waits before the next launch. `Ok(true)` if an operator orders a launch now, with a reset
+    /// counter.
     async fn pause(&mut self, why: &str, number: u32, limit: u32) -> Result<bool, Next> {
         let pause = backoff_after(&self.settings.launch, number);
         let until = now_ms() + UnixMs::try_from(pause.as_millis()).unwrap_or(UnixMs::MAX / 2);
@@ -204,8 +207,8 @@ impl Supervisor {
         }
     }
 
-    /// Another program in the place of the one that crashed is not what was staged with, and does
-    /// not take its place while that lasts; what begins later does it, or an operator.
+    /// Returns the reason not to relaunch now: during a stage or deploy, a crashed process must not
+    /// be replaced by one with other contents. Later runs and operators may launch it.
     async fn held_back(&self) -> Option<String> {
         if !self.programs.are_pinned() {
             return None;

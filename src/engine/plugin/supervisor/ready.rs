@@ -1,4 +1,4 @@
-//! The life of a process that can be called, and its end: asked for, or a crash.
+//! Ready state of a plugin, up to its end by an order or a crash.
 
 use super::beside::{came, part, severed};
 use super::{Interrupt, Next, Supervisor};
@@ -10,7 +10,7 @@ use crate::engine::words::{PluginState, now_ms};
 use std::time::Instant;
 
 impl Supervisor {
-    /// The life of a process that can be called.
+    /// Serves until the process ends.
     pub(super) async fn ready(&mut self, mut running: Running) -> Next {
         if let Some(pid) = running.connection.pid {
             self.meter.watch(pid, self.board.id.clone());
@@ -20,8 +20,7 @@ impl Supervisor {
         let mut beside = None;
         loop {
             let lost = running.connection.way().lost();
-            // The end of the process first, so that nobody is handed a connection that is known to
-            // be dead.
+            // Check for the end of the process first, so that no caller receives a dead connection.
             let order = tokio::select! { biased;
                 exit = running.body.ended() => {
                     self.call_off(beside).await;
@@ -58,7 +57,7 @@ impl Supervisor {
         }
     }
 
-    /// An order that ends the process that serves, and what was replaced by it.
+    /// Ends the serving process and the replaced ones on an order.
     async fn ends(&mut self, mut running: Running, order: Option<Order>) -> Next {
         self.end_process(&mut running, !matches!(order, Some(Order::Kill(_))))
             .await;
@@ -81,8 +80,8 @@ impl Supervisor {
         }
     }
 
-    /// Ends the process, and those that it has replaced: asked to, and killed after the grace; or
-    /// killed at once. They are gone and waited for afterwards.
+    /// Ends the process and the ones it has replaced: asks them and kills them after the grace
+    /// period, or kills them at once. Returns after they are reaped.
     pub(super) async fn end_process(&mut self, running: &mut Running, ask: bool) {
         self.board.set(PluginState::Draining);
         let grace = self.settings.launch.grace;
@@ -93,7 +92,7 @@ impl Supervisor {
     }
 
     async fn crashed(&mut self, mut running: Running, end: End) -> Next {
-        // First hear it out: the reason is in its last lines.
+        // Read the remaining output first: the reason is in its last lines.
         running.body.hear_out(&running.logs).await;
         let incident = Incident::happens(&self.board, &self.incidents, &running, end);
         if let Some(pid) = running.connection.pid {

@@ -1,5 +1,5 @@
-//! File of cached digests in the user's cache directory: JSON, read whole and replaced whole.
-//! Several processes may add to it at a time; an entry that is lost that way is computed again.
+//! File of cached digests in the user's cache directory, in JSON. It is read and replaced as a
+//! whole. If several processes add entries at once, a lost entry is computed again.
 
 use super::CACHED;
 use rustix::fs::OFlags;
@@ -10,9 +10,9 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// Layout of the file. One of another layout is ignored.
+/// Layout version of the file. Files of another version are ignored.
 const LAYOUT: u32 = 1;
-/// Largest file that is read, in bytes: more than all entries take.
+/// Maximum file size to read, in bytes; larger than all entries together.
 const LARGEST: u64 = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
@@ -31,13 +31,13 @@ impl CacheFile {
         Self { path }
     }
 
-    /// The entries; none where the file is absent, damaged, or not this user's alone to write.
+    /// Returns the entries; none if the file is absent, damaged, or writable by other users.
     pub(super) fn read(&self) -> BTreeMap<String, String> {
         self.contents().unwrap_or_default()
     }
 
     fn contents(&self) -> Option<BTreeMap<String, String>> {
-        // Opening a pipe would wait for its other end.
+        // NONBLOCK: opening a named pipe would wait for its writer.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let file = File::options()
             .read(true)
@@ -45,7 +45,8 @@ impl CacheFile {
             .open(&self.path)
             .ok()?;
         let meta = file.metadata().ok()?;
-        // An entry decides what is launched without another look at the file's contents.
+        // An entry decides whether a plugin may be launched, so another user must not be able to
+        // add one.
         let is_ours = meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o022 == 0;
         if !meta.is_file() || !is_ours {
             return None;
@@ -60,7 +61,7 @@ impl CacheFile {
         is_sound.then_some(contents.digests)
     }
 
-    /// Adds an entry to what the file has by now.
+    /// Adds an entry to the current contents of the file.
     pub(super) fn add(&self, version: String, digest: &str) -> io::Result<()> {
         let mut digests = self.read();
         if digests.len() >= CACHED {
@@ -72,7 +73,8 @@ impl CacheFile {
             .recursive(true)
             .mode(0o700)
             .create(folder)?;
-        // Of mode 0600 from the beginning, and in its place whole or not at all.
+        // Mode 0600 from the start, and renamed into place so that readers never see a partial
+        // file.
         let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
         let contents = Contents {
             layout: LAYOUT,
