@@ -1,26 +1,26 @@
-//! What of an answer is the same whatever was asked: what the provider has to say about it.
+//! Diagnostics of answers, common to all methods.
 
 use super::Method;
 use crate::engine::secrets::Secrets;
 use crate::engine::words::{FailureClass, Severity};
 use cty::Path;
 
-/// An error or warning that a provider answered.
+/// Error or warning in a provider's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProviderDiagnostic {
     pub severity: Severity,
     pub summary: String,
     pub detail: String,
-    /// Where in the value that was sent; `None` for the whole.
+    /// Path within the sent value; `None` for the whole.
     pub path: Option<Path>,
-    /// Of what kind it is, where the dialect has the provider say so; else its words tell.
+    /// Failure class, if the dialect transmits one; otherwise it is derived from the text.
     pub class: Option<FailureClass>,
     /// The call that it comes from, where that is another one than the engine's request.
     pub method: Option<Method>,
 }
 
 impl ProviderDiagnostic {
-    /// An error about the value as a whole.
+    /// Creates an error about the whole value.
     pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
@@ -32,23 +32,23 @@ impl ProviderDiagnostic {
         }
     }
 
-    /// The same, from the answer to a call of this method.
+    /// Sets the method of the call that the answer belongs to.
     pub fn from_call(self, method: Option<Method>) -> Self {
         Self { method, ..self }
     }
 
-    /// The same, of a kind that the provider has said.
+    /// Sets the failure class that the provider reported.
     pub fn of_class(self, class: Option<FailureClass>) -> Self {
         Self { class, ..self }
     }
 
-    /// Takes out of its texts what must not be shown.
+    /// Redacts secrets in its texts.
     pub fn hide(&mut self, secrets: &Secrets) {
         secrets.hide_in(&mut self.summary);
         secrets.hide_in(&mut self.detail);
     }
 
-    /// The same about a part of the value.
+    /// Sets the path within the value.
     pub fn at(self, path: Path) -> Self {
         Self {
             path: Some(path),
@@ -57,15 +57,15 @@ impl ProviderDiagnostic {
     }
 }
 
-/// An answer that may carry errors in it.
+/// Answer that may contain diagnostics.
 pub trait Answer {
-    /// Errors and warnings, in the provider's order.
+    /// Returns errors and warnings, in the provider's order.
     fn diagnostics(&self) -> &[ProviderDiagnostic];
 
-    /// Takes out of its texts what must not be shown.
+    /// Redacts secrets in its texts.
     fn hide(&mut self, secrets: &Secrets);
 
-    /// The first error, if there is any.
+    /// Returns the first error, if there is one.
     fn first_error(&self) -> Option<&ProviderDiagnostic> {
         self.diagnostics()
             .iter()
@@ -73,7 +73,7 @@ pub trait Answer {
     }
 }
 
-/// The answer where there is nothing besides diagnostics.
+/// Answer with diagnostics only.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Checked {
     pub diagnostics: Vec<ProviderDiagnostic>,

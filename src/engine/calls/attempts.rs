@@ -1,6 +1,5 @@
-//! A call that is made again where it failed for a moment: its attempts, one after the other, with
-//! a pause between them. Each is a call of its own on the board. Lives as long as the call; what is
-//! worth another attempt is for its dialect to say.
+//! Retries of calls that failed temporarily, with pauses between the attempts. Each attempt is a
+//! separate call in the events. The dialect decides which failures are temporary.
 
 use super::lane::Whose;
 use super::{Answer, CallContext, Lane, Method, ProviderError};
@@ -10,20 +9,21 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Who is to know of attempts, and what ends the waiting for another one.
+/// Observer of retries, and the tokens that end them.
 #[derive(Clone, Default)]
 pub struct Retrying {
-    /// Told before each pause what comes after it, and of nothing once the attempts are over.
+    /// Called before each pause with its description, and with `None` after the attempts.
     pub told: Option<Arc<dyn Fn(Option<Pause>) + Send + Sync>>,
-    /// Once cancelled, no other attempt is made.
+    /// When cancelled, no further attempt is made.
     pub until: CancellationToken,
-    /// Once cancelled, a wait for an object to become stable ends. The wait belongs to an operation
-    /// that has begun, so that it goes on where nothing more is to start.
+    /// When cancelled, a wait for an object to become stable ends. It is separate from `until`,
+    /// because such a wait belongs to a running operation and continues when no new attempts may
+    /// start.
     pub stop: CancellationToken,
 }
 
 impl Retrying {
-    /// Tells of a pause, or of its end.
+    /// Reports a pause, or its end with `None`.
     pub fn tell(&self, pause: Option<Pause>) {
         if let Some(told) = &self.told {
             told(pause);
@@ -39,7 +39,7 @@ impl std::fmt::Debug for Retrying {
     }
 }
 
-/// The attempts at one call.
+/// Attempts of one call.
 pub struct Attempts<'c> {
     lane: &'c Arc<Lane>,
     method: Method,
@@ -49,7 +49,7 @@ pub struct Attempts<'c> {
 }
 
 impl<'c> Attempts<'c> {
-    /// None yet.
+    /// Creates the attempts of a call, with none made.
     pub fn at(lane: &'c Arc<Lane>, method: Method, ctx: &'c CallContext) -> Self {
         Self {
             lane,
@@ -60,8 +60,7 @@ impl<'c> Attempts<'c> {
         }
     }
 
-    /// Makes the next one. `None` where another one is to follow, after the pause that is over
-    /// then.
+    /// Makes the next attempt. Returns `None` after the pause if another attempt must follow.
     pub async fn next<T, F>(
         &mut self,
         is_transient: impl Fn(&ProviderError) -> bool,
@@ -89,7 +88,8 @@ impl<'c> Attempts<'c> {
                 self.tell(None);
             }
             return Some(match result {
-                // The same answer, whether the end was asked for in the call or in the pause.
+                // A cancellation gives the same error, whether it came during the call or in the
+                // pause.
                 Err(error) if again(&error) && stopped() => Err(self.given_up()),
                 result => result.map_err(|error| error.tried(made)),
             });
@@ -110,7 +110,7 @@ impl<'c> Attempts<'c> {
         }
     }
 
-    /// Whether the pause came to its end.
+    /// Waits for the pause; returns false if it was cancelled.
     async fn wait(&self, pause: Duration) -> bool {
         tokio::select! { biased; // an end that is asked for goes before what it makes useless
             () = self.ctx.cancel.cancelled() => false,

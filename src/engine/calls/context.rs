@@ -1,4 +1,4 @@
-//! On whose behalf a call is made.
+//! Context of a call: its resource, limits and cancellation.
 
 use super::{Ledger, Linked, Retrying};
 use crate::engine::words::Action;
@@ -7,39 +7,37 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// On whose behalf a call is made and how long it may take.
+/// Context of a call: its resource, limits and cancellation.
 #[derive(Debug, Clone, Default)]
 pub struct CallContext {
-    /// Address of the resource instance, for the board of calls.
+    /// Address of the resource instance, for events.
     pub resource: Option<Arc<str>>,
-    /// Its type, where the caller knows it without a look into the address.
+    /// Resource type, if the caller knows it; otherwise it is parsed from the address.
     pub resource_type: Option<Arc<str>>,
-    /// What an apply does: `create`, `update`, `destroy`.
+    /// Action of an apply: `create`, `update`, `destroy`.
     pub action: Option<Action>,
-    /// What the module that has the resource tells the provider beside the resource: its
-    /// `provider_meta`.
+    /// `provider_meta` of the module that contains the resource.
     pub meta: Option<Value>,
-    /// The provider's configuration, where it goes with each call; whoever gave the provider out
-    /// puts it here.
+    /// Provider configuration, for dialects that send it with each call; set by the pool's provider
+    /// handle.
     pub configuration: Option<Arc<Value>>,
-    /// Where it is written down what the plugin asks of others meanwhile; where there is none, that
-    /// is refused.
+    /// Record of the side effects that the plugin requests during the call; without one, such
+    /// requests are rejected.
     pub ledger: Option<Arc<dyn Ledger>>,
-    /// The number under which the dialect knows the call, where its plugin is to name it when it
-    /// asks something of us.
+    /// Number of the call in the dialect, which the plugin names in its own requests to the host.
     pub asking: Option<u64>,
-    /// `None` for the method's own deadline.
+    /// Deadline; `None` is the method's own.
     pub deadline: Option<Duration>,
-    /// Gives up waiting for a slot, and drops a running call unless it is an apply.
+    /// Cancels the wait for a slot, and drops a running call unless it is an apply.
     pub cancel: CancellationToken,
-    /// What links have to do with the resource.
+    /// Links of the resource.
     pub linked: Option<Arc<Linked>>,
-    /// What is heard of attempts, where the call is made again.
+    /// Observer of retries.
     pub retrying: Retrying,
 }
 
 impl CallContext {
-    /// For one resource instance, with the method's own deadlines.
+    /// Creates the context of one resource instance, with the methods' own deadlines.
     pub fn of(resource: impl Into<Arc<str>>, cancel: &CancellationToken) -> Self {
         Self {
             resource: Some(resource.into()),
@@ -48,7 +46,7 @@ impl CallContext {
         }
     }
 
-    /// For no resource in particular.
+    /// Creates a context without a resource.
     pub fn general(cancel: &CancellationToken) -> Self {
         Self {
             cancel: cancel.clone(),

@@ -1,11 +1,11 @@
-//! How long each method may take, and how long a line may stand.
+//! Deadlines of the methods, and of the wait for a slot.
 
 use super::method::Method;
 use crate::engine::settings::ServiceSettings;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long each method may take, and how long a line may stand.
+/// Deadlines of the methods, and of the wait for a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deadlines {
     methods: BTreeMap<Method, Option<Duration>>,
@@ -25,23 +25,23 @@ impl Default for Deadlines {
 }
 
 impl Deadlines {
-    /// The deadline of a method; `None` for as long as it takes.
+    /// Returns the deadline of a method; `None` is no limit.
     pub fn get(&self, method: Method) -> Option<Duration> {
         self.methods.get(&method).copied().flatten()
     }
 
-    /// Changes one deadline.
+    /// Sets the deadline of a method.
     pub fn set(&mut self, method: Method, deadline: Option<Duration>) {
         self.methods.insert(method, deadline);
     }
 
-    /// After so long without a slot that was given back, those who wait for one give up: a line
-    /// that moves is long and no harm, one that stands is stuck. An hour unless set.
+    /// Returns the time after which waiting calls fail if no slot was released. Only a line that
+    /// does not move is stuck; a long one is no problem. One hour by default.
     pub fn line(&self) -> Duration {
         self.line
     }
 
-    /// Changes how long a line may stand.
+    /// Sets the time for which a line may not move.
     pub fn set_line(&mut self, line: Duration) {
         self.line = line;
     }

@@ -1,15 +1,16 @@
-//! What can go wrong with a call to a provider besides its own diagnostics: the process, the
-//! transport, the bytes. Words are for an operator: what, where, why, what to do. Plain data.
+//! Errors of calls to a provider other than its diagnostics: process, transport, encoding. Each
+//! text names cause and remedy for the operator.
 
 use super::Method;
 use crate::engine::secrets::Secrets;
 use crate::engine::words::{CallOutcome, FailureClass, PluginId, seconds};
 use std::time::Duration;
 
-/// A call that was not answered, or whose answer is of no use.
+/// Error of a call without a usable answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
-    /// The process died under the call. All calls that one crash took down carry the same incident.
+    /// The process crashed during the call. All calls interrupted by one crash have the same
+    /// incident.
     #[error("{plugin} died during {method} (incident {incident}): {text}")]
     Crashed {
         plugin: PluginId,
@@ -17,42 +18,41 @@ pub enum ProviderError {
         incident: String,
         text: String,
     },
-    /// The process was stopped, restarted or killed on request under the call. What it did is not
-    /// known.
+    /// The process was stopped, restarted or killed by an order during the call. The outcome of the
+    /// call is unknown.
     #[error("{plugin} was stopped while {method} ran")]
     Ended { plugin: PluginId, method: Method },
-    /// The connection failed and nothing is known of a crash.
+    /// The connection failed without a recorded crash.
     #[error("{plugin} cannot be reached for {method}: {why}")]
     Unavailable {
         plugin: PluginId,
         method: Method,
         why: String,
     },
-    /// Not answered within its time. What the plugin did is not known.
+    /// No answer before the deadline. The outcome of the call is unknown.
     #[error("{plugin} did not answer {method} within {}; raise the deadline of this method, or look at the plugin's log", seconds(*after))]
     Deadline {
         plugin: PluginId,
         method: Method,
         after: Duration,
     },
-    /// It was not its turn: all slots were held, and none was given back for so long. Nothing was
-    /// sent.
+    /// No slot: all were held, and none was released for this long. Nothing was sent.
     #[error("{method} was not sent: all slots of {plugin} are held and none became free within {}{by}; end what holds them, or raise FLIGHTDECK_WAIT_S", seconds(*after))]
     NoTurn {
         plugin: PluginId,
         method: Method,
         after: Duration,
-        /// Who has held one longest, in words with a space before; may be empty.
+        /// Call that has held its slot longest, as text with a leading space; may be empty.
         by: String,
     },
-    /// Given up by us, before or after it was sent.
+    /// Cancelled by flightdeck, before or after it was sent.
     #[error("{method} of {plugin} was cancelled {}", if *sent { "while it ran" } else { "before it was sent" })]
     Cancelled {
         plugin: PluginId,
         method: Method,
         sent: bool,
     },
-    /// An answer that does not fit the protocol or the provider's own schema.
+    /// The answer violates the protocol or the provider's own schema.
     #[error(
         "{plugin} answered {method} with something that cannot be read: {what}; this is an error of the plugin"
     )]
@@ -61,14 +61,14 @@ pub enum ProviderError {
         method: Method,
         what: String,
     },
-    /// A value that cannot be sent to this provider.
+    /// A value cannot be encoded for this provider.
     #[error("a value for {method} of {plugin} cannot be encoded: {what}")]
     Unencodable {
         plugin: PluginId,
         method: Method,
         what: String,
     },
-    /// The plugin refused the call, by a status of gRPC or by an error in its answer.
+    /// The plugin refused the call: a gRPC error status, or an error in its answer.
     #[error("{plugin} refused {method}: {message} ({})", of_grpc(code))]
     Refused {
         plugin: PluginId,
@@ -77,7 +77,7 @@ pub enum ProviderError {
         code: String,
         message: String,
     },
-    /// The plugin does not know this call.
+    /// The plugin does not implement the method.
     #[error("{plugin} does not support {method}; a newer version of the plugin may")]
     Unsupported { plugin: PluginId, method: Method },
     /// The provider's schema has no such resource type, data source or function.
@@ -87,15 +87,15 @@ pub enum ProviderError {
         kind: &'static str,
         name: String,
     },
-    /// The plugin does not run and will not be launched without an operator: gave up, incompatible,
-    /// rejected, disabled, stopped.
+    /// The plugin does not run and is launched only by an operator: gave up, incompatible,
+    /// rejected, disabled or stopped.
     #[error("{plugin} {state}: {why}")]
     Blocked {
         plugin: PluginId,
         state: String,
         why: String,
     },
-    /// The plugin did not become ready in time; it may still.
+    /// The plugin did not become ready in time; it still may.
     #[error("{plugin} was not ready after {} (now: {state})", seconds(*after))]
     NotReady {
         plugin: PluginId,
@@ -113,7 +113,7 @@ fn of_grpc(code: &str) -> String {
 }
 
 impl ProviderError {
-    /// The class for failure reasons and counts.
+    /// Returns the class for failure reasons and statistics.
     pub fn class(&self) -> FailureClass {
         match self {
             Self::Crashed { .. } => FailureClass::PluginCrashed,
@@ -150,7 +150,7 @@ impl ProviderError {
         }
     }
 
-    /// How the call counts on the board of calls.
+    /// Returns the outcome for the events of the call.
     pub fn outcome(&self) -> CallOutcome {
         match self {
             Self::Crashed { .. } => CallOutcome::Crashed,
@@ -160,8 +160,8 @@ impl ProviderError {
         }
     }
 
-    /// Whether the plugin may have changed the world before the call failed: the outcome of an
-    /// apply is then unknown.
+    /// Returns true if the plugin may have changed infrastructure before the call failed: the
+    /// outcome of an apply is then unknown.
     pub fn may_have_acted(&self) -> bool {
         match self {
             Self::Crashed { .. }
@@ -177,7 +177,7 @@ impl ProviderError {
         }
     }
 
-    /// The error of the last of so many attempts.
+    /// Adds the number of attempts to the error of the last one.
     #[must_use]
     pub fn tried(mut self, attempts: u32) -> Self {
         if let (Self::Refused { message, .. }, 2..) = (&mut self, attempts) {
@@ -186,7 +186,7 @@ impl ProviderError {
         self
     }
 
-    /// Takes out of the plugin's words what must not be shown.
+    /// Redacts secrets in texts of the plugin.
     pub fn hide(&mut self, secrets: &Secrets) {
         match self {
             Self::Crashed { text, .. } | Self::Refused { message: text, .. } => {
@@ -208,7 +208,7 @@ impl ProviderError {
         }
     }
 
-    /// Whom it is about.
+    /// Returns the plugin that was called.
     pub fn plugin(&self) -> &PluginId {
         match self {
             Self::Crashed { plugin, .. }
@@ -227,7 +227,7 @@ impl ProviderError {
         }
     }
 
-    /// The call it is about, where it is about one.
+    /// Returns the method, if the error is about a call.
     pub fn method(&self) -> Option<Method> {
         match self {
             Self::Crashed { method, .. }
@@ -244,7 +244,7 @@ impl ProviderError {
         }
     }
 
-    /// The crash that took the call down.
+    /// Returns the incident of the crash that interrupted the call.
     pub fn incident(&self) -> Option<&str> {
         match self {
             Self::Crashed { incident, .. } => Some(incident),

@@ -1,22 +1,22 @@
-//! What a duration is usual for: calls of one kind.
+//! Kinds of calls with comparable latencies.
 
 use super::context::CallContext;
 use super::method::Method;
 use crate::engine::words::{Action, CallStat};
 use std::sync::Arc;
 
-/// What a duration is usual for.
+/// Kind of calls with comparable latencies.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind {
     pub method: Method,
-    /// Empty where no resource is meant.
+    /// Empty without a resource.
     pub resource_type: Arc<str>,
-    /// What an apply does; `None` for other methods.
+    /// Action of an apply; `None` for other methods.
     pub action: Option<Action>,
 }
 
 impl Kind {
-    /// An apply that creates, updates or destroys an object of a type.
+    /// Returns the kind of an apply to a resource type.
     pub fn apply(resource_type: &str, action: Action) -> Self {
         Self {
             method: Method::Apply,
@@ -25,7 +25,7 @@ impl Kind {
         }
     }
 
-    /// A call as its caller describes it.
+    /// Returns the kind of a call from its context.
     pub(super) fn of(method: Method, ctx: &CallContext) -> Self {
         let resource_type = match &ctx.resource_type {
             Some(resource_type) => resource_type.clone(),
@@ -47,7 +47,7 @@ impl Kind {
     }
 }
 
-/// The type of what has this address, perhaps with a deposed key; empty where it has none.
+/// Returns the resource type of an address, which may have a deposed key; empty if it has none.
 fn of_address(address: &str) -> Arc<str> {
     let address = address.split(" (deposed ").next().unwrap_or_default();
     let parsed = address.parse::<lang::addr::AbsInstance>();

@@ -1,5 +1,5 @@
-//! One plugin's slots, its line of waiters and its measures. All of it is under one short lock of
-//! the lane's own, which is never held over an await.
+//! Lane of one plugin process: slots, line of waiting calls and latency measurements. Each part has
+//! a lock of its own that is never held across an await.
 
 mod line;
 mod running;
@@ -26,28 +26,28 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// One plugin's slots and its line of waiters.
+/// Slots, line and measurements of one plugin process.
 pub struct Lane {
     shared: Arc<Shared>,
     plugin: PluginId,
     slots: u32,
-    /// Shared with the lanes of other processes that serve the same.
+    /// Shared with the lanes of other processes of the same configuration.
     line: Arc<Mutex<Line>>,
-    /// The number of its bank in the line; none while it takes no calls.
+    /// Number of its bank in the line; `None` while it is closed.
     bank: Mutex<Option<u64>>,
-    /// Whether the line is that of another process, which was there before.
+    /// True if the line belongs to another process, the leader.
     is_beside: bool,
     stats: Mutex<Stats>,
-    /// Set where a request of the engine holds a slot for several calls of its dialect, each of
-    /// which is reported by itself.
+    /// Set if a request of the engine holds one slot for several calls of its dialect, which are
+    /// reported one by one.
     itemised: OnceLock<Rpc>,
 }
 
-/// The first RPC that a dialect makes for a request of the engine.
+/// Returns the first RPC that a dialect makes for a request of the engine.
 pub type Rpc = fn(Method, &CallContext) -> Method;
 
-/// The lane's measures: what is usual for a kind of call, and what is shown of its methods and of
-/// the whole plugin.
+/// Measurements: usual latency per kind of call, and displayed latency per method and for the
+/// plugin.
 #[derive(Default)]
 struct Stats {
     live: BTreeMap<Kind, Window>,
@@ -95,7 +95,8 @@ impl Lane {
         lane
     }
 
-    /// One of another process that serves the same; it takes no calls until it is opened.
+    /// Creates the lane of another process of the same configuration; it is closed until
+    /// [`open`](Self::open).
     pub(super) fn beside(&self, plugin: PluginId, history: &[CallStat]) -> Arc<Self> {
         let (shared, line) = (self.shared.clone(), self.line.clone());
         Arc::new(Self::closed(
@@ -130,14 +131,14 @@ impl Lane {
         }
     }
 
-    /// From now on requests that hold a slot are not reported, but the calls made for them with
-    /// [`Lane::run_beside`] and [`Lane::run_item`]. `rpc` names a request that waits for its slot.
+    /// Reports, from now on, the calls made with [`Lane::run_beside`] and [`Lane::run_item`]
+    /// instead of the requests that hold a slot. `rpc` names a request that waits for its slot.
     pub fn itemise(&self, rpc: Rpc) {
         self.itemised.get_or_init(|| rpc);
     }
 
-    /// Its calls go to a fresh bank of slots from now on, whose number is the answer; those that
-    /// hold one of the last bank keep it until they are over. Who waits is served.
+    /// Opens a new bank of slots and returns its number. Calls that hold a slot of the previous
+    /// bank keep it. Waiting calls get the new slots.
     pub fn open(self: &Arc<Self>) -> u64 {
         let mut line = lock(&self.line);
         let number = line.open(Arc::downgrade(self), self.slots);
@@ -148,7 +149,7 @@ impl Lane {
         number
     }
 
-    /// No further call gets one of its slots.
+    /// Stops granting slots of this lane.
     pub fn close(&self) {
         let mut line = lock(&self.line);
         if let Some(number) = lock(&self.bank).take() {
@@ -156,60 +157,60 @@ impl Lane {
         }
     }
 
-    /// As [`Lane::close`], where it is open by that number.
+    /// Closes the lane as [`Lane::close`] does, if it is open with this number.
     pub fn close_if(&self, number: u64) {
         if *lock(&self.bank) == Some(number) {
             self.close();
         }
     }
 
-    /// Whether its line is that of another process.
+    /// Returns true if its line belongs to another process.
     pub(super) fn is_beside(&self) -> bool {
         self.is_beside
     }
 
-    /// Whether calls get slots of it.
+    /// Returns true if calls may get its slots.
     pub fn is_open(&self) -> bool {
         lock(&self.bank).is_some()
     }
 
-    /// Whether somebody holds or waits for a slot of it, or of one that serves the same.
+    /// Returns true if a call holds or waits for a slot of its line.
     pub fn is_used(&self) -> bool {
         lock(&self.line).is_used()
     }
 
-    /// Whether somebody waits for a slot: all are held.
+    /// Returns true if a call waits for a slot, so all are held.
     pub fn is_waited_for(&self) -> bool {
         lock(&self.line).is_waited_for()
     }
 
-    /// Has this one told when somebody begins to wait.
+    /// Sets the receiver that is notified when a call starts to wait.
     pub fn presses(&self, told: &Arc<Notify>) {
         lock(&self.line).press(told);
     }
 
-    /// What is hidden in its answers.
+    /// Returns the values to redact in its answers.
     pub fn secrets(&self) -> &Secrets {
         &self.shared.secrets
     }
 
-    /// Says something that has to do with its calls.
+    /// Emits an event about its calls.
     pub fn say(&self, kind: EventKind) {
         self.shared.sink.emit(kind);
     }
 
-    /// Whose lane it is.
+    /// Returns the plugin of the lane.
     pub fn plugin(&self) -> &PluginId {
         &self.plugin
     }
 
-    /// How long such a call usually takes, over this run and earlier ones.
+    /// Returns the usual latency of such a call, over this run and earlier ones.
     pub fn usual(&self, kind: &Kind) -> Option<Latency> {
         let stats = lock(&self.stats);
         Some(stats::latency(stats.live.get(kind), stats.past.get(kind))).filter(Latency::is_known)
     }
 
-    /// How often calls are made again.
+    /// Returns the settings of retries.
     pub(super) fn retries(&self) -> RetrySettings {
         self.shared
             .retries
@@ -218,9 +219,9 @@ impl Lane {
             .clone()
     }
 
-    /// Makes a call when it is its turn. `call` is not polled before. Waiting in line ends with the
-    /// caller's cancellation, or when the line has stood for too long; the deadline counts from
-    /// when the call is sent.
+    /// Waits for a slot, then makes a call. `call` is not polled before. The wait ends on
+    /// cancellation, or when the line has not moved for too long; the deadline counts from when the
+    /// call is sent.
     pub async fn run<T, F>(
         self: &Arc<Self>,
         method: Method,
@@ -235,7 +236,7 @@ impl Lane {
         self.attempt(whose, method, ctx, |_| None, call).await.0
     }
 
-    /// As [`Lane::run`], by no other process than this lane's own.
+    /// Runs a call as [`Lane::run`] does, on this lane's own process only.
     pub async fn run_here<T, F>(
         self: &Arc<Self>,
         method: Method,
@@ -250,7 +251,8 @@ impl Lane {
         self.attempt(whose, method, ctx, |_| None, call).await.0
     }
 
-    /// As [`Lane::run`]; and what follows where it failed, as `judge` has it.
+    /// Runs a call as [`Lane::run`] does, and returns the retry that `judge` decides on after a
+    /// failure.
     pub(super) async fn attempt<T, F>(
         self: &Arc<Self>,
         whose: Whose,
@@ -272,8 +274,8 @@ impl Lane {
                 let ended = lane
                     .running(number, method, ctx, (Some(slot), queued), judge, call)
                     .await;
-                // Whoever has the slot now asks first: the plugin need not wait until what it has
-                // answered here is dealt with.
+                // Let the next holder of the slot send its call first, so that the plugin does not
+                // idle while this answer is processed.
                 tokio::task::yield_now().await;
                 ended
             }
@@ -281,7 +283,7 @@ impl Lane {
         }
     }
 
-    /// Makes a call that needs no slot, at once: it must get through when all slots are held.
+    /// Makes a call without a slot, at once: it must succeed even if all slots are held.
     pub async fn run_beside<T, F>(
         self: &Arc<Self>,
         method: Method,
@@ -298,7 +300,8 @@ impl Lane {
             .0
     }
 
-    /// As [`Lane::run_beside`]; and what follows where it failed, as `judge` has it.
+    /// Runs a call as [`Lane::run_beside`] does, and returns the retry that `judge` decides on
+    /// after a failure.
     pub async fn run_item<T, F>(
         self: &Arc<Self>,
         method: Method,
@@ -315,9 +318,9 @@ impl Lane {
             .await
     }
 
-    /// Waits until no call holds a slot of this process any more, and keeps all of them until what
-    /// is returned is dropped. Calls that are already in line go first. Reported to nobody: it is
-    /// no call. Two at a time would wait for each other: the caller sees to it that there is one.
+    /// Waits until no call holds a slot of this process, and keeps all slots until the result is
+    /// dropped. Calls already in line go first. No event is emitted, because it is no call. The
+    /// caller must prevent concurrent drains, which would deadlock.
     pub async fn drain(
         self: &Arc<Self>,
         method: Method,

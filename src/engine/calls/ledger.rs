@@ -1,15 +1,15 @@
-//! Where a call's plugin has what it asks of others written down: before it is done, and after. Who
-//! makes the call gives it; without one, nothing is done for the plugin.
+//! Durable record of the side effects that a plugin requests during a call, written before and
+//! after each. The caller supplies it; without one, such requests are rejected.
 
 use crate::engine::store::StoreError;
 use crate::engine::store::model::StateObject;
 use crate::engine::words::{Deed, DeedEnd};
 use async_trait::async_trait;
 
-/// An object that the state has.
+/// Object in the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// Its address.
+    /// Resource address.
     pub address: String,
     /// JSON object text.
     pub attributes: String,
@@ -28,7 +28,7 @@ impl From<&StateObject> for Held {
     }
 }
 
-/// Why what a plugin wants done cannot be written down; it must not be done.
+/// Error of a side effect that cannot be recorded; it must not be executed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Unwritten {
     /// The operation `asks` for more than `most` things.
@@ -38,15 +38,15 @@ pub enum Unwritten {
     Store(#[from] StoreError),
 }
 
-/// The account of one call.
+/// Record of one call's side effects.
 #[async_trait]
 pub trait Ledger: Send + Sync + std::fmt::Debug {
-    /// Writes down what `asked_by` (in words) wants done, and by which `id` the object is known,
-    /// where it is there already. It is durable when this returns: only then may it be done. The
-    /// answer is the deed's place.
+    /// Records a side effect requested by `asked_by` (as text), with the object's `id` if it
+    /// exists. The record is durable on return; only then may the side effect be executed. Returns
+    /// its position.
     ///
     /// # Errors
-    /// Why it cannot be written down: it must not be done.
+    /// The record failed: the side effect must not be executed.
     async fn intend(
         &self,
         deed: Deed,
@@ -54,12 +54,13 @@ pub trait Ledger: Send + Sync + std::fmt::Debug {
         id: Option<String>,
     ) -> Result<u32, Unwritten>;
 
-    /// Writes down what became of it.
+    /// Records its outcome.
     async fn settle(&self, place: u32, end: DeedEnd);
 
-    /// The objects of a type that the state has of a provider (by its whole address) right now.
+    /// Returns the objects of a type that belong to a provider (by full address) in the current
+    /// state.
     fn objects(&self, provider: &str, kind: &str) -> Vec<Held>;
 
-    /// Says something to the operator about what the call is for.
+    /// Shows the operator a warning about the operation of the call.
     async fn warn(&self, text: String);
 }

@@ -1,31 +1,31 @@
-//! What links have to do with the resource of a call: the ends of a link, or the links that a
-//! resource is an end of. Whoever makes the call says it; of use to dialects that have links.
+//! Links of a call's resource: the ends of a link, or the links that end at a resource. Set by the
+//! caller, for dialects with links.
 
 use super::Held;
 use cty::Value;
 
-/// What links have to do with a resource.
+/// Links of a resource.
 #[derive(Debug, Clone, Default)]
 pub struct Linked {
-    /// Of a link: from and to, as far as they are known.
+    /// For a link: its ends, from and to, as far as known.
     pub ends: Option<[LinkEnd; 2]>,
-    /// Of another resource: the links in the state that have it at an end.
+    /// For another resource: the links in the state that end at it.
     pub by: Vec<Held>,
 }
 
-/// One end of a link.
+/// End of a link.
 #[derive(Debug, Clone)]
 pub struct LinkEnd {
-    /// The address of the instance.
+    /// Address of the instance.
     pub address: String,
-    /// Its resource type.
+    /// Resource type.
     pub kind: String,
-    /// The whole address of its provider.
+    /// Full address of its provider.
     pub provider: String,
-    /// As the state has it, where it does.
+    /// Its object in the state, if there is one.
     pub held: Option<Held>,
-    /// What it was before the change that is staged for it; `None` for as the state has it.
+    /// Value before the staged change; `None` if the state has it.
     pub before: Option<Value>,
-    /// What it is to be, with what is not known yet; `None` for as the state has it.
+    /// Planned value, possibly with unknown values; `None` if the state has it.
     pub after: Option<Value>,
 }

@@ -1,12 +1,12 @@
-//! What a provider is asked, by name, and what that means for the call.
+//! Methods of providers: names, default deadlines and properties.
 
 use crate::engine::words::MethodName;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// A request of the engine, named as protocol 6 names it, or an RPC that another dialect makes for
-/// one, named as that dialect names it. No dialect needs to know all of them.
+/// Request of the engine, with its name in protocol 6, or an RPC of another dialect, with its name
+/// there. A dialect need not know all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Method {
     Schema,
@@ -45,7 +45,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Every method, in the order of declaration.
+    /// All methods, in the order of declaration.
     pub const ALL: [Self; 33] = [
         Self::Schema,
         Self::IdentitySchemas,
@@ -82,7 +82,7 @@ impl Method {
         Self::Stop,
     ];
 
-    /// The name in events and history: the method's name in protocol 6, where it is there.
+    /// Returns the name in events and history: the name in protocol 6, if it exists there.
     pub fn name(self) -> &'static str {
         match self {
             Self::Schema => "GetProviderSchema",
@@ -121,14 +121,14 @@ impl Method {
         }
     }
 
-    /// The method with this name.
+    /// Returns the method with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|m| m.name() == name)
     }
 
-    /// How long the answer may take unless set otherwise. What only computes gets a minute; what
-    /// talks to a remote service, which may throttle, gets ten; an apply gets all the time it needs
-    /// (it is shown, and can be stopped).
+    /// Returns the default deadline. Methods that only compute have a minute; those that call a
+    /// remote service, which may throttle, have ten; an apply has none, because it is shown and can
+    /// be stopped.
     pub fn default_deadline(self) -> Option<Duration> {
         let minutes = |n: u64| Some(Duration::from_secs(60 * n));
         match self {
@@ -151,7 +151,7 @@ impl Method {
             | Self::Functions
             | Self::CallFunction => minutes(1),
             Self::Schema => minutes(2),
-            // An extra: who does not answer it is gone without.
+            // Optional: a plugin that does not answer is used without identity schemas.
             Self::IdentitySchemas => Some(Duration::from_secs(30)),
             Self::Configure | Self::Read | Self::Plan | Self::Import | Self::ReadData => {
                 minutes(10)
@@ -165,7 +165,8 @@ impl Method {
         }
     }
 
-    /// Whether the call changes nothing, in the world or in the process, however often it is made.
+    /// Returns true if the call changes neither infrastructure nor the process, however often it is
+    /// made.
     pub fn changes_nothing(self) -> bool {
         !matches!(
             self,
@@ -183,8 +184,8 @@ impl Method {
         )
     }
 
-    /// Whether a running call may be dropped when its caller gives up. An apply never is: what it
-    /// did must be learnt.
+    /// Returns true if a running call may be dropped on cancellation. An apply is never dropped,
+    /// because its outcome must be learned.
     pub fn can_be_dropped(self) -> bool {
         !matches!(
             self,

@@ -1,7 +1,6 @@
-//! Every call to a plugin goes through here: it gets a number, waits for one of its plugin's slots,
-//! runs against its deadline and its caller's cancellation, and is reported and measured. Owns the
-//! numbering, the deadlines and one [`Lane`] for each plugin; a lane owns its slots and its
-//! measures.
+//! Calls to plugins. Every call gets a number, waits for one of its plugin's slots, runs with a
+//! deadline and a cancellation token, and is reported and measured. This module owns the numbering,
+//! the deadlines and one [`Lane`] for each plugin process; a lane owns its slots and measurements.
 
 mod answer;
 mod attempts;

@@ -1,6 +1,6 @@
-//! How long calls take: the last thousand of a kind, in buckets an eighth of a power of two wide (6
-//! % off at most). What is older makes no difference any more: counts, errors and percentiles are
-//! of the same calls. Owned by a lane.
+//! Latency statistics of the last thousand calls of a kind, in buckets an eighth of a power of two
+//! wide (error at most 6 %). Older calls are dropped, so counts, errors and percentiles are of the
+//! same calls. Owned by a lane.
 
 use crate::engine::words::Latency;
 use std::collections::VecDeque;
@@ -9,21 +9,21 @@ use std::time::Duration;
 
 /// Values below this have a bucket each.
 const EXACT: u64 = 16;
-/// Buckets for each power of two above.
+/// Number of buckets for each power of two above.
 const SPLIT: u64 = 8;
-/// Up to 2^40 microseconds, which is twelve days.
+/// Covers values up to 2^40 microseconds, about twelve days.
 const BUCKETS: usize = (EXACT + (40 - 4 + 1) * SPLIT) as usize;
-/// How many calls are looked back on.
+/// Number of calls to keep.
 pub(super) const WINDOW: usize = 1_000;
-/// Stands for a call that failed: how soon one failed is not how long one takes.
+/// Marks a failed call, whose duration says nothing about successful ones.
 const FAILED: u64 = u64::MAX;
 
-/// How many durations fell into each bucket, in microseconds.
+/// Counts of durations per bucket, in microseconds.
 #[derive(Clone)]
 struct Histogram {
     buckets: Box<[u32; BUCKETS]>,
     weight: u64,
-    /// Outside of it nothing ever fell. Calls of a kind are alike: few buckets are looked at.
+    /// Range of buckets that ever had a value. Calls of a kind are similar, so it is short to scan.
     used: Range<usize>,
 }
 
@@ -37,20 +37,20 @@ impl Default for Histogram {
     }
 }
 
-/// The last calls of a kind in this run.
+/// Last calls of a kind in this run.
 #[derive(Clone, Default)]
 pub(super) struct Window {
-    /// Durations in microseconds, oldest first; [`FAILED`] of those that failed.
+    /// Durations in microseconds, oldest first; [`FAILED`] for failed calls.
     calls: VecDeque<u64>,
     good: Histogram,
-    /// Of those that went well the ones that took longer than all that came after them, with their
-    /// numbers: the first is the longest of all.
+    /// Successful calls, with their numbers, that took longer than all later ones, so the first is
+    /// the longest of the window.
     longest: VecDeque<(u64, u64)>,
-    /// How many calls there were, the number of the next one.
+    /// Total number of calls, which is the number of the next one.
     count: u64,
 }
 
-/// What is left of earlier runs. It gives way as calls of this run come in.
+/// Statistics of earlier runs. Their weight decreases as this run makes calls.
 #[derive(Clone, Default)]
 pub(super) struct Past {
     good: Histogram,
@@ -67,7 +67,7 @@ fn bucket(us: u64) -> usize {
     ((EXACT + (power - 4) * SPLIT + part) as usize).min(BUCKETS - 1)
 }
 
-/// The middle of a bucket.
+/// Returns the middle of a bucket.
 fn middle(index: usize) -> u64 {
     let index = index as u64;
     if index < EXACT {
@@ -102,7 +102,7 @@ impl Histogram {
 }
 
 impl Window {
-    /// Adds one call; the oldest gives way.
+    /// Adds a call and drops the oldest one beyond the window.
     pub(super) fn add(&mut self, took: Duration, error: bool) {
         if self.calls.len() == WINDOW
             && let Some(oldest) = self.calls.pop_front().filter(|us| *us != FAILED)
@@ -116,6 +116,7 @@ impl Window {
             .min(FAILED - 1);
         if !error {
             self.good.put(us, 1);
+            // A monotonic queue: shorter calls before this one can no longer become the maximum.
             while self.longest.pop_back_if(|(_, took)| *took <= us).is_some() {}
             self.longest.push_back((self.count, us));
         }
@@ -123,17 +124,17 @@ impl Window {
         self.count += 1;
     }
 
-    /// Of these calls alone.
+    /// Returns the statistics of these calls alone.
     pub(super) fn latency(&self) -> Latency {
         latency(Some(self), None)
     }
 }
 
 impl Past {
-    /// Values placed so that the percentiles come out as they were.
+    /// Restores a histogram with the given percentiles.
     pub(super) fn of(past: &Latency) -> Self {
         let most = WINDOW as u64;
-        // As many in all as a window has, with as many errors among them as there were among all.
+        // Scale the total to the window, and keep the ratio of errors.
         let count = past.count.min(most);
         let errors = (past.errors * count).div_ceil(past.count.max(1)).min(count);
         let n = count - errors;
@@ -150,13 +151,13 @@ impl Past {
     }
 }
 
-/// Over the calls of this run, and of earlier ones as far as the window has room beside them.
-/// Percentiles are 0 where no call went well.
+/// Computes the statistics over the calls of this run, and over earlier ones as far as the window
+/// has room. Percentiles are 0 without a successful call.
 pub(super) fn latency(live: Option<&Window>, past: Option<&Past>) -> Latency {
     let now = live.map_or(0, |w| w.calls.len() as u64);
     let room = (WINDOW as u64).saturating_sub(now);
     let past = past.filter(|_| room > 0);
-    // In thousandths of a call, as a past call counts for less the more there are of this run.
+    // In thousandths of a call, because a past call counts for less the more calls this run has.
     let whole = WINDOW as u64;
     let weight_of = |pick: &dyn Fn(&Histogram) -> u64| {
         live.map_or(0, |w| pick(&w.good) * whole) + past.map_or(0, |p| pick(&p.good) * room)

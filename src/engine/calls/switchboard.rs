@@ -1,4 +1,4 @@
-//! The switchboard: the numbers of calls, what all lanes share, and the lane of each plugin.
+//! Registry of lanes, with the call numbers and settings that all lanes share.
 
 use super::deadlines::Deadlines;
 use super::kind::Kind;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-/// What all lanes share.
+/// State that all lanes share.
 pub(super) struct Shared {
     pub(super) sink: Arc<dyn EventSink>,
     pub(super) secrets: Secrets,
@@ -23,7 +23,7 @@ pub(super) struct Shared {
     pub(super) retries: RwLock<RetrySettings>,
 }
 
-/// The switchboard. Cheap to clone.
+/// Registry of lanes. Cheap to clone.
 #[derive(Clone)]
 pub struct Calls {
     pub(super) shared: Arc<Shared>,
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Calls {
 }
 
 impl Calls {
-    /// A switchboard that reports to `sink`; `history` says how long calls took in earlier runs.
+    /// Creates a registry that reports to `sink`; `history` has the latencies of earlier runs.
     pub fn new(sink: Arc<dyn EventSink>, deadlines: Deadlines, history: Vec<CallStat>) -> Self {
         let secrets = sink.secrets();
         let (next, deadlines, retries) =
@@ -58,9 +58,8 @@ impl Calls {
         }
     }
 
-    /// The lane of a plugin; made with this many slots (at least one) when it is first asked for.
-    /// It outlives the plugin's process, so that who waits keeps its place while the plugin is
-    /// launched again.
+    /// Returns the lane of a plugin, creating it with this many slots (at least one). It outlives
+    /// the plugin's process, so that waiting calls keep their place during a relaunch.
     pub fn lane(&self, plugin: &PluginId, slots: u32) -> Arc<Lane> {
         let mut lanes = lock(&self.lanes);
         if let Some(lane) = lanes.get(plugin).filter(|l| !l.is_beside()) {
@@ -72,8 +71,8 @@ impl Calls {
         lane
     }
 
-    /// The lane of a plugin that serves the same as that of `first`: who waits waits for a slot of
-    /// either. It takes no calls until it is opened.
+    /// Creates the lane of an additional process, whose line is shared with `first`: a call in line
+    /// gets a slot of either. The lane is closed until it is opened.
     pub fn lane_beside(&self, plugin: &PluginId, first: &Lane) -> Arc<Lane> {
         let history = self.history_of(plugin);
         let lane = first.beside(plugin.clone(), &history);
@@ -87,17 +86,17 @@ impl Calls {
         history.iter().filter(of).cloned().collect()
     }
 
-    /// What is hidden in what plugins answer.
+    /// Returns the values to redact in answers of plugins.
     pub fn secrets(&self) -> &Secrets {
         &self.shared.secrets
     }
 
-    /// Where it is said what goes on.
+    /// Returns the receiver of events.
     pub fn sink(&self) -> &dyn EventSink {
         self.shared.sink.as_ref()
     }
 
-    /// How long such calls to a plugin usually take, over this run and earlier ones.
+    /// Returns the usual latency of such calls to a plugin, over this run and earlier ones.
     pub fn usual(&self, plugin: &PluginId, kind: &Kind) -> Option<Latency> {
         if let Some(lane) = lock(&self.lanes).get(plugin).cloned() {
             return lane.usual(kind);
@@ -109,7 +108,7 @@ impl Calls {
         Some(known.latency).filter(Latency::is_known)
     }
 
-    /// Changes the deadlines; running calls keep theirs.
+    /// Sets the deadlines; running calls keep theirs.
     pub fn set_deadlines(&self, deadlines: Deadlines) {
         *self
             .shared
@@ -118,7 +117,7 @@ impl Calls {
             .unwrap_or_else(PoisonError::into_inner) = deadlines;
     }
 
-    /// Changes how often calls are made again; those on their way keep to what they began with.
+    /// Sets the retries; calls in progress keep the settings they began with.
     pub fn set_retries(&self, retries: RetrySettings) {
         *self
             .shared
@@ -137,7 +136,7 @@ impl Shared {
         self.deadlines().get(method)
     }
 
-    /// How long a line may stand.
+    /// Returns the time for which a line may not move.
     pub(super) fn line(&self) -> Duration {
         self.deadlines().line()
     }

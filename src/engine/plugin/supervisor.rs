@@ -1,5 +1,5 @@
-//! One task for each plugin process, which alone owns its state: launches, pauses, life, crash,
-//! end. Orders come from handles.
+//! Supervisor: one task per plugin that alone owns its process and state, from launch to end.
+//! Handles send it orders.
 
 mod beside;
 mod launching;
@@ -21,14 +21,14 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Orders that may wait for a supervisor.
+/// Maximum number of orders that wait for a supervisor.
 pub(super) const ORDERS: usize = 64;
 
-/// What the supervisor does next.
+/// Next step of the supervisor.
 enum Next {
     Idle,
     Launch,
-    /// Launch after a pause, which began with a crash.
+    /// Launch after the pause that follows a crash.
     Relaunch {
         why: String,
         number: u32,
@@ -36,7 +36,7 @@ enum Next {
     End,
 }
 
-/// Why launching or running is broken off.
+/// Reason to cancel a launch or end a process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Interrupt {
     Stop,
@@ -44,7 +44,7 @@ enum Interrupt {
     End,
 }
 
-/// Owns one plugin's process and state.
+/// Owner of one plugin's process and state.
 pub(super) struct Supervisor {
     pub(super) context: Option<Arc<LaunchContext>>,
     pub(super) board: Arc<Board>,
@@ -54,20 +54,20 @@ pub(super) struct Supervisor {
     pub(super) meter: Arc<Meter>,
     pub(super) programs: Programs,
     pub(super) incidents: Incidents,
-    /// Those who wait for the plugin to be ready.
+    /// Callers that wait for the plugin to be ready.
     pub(super) waiters: Vec<Ticket>,
     pub(super) generation: u64,
-    /// Processes in whose place another one has come, with the calls that they still have.
+    /// Replaced processes with their remaining calls.
     pub(super) outgoing: Vec<Outgoing>,
     pub(super) crashes: VecDeque<Instant>,
-    /// Launches that were made until the time for all of them was over.
+    /// Number of launches made when the total time ran out; `None` if it did not.
     pub(super) out_of_time: Option<u32>,
 }
 
 impl Supervisor {
     pub(super) async fn run(mut self) {
         let mut next = Next::Idle;
-        // Ends with the cancellation or the last handle.
+        // Ends on cancellation or when the last handle is dropped.
         loop {
             next = match next {
                 Next::Idle => self.idle().await,
@@ -85,7 +85,7 @@ impl Supervisor {
         }));
     }
 
-    /// The next order; `None` at the end of the supervision.
+    /// Receives the next order; `None` at the end of the supervision.
     async fn order(&mut self) -> Option<Order> {
         tokio::select! { biased; // the end comes before what is ordered
             () = self.cancel.cancelled() => None,
@@ -95,12 +95,12 @@ impl Supervisor {
 
     fn answer_all(&mut self, answer: &Result<Connection, PluginError>) {
         for waiter in self.waiters.drain(..) {
-            // One who does not wait any more is no harm.
+            // The receiver is gone if the caller has stopped waiting.
             waiter.send(answer.clone()).ok();
         }
     }
 
-    /// The error of a state in which only an operator can help.
+    /// Returns the error of a state that only an operator can resolve.
     fn refusal(&self) -> Option<PluginError> {
         let plugin = self.board.id.clone();
         Some(match self.board.current() {

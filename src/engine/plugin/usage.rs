@@ -1,5 +1,5 @@
-//! CPU and memory of the plugin processes, looked at on a cadence of its own by one task for all of
-//! them. The look itself reads `/proc` and runs where blocking is allowed.
+//! Measures CPU and memory of the plugin processes at an interval, in one task for all of them.
+//! Reading `/proc` runs on a blocking thread.
 
 use crate::engine::mutex::lock;
 use crate::engine::plugin::PluginObserver;
@@ -11,7 +11,7 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
-/// The processes that are looked at.
+/// Processes to measure, with the last measurements.
 #[derive(Default)]
 pub(super) struct Meter {
     watched: Mutex<HashMap<u32, PluginId>>,
@@ -32,12 +32,12 @@ impl Meter {
         lock(&self.seen).remove(&pid);
     }
 
-    /// What a process took when it was looked at last.
+    /// Returns the last measurement of a process.
     pub(super) fn of(&self, pid: u32) -> Option<Usage> {
         lock(&self.seen).get(&pid).copied()
     }
 
-    /// Reports until `cancel`.
+    /// Measures and reports until `cancel`.
     pub(super) async fn run(
         self: Arc<Self>,
         observer: Arc<dyn PluginObserver>,
@@ -70,7 +70,7 @@ impl Meter {
             let Ok(looked) = look.await else { return };
             system = looked;
             for (pid, plugin) in watched {
-                // It may have ended meanwhile, and its successor is another pid.
+                // The process may have ended in the meantime.
                 let Some(process) = system.process(Pid::from_u32(pid)) else {
                     continue;
                 };

@@ -1,5 +1,5 @@
-//! Which process is given to whom: the first of an address to all that needs no configuration and
-//! to the first configuration, one of its own to each further configuration.
+//! Assigns processes to provider configurations: the first process of an address serves all calls
+//! without configuration and the first configuration; each further configuration gets its own.
 
 use super::follow::Follow;
 use super::handle::Pool;
@@ -15,9 +15,9 @@ use cty::Value;
 use std::sync::Arc;
 
 impl Pool {
-    /// A provider for what needs no configuration: schema, validation, upgrades, functions.
-    /// Launched if it does not run; when this returns its schema is known. Goes on working after a
-    /// crash or a restart.
+    /// Returns a provider for calls that need no configuration: schema, validation, upgrades,
+    /// functions. Launches it if needed; its schema is known on return. The provider stays usable
+    /// after a crash or restart.
     pub async fn plain(
         &self,
         address: &str,
@@ -37,11 +37,10 @@ impl Pool {
         Ok(Arc::new(Follow::plain(process)))
     }
 
-    /// The provider of one configuration, whose name `key` is (`provider.aws.west`), and whether
-    /// its process has been given this very `config` already; where it has not, the caller
-    /// configures it before anything else. A process that was given another configuration is
-    /// started anew, once its calls have ended. After a crash the process that takes its place is
-    /// given the same configuration by itself.
+    /// Returns the provider of the configuration named `key` (`provider.aws.west`), and true if its
+    /// process already has this exact `config`. If not, the caller must configure it before any
+    /// other call. A process with another configuration is restarted after its calls have ended.
+    /// After a crash, the new process receives the same configuration automatically.
     pub async fn configured(
         &self,
         address: &str,
@@ -61,7 +60,7 @@ impl Pool {
         Ok((Arc::new(Follow::configured(process)), done))
     }
 
-    /// The process of a configuration; a new one unless there is one without any.
+    /// Returns the process of a configuration; creates one unless the first process is unassigned.
     fn assign(&self, address: &str, key: &str) -> Result<Arc<Process>, ProviderError> {
         let mut addresses = lock(&self.shared.addresses);
         let entry = addresses.get_mut(address).ok_or_else(|| unknown(address))?;
@@ -85,7 +84,7 @@ impl Pool {
                         why,
                     });
                 }
-                // Its answer to every demand is the reason why it cannot be had.
+                // Every demand on this process fails with the reason of the rejection.
                 None => return Ok(entry.processes[0].clone()),
             };
             let found = serving(&entry.found, key);
@@ -103,7 +102,7 @@ impl Pool {
         Ok(entry.processes[index].clone())
     }
 
-    /// Says how the states are encrypted that the builtin provider reads.
+    /// Sets the encryption of the states that the builtin provider reads.
     pub fn decrypts(&self, states: RemoteStates) {
         *lock(&self.shared.remote_states) = states;
     }
@@ -141,7 +140,8 @@ impl Pool {
         shared.builtin.get_or_init(make).clone()
     }
 
-    /// The process that serves a configuration; the provider's first one while none is assigned.
+    /// Returns the process that serves a configuration, or the provider's first one if none is
+    /// assigned.
     pub fn serves(&self, address: &str, key: &str) -> Option<PluginId> {
         let addresses = lock(&self.shared.addresses);
         let entry = addresses.get(address)?;
@@ -150,15 +150,15 @@ impl Pool {
     }
 }
 
-/// Whether a configuration is the one that needs no name: it says nothing to be told that it is
-/// served.
+/// Returns true for the default configuration of an address, which needs no mention in the
+/// description of its process.
 fn is_default(address: &str, key: &str) -> bool {
     key.strip_prefix("provider[\"")
         .and_then(|rest| rest.strip_suffix("\"]"))
         == Some(address)
 }
 
-/// What was found, as a process that serves one configuration has it.
+/// Returns the plugin's description for a process that serves one configuration.
 fn serving(found: &PluginFound, key: &str) -> PluginFound {
     if is_default(&found.address, key) {
         return found.clone();

@@ -1,6 +1,6 @@
-//! More than one process for one provider configuration: another one is started when all slots of
-//! those that run are held and somebody waits, is given the same configuration, and has slots of
-//! the same line then. The first one leads; the others are known by it.
+//! Additional processes for one provider configuration. If all slots are taken and a call waits,
+//! another process is launched, gets the same configuration, and shares the line. The first process
+//! is the leader; it holds the list of the others (mates).
 
 use super::handle::{Address, Pool};
 use super::process::Process;
@@ -12,36 +12,36 @@ use crate::engine::words::{LogLevel, PluginFound, PluginId};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long no other is tried where one did not come up.
+/// Pause after a failed start of an additional process.
 const REST: Duration = Duration::from_secs(60);
 
-/// Those who serve the same configuration as the process that has this.
+/// Additional processes of one configuration, held by the leader.
 #[derive(Default)]
 pub(super) struct Crew {
     mates: Vec<Arc<Process>>,
-    /// Whether one is on its way up.
+    /// True while one is being launched.
     joining: bool,
     not_before: Option<Instant>,
-    /// Whether it serves beside another one.
+    /// True if this process is itself a mate.
     pub(super) is_mate: bool,
 }
 
 impl Process {
-    /// Whether it serves beside another one.
+    /// Returns true if this process is a mate of another one.
     pub(super) fn is_mate(&self) -> bool {
         lock(&self.crew).is_mate
     }
 
-    /// The process whose slot the call has that whoever asks is the work of, where that is not this
-    /// one.
+    /// Returns the mate whose slot the current task's call holds; `None` if it is a slot of this
+    /// process.
     pub(super) fn mate_in_turn(&self) -> Option<Arc<Self>> {
         let seat = seat().filter(|seat| seat != self.id())?;
         let crew = lock(&self.crew);
         crew.mates.iter().find(|m| *m.id() == seat).cloned()
     }
 
-    /// Those who serve beside it are not of its configuration any more: they are ended once their
-    /// calls are over, and start again with another one when they are needed.
+    /// Closes all mates before a change of the configuration. They end after their calls, and are
+    /// launched again with the new configuration on demand.
     pub(super) async fn dismiss_crew(&self, ctx: &CallContext) -> Result<(), ProviderError> {
         let mates = lock(&self.crew).mates.clone();
         for mate in mates {
@@ -58,11 +58,12 @@ impl Process {
         Ok(())
     }
 
-    /// Comes up with the configuration of the one that leads, and takes calls. The answer: by which
-    /// number its slots are open.
+    /// Launches this mate with the leader's configuration and opens its slots. Returns the number
+    /// of the opening, for [`close_if`](crate::engine::calls::Lane::close_if).
     async fn join(&self, leader: &Self) -> Result<u64, ProviderError> {
         let ctx = CallContext::default();
         self.current(&ctx).await?;
+        // Holding `fitting` keeps the leader's configuration stable until this mate has it.
         let _fitting = leader.fitting.lock().await;
         let config = lock(&leader.config).clone();
         *lock(&self.config) = config;
@@ -72,8 +73,8 @@ impl Process {
 }
 
 impl Pool {
-    /// Starts one more process beside this one, where it is one that may have more and somebody
-    /// waits for a slot.
+    /// Starts one more process beside this one, if the settings allow it and a call waits for a
+    /// slot.
     pub(super) fn grow(&self, leader: &Arc<Process>) {
         let most = self.shared.settings.service.processes.max(1) as usize;
         let needs_config = leader.dialect.configuration() == Configuration::OfProcess;
@@ -114,9 +115,9 @@ impl Pool {
                     return leader.plugin.note(LogLevel::Warn, text);
                 }
             };
-            // Those who still wait may need one more.
+            // Other waiting calls may need one more process.
             presses.notify_one();
-            // Its calls go to others as soon as it is gone.
+            // Close its slots as soon as it ends, so that its calls go to others.
             if let Some(launched) = mate.lives() {
                 launched.connection.ended().clone().cancelled().await;
             }
@@ -124,7 +125,7 @@ impl Pool {
         });
     }
 
-    /// One more process of the same configuration, not launched.
+    /// Creates one more process of the same configuration, without launching it.
     fn enlist(&self, leader: &Arc<Process>) -> Option<Arc<Process>> {
         let mut addresses = lock(&self.shared.addresses);
         let entry = addresses.get_mut(leader.address())?;
@@ -140,7 +141,7 @@ impl Pool {
         Some(mate)
     }
 
-    /// One more process of an address, not launched.
+    /// Creates one more process of an address, without launching it.
     pub(super) fn another(
         &self,
         entry: &mut Address,
@@ -152,8 +153,8 @@ impl Pool {
         let (dialect, number) = (first.dialect().clone(), entry.processes.len() + 1);
         let id = PluginId(format!("{}#{number}", first.id()).into());
         let mut settings = self.shared.plugins.settings().clone();
-        // Old SDKs must be asked by every process before anything else; the others need not be
-        // asked again.
+        // Providers with old SDKs need a schema call in every process before other calls; others
+        // declare it optional and skip it here.
         settings.fetch_schema &= !self
             .shared
             .shelf
@@ -168,7 +169,7 @@ impl Pool {
     }
 }
 
-/// What was found, as a process has it that serves beside another one.
+/// Returns the plugin's description for a mate.
 fn beside(entry: &Address, index: usize, leader: &Process) -> PluginFound {
     let served = entry.assigned.iter().find(|(_, at)| **at == index);
     let what = match served {

@@ -1,5 +1,5 @@
-//! Providers that are made known: each gets a name, its first process, and takes the place of what
-//! was known by its address before. Launches nothing.
+//! Registers providers with the pool: each gets an id and its first process, and replaces an
+//! earlier one with the same address. Launches nothing.
 
 use super::handle::{Address, Pool};
 use super::process::Process;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Hosts that are left out of the names of plugins.
+/// Hosts that are omitted from plugin ids.
 const USUAL_HOSTS: [&str; 5] = [
     crate::engine::plugin::find::PLUGIN_HOST,
     "registry.terraform.io",
@@ -21,21 +21,21 @@ const USUAL_HOSTS: [&str; 5] = [
 ];
 
 impl Pool {
-    /// Makes a provider known that can be started. Launches nothing. Where the same is known
-    /// already nothing changes; where another executable is, its processes are stopped and
-    /// forgotten.
+    /// Registers a provider that can be launched, without launching it. If the same one is
+    /// registered, nothing changes; if the executable differs, the old processes are stopped and
+    /// removed.
     pub async fn declare(&self, found: PluginFound, start: Start) -> PluginId {
         self.know(found, Some(start), String::new()).await
     }
 
-    /// The plugin that is known by an address.
+    /// Returns the id of the plugin registered for an address.
     pub fn known(&self, address: &str) -> Option<PluginId> {
         let addresses = lock(&self.shared.addresses);
         let known = addresses.get(address)?;
         Some(known.processes[0].id().clone())
     }
 
-    /// Makes a provider known that cannot be had, with the reason.
+    /// Registers a provider that is unavailable, with the reason.
     pub async fn declare_rejected(&self, found: PluginFound, why: impl Into<String>) -> PluginId {
         self.know(found, None, why.into()).await
     }
@@ -61,7 +61,7 @@ impl Pool {
             )
         };
         for process in &old {
-            // What is declared anew has a line of its own.
+            // A newly declared provider gets its own line.
             if process.is_mate() {
                 process.lane().close();
             }
@@ -87,7 +87,7 @@ impl Pool {
         id
     }
 
-    /// A short name for an address that no other address and no transformer has.
+    /// Returns a short id for an address, unless another address or a transformer has it.
     fn name(&self, address: &str, taken: &BTreeMap<String, Address>) -> PluginId {
         let short = short_name(address);
         let id = PluginId(short.into());
@@ -128,7 +128,7 @@ impl Pool {
 }
 
 pub(super) fn same(known: &Address, found: &PluginFound, start: Option<&Start>) -> bool {
-    // The dialect is learnt from the process, not from where it was found.
+    // The dialect may be learned from the process, so it is no difference.
     let bare = |f: &PluginFound| PluginFound {
         dialect: None,
         ..f.clone()
@@ -136,7 +136,7 @@ pub(super) fn same(known: &Address, found: &PluginFound, start: Option<&Start>) 
     known.start.as_ref() == start && bare(&known.found) == bare(found) && start.is_some()
 }
 
-/// An address without its host, where that is a usual one.
+/// Returns the address without its host if that is a usual one.
 pub(super) fn short_name(address: &str) -> &str {
     match address.split_once('/') {
         Some((host, rest)) if USUAL_HOSTS.contains(&host) => rest,
@@ -144,7 +144,7 @@ pub(super) fn short_name(address: &str) -> &str {
     }
 }
 
-/// The longest that a plugin can take to be ready or given up, with a little to spare.
+/// Returns the maximum time for a plugin to become ready or be given up, with a margin.
 fn launches_may_take(plugins: &Plugins) -> Duration {
     let settings = plugins.settings();
     let attempts = settings.launch.attempts.max(1);

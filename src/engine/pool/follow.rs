@@ -1,5 +1,5 @@
-//! A provider that follows its process: each call goes to the launch that lives, through the lane.
-//! Calls that a crash took down fail; those after it go to the process that took its place.
+//! Provider handle that follows its process across launches: each call goes through the lane to the
+//! current launch. Calls interrupted by a crash fail; later calls go to the new process.
 
 use super::launched::Hold;
 use super::process::Process;
@@ -10,20 +10,20 @@ use cty::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The handle that the pool gives out.
+/// Provider handle that the pool returns.
 pub(super) struct Follow {
     process: Arc<Process>,
     info: ProviderInfo,
     configured: Configured,
 }
 
-/// How calls through a handle come by the provider's configuration.
+/// Source of the provider configuration for calls through a handle.
 enum Configured {
-    /// They need none.
+    /// The calls need no configuration.
     No,
-    /// The process must have been given it.
+    /// The process must have been configured.
     Process,
-    /// It goes with them.
+    /// The configuration is sent with each call.
     Call(Arc<Value>),
 }
 
@@ -41,7 +41,7 @@ impl Follow {
         }
     }
 
-    /// For calls to a process that was given a configuration.
+    /// Creates a handle for calls to a configured process.
     pub(super) fn configured(process: Arc<Process>) -> Self {
         Self {
             configured: Configured::Process,
@@ -49,7 +49,7 @@ impl Follow {
         }
     }
 
-    /// For calls that bring their configuration.
+    /// Creates a handle for calls that carry their configuration.
     pub(super) fn with(process: Arc<Process>, config: Value) -> Self {
         Self {
             configured: Configured::Call(Arc::new(config)),
@@ -57,7 +57,7 @@ impl Follow {
         }
     }
 
-    /// Keeps in mind what the schema says must not be shown of an answer.
+    /// Records the values of an answer that the schema marks as sensitive, for redaction.
     fn learn(&self, method: Method, type_name: &str, value: Option<&Value>) {
         let schema = self.process.known_schema();
         if let (Some(schema), Some(value)) =
@@ -72,7 +72,7 @@ impl Follow {
         self.of(&self.process, ctx).await
     }
 
-    /// For a call that has its slot: the process whose slot that is, used until the call is over.
+    /// Returns the process whose slot the current call holds, held until the call is over.
     async fn seated(&self, ctx: &CallContext) -> Result<Hold, ProviderError> {
         let hold = match self.process.mate_in_turn() {
             Some(mate) => self.of(&mate, ctx).await?,
@@ -88,7 +88,7 @@ impl Follow {
         }
     }
 
-    /// The call's context, with the configuration where that goes with calls.
+    /// Returns the call's context, with the configuration if calls carry it.
     fn context<'c>(&self, ctx: &'c CallContext) -> Cow<'c, CallContext> {
         match &self.configured {
             Configured::Call(config) => Cow::Owned(CallContext {
@@ -104,12 +104,12 @@ macro_rules! pass {
     ($self:ident, $method:ident, $ctx:ident, |$inner:ident| $call:expr) => {
         pass!($self, run, $method, $ctx, |$inner| $call)
     };
-    // Of what was opened only the process knows that opened it.
+    // Variant for ephemeral resources: only the process that opened one knows it.
     ($self:ident, $run:ident, $method:ident, $ctx:ident, |$inner:ident| $call:expr) => {{
         let context = $self.context($ctx);
         let $ctx = context.as_ref();
-        // Twice: a launch must not count against the method's deadline, and while it waited for its
-        // turn the process may have become another.
+        // Checked twice: a launch must not count against the method's deadline, and the process may
+        // be replaced while the call waits for its slot.
         $self.current($ctx).await?;
         let call = async {
             let $inner = $self.seated($ctx).await?;
@@ -119,7 +119,7 @@ macro_rules! pass {
     }};
 }
 
-/// As `pass`, made again where it failed for a moment.
+/// As `pass`, and repeats calls that failed temporarily.
 macro_rules! again {
     ($self:ident, $method:ident, $ctx:ident, |$inner:ident| $call:expr) => {{
         let context = $self.context($ctx);
@@ -129,7 +129,7 @@ macro_rules! again {
         let mut attempts = Attempts::at($self.process.lane(), Method::$method, $ctx);
         // Bounded by the settings of attempts.
         loop {
-            // As above.
+            // Outside the deadline, as in `pass`.
             $self.current($ctx).await?;
             let call = async {
                 let $inner = $self.seated($ctx).await?;
@@ -153,7 +153,7 @@ impl Provider for Follow {
     }
 
     async fn schema(&self, ctx: &CallContext) -> Result<Arc<ProviderSchema>, ProviderError> {
-        // Part of making the adapter.
+        // The schema is fetched when the adapter is created.
         self.process.current(ctx).await?.schema(ctx).await
     }
 
@@ -172,7 +172,7 @@ impl Provider for Follow {
 
     async fn configure(&self, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
         if matches!(self.configured, Configured::Call(_)) {
-            // There is nobody to give it to.
+            // The configuration is sent with each call, so no process needs it now.
             return Ok(Checked::default());
         }
         self.process.current(ctx).await?;
@@ -263,7 +263,7 @@ impl Provider for Follow {
     ) -> Result<ApplyResponse, ProviderError> {
         let kind = request.type_name.clone();
         let mut answer = pass!(self, Apply, ctx, |inner| inner.apply(request, ctx))?;
-        // An error may speak of what came into being with the same call.
+        // The error text may contain sensitive values that the same call created.
         self.learn(Method::Apply, &kind, answer.new_state.as_ref());
         answer.hide(self.process.lane().secrets());
         Ok(answer)
@@ -348,8 +348,8 @@ impl Provider for Follow {
             }
             Ok(answer)
         })?;
-        // Nothing that comes with it may be kept, whatever its schema says; what was asked is as
-        // secret as its configuration.
+        // Redact everything new in the result, whatever the schema says. Values passed in from the
+        // configuration are only as secret as they are there.
         let given =
             |name: &str, value: &Value| asked.get_attr(name).is_some_and(|a| a.raw_equals(value));
         let new = answer
@@ -385,7 +385,7 @@ impl Provider for Follow {
         ctx: &CallContext,
     ) -> Result<Checked, ProviderError> {
         pass!(self, run_here, CloseEphemeral, ctx, |inner| async {
-            // Whatever comes of it: nobody asks a second time.
+            // Counted even if the call fails, because it is not repeated.
             inner.closed();
             inner.close_ephemeral(type_name, private, ctx).await
         })

@@ -1,4 +1,4 @@
-//! The pool as others hold it, and what it knows of each address.
+//! Handle to the pool, and its state per provider address.
 
 use super::process::Process;
 use super::settings::PoolSettings;
@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::Notify;
 
-/// What there is for one provider address.
+/// State of one provider address.
 pub(super) struct Address {
     pub(super) found: PluginFound,
-    /// `None` where the plugin cannot be had.
+    /// `None` if the plugin is unavailable.
     pub(super) start: Option<Start>,
     pub(super) processes: Vec<Arc<Process>>,
-    /// Index of the process by configuration.
+    /// Index of the process by configuration name.
     pub(super) assigned: HashMap<String, usize>,
 }
 
@@ -28,23 +28,23 @@ pub(super) struct Shared {
     pub(super) observer: Arc<dyn PluginObserver>,
     pub(super) shelf: Arc<Shelf>,
     pub(super) addresses: Mutex<BTreeMap<String, Address>>,
-    /// Held while transformers are taken under supervision.
+    /// Held while transformers are registered.
     pub(super) declaring: tokio::sync::Mutex<()>,
-    /// Is told when a call begins to wait for a slot.
+    /// Notified when a call starts to wait for a slot.
     pub(super) presses: Arc<Notify>,
     pub(super) builtin: OnceLock<Arc<Builtin>>,
-    /// How the states are encrypted that the builtin provider reads.
+    /// Encryption of the states that the builtin provider reads.
     pub(super) remote_states: Arc<Mutex<RemoteStates>>,
 }
 
-/// The pool. Cheap to clone.
+/// Pool of provider processes. Cheap to clone.
 #[derive(Clone)]
 pub struct Pool {
     pub(super) shared: Arc<Shared>,
 }
 
 impl Pool {
-    /// A pool without plugins. Needs a runtime.
+    /// Creates a pool without plugins. Must be called within a runtime.
     pub fn new(
         settings: PoolSettings,
         plugins: Plugins,
@@ -70,22 +70,22 @@ impl Pool {
         pool
     }
 
-    /// The supervisors, for an operator's orders to one plugin.
+    /// Returns the supervisors, for an operator's orders to one plugin.
     pub fn plugins(&self) -> &Plugins {
         &self.shared.plugins
     }
 
-    /// What is hidden in what providers answer.
+    /// Returns the values to redact in answers of providers.
     pub fn secrets(&self) -> &crate::engine::secrets::Secrets {
         self.shared.calls.secrets()
     }
 
-    /// Where it is said what goes on.
+    /// Returns the receiver of events.
     pub fn sink(&self) -> &dyn crate::engine::bus::EventSink {
         self.shared.calls.sink()
     }
 
-    /// How long such calls to a plugin usually take.
+    /// Returns the usual latency of such calls to a plugin.
     pub fn usual(&self, plugin: &PluginId, kind: &Kind) -> Option<Latency> {
         self.shared.calls.usual(plugin, kind)
     }

@@ -1,5 +1,5 @@
-//! One task for the whole pool that looks after processes: those that nobody uses are ended, those
-//! that are worn or whose file has changed are replaced, those that are too few get company.
+//! Maintenance task of the pool: ends idle processes, replaces those that passed a limit or whose
+//! file has changed, and adds processes if calls wait.
 
 use super::handle::{Pool, Shared};
 use super::process::Process;
@@ -13,12 +13,12 @@ use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval};
 
 impl Pool {
-    /// Keeps the programs that serve: a file that changes is taken later.
+    /// Pins the current executables: changed files are used only after the pin is dropped.
     pub fn pin(&self) -> Pinned {
         self.shared.plugins.programs().pin()
     }
 
-    /// Looks after the processes from now on, until the plugins are ended.
+    /// Starts the maintenance task, which ends with the plugins or the pool.
     pub(super) fn keep(&self) {
         let (weak, ending) = (Arc::downgrade(&self.shared), self.shared.plugins.ending());
         let presses = self.shared.presses.clone();
@@ -50,6 +50,8 @@ impl Pool {
         let service = &self.shared.settings.service;
         for process in self.processes() {
             let programs = self.shared.plugins.programs();
+            // A dialect whose plugins call each other gets no idle ends during a run, because
+            // another plugin may still need this one.
             let may_be_asked = programs.are_pinned() && process.dialect.ask_each_other();
             if let Some(limit) = service.idle.filter(|_| !may_be_asked)
                 && process.give_up_idle(limit)
@@ -72,9 +74,9 @@ impl Pool {
         }
     }
 
-    /// Replaces the processes whose file has changed, and waits for that: what begins now is worked
-    /// out with the programs that are there now. One whose successor does not come up goes on, and
-    /// it is said. A plugin that had failed for good is tried anew where its file is another one.
+    /// Replaces the processes whose file has changed, and waits for it, so that the next run plans
+    /// with the current executables. If a new process does not start, the old one continues and the
+    /// failure is reported. A plugin that had failed for good is retried if its file has changed.
     pub async fn take_changed(&self) {
         let limits = &self.shared.settings.service.renew;
         let all = self.processes().into_iter().map(|process| async move {
@@ -84,7 +86,7 @@ impl Pool {
             {
                 process.renew(due).await;
             } else if process.has_failed_as_another().await {
-                // Why it fails again is on its board.
+                // The reason of a new failure is part of the plugin's state.
                 process.plugin.start().await.ok();
             }
         });
@@ -97,8 +99,8 @@ fn of(weak: &Weak<Shared>) -> Option<Pool> {
 }
 
 impl Process {
-    /// Whether nobody has used it for so long: then nobody begins to any more, without starting it
-    /// again.
+    /// Clears the current launch if it has been idle for this long; returns true if so. New calls
+    /// then launch the process again.
     fn give_up_idle(&self, limit: Duration) -> bool {
         let is_own = matches!(self.start, Some(Start::Spawn(_)));
         if !is_own || !matches!(self.state(), PluginState::Ready { .. }) {

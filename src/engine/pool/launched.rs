@@ -1,5 +1,5 @@
-//! One launch of a process: its adapter, who uses it, and how much it was used. Shared by the
-//! process and by those who use it.
+//! One launch of a provider process: its adapter, its users and usage counters. Shared by the
+//! process and its users.
 
 use crate::engine::mutex::lock;
 use crate::engine::plugin::Connection;
@@ -11,18 +11,18 @@ use std::time::{Duration, Instant};
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-/// One launch that came up.
+/// Launch that became ready.
 pub(super) struct Launched {
     pub(super) connection: Connection,
     pub(super) adapter: Arc<dyn Provider>,
-    /// Whether it was given the configuration of its process.
+    /// True once it has received the configuration of its process.
     pub(super) configured: AtomicBool,
-    /// Those who use it.
+    /// Current users.
     pub(super) users: TaskTracker,
     pub(super) since: Instant,
-    /// Calls that were begun.
+    /// Number of calls started.
     pub(super) calls: AtomicU64,
-    /// What was opened in it and is not closed: that is closed where it was opened.
+    /// Number of open ephemeral resources, which only this process can close.
     pub(super) open: AtomicUsize,
     used: Mutex<Instant>,
 }
@@ -50,22 +50,23 @@ impl Launched {
         self.connection.is_open()
     }
 
-    /// For how long nobody has used it; `None` while somebody does.
+    /// Returns the time since the last use; `None` while it is in use.
     pub(super) fn idle(&self) -> Option<Duration> {
         let unused = self.users.is_empty() && self.open.load(Ordering::SeqCst) == 0;
         unused.then(|| lock(&self.used).elapsed())
     }
 }
 
-/// The use of a launch: while it lasts, the process is not ended for want of use, nor after it was
-/// replaced.
+/// Lease on a launch. While it exists, the process is not ended, neither as idle nor after a
+/// replacement.
 pub(super) struct Hold {
     pub(super) launched: Arc<Launched>,
     _token: TaskTrackerToken,
 }
 
 impl Hold {
-    /// Under the lock of what is current, so that nobody begins to use what has just been replaced.
+    /// Takes a lease. Call it under the lock of `current`, so that no lease begins on a launch that
+    /// has just been replaced.
     pub(super) fn of(launched: &Arc<Launched>) -> Self {
         Self {
             launched: launched.clone(),
@@ -77,18 +78,19 @@ impl Hold {
         self.launched.configured.load(Ordering::SeqCst)
     }
 
-    /// It is used for one more call.
+    /// Counts one more call.
     pub(super) fn counted(self) -> Self {
         self.launched.calls.fetch_add(1, Ordering::Relaxed);
         self
     }
 
-    /// Something was opened in it.
+    /// Counts an opened ephemeral resource.
     pub(super) fn opened(&self) {
         self.launched.open.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Something was closed in it. After a crash more may be closed than was opened.
+    /// Counts a closed ephemeral resource. Saturates, because after a crash more may be closed than
+    /// were opened in this process.
     pub(super) fn closed(&self) {
         let one_less = |open: usize| open.checked_sub(1);
         let (set, fetch) = (Ordering::SeqCst, Ordering::SeqCst);

@@ -1,10 +1,9 @@
-//! Which process serves which provider configuration. The first process of an address serves
-//! everything that needs no configuration and the first configuration; every further configuration
-//! has a process of its own, unless its dialect sends it with each call. Where that is wanted, more
-//! processes serve one configuration, as many as there is work for; those that nobody uses end, and
-//! those that are worn or whose file has changed are replaced while their calls go on. Beside them
-//! are the transformers, which serve none. Owns the assignment, the providers' schemas and the
-//! adapters; the processes belong to their supervisors.
+//! Pool of provider processes: maps provider configurations to processes. The first process of an
+//! address serves all calls without configuration and the first configuration; each further
+//! configuration has its own process, unless its dialect sends it with each call. Depending on the
+//! settings, the pool starts more processes per configuration, ends idle ones and replaces worn or
+//! outdated ones. It owns the assignment, the schemas and the adapters; supervisors own the
+//! processes.
 
 mod assignment;
 mod crew;

@@ -1,5 +1,5 @@
-//! One process of a provider, across its launches: the adapter of the launch that lives, and the
-//! configuration that it was given. Shared by the handles of the pool.
+//! Provider process across its launches: the adapter of the current launch, and the configuration.
+//! Shared by the handles of the pool.
 
 use super::crew::Crew;
 use super::launched::{Hold, Launched};
@@ -31,13 +31,14 @@ pub(super) struct Process {
     pub(super) backoff: Vec<Duration>,
     pub(super) current: Mutex<Option<Arc<Launched>>>,
     pub(super) schema: Mutex<Option<Arc<ProviderSchema>>>,
-    /// The configuration that was given last.
+    /// Last configuration that the process received.
     pub(super) config: Mutex<Option<Value>>,
-    /// Held while an adapter is made or configured, so that it happens once. Taken after `fitting`.
+    /// Held while an adapter is created or configured, so that it happens once. Taken after
+    /// `fitting`.
     pub(super) making: tokio::sync::Mutex<()>,
-    /// Held while the process is being fitted for another configuration, or is replaced.
+    /// Held while the process gets another configuration or is replaced.
     pub(super) fitting: tokio::sync::Mutex<()>,
-    /// Those who still use launches that were replaced.
+    /// Users of replaced launches.
     pub(super) leaving: Mutex<Vec<TaskTracker>>,
     pub(super) renewing: Mutex<Renewing>,
     pub(super) crew: Mutex<Crew>,
@@ -92,14 +93,14 @@ impl Process {
         &self.dialect
     }
 
-    /// What the living process speaks, with its version.
+    /// Returns the dialect of the running process, with its version.
     pub(super) fn speaks(&self) -> &'static str {
         lock(&self.current)
             .as_ref()
             .map_or(self.dialect.name(), |c| c.adapter.info().dialect)
     }
 
-    /// The schema of the last launch, also while another one is under way.
+    /// Returns the schema of the last launch, even during a new launch.
     pub(super) fn known_schema(&self) -> Option<Arc<ProviderSchema>> {
         lock(&self.schema).clone()
     }
@@ -110,7 +111,8 @@ impl Process {
 
     pub(super) async fn kill(&self) {
         use PluginState as S;
-        // To one that does not run there is nothing to do, and its state says more than "stopped".
+        // A process that does not run stays as it is: its state has more information than
+        // "stopped".
         if matches!(
             self.state(),
             S::Launching { .. }
@@ -124,13 +126,13 @@ impl Process {
         }
     }
 
-    /// The launch that lives, used from now on.
+    /// Returns the current launch with a lease, if it is alive.
     pub(super) fn alive(&self) -> Option<Hold> {
         let current = lock(&self.current);
         current.as_ref().filter(|c| c.is_alive()).map(Hold::of)
     }
 
-    /// The launch that lives, not used by that.
+    /// Returns the current launch without a lease, if it is alive.
     pub(super) fn lives(&self) -> Option<Arc<Launched>> {
         lock(&self.current)
             .as_ref()
@@ -138,7 +140,7 @@ impl Process {
             .cloned()
     }
 
-    /// Waits for others who make or fit the process, unless the caller gives up.
+    /// Locks `mutex`, unless the caller cancels.
     async fn turn<'m>(
         &self,
         mutex: &'m tokio::sync::Mutex<()>,
@@ -159,7 +161,7 @@ impl Process {
         }
     }
 
-    /// The living process, which is launched if there is none. Its schema is known.
+    /// Returns the running process, launching it if needed. Its schema is known.
     pub(super) async fn current(&self, ctx: &CallContext) -> Result<Hold, ProviderError> {
         match self.alive() {
             Some(hold) => Ok(hold),
@@ -170,7 +172,8 @@ impl Process {
         }
     }
 
-    /// As [`Process::current`], given the configuration that was given before, if any was.
+    /// Returns the running process as [`Process::current`] does, with the last configuration, if
+    /// there was one.
     pub(super) async fn current_configured(
         &self,
         ctx: &CallContext,
@@ -191,8 +194,8 @@ impl Process {
         Ok(hold)
     }
 
-    /// Gives the configuration to one that was launched anew. Beside the slots: whoever comes here
-    /// may hold one.
+    /// Sends the configuration to a new launch. Uses no slot, because the caller may hold one
+    /// already.
     pub(super) async fn give(
         &self,
         adapter: &dyn Provider,
@@ -216,14 +219,14 @@ impl Process {
         }
     }
 
-    /// Remembers what the process was given.
+    /// Records the configuration that the process received.
     pub(super) fn given(&self, to: &Hold, config: Value) {
         *lock(&self.config) = Some(config);
         to.launched.configured.store(true, Ordering::SeqCst);
     }
 
-    /// A process that has not been given any other configuration, and whether it has been given
-    /// this one.
+    /// Prepares the process for a configuration, restarting it if it has another one. Returns true
+    /// if it already has this one.
     pub(super) async fn fit_for(
         &self,
         config: &Value,
@@ -241,8 +244,8 @@ impl Process {
                 Ok(true)
             }
             Some(_) => {
-                // Credentials, regions, caches: nothing of the old configuration may linger in the
-                // process.
+                // Restart: nothing of the old configuration, such as credentials, regions and
+                // caches, may remain in the process.
                 self.dismiss_crew(ctx).await?;
                 let _all = self.lane.drain(Method::Configure, ctx).await?;
                 self.left(ctx).await?;
@@ -255,7 +258,7 @@ impl Process {
         }
     }
 
-    /// Waits until nobody uses a launch that was replaced.
+    /// Waits until replaced launches have no users.
     pub(super) async fn left(&self, ctx: &CallContext) -> Result<(), ProviderError> {
         let all = lock(&self.leaving).clone();
         for users in all {
@@ -267,7 +270,7 @@ impl Process {
         Ok(())
     }
 
-    /// Under `making`.
+    /// Launches the process and creates its adapter, unless it runs. Call it with `making` held.
     async fn make(&self, ctx: &CallContext) -> Result<Hold, ProviderError> {
         if let Some(hold) = self.alive() {
             return Ok(hold);
@@ -281,7 +284,7 @@ impl Process {
         Ok(hold)
     }
 
-    /// A process that came up, with its adapter; its schema is known.
+    /// Creates the adapter of a ready process; its schema is known on return.
     pub(super) async fn adapted(
         &self,
         connection: Connection,
@@ -326,7 +329,7 @@ impl Process {
         Ok(Launched::new(connection, adapter, users))
     }
 
-    /// Waits for the supervisor's answer, no longer than launches may take.
+    /// Waits for the supervisor's answer, at most as long as launches may take.
     async fn demand(
         &self,
         ctx: &CallContext,
@@ -343,7 +346,7 @@ impl Process {
         }
     }
 
-    /// Asks the provider to end what it does, if it runs.
+    /// Asks the provider to stop its current work, if it runs.
     pub(super) async fn ask_to_stop(&self, ctx: &CallContext) -> Result<(), ProviderError> {
         let Some(hold) = self.alive() else {
             return Ok(());

@@ -1,5 +1,4 @@
-//! All processes at once: what they can do together, which of them are of no use any more, and how
-//! they are asked to end.
+//! Operations on all processes: functions, plugins that failed for good, stop and kill.
 
 use super::follow::Follow;
 use super::handle::Pool;
@@ -13,7 +12,7 @@ use futures_util::future::join_all;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A plugin that cannot be used, and why.
+/// Plugin that failed for good, with its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocked {
     pub plugin: PluginId,
@@ -22,7 +21,7 @@ pub struct Blocked {
 }
 
 impl Pool {
-    /// The functions of the providers that are up, by address.
+    /// Returns the functions of the running providers, by address.
     pub fn functions(&self) -> Functions {
         let addresses = lock(&self.shared.addresses);
         let first = addresses
@@ -47,8 +46,8 @@ impl Pool {
             .collect()
     }
 
-    /// Plugins that have failed for good: what needs them cannot go on until an operator does
-    /// something.
+    /// Returns the plugins that failed for good: their resources are blocked until an operator
+    /// acts.
     pub fn blocked(&self) -> Vec<Blocked> {
         let one = |p: Arc<Process>| {
             let state = p.state();
@@ -65,13 +64,12 @@ impl Pool {
                 state,
             })
         };
-        // One that serves beside another is missed by nobody.
+        // Mates are optional: the leader still serves their configuration.
         let led = self.processes().into_iter().filter(|p| !p.is_mate());
         led.filter_map(one).collect()
     }
 
-    /// Asks every running provider to end what it is doing (not to exit). What each answered, where
-    /// that was an error.
+    /// Asks every running provider to stop its current work (not to exit). Returns the errors.
     pub async fn stop_all(&self, ctx: &CallContext) -> Vec<ProviderError> {
         let processes = self.processes();
         join_all(processes.iter().map(|p| p.ask_to_stop(ctx)))
@@ -81,19 +79,19 @@ impl Pool {
             .collect()
     }
 
-    /// Kills every process. What they were doing has an unknown outcome. The next demand starts
-    /// them again.
+    /// Kills every process. Their running operations have an unknown outcome. The next demand
+    /// launches them again.
     pub async fn kill_all(&self) {
         let processes = self.processes();
         join_all(processes.iter().map(|p| p.kill())).await;
     }
 
-    /// Has every process stop, and does not wait for it; nothing can be started afterwards.
+    /// Starts to stop every process, without waiting; nothing can be launched afterwards.
     pub fn stop(&self) {
         self.shared.plugins.stop();
     }
 
-    /// Stops every process; nothing can be started afterwards.
+    /// Stops every process and waits for it; nothing can be launched afterwards.
     pub async fn shutdown(&self) {
         self.shared.plugins.shutdown().await;
     }

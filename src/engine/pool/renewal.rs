@@ -1,6 +1,6 @@
-//! When another process takes the place of one that serves, and how: it comes up beside it, is
-//! given what the old one was given, and has the calls from then on, while the old one keeps those
-//! that it has. Decides and fits; both processes belong to the plugin's supervisor.
+//! Replacement of provider processes. The new process is launched beside the old one, gets its
+//! configuration and then all new calls; the old one keeps its remaining calls. This module decides
+//! and configures; the plugin's supervisor owns both processes.
 
 use super::launched::Launched;
 use super::process::Process;
@@ -15,39 +15,40 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// After as many that did not come up in a row as there are pauses between launches the pause is
-/// doubled with each, up to this.
+/// Maximum pause between failed replacements. The pauses are those between launches, and the last
+/// one is doubled with each further failure.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// How it stands with the replacement of one process.
+/// Progress of the replacement of one process.
 #[derive(Default)]
 pub(super) struct Renewing {
     under_way: bool,
-    /// How many have not come up, one after the other.
+    /// Number of consecutive failures.
     tries: u32,
     not_before: Option<Instant>,
-    /// From which file the last one was that did not come up.
+    /// File of the last failed replacement.
     failed: Option<FileIdentity>,
-    /// The other file as it was seen last: one that is being written is left alone.
+    /// Changed file at the last check: a file that still changes may be half-written and is left
+    /// alone.
     seen: Option<FileIdentity>,
     said: Option<Renewal>,
 }
 
-/// Why a process is to be replaced.
+/// Reason to replace a process.
 pub(super) struct Due {
     why: String,
-    /// The file that the new one would be executed from, where that is another one.
+    /// New file to execute, if the file has changed.
     file: Option<FileIdentity>,
 }
 
 impl Due {
-    /// Whether it is since its file has changed.
+    /// Returns true if the reason is a changed file.
     pub(super) fn is_changed(&self) -> bool {
         self.file.is_some()
     }
 }
 
-/// `90 s`, `10 min`, `2 h`.
+/// Formats a duration as `90 s`, `10 min`, `2 h`.
 pub(super) fn in_words(d: Duration) -> String {
     match d.as_secs() {
         0 => format!("{} ms", d.as_millis()),
@@ -57,13 +58,13 @@ pub(super) fn in_words(d: Duration) -> String {
     }
 }
 
-/// `512 MiB`.
+/// Formats bytes as `512 MiB`.
 fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }
 
 impl Process {
-    /// Why it is to be replaced, if it is.
+    /// Returns the reason to replace the process, if there is one.
     pub(super) async fn due(&self, limits: &RenewSettings) -> Option<Due> {
         if !matches!(self.start, Some(Start::Spawn(_))) {
             return None;
@@ -80,7 +81,7 @@ impl Process {
         Some(Due { why, file: None })
     }
 
-    /// Whether its plugin has failed for good, with another file than the one that is there now.
+    /// Returns true if the plugin failed for good and its file has changed since.
     pub(super) async fn has_failed_as_another(&self) -> bool {
         let for_good = matches!(
             self.state(),
@@ -89,8 +90,8 @@ impl Process {
         for_good && self.plugin.file_is_touched().await
     }
 
-    /// Looks whether it is to be replaced, and says what stands in the way. The answer is what is
-    /// to be done now; whoever gets it does it.
+    /// Checks whether the process is to be replaced, and reports obstacles. If it returns a reason,
+    /// the caller must call [`Process::renew`].
     pub(super) async fn look(&self, limits: &RenewSettings, programs: &Programs) -> Option<Due> {
         let due = self.due(limits).await;
         let mut renewing = lock(&self.renewing);
@@ -114,7 +115,7 @@ impl Process {
             self.say(&mut renewing, Some(Renewal::Held { why, until }));
             return None;
         }
-        // Another file is worth a try at once.
+        // A different file is tried at once, whatever happened to the last one.
         let waits = renewing.not_before.is_some_and(|at| Instant::now() < at);
         if waits && renewing.failed == due.file {
             return None;
@@ -139,13 +140,13 @@ impl Process {
         }
     }
 
-    /// Begins a replacement whatever was tried before, where none is under way.
+    /// Claims the replacement regardless of earlier failures; false if one is in progress.
     pub(super) fn claim(&self) -> bool {
         !std::mem::replace(&mut lock(&self.renewing).under_way, true)
     }
 
-    /// Has another process take its place; what [`Process::look`] or [`Process::claim`] gave out.
-    /// Bounded by a launch and the time in which a process must be ready. Says what comes of it.
+    /// Replaces the process; requires a claim by [`Process::look`] or [`Process::claim`]. Bounded
+    /// by a launch and the readiness timeout. Reports the outcome.
     pub(super) async fn renew(self: &Arc<Self>, due: Due) {
         let why = due.why.clone();
         let launching = Renewal::Launching { why: why.clone() };
@@ -195,8 +196,8 @@ impl Process {
         pauses.get(at).copied().unwrap_or(longer).min(LONGEST)
     }
 
-    /// Makes a process that came up ready for calls, and has them go to it. The answer: who still
-    /// uses the old one.
+    /// Configures a new process and redirects calls to it. Returns the tracker of the old one's
+    /// users.
     async fn fit(&self, connection: Connection) -> Result<TaskTracker, NotReplaced> {
         let _fitting = self.fitting.lock().await;
         let _making = self.making.lock().await;
@@ -212,6 +213,7 @@ impl Process {
 
     fn swap(&self, launched: Arc<Launched>) -> Result<TaskTracker, NotReplaced> {
         let mut current = lock(&self.current);
+        // An open ephemeral resource exists only in the process that opened it.
         let open = |old: &Arc<Launched>| old.open.load(Ordering::SeqCst) > 0;
         if current.as_ref().is_some_and(open) {
             return Err(NotReplaced::InUse);
@@ -219,7 +221,8 @@ impl Process {
         *lock(&self.schema) = launched.adapter.known_schema();
         let old = current.replace(launched);
         drop(current);
-        // Those who hold slots hold those of the old one.
+        // Slots that are held belong to the old launch; reopening gives the new one all of its
+        // slots.
         if self.lane.is_open() {
             self.lane.open();
         }
@@ -232,7 +235,7 @@ impl Process {
     }
 }
 
-/// Which of the limits a launch has passed, in words.
+/// Returns the limit that a launch has passed, as text.
 fn worn(process: &Process, launched: &Launched, limits: &RenewSettings) -> Option<String> {
     let age = launched.since.elapsed();
     if age < limits.youngest {

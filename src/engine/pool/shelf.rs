@@ -1,5 +1,5 @@
-//! Schemas by executable: every process of one executable has the same, so it is converted once and
-//! shared.
+//! Schema cache by executable: all processes of one executable have the same schema, so it is
+//! converted once and shared.
 
 use crate::engine::mutex::lock;
 use crate::engine::plugin::Start;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-/// What an executable is known by: a file that was built anew is another one.
+/// Cache key of an executable; a rebuilt file has a different one.
 #[derive(PartialEq, Eq, Hash)]
 struct Executable {
     path: PathBuf,
@@ -20,7 +20,8 @@ struct Executable {
 }
 
 impl Executable {
-    /// `None` for a process of somebody else: nothing is known of its executable.
+    /// Reads the key of an executable; `None` for a process started by others, whose executable is
+    /// unknown.
     fn of(start: &Start) -> Option<Self> {
         let Start::Spawn(spec) = start else {
             return None;
@@ -35,7 +36,7 @@ impl Executable {
     }
 }
 
-/// The schemas known so far.
+/// Cached schemas.
 #[derive(Default)]
 pub(super) struct Shelf(Mutex<HashMap<Executable, Arc<ProviderSchema>>>);
 
@@ -50,7 +51,7 @@ impl Shelf {
             return;
         };
         let mut shelf = lock(&self.0);
-        // What was built anew takes the place of what it was built from.
+        // A rebuilt executable replaces its predecessor's entry, so that the cache does not grow.
         shelf.retain(|known, _| known.path != executable.path || known.args != executable.args);
         shelf.insert(executable, schema.clone());
     }

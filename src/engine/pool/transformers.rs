@@ -1,5 +1,5 @@
-//! Transformers, which serve no configuration: they are supervised as every plugin is, have no
-//! slots, and nobody calls them. Owns nothing; their processes belong to their supervisors.
+//! Launches transformers. They are supervised like every plugin, but have no slots, because they
+//! serve no configuration and receive no calls. Supervisors own their processes.
 
 use super::declared::short_name;
 use super::handle::Pool;
@@ -8,18 +8,18 @@ use crate::engine::plugin::{Plugin, Start};
 use crate::engine::words::{PluginFound, PluginId, PluginKind};
 
 impl Pool {
-    /// Takes these under supervision and has each of them launched, unless it runs or has failed
-    /// for good. One that is known as another program is ended and takes its new place. The answer
-    /// is there before they are.
+    /// Registers transformers and starts to launch each one, unless it runs or has failed for good.
+    /// One whose executable or version has changed is ended and replaced. Returns without waiting
+    /// for the launches.
     pub async fn launch_transformers(&self, all: Vec<FoundTransformer>) -> Vec<Plugin> {
-        // Two at once would both take what is not known yet.
+        // Two concurrent calls would both register an unknown transformer.
         let _one = self.shared.declaring.lock().await;
         let mut plugins = Vec::new();
         for one in all {
             let plugin = self.transformer(one).await;
             let demand = plugin.clone();
             self.shared.plugins.spawn(async move {
-                // How it went is in its state and its attempts.
+                // The outcome is recorded in the plugin's state and attempts.
                 demand.ready().await.ok();
             });
             plugins.push(plugin);

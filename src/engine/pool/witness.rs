@@ -1,4 +1,4 @@
-//! What a supervisor knows of a process that cannot be called, as calls are told it.
+//! Converts a supervisor's knowledge of an unavailable process into errors of calls.
 
 use crate::engine::calls::ProviderError;
 use crate::engine::plugin::{Connection, Plugin, PluginError};
@@ -7,10 +7,10 @@ use crate::engine::words::PluginId;
 use async_trait::async_trait;
 use std::time::Duration;
 
-/// How long a process whose connection broke may take to be seen as ended.
+/// Maximum time between a broken connection and the recorded exit of the process.
 const SEEN_TO_END: Duration = Duration::from_secs(3);
 
-/// Why a plugin cannot be called.
+/// Converts the reason why a plugin cannot be called into the error of a call.
 pub(super) fn blocked(error: PluginError, plugin: PluginId) -> ProviderError {
     let of = |state: &str, why: String| ProviderError::Blocked {
         plugin: plugin.clone(),
@@ -32,7 +32,7 @@ pub(super) fn blocked(error: PluginError, plugin: PluginId) -> ProviderError {
     }
 }
 
-/// Knows what became of one launch.
+/// Reports the end of one launch to its adapter.
 pub(super) struct Witness {
     pub(super) plugin: Plugin,
     pub(super) connection: Connection,
@@ -41,7 +41,7 @@ pub(super) struct Witness {
 #[async_trait]
 impl Obituary for Witness {
     async fn death(&self) -> Option<Death> {
-        // The supervisor hears the process out first: its last words belong to the incident.
+        // The supervisor reads the remaining output first, because it is part of the incident.
         tokio::time::timeout(SEEN_TO_END, self.connection.ended().cancelled())
             .await
             .ok()?;

@@ -1,9 +1,9 @@
-//! The way of gRPC to one process: HTTP/2 over one socket, and never over another. Owns the task
-//! that moves the frames; it ends with the connection.
+//! gRPC channel to one process: HTTP/2 over a single socket, which is never reconnected. Owns the
+//! task that drives the connection and ends with it.
 //!
-//! On the HTTP/2 library itself. Between a call and its frames tonic's transport has a queue, a
-//! service that connects again and a task for each request: hops between threads that take as long
-//! as a quick plugin's answer, for what one socket has no use for.
+//! It uses the HTTP/2 library directly. Between a call and its frames, tonic's transport has a
+//! queue, a reconnecting service and a task per request. These thread hops take as long as the
+//! answer of a fast plugin, and a single socket does not need them.
 
 use bytes::Bytes;
 use h2::RecvStream;
@@ -20,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::task::TaskTracker;
 use tower::Service;
 
-/// Window of a stream and of the connection: schemas of tens of megabytes in few round trips.
+/// Flow-control window of streams and connection: schemas of tens of megabytes in few round trips.
 const WINDOW: u32 = 16 << 20;
 
 const SPEAKER: HeaderValue =
@@ -28,20 +28,22 @@ const SPEAKER: HeaderValue =
 
 type Broken = Box<dyn Error + Send + Sync>;
 
-/// Nothing comes over it any more.
+/// Error of a connection that is closed or broken.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection to the plugin is lost")]
 pub struct Lost(#[source] h2::Error);
 
-/// Makes calls whose requests are one message each; clones share the connection.
+/// Channel for calls with one request message; clones share the connection.
 #[derive(Debug, Clone)]
 pub struct Channel {
     streams: SendRequest<Bytes>,
 }
 
 impl Channel {
+    /// Performs the HTTP/2 handshake over a connected socket.
+    ///
     /// # Errors
-    /// Whoever is at the other end has closed it, or does not speak HTTP/2.
+    /// The other end has closed the socket or does not speak HTTP/2.
     pub(super) async fn over(
         socket: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     ) -> Result<Self, Lost> {
@@ -71,7 +73,7 @@ impl Service<Request<tonic::body::Body>> for Channel {
     }
 
     fn call(&mut self, request: Request<tonic::body::Body>) -> Self::Future {
-        // It is this clone that was found to be ready.
+        // tower contract: only the clone that was polled as ready may be used for this call.
         let next = self.streams.clone();
         let mut streams = std::mem::replace(&mut self.streams, next);
         Box::pin(async move {
@@ -82,7 +84,8 @@ impl Service<Request<tonic::body::Body>> for Channel {
             head.uri = Uri::from_parts(uri)?;
             head.version = Version::HTTP_2;
             head.headers.insert(USER_AGENT, SPEAKER);
-            // It is in memory already; the library splits it up, and waits for the window.
+            // The message is complete in memory; the library splits it into frames and waits for
+            // the window.
             let message = message.collect().await?.to_bytes();
             let (answer, mut stream) = streams
                 .send_request(Request::from_parts(head, ()), false)
@@ -95,10 +98,10 @@ impl Service<Request<tonic::body::Body>> for Channel {
     }
 }
 
-/// What a plugin answers, as it comes: messages, then trailers.
+/// Response body: messages, then trailers.
 pub struct Answer {
     stream: RecvStream,
-    /// All messages have been.
+    /// True after the last message.
     read: bool,
 }
 
@@ -125,8 +128,8 @@ impl Body for Answer {
     }
 }
 
-/// A stream that the plugin has reset has a code, of which tonic makes that of a status; anything
-/// else is the end of the connection.
+/// Converts an HTTP/2 error. A stream reset by the plugin keeps its code, from which tonic derives
+/// a status; any other error means that the connection is lost.
 fn broken(error: h2::Error) -> Broken {
     match error.is_reset() && error.is_remote() {
         true => error.into(),

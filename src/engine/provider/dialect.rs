@@ -1,5 +1,5 @@
-//! What makes a dialect: how its processes live, and the adapter over one that came up. All of them
-//! are listed here; what is above asks the list. Owns no state.
+//! Dialects: plugin protocols, each with a process life cycle and an adapter. This module lists all
+//! of them for the layers above. Keeps no state.
 
 use super::{Provider, ProviderSchema, bluelink, tfplugin};
 use crate::engine::calls::{CallContext, Checked, Lane, Method, ProviderError};
@@ -13,77 +13,77 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// One way of speaking with plugins.
+/// Plugin protocol.
 #[async_trait]
 pub trait Dialect: Send + Sync + 'static {
-    /// Its name, without a version: which one is spoken is known when a process is up.
+    /// Returns the name without a version, which is known only once a process is ready.
     fn name(&self) -> &'static str;
 
-    /// Whether a plugin that was found is one of its own. One that nobody claims is a provider as
-    /// they usually are.
+    /// Returns true if a plugin belongs to this dialect. Plugins that no dialect claims use the
+    /// default one.
     fn claims(&self, found: &PluginFound) -> bool;
 
-    /// How its processes live.
+    /// Returns the life cycle of its processes.
     fn life(&self) -> Arc<dyn Life>;
 
-    /// How the processes of its transformers live; `None` where it has no such plugins.
+    /// Returns the life cycle of transformer processes; `None` if it has no transformers.
     fn transformers(&self) -> Option<Arc<dyn Life>> {
         None
     }
 
-    /// To what a provider's configuration belongs.
+    /// Returns the scope of a provider's configuration.
     fn configuration(&self) -> Configuration {
         Configuration::OfProcess
     }
 
-    /// Whether its plugins ask each other, while something is staged or deployed: one that nobody
-    /// uses may be asked at any moment then.
+    /// Returns true if its plugins can call each other during a stage or deploy: an idle plugin may
+    /// then still be needed.
     fn ask_each_other(&self) -> bool {
         false
     }
 
-    /// Whether a call that failed so is made again: what it failed of passes, and nothing has come
-    /// of it.
+    /// Returns true if a failed call may be repeated: the cause is temporary, and the call had no
+    /// effect.
     fn is_transient(&self, _method: Method, _error: &ProviderError) -> bool {
         false
     }
 
-    /// The adapter over a process that came up. Knows the schema where the launch has brought it.
+    /// Creates the adapter of a ready process. Its schema is known if the launch fetched it.
     ///
     /// # Errors
-    /// What the launch has brought is of no use.
+    /// The result of the launch is unusable.
     async fn adapter(&self, reached: Reached) -> Result<Arc<dyn Provider>, ProviderError>;
 }
 
-/// To what a provider's configuration belongs.
+/// Scope of a provider's configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Configuration {
-    /// A process is given one, once; another configuration needs another process.
+    /// A process is configured once; another configuration needs another process.
     OfProcess,
-    /// It goes with each call
+    /// It is sent with each call
     /// ([`CallContext::configuration`](crate::engine::calls::CallContext::configuration)); one
-    /// process serves them all.
+    /// process serves all configurations.
     OfCall,
 }
 
-/// A process that came up.
+/// Ready process.
 pub struct Reached {
     pub plugin: PluginId,
-    /// The whole provider address.
+    /// Full provider address.
     pub address: String,
-    /// The way to it, as the life of the same dialect has made it.
+    /// Connection made by the life cycle of the same dialect.
     pub connection: Connection,
-    /// Is asked what happened when the connection breaks.
+    /// Reports the reason after the connection broke.
     pub obituary: Arc<dyn Obituary>,
-    /// Its schema, where another process of the same executable has told it.
+    /// Schema, if another process of the same executable has supplied it.
     pub schema: Option<Arc<ProviderSchema>>,
-    /// By which the adapter asks for what it needs to be made.
+    /// Calls needed to create the adapter.
     pub asking: Asking,
-    /// Who uses the process; for what comes to it by another way than the adapter's own calls.
+    /// Tracks users of the process, for calls that reach it other than through the adapter.
     pub users: TaskTracker,
 }
 
-/// Calls that belong to making an adapter: beside the slots, as whoever has it made may hold one.
+/// Calls for creating an adapter. They use no slot, because the caller may hold one.
 #[derive(Clone)]
 pub struct Asking {
     pub lane: Arc<Lane>,
@@ -94,7 +94,7 @@ impl Asking {
     /// Makes a call.
     ///
     /// # Errors
-    /// The call's, its deadline, cancellation.
+    /// The call failed, passed its deadline or was cancelled.
     pub async fn ask<T: Send>(
         &self,
         method: Method,
@@ -119,7 +119,7 @@ impl Asking {
 }
 
 impl Reached {
-    /// The error of an adapter that was given the process of another dialect.
+    /// Returns the error of an adapter that received the process of another dialect.
     #[must_use]
     pub fn foreign(self) -> ProviderError {
         let why = "its process speaks another dialect than it was launched for; this is an error of flightdeck".to_owned();
@@ -131,32 +131,31 @@ impl Reached {
     }
 }
 
-/// How a process ended.
+/// End of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Death {
-    /// By itself. All calls that one crash took down name the same incident.
+    /// It crashed. All calls interrupted by one crash have the same incident.
     Crashed { incident: String, text: String },
-    /// Since it was stopped, restarted or killed on request.
+    /// It was stopped, restarted or killed by an order.
     Ended,
 }
 
-/// Who knows what became of a process: its supervisor.
+/// Source of the reason why a process ended: its supervisor.
 #[async_trait]
 pub trait Obituary: Send + Sync {
-    /// What became of the process behind a broken connection; `None` where it lives, or nobody can
-    /// tell within a moment.
+    /// Returns the end of the process behind a broken connection; `None` if it still runs, or its
+    /// end is not recorded within a short time.
     async fn death(&self) -> Option<Death>;
 }
 
-/// Why a call was not answered whose connection broke, which looks like this from here.
+/// Returns the error of a call whose connection broke; `why` describes it as seen by the caller.
 pub async fn lost(
     obituary: &dyn Obituary,
     plugin: PluginId,
     method: Method,
     why: String,
 ) -> ProviderError {
-    // The supervisor learns of a death by the process, we by the connection: it may know a moment
-    // later.
+    // A call notices the broken connection, the supervisor the exit, possibly a little later.
     match obituary.death().await {
         Some(Death::Crashed { incident, text }) => ProviderError::Crashed {
             plugin,
@@ -173,24 +172,24 @@ pub async fn lost(
     }
 }
 
-/// The dialects that are spoken. Cheap to clone.
+/// Set of dialects. Cheap to clone.
 #[derive(Clone)]
 pub struct Dialects {
-    /// In the order in which they are asked whether a plugin is theirs.
+    /// In the order in which they may claim a plugin.
     special: Vec<Arc<dyn Dialect>>,
-    /// Spoken with whatever no other has claimed.
+    /// Default dialect, for plugins that no other one claims.
     usual: Arc<dyn Dialect>,
 }
 
 impl Default for Dialects {
-    /// All of ours, for no workspace in particular.
+    /// Returns all built-in dialects, without a workspace.
     fn default() -> Self {
         Self::with_bluelink(bluelink::BluelinkSettings::default())
     }
 }
 
 impl Dialects {
-    /// All of ours for a workspace, as the environment has them.
+    /// Returns all built-in dialects for a workspace, with settings from the environment.
     #[must_use]
     pub fn of_workspace(settings: &Settings) -> Self {
         Self::with_bluelink(bluelink::BluelinkSettings::of(
@@ -209,14 +208,14 @@ impl Dialects {
         }
     }
 
-    /// With one more, which is asked before the others.
+    /// Adds a dialect, which takes precedence over the others.
     #[must_use]
     pub fn with(mut self, dialect: Arc<dyn Dialect>) -> Self {
         self.special.insert(0, dialect);
         self
     }
 
-    /// The dialect of a plugin that was found.
+    /// Returns the dialect of a plugin.
     #[must_use]
     pub fn of(&self, found: &PluginFound) -> Arc<dyn Dialect> {
         self.special

@@ -1,6 +1,6 @@
-//! Providers' functions as functions of the language. Expressions are evaluated without waiting and
-//! providers are asked with waiting: the thread of the evaluation waits here for the answer. Owns
-//! handles to providers.
+//! Provider functions as functions of the language. Evaluation is synchronous but providers are
+//! called asynchronously, so the evaluating thread blocks here until the answer. Owns handles to
+//! providers.
 
 use super::builtin::ADDRESS;
 use super::{FunctionParameter, FunctionSignature, Provider, Signatures};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio_util::sync::CancellationToken;
 
-/// The providers whose functions expressions may call. Cheap to clone.
+/// Providers whose functions expressions may call. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Functions {
     /// By address, without a configuration.
@@ -25,14 +25,14 @@ pub struct Functions {
     cancel: CancellationToken,
 }
 
-/// A provider that was given its configuration, and the functions that it has by that.
+/// Configured provider, with the functions that it has in addition.
 struct Configured {
     provider: Arc<dyn Provider>,
     signatures: Signatures,
 }
 
 impl Functions {
-    /// Functions of these providers; calls end with `cancel`.
+    /// Creates functions of these providers; their calls end with `cancel`.
     pub fn new(plain: HashMap<Arc<str>, Arc<dyn Provider>>, cancel: CancellationToken) -> Self {
         Self {
             plain: Arc::new(plain),
@@ -41,8 +41,8 @@ impl Functions {
         }
     }
 
-    /// From now on functions of this configuration are called where it is, with those that it has
-    /// beside the ones of its schema.
+    /// Registers a configured provider: its functions are called there from now on, including those
+    /// in addition to its schema.
     pub fn configured(&self, key: ConfigKey, provider: Arc<dyn Provider>, signatures: Signatures) {
         let configured = Configured {
             provider,
@@ -51,8 +51,8 @@ impl Functions {
         lock(&self.configured).insert(key, configured);
     }
 
-    /// One function, of this configuration of a provider where that is ready, else of the provider
-    /// as it is without any.
+    /// Returns a function of a provider configuration if that is ready, else of the unconfigured
+    /// provider.
     pub fn find(&self, key: &ConfigKey, name: &str) -> Option<Arc<Function>> {
         if *key.address == *ADDRESS {
             return lang::functions::of_builtin_provider(name);
@@ -84,18 +84,18 @@ impl Functions {
     }
 }
 
-/// A function and where it is called.
+/// Function, with the provider to call.
 struct Called {
     provider: Arc<dyn Provider>,
     name: String,
-    /// What its answers are known by.
+    /// Key under which its answers are recorded as external inputs.
     asked: String,
     signature: FunctionSignature,
     cancel: CancellationToken,
 }
 
-/// Stands for a function that a provider may have once it is configured: takes anything, and what
-/// it answers is not known.
+/// Placeholder for a function that a provider may have once configured: accepts any arguments and
+/// returns an unknown value.
 pub fn unregistered() -> Arc<Function> {
     let any = Param::new("arguments", Type::Dynamic)
         .null()
@@ -144,8 +144,8 @@ fn function(called: Called) -> Function {
             Some(index) => CallError::arg(index, e.text),
             None => CallError::call(e.text),
         })?;
-        // Such functions are to answer alike as often as they are asked; whether they do shows when
-        // a stage is deployed.
+        // Record the answer: provider functions should be pure, and a deploy checks that its
+        // answers equal those of the stage.
         if let (Some(arguments), Some(answer)) =
             (digest(arguments), digest(std::slice::from_ref(&result)))
         {
@@ -165,7 +165,7 @@ fn function(called: Called) -> Function {
     }
 }
 
-/// Equal for equal values; none for what is not wholly known.
+/// Returns a digest, equal for equal values; `None` if a value is not wholly known.
 fn digest(values: &[Value]) -> Option<String> {
     let mut digest = Sha256::new();
     for value in values {
@@ -184,7 +184,7 @@ fn digest(values: &[Value]) -> Option<String> {
     )
 }
 
-/// Waits on this thread. The runtime's other threads take over what this one would have done.
+/// Blocks this thread. The runtime moves its other tasks to other threads.
 fn wait<T>(future: impl Future<Output = T>) -> Result<T, CallError> {
     let mut future = std::pin::pin!(future);
     if let Some(ready) = future.as_mut().now_or_never() {

@@ -1,5 +1,5 @@
-//! What dialects that speak gRPC share: a socket that tells of its end, a call by its path, and
-//! what the transport says of one that failed, in words. Owns nothing.
+//! Common parts of gRPC dialects: a socket that signals its end, unary calls by path, and the
+//! conversion of failed calls into errors. Keeps no state.
 
 use super::channel::Channel;
 use super::dialect::{self, Obituary};
@@ -17,21 +17,21 @@ use tonic::codegen::http::uri::PathAndQuery;
 use tonic::{Code, Request, Status};
 use tonic_prost::ProstCodec;
 
-/// A way to a process, whatever it is.
+/// Connected socket of any kind.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// What is written together at most, in bytes: as much as one record of TLS holds.
+/// Size of the write buffer in bytes: the maximum of one TLS record.
 const TOGETHER: usize = 16 << 10;
 
-/// A socket that tells of its end.
+/// Socket that signals its end.
 pub(super) struct Watched {
     socket: BufWriter<Box<dyn Stream>>,
     lost: CancellationToken,
 }
 
 impl Watched {
-    /// `lost` is cancelled when the connection is over, whoever closed it.
+    /// Wraps a socket; `lost` is cancelled when the connection has ended, whichever side closed it.
     pub(super) fn new(socket: Box<dyn Stream>, lost: CancellationToken) -> Self {
         let socket = BufWriter::with_capacity(TOGETHER, socket);
         Self { socket, lost }
@@ -64,9 +64,9 @@ impl AsyncRead for Watched {
     }
 }
 
-// Not vectored: then HTTP/2 puts frames of up to a kilobyte into its own buffer, and the requests
-// of several calls into one write, which wakes the plugin once. Of larger ones it writes head and
-// rest apart, and flushes then: they are put together here.
+// Not vectored: HTTP/2 then copies frames of up to a kilobyte into its own buffer and sends the
+// requests of several calls in one write, which wakes the plugin once. It writes head and body of
+// larger frames separately before a flush; this buffer joins them.
 impl AsyncWrite for Watched {
     fn poll_write(
         mut self: Pin<&mut Self>,
@@ -83,7 +83,7 @@ impl AsyncWrite for Watched {
     }
 }
 
-/// Whether a status was made on our side since no answer came.
+/// Returns true if the status was created locally because no answer came.
 pub(super) fn is_transport(status: &Status) -> bool {
     match status.code() {
         Code::Unavailable | Code::Cancelled => true,
@@ -92,7 +92,7 @@ pub(super) fn is_transport(status: &Status) -> bool {
     }
 }
 
-/// A status in words: its message, and what caused it.
+/// Formats a status with its message and cause.
 pub(super) fn status_text(status: &Status) -> String {
     match std::error::Error::source(status) {
         Some(source) => causes::told(source),
@@ -100,7 +100,7 @@ pub(super) fn status_text(status: &Status) -> String {
     }
 }
 
-/// A message that was not taken for its size, in words; `limit` in bytes.
+/// Returns the text for a message rejected for its size; `limit` is in bytes.
 pub(super) fn too_large(status: &Status, limit: usize) -> Option<String> {
     let refused = matches!(status.code(), Code::OutOfRange | Code::ResourceExhausted)
         && (status.message().contains("message length too large")
@@ -114,10 +114,10 @@ pub(super) fn too_large(status: &Status, limit: usize) -> Option<String> {
     })
 }
 
-/// Makes a call.
+/// Makes a unary call.
 ///
 /// # Errors
-/// The transport's, or the status that was answered.
+/// The transport failed, or the plugin answered with an error status.
 pub(super) async fn send<Q, A>(
     grpc: &Grpc<Channel>,
     path: &'static str,
@@ -140,8 +140,7 @@ where
         .into_inner())
 }
 
-/// What became of a call that has a status for an answer; messages of more than `limit` bytes are
-/// not taken.
+/// Converts an error status into the error of a call; `limit` is the maximum message size in bytes.
 pub(super) async fn explain(
     plugin: PluginId,
     method: Method,
@@ -177,8 +176,8 @@ pub(super) async fn explain(
     }
 }
 
-/// Whether no answer came: the status was made on our side, from a broken connection. A provider
-/// may say the same words of what it has behind it, and live.
+/// Returns true if no answer came: the status was created locally, from a broken connection. A
+/// running provider may answer with the same code about its own backend, but without a source.
 fn lost(status: &Status) -> bool {
     let broken = matches!(
         status.code(),
@@ -187,7 +186,7 @@ fn lost(status: &Status) -> bool {
     broken && std::error::Error::source(status).is_some()
 }
 
-/// A status with all of its causes.
+/// Formats a status with all its causes.
 fn words(status: &Status) -> String {
     causes::after(status.message().to_owned(), status)
 }

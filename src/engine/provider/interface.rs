@@ -1,4 +1,4 @@
-//! The trait that every dialect's adapter implements, and all that is above a dialect asks.
+//! Trait `Provider`, which every dialect's adapter implements and the layers above use.
 
 use super::model::*;
 use crate::engine::calls::{CallContext, Checked, Method, ProviderError};
@@ -7,48 +7,49 @@ use async_trait::async_trait;
 use cty::Value;
 use std::sync::Arc;
 
-/// Who answers.
+/// Identity of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderInfo {
     pub plugin: PluginId,
-    /// The whole provider address.
+    /// Full provider address.
     pub address: String,
-    /// With its version: `tfplugin5`, `tfplugin6`, `builtin`.
+    /// Dialect with its version: `tfplugin5`, `tfplugin6`, `builtin`.
     pub dialect: &'static str,
 }
 
-/// One provider instance: a process (or the builtin one), configured at most once. Errors that the
-/// provider answers are in the answers; [`ProviderError`] is for calls without a usable answer.
-/// What not every dialect has is not supported unless its adapter says otherwise.
+/// Provider instance: one process (or the builtin provider), configured at most once. Errors
+/// reported by the provider are part of the answers; [`ProviderError`] is for calls without a
+/// usable answer. Methods that not every dialect has are unsupported by default.
 #[async_trait]
 pub trait Provider: Send + Sync {
-    /// Who answers.
+    /// Returns the identity of the provider.
     fn info(&self) -> &ProviderInfo;
 
-    /// The schemas, if [`Provider::schema`] can answer them without a call.
+    /// Returns the schemas, if they are known without a call.
     fn known_schema(&self) -> Option<Arc<ProviderSchema>>;
 
-    /// All schemas. Asked once a process at most, and shared by processes of the same executable.
+    /// Fetches all schemas. Called at most once per process; processes of one executable share
+    /// them.
     async fn schema(&self, ctx: &CallContext) -> Result<Arc<ProviderSchema>, ProviderError>;
 
-    /// The schemas with the texts about types, for people who read them. Not every dialect has
-    /// such texts apart from the schemas.
+    /// Returns the schemas with documentation of types, for display. In most dialects the schemas
+    /// already contain it.
     async fn documented(&self, ctx: &CallContext) -> Result<Arc<ProviderSchema>, ProviderError> {
         self.schema(ctx).await
     }
 
-    /// Checks a provider configuration, which may have unknown values.
+    /// Validates a provider configuration, which may contain unknown values.
     async fn validate_provider(
         &self,
         config: Value,
         ctx: &CallContext,
     ) -> Result<Checked, ProviderError>;
 
-    /// Gives the process its configuration; before any call but validation, schema, upgrade,
+    /// Configures the process; required before all calls except validation, schema, upgrade and
     /// functions.
     async fn configure(&self, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError>;
 
-    /// Checks a resource's configuration.
+    /// Validates a resource configuration.
     async fn validate_resource(
         &self,
         type_name: &str,
@@ -56,7 +57,7 @@ pub trait Provider: Send + Sync {
         ctx: &CallContext,
     ) -> Result<Checked, ProviderError>;
 
-    /// Checks a data source's configuration.
+    /// Validates a data source configuration.
     async fn validate_data(
         &self,
         _type_name: &str,
@@ -66,15 +67,14 @@ pub trait Provider: Send + Sync {
         Err(unsupported(self.info(), Method::ValidateData))
     }
 
-    /// Makes stored state fit for the schema. Always called for stored state, at equal versions
-    /// too.
+    /// Upgrades stored state to the schema. Called for all stored state, even with equal versions.
     async fn upgrade(
         &self,
         request: UpgradeRequest,
         ctx: &CallContext,
     ) -> Result<UpgradeResponse, ProviderError>;
 
-    /// Makes a stored identity fit for its schema. Called where the stored one is older.
+    /// Upgrades a stored identity to its schema. Called if the stored version is older.
     async fn upgrade_identity(
         &self,
         _request: UpgradeRequest,
@@ -83,28 +83,28 @@ pub trait Provider: Send + Sync {
         Err(unsupported(self.info(), Method::UpgradeIdentity))
     }
 
-    /// Looks at the object in the world.
+    /// Reads the current state of the object.
     async fn read(
         &self,
         request: ReadRequest,
         ctx: &CallContext,
     ) -> Result<ReadResponse, ProviderError>;
 
-    /// Says what an apply would lead to.
+    /// Plans a change.
     async fn plan(
         &self,
         request: PlanRequest,
         ctx: &CallContext,
     ) -> Result<PlanResponse, ProviderError>;
 
-    /// Changes the world.
+    /// Applies a planned change to infrastructure.
     async fn apply(
         &self,
         request: ApplyRequest,
         ctx: &CallContext,
     ) -> Result<ApplyResponse, ProviderError>;
 
-    /// Finds an existing object.
+    /// Imports an existing object.
     async fn import(
         &self,
         _request: ImportRequest,
@@ -113,7 +113,7 @@ pub trait Provider: Send + Sync {
         Err(unsupported(self.info(), Method::Import))
     }
 
-    /// Takes over the state of another resource type.
+    /// Converts the state of another resource type.
     async fn move_state(
         &self,
         _request: MoveRequest,
@@ -132,12 +132,12 @@ pub trait Provider: Send + Sync {
         Err(unsupported(self.info(), Method::ReadData))
     }
 
-    /// The functions that it has now that it is configured, those of its schema among them or not.
+    /// Returns the functions of the configured provider, with or without those of its schema.
     async fn functions(&self, _ctx: &CallContext) -> Result<FunctionsResponse, ProviderError> {
         Ok(FunctionsResponse::default())
     }
 
-    /// Calls one of the provider's functions with arguments of the types of its signature.
+    /// Calls a function with arguments of the types in its signature.
     async fn call_function(
         &self,
         _name: &str,
@@ -147,7 +147,7 @@ pub trait Provider: Send + Sync {
         Err(unsupported(self.info(), Method::CallFunction))
     }
 
-    /// Checks an ephemeral resource's configuration.
+    /// Validates an ephemeral resource configuration.
     async fn validate_ephemeral(
         &self,
         _type_name: &str,
@@ -167,7 +167,7 @@ pub trait Provider: Send + Sync {
         Err(unsupported(self.info(), Method::OpenEphemeral))
     }
 
-    /// Keeps an ephemeral resource open.
+    /// Renews an open ephemeral resource.
     async fn renew_ephemeral(
         &self,
         _type_name: &str,
@@ -187,8 +187,8 @@ pub trait Provider: Send + Sync {
         Err(unsupported(self.info(), Method::CloseEphemeral))
     }
 
-    /// Asks the provider to end what it is doing. Takes no slot: it must get through when all are
-    /// held.
+    /// Asks the provider to stop its current work. Takes no slot, because it must succeed even if
+    /// all are held.
     async fn stop(&self, ctx: &CallContext) -> Result<(), ProviderError>;
 }
 

@@ -1,6 +1,6 @@
-//! What a provider can be asked, whatever it speaks: the trait [`Provider`] over one model of
-//! schema, plan and diagnostics. A dialect is a folder in here, with a line in [`dialect`]; above
-//! there is only the trait. Owns no state itself.
+//! Providers: the trait [`Provider`] over one model of schemas, plans and diagnostics. Each dialect
+//! is a folder here with a line in [`dialect`]; the layers above use only the trait. Keeps no
+//! state.
 
 pub mod bluelink;
 pub mod builtin;

@@ -1,6 +1,5 @@
-//! The one model of what providers say: schema, capabilities, requests, answers, diagnostics. Every
-//! dialect converts into it. Values carry no marks and have the implied type of their schema. Plain
-//! data.
+//! Common model of provider data: schemas, capabilities, requests, answers, diagnostics. Every
+//! dialect converts to it. Values have no marks and the implied type of their schema. Plain data.
 
 use super::Schemas;
 use crate::engine::calls::{Answer, Method, ProviderDiagnostic};
@@ -12,7 +11,7 @@ use std::time::SystemTime;
 
 pub use proto::Bytes;
 
-/// All that a provider says of itself. Shared by every process of the same executable.
+/// Self-description of a provider. Shared by all processes of one executable.
 #[derive(Debug, Clone, Default)]
 pub struct ProviderSchema {
     pub provider: Schema,
@@ -21,18 +20,18 @@ pub struct ProviderSchema {
     pub data_sources: Schemas,
     pub ephemeral: Schemas,
     pub functions: Signatures,
-    /// By resource type; empty where the provider knows nothing of identities.
+    /// By resource type; empty if the provider has no identities.
     pub identities: BTreeMap<String, IdentitySchema>,
     pub capabilities: Capabilities,
     pub links: LinkTypes,
-    /// Known after [`Provider::documented`](super::Provider::documented) alone.
+    /// Set only after [`Provider::documented`](super::Provider::documented).
     pub resource_texts: TypeTexts,
     pub data_texts: TypeTexts,
     /// Warnings that came with the schema.
     pub diagnostics: Vec<ProviderDiagnostic>,
 }
 
-/// Text about one type of a provider, beside its schema. Empty where the provider has none.
+/// Documentation of one type, separate from its schema. Empty if the provider has none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TypeText {
     pub label: String,
@@ -41,33 +40,33 @@ pub struct TypeText {
     pub examples: Vec<String>,
 }
 
-/// Texts about types, by the name of the type.
+/// Documentation by type name.
 pub type TypeTexts = BTreeMap<String, TypeText>;
 
-/// The type of the resources that links are.
+/// Resource type of links.
 pub const LINK: &str = "link";
 
-/// Two resource types, as configurations name them: from and to.
+/// Names of two resource types in configurations: from and to.
 pub type LinkPair = [String; 2];
 
-/// Which resource types a provider links.
+/// Link types of a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum LinkTypes {
-    /// Its dialect has no links.
+    /// The dialect has no links.
     #[default]
     Unspoken,
-    /// Each with the end that has to be there before the other one, 0 or 1, where one has.
+    /// Pairs, each with the end (0 or 1) that must exist before the other one, if any.
     Pairs(BTreeMap<LinkPair, Option<usize>>),
-    /// It has these and cannot be asked for them: why.
+    /// Pairs that the provider has but cannot be used, with the reason.
     Refused(BTreeSet<LinkPair>, String),
 }
 
-/// What the provider's server can do.
+/// Capabilities of the provider's server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Wants to be asked for the plan of a destroy.
+    /// Requires a plan call for a destroy.
     pub plan_destroy: bool,
-    /// A new process may be used without having been asked for its schema.
+    /// A new process may be used without a schema call.
     pub get_schema_optional: bool,
     pub move_resource_state: bool,
     pub generate_resource_config: bool,
@@ -76,7 +75,7 @@ pub struct Capabilities {
 /// Functions by name.
 pub type Signatures = BTreeMap<String, FunctionSignature>;
 
-/// How a function is called.
+/// Signature of a function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FunctionSignature {
     pub parameters: Vec<FunctionParameter>,
@@ -92,42 +91,41 @@ pub struct FunctionParameter {
     pub name: String,
     pub ty: Type,
     pub allow_null: bool,
-    /// Whether the function may be called with unknown values; otherwise the result is unknown
-    /// without a call.
+    /// True if the function accepts unknown values; otherwise the result is unknown without a call.
     pub allow_unknown: bool,
     pub description: String,
 }
 
-/// The identity of a resource type: an object apart from its state.
+/// Identity of a resource type: an object separate from its state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IdentitySchema {
     pub version: i64,
-    /// An object type.
+    /// Always an object type.
     pub ty: Type,
     pub required_for_import: Vec<String>,
     pub optional_for_import: Vec<String>,
 }
 
-/// State as stored by an older (or the same) version of the schema, to be made fit for this one.
+/// Upgrade of stored state, of an older or the same schema version, to the current schema.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UpgradeRequest {
     pub type_name: String,
-    /// Schema version that the stored state has.
+    /// Schema version of the stored state.
     pub version: i64,
-    /// The stored attributes, verbatim JSON.
+    /// Stored attributes, verbatim JSON.
     pub raw_json: Bytes,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct UpgradeResponse {
-    /// Null where errors came.
+    /// Null after errors.
     pub state: Value,
     pub diagnostics: Vec<ProviderDiagnostic>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct IdentityResponse {
-    /// `None` where there is none, or errors came.
+    /// `None` if there is no identity, or after errors.
     pub identity: Option<Value>,
     pub diagnostics: Vec<ProviderDiagnostic>,
 }
@@ -142,7 +140,7 @@ pub struct ReadRequest {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadResponse {
-    /// Null where the object is gone.
+    /// Null if the object no longer exists.
     pub state: Value,
     pub private: Bytes,
     pub identity: Option<Value>,
@@ -168,8 +166,8 @@ pub struct PlanResponse {
     pub requires_replace: Vec<Path>,
     pub private: Bytes,
     pub identity: Option<Value>,
-    /// The provider's SDK cannot keep to the rules for plans: what breaks them is a warning in the
-    /// log.
+    /// The provider's old SDK cannot follow the rules for plans; violations are only logged as
+    /// warnings.
     pub legacy: bool,
     pub diagnostics: Vec<ProviderDiagnostic>,
 }
@@ -187,7 +185,8 @@ pub struct ApplyRequest {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApplyResponse {
-    /// `None` where the provider sent no value at all, which is not the same as null (gone).
+    /// `None` if the provider sent no value, unlike null, which means that the object no longer
+    /// exists.
     pub new_state: Option<Value>,
     pub private: Bytes,
     pub identity: Option<Value>,
@@ -195,7 +194,7 @@ pub struct ApplyResponse {
     pub diagnostics: Vec<ProviderDiagnostic>,
 }
 
-/// Import by id, or by identity where that is given.
+/// Import by id, or by identity if given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportRequest {
     pub type_name: String,
@@ -217,16 +216,16 @@ pub struct Imported {
     pub identity: Option<Value>,
 }
 
-/// State of another resource type, perhaps of another provider, to become state of this one.
+/// Conversion of the state of another resource type, possibly of another provider.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MoveRequest {
-    /// `registry.terraform.io/hashicorp/null`.
+    /// Full address, such as `registry.terraform.io/hashicorp/null`.
     pub source_provider: String,
     pub source_type: String,
     pub source_version: i64,
     pub raw_json: Bytes,
     pub source_private: Bytes,
-    /// JSON, where the object has an identity.
+    /// JSON, if the object has an identity.
     pub source_identity: Option<Bytes>,
     pub source_identity_version: i64,
     pub target_type: String,
@@ -250,7 +249,7 @@ pub struct DataResponse {
 pub struct OpenResponse {
     pub result: Value,
     pub private: Option<Bytes>,
-    /// When it must be renewed, where it must.
+    /// Time at which it must be renewed, if any.
     pub renew_at: Option<SystemTime>,
     pub diagnostics: Vec<ProviderDiagnostic>,
 }
@@ -262,14 +261,14 @@ pub struct RenewResponse {
     pub diagnostics: Vec<ProviderDiagnostic>,
 }
 
-/// The functions that a configured provider has.
+/// Functions of a configured provider.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FunctionsResponse {
     pub signatures: Signatures,
     pub diagnostics: Vec<ProviderDiagnostic>,
 }
 
-/// A function's result, or its error with the argument (from 0) that it is about.
+/// Result of a function, or its error with the index (from 0) of the argument concerned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FunctionResponse {
     pub result: Result<Value, FunctionError>,
@@ -313,7 +312,7 @@ impl Answer for std::sync::Arc<ProviderSchema> {
         &self.diagnostics
     }
 
-    /// A schema comes before any value.
+    /// No-op: a schema is fetched before any secret value exists.
     fn hide(&mut self, _: &Secrets) {}
 }
 
@@ -330,8 +329,8 @@ impl Answer for FunctionResponse {
 }
 
 impl ProviderSchema {
-    /// The schema that a call of `method` on `type_name` is about: resource, data source or
-    /// ephemeral.
+    /// Returns the schema for a call of `method` on `type_name`: resource, data source or ephemeral
+    /// resource.
     pub fn of(&self, method: Method, type_name: &str) -> Option<&Schema> {
         match method {
             Method::ValidateData | Method::ReadData => self.data_sources.get(type_name),

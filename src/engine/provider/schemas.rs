@@ -1,6 +1,5 @@
-//! The schemas of a provider's types, each decoded when somebody asks for it: large providers have
-//! thousands of types, of which a workspace uses a few dozen. Owned by whoever holds the provider's
-//! schema.
+//! Schemas of a provider's types, decoded on demand: large providers have thousands of types, of
+//! which a workspace uses a few dozen. Owned by the provider's schema.
 
 use cty::TypeJsonError;
 use cty::schema::Schema;
@@ -9,10 +8,10 @@ use std::collections::BTreeMap;
 use std::ops::Index;
 use std::sync::OnceLock;
 
-/// Reads a schema of the wire; the text says whose it is.
+/// Decodes a schema from the wire; the text names it in errors.
 pub type ReadSchema = fn(&Bytes, &str) -> Result<Schema, SchemaError>;
 
-/// What makes no sense in a provider's schema, and where.
+/// Error in a provider's schema, with its location.
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
     #[error("{at} cannot be decoded: {source}")]
@@ -28,7 +27,7 @@ pub enum SchemaError {
     NoResult(String),
 }
 
-/// Schemas by the names of their types.
+/// Schemas by type name.
 #[derive(Debug, Clone, Default)]
 pub struct Schemas(BTreeMap<String, Entry>);
 
@@ -39,11 +38,11 @@ struct Entry {
 }
 
 impl Schemas {
-    /// Of what came by the wire. All of it is read once, since a provider with a schema that makes
-    /// no sense is refused as a whole; what was read is not kept.
+    /// Creates the schemas from encoded ones. All are decoded once as a check, because a provider
+    /// with an invalid schema is rejected as a whole; the results are dropped to save memory.
     ///
     /// # Errors
-    /// Where in which schema something makes no sense.
+    /// A schema is invalid; the error has the location.
     pub fn undecoded(
         kind: &str,
         all: impl IntoIterator<Item = (String, Bytes)>,
@@ -74,7 +73,7 @@ impl Schemas {
         self.0.is_empty()
     }
 
-    /// By name. Decodes every one.
+    /// Iterates in order of names. Decodes every schema.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&String, &Schema)> {
         self.0.iter().map(|(name, entry)| (name, entry.get(name)))
     }
@@ -113,7 +112,7 @@ impl<const N: usize> From<[(String, Schema); N]> for Schemas {
 impl Index<&str> for Schemas {
     type Output = Schema;
 
-    /// Panics where there is no such type, as maps do.
+    /// Panics if there is no such type, like an index into a map.
     fn index(&self, name: &str) -> &Schema {
         self.0[name].get(name)
     }

@@ -1,7 +1,6 @@
-//! Who holds slots and who waits for one, first come, first served; and what those who wait are
-//! told. The slots of one process are a bank. Processes that serve the same have one line in
-//! common, and one that is replaced keeps what is held of its bank, while the line goes to the bank
-//! of the other.
+//! Line of calls: grants slots in order of arrival, and reports to waiting calls which call they
+//! wait for. The slots of one process are a bank. Processes of the same configuration share a line;
+//! a replaced process keeps the held slots of its bank, while new calls get slots of the new bank.
 
 use super::Lane;
 use super::ticket::Ticket;
@@ -15,31 +14,31 @@ use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until};
 
-/// How many waiters are told again what they wait for when the one they waited for is done: those
-/// at the head of the line.
+/// Maximum number of waiting calls, from the head of the line, that get an update when their
+/// blocker has finished.
 const TOLD_AGAIN: usize = 64;
-/// Who has waited for less is not told what for: nobody could read it.
+/// Minimum wait before a call is reported as waiting; shorter waits are too short to read.
 pub(in crate::engine::calls) const UNTOLD: Duration = Duration::from_millis(10);
 
 #[derive(Default)]
 pub(super) struct Line {
     banks: Vec<Bank>,
-    /// Numbers of banks are given once.
+    /// Number of the last bank; numbers are not reused.
     last: u64,
     waiting: VecDeque<Waiter>,
-    /// Is told when somebody begins to wait.
+    /// Notified when a call starts to wait.
     presses: Arc<Notify>,
 }
 
-/// The slots of one process.
+/// Slots of one process.
 struct Bank {
     number: u64,
     lane: Weak<Lane>,
-    /// By slot.
+    /// Holders by slot.
     holders: Vec<Option<Holder>>,
-    /// Whether its slots are given to anybody any more.
+    /// False once its slots are no longer granted.
     open: bool,
-    /// When one of them became free last.
+    /// Time at which one of its slots was last released.
     moved: Instant,
 }
 
@@ -49,7 +48,7 @@ impl Bank {
     }
 }
 
-/// By which of the processes that have a line in common.
+/// Processes, among those of a shared line, whose slots a call may use.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine::calls) enum Whose {
     Any,
@@ -59,7 +58,7 @@ pub(in crate::engine::calls) enum Whose {
 /// One slot of one bank.
 pub(super) type Place = (u64, usize);
 
-/// A slot that somebody has, and whose it is.
+/// Granted slot, with the lane it belongs to.
 pub(super) type Granted = (Place, Arc<Lane>);
 
 #[derive(Clone)]
@@ -83,15 +82,15 @@ struct Waiter {
     pub(super) call: CallId,
     pub(super) method: Method,
     pub(super) resource: Option<Arc<str>>,
-    /// The call that it was last told it waits for; `None` for one who is not told, or not yet.
+    /// Call last reported as its blocker; `None` if nothing was reported.
     told: Option<CallId>,
-    /// Whose slot it must be, where it may not be any.
+    /// Lane whose slot it needs; `None` accepts any.
     only: Option<Weak<Lane>>,
     grant: oneshot::Sender<Granted>,
 }
 
 impl Line {
-    /// One more bank, whose slots are given from now on; the answer is its number.
+    /// Adds a bank and starts to grant its slots; returns its number.
     pub(super) fn open(&mut self, lane: Weak<Lane>, slots: u32) -> u64 {
         self.last += 1;
         self.banks.push(Bank {
@@ -104,7 +103,7 @@ impl Line {
         self.last
     }
 
-    /// What is held of a bank is held on, and nobody else gets of it.
+    /// Stops granting slots of a bank; held ones stay held until they are released.
     pub(super) fn close(&mut self, number: u64) {
         if let Some(bank) = self.banks.iter_mut().find(|b| b.number == number) {
             bank.open = false;
@@ -112,17 +111,17 @@ impl Line {
         self.banks.retain(|b| b.open || b.held() > 0);
     }
 
-    /// One who waits does it no more.
+    /// Removes a call from the line.
     pub(super) fn leave(&mut self, call: CallId) {
         self.waiting.retain(|w| w.call != call);
     }
 
-    /// Who is told when somebody begins to wait.
+    /// Sets the receiver that is notified when a call starts to wait.
     pub(super) fn press(&mut self, told: &Arc<Notify>) {
         self.presses = told.clone();
     }
 
-    /// Whether a slot is held or waited for.
+    /// Returns true if a slot is held or waited for.
     pub(super) fn is_used(&self) -> bool {
         !self.waiting.is_empty() || self.banks.iter().any(|b| b.held() > 0)
     }
@@ -131,8 +130,7 @@ impl Line {
         !self.waiting.is_empty()
     }
 
-    /// The call that has held its slot longest, of those that somebody gets; the first slot's among
-    /// equals.
+    /// Returns the call that has held a slot of an open bank longest; the lowest slot on a tie.
     fn longest(&self) -> Option<&Holder> {
         self.holders().min_by_key(|h| h.since)
     }
@@ -142,8 +140,8 @@ impl Line {
         open.flat_map(|b| b.holders.iter().flatten())
     }
 
-    /// A slot of the process that has the fewest calls, the first one's among equals; or of this
-    /// very one.
+    /// Returns a free slot of the process with the fewest calls (the first on a tie), or of the
+    /// given process.
     fn free(&self, only: Option<&Weak<Lane>>) -> Option<Granted> {
         let open = self.banks.iter().filter(|b| b.open);
         let bank = open
@@ -164,13 +162,13 @@ impl Line {
         self.banks.retain(|b| b.open || b.held() > 0);
     }
 
-    /// When a slot became free last that such a waiter could have had, in its order.
+    /// Returns the time at which a slot that such a waiting call could use was last released.
     fn moved(&self, only: Option<&Weak<Lane>>) -> Option<Instant> {
         let its = |b: &&Bank| only.is_none_or(|lane| lane.ptr_eq(&b.lane));
         self.banks.iter().filter(its).map(|b| b.moved).max()
     }
 
-    /// Gives free slots to those who wait, in their order.
+    /// Grants free slots to waiting calls, in order.
     fn serve(&mut self) {
         let mut at = 0;
         while at < self.waiting.len() {
@@ -178,7 +176,7 @@ impl Line {
                 if self.free(None).is_none() {
                     return;
                 }
-                // What is free is not of the process that this one waits for.
+                // The free slots belong to other processes than the one this call needs.
                 at += 1;
                 continue;
             };
@@ -192,6 +190,8 @@ impl Line {
                 since: Instant::now(),
             };
             self.put(place, Some(holder));
+            // The receiver is gone if the call was cancelled; the slot is then free for the next
+            // one.
             if waiter.grant.send((place, lane)).is_err() {
                 self.put(place, None);
             }
@@ -200,7 +200,7 @@ impl Line {
 }
 
 impl Lane {
-    /// A slot, once all who came earlier have had theirs.
+    /// Waits for a slot, in order of arrival.
     pub(super) async fn acquire(
         self: &Arc<Self>,
         call: CallId,
@@ -262,23 +262,23 @@ impl Lane {
         }
     }
 
-    /// Tells one who waits for whom, now and whenever that changes.
+    /// Reports the blocker of a waiting call, now and on each later change.
     fn begin_to_tell(&self, call: CallId) {
         let mut line = lock(&self.line);
         let longest = line.longest().cloned();
         if let Some(waiter) = line.waiting.iter_mut().find(|w| w.call == call) {
             waiter.told = Some(longest.as_ref().map_or(0, |h| h.call));
-            // Under the lane's lock, so that no reader sees "waits" after "started".
+            // Emitted under the line's lock, so that no reader sees "waits" after "started".
             self.tell(waiter, longest.as_ref());
         }
     }
 
-    /// Ends when no slot that such a waiter could have had has become free for too long, and with
-    /// how long that is.
+    /// Completes, with the limit, when no slot that such a call could use was released for too
+    /// long.
     async fn stands(&self, queued: Instant, only: Option<&Weak<Lane>>) -> Duration {
         let after = self.shared.line();
         let mut since = queued;
-        // Each turn is a slot that somebody before it was given: a line has an end.
+        // Each iteration is a released slot, so the loop ends with the line or the limit.
         loop {
             sleep_until(since + after).await;
             let moved = lock(&self.line).moved(only).unwrap_or(queued);
@@ -297,7 +297,7 @@ impl Lane {
         })
     }
 
-    /// A slot where one is free, else a place in the line.
+    /// Takes a free slot, or a place in the line.
     fn slot_or_place(
         self: &Arc<Self>,
         call: CallId,
@@ -306,8 +306,8 @@ impl Lane {
         only: Option<Weak<Lane>>,
     ) -> Result<SlotGuard, oneshot::Receiver<Granted>> {
         let mut line = lock(&self.line);
-        // What is free is for none of those who wait: a slot that is given back goes to the head of
-        // the line.
+        // A free slot can be taken at once: released slots are granted to the head of the line
+        // first, so no waiting call could use it.
         if let Some((place, lane)) = line.free(only.as_ref()) {
             let holder = Holder {
                 call,
@@ -347,15 +347,14 @@ impl Lane {
         }));
     }
 
-    /// Gives a slot back, which goes to the first who still waits, and tells those at the head of
-    /// the line whom they wait for now.
+    /// Releases a slot, which is granted to the first matching waiting call.
     fn release(&self, place: Place) {
         let mut guard = lock(&self.line);
         guard.put(place, None);
         self.serve(&mut guard);
     }
 
-    /// Gives what is free to those who wait, and tells the others.
+    /// Grants free slots, and reports new blockers to the head of the line.
     pub(super) fn serve(&self, line: &mut Line) {
         line.serve();
         let Some(longest) = line.longest().filter(|_| line.is_waited_for()).cloned() else {
@@ -371,7 +370,7 @@ impl Lane {
     }
 }
 
-/// A held slot; given back when dropped.
+/// Held slot; released on drop.
 pub(super) struct SlotGuard {
     pub(super) lane: Arc<Lane>,
     pub(super) place: Place,
@@ -383,7 +382,7 @@ impl Drop for SlotGuard {
     }
 }
 
-/// All slots of a lane; given back when dropped.
+/// All slots of a lane; released on drop.
 pub struct Drained {
     pub(super) _slots: Vec<SlotGuard>,
 }

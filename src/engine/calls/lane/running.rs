@@ -1,5 +1,5 @@
-//! A call on its way: against its deadline and its caller's cancellation, reported when it begins
-//! and once when it ends.
+//! Running call: applies its deadline and cancellation, reports its start, and reports its end
+//! exactly once.
 
 use super::Lane;
 use super::line::SlotGuard;
@@ -12,27 +12,28 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 tokio::task_local! {
-    /// The call that is on its way.
+    /// Call in progress in this task.
     static CURRENT: Current;
 }
 
-/// A call on its way, for what is done within it.
+/// Call in progress, as code within it sees it.
 struct Current {
     number: CallId,
     plugin: PluginId,
-    /// Where the calls made within it are reported instead of it.
+    /// Set if the calls within it are reported instead of it.
     items: Option<Items>,
 }
 
-/// A request that holds a slot for calls that are reported one by one.
+/// Request of the engine that holds a slot for several calls, which are reported one by one.
 struct Items {
     slot: u32,
-    /// The number and the time in line of the request, which its first call takes over: a reader
-    /// who saw the request wait sees the call take its place.
+    /// Number and queue time of the request. Its first call takes them over, so that readers see
+    /// the waiting request become that call.
     first: Cell<Option<(CallId, u64)>>,
 }
 
-/// The place of a call that is made for a request: its slot, and what its first call takes over.
+/// Returns the slot of a call within a request, and the number and queue time that the first one
+/// takes over.
 fn item(plugin: &PluginId) -> Option<(u32, Option<(CallId, u64)>)> {
     let of = |current: &Current| {
         let items = current
@@ -44,12 +45,12 @@ fn item(plugin: &PluginId) -> Option<(u32, Option<(CallId, u64)>)> {
     CURRENT.try_with(of).ok().flatten()
 }
 
-/// The number of the call that whoever asks is the work of, where it is that of one.
+/// Returns the number of the call that the current task is part of.
 pub fn current() -> Option<CallId> {
     CURRENT.try_with(|current| current.number).ok()
 }
 
-/// The plugin whose slot the call has that whoever asks is the work of.
+/// Returns the plugin whose slot the current task's call holds.
 pub fn seat() -> Option<PluginId> {
     CURRENT.try_with(|current| current.plugin.clone()).ok()
 }
@@ -81,8 +82,7 @@ impl Lane {
             true => number,
             false => self.tell_started((number, method), ctx, (place, queued_ms), deadline),
         };
-        // From here on the call is reported as finished whatever happens, a dropped future
-        // included.
+        // From here on the end of the call is always reported, even if the future is dropped.
         let mut running = Running {
             lane: self.clone(),
             number,
@@ -99,6 +99,7 @@ impl Lane {
             items,
         };
         let mut call = pin!(CURRENT.scope(current, call));
+        // Biased: an answer that has arrived wins over a cancellation or deadline at the same time.
         let result = tokio::select! {
             biased;
             result = &mut call => result,
@@ -123,8 +124,8 @@ impl Lane {
         (result, retry)
     }
 
-    /// Reports that a call begins; the answer is its number. A call that is made for a request is
-    /// in the slot of that request, and the first one takes over its number.
+    /// Reports the start of a call and returns its number. A call within a request has that
+    /// request's slot, and the first one takes over its number.
     fn tell_started(
         &self,
         (mut number, method): (CallId, Method),
@@ -151,7 +152,7 @@ impl Lane {
     }
 }
 
-/// Ends with the deadline, if there is one.
+/// Completes after the deadline; never without one.
 pub(super) async fn past(deadline: Option<std::time::Duration>) -> std::time::Duration {
     match deadline {
         Some(after) => {
@@ -162,14 +163,15 @@ pub(super) async fn past(deadline: Option<std::time::Duration>) -> std::time::Du
     }
 }
 
-/// A call on its way. Reports its end once.
+/// Running call. Reports its end exactly once.
 struct Running {
     pub(super) lane: Arc<Lane>,
     pub(super) number: CallId,
     pub(super) kind: Kind,
     pub(super) resource: Option<Arc<str>>,
     began: Instant,
-    // Dropped after the report: who waits for the slot starts after this call has ended.
+    // Dropped after the report, so that the next call starts after this one is reported as
+    // finished.
     _slot: Option<SlotGuard>,
     covers: bool,
     reported: bool,
@@ -184,15 +186,15 @@ impl Running {
     ) {
         self.reported = true;
         let took = self.began.elapsed();
-        // Held until it is said, so that the newest measure is the last to be said.
+        // Held until the event is emitted, so that the newest measurement is emitted last.
         let mut stats = lock(&self.lane.stats);
-        // How long a call took that was given up says nothing about others.
+        // The duration of a cancelled call says nothing about others.
         let counts = outcome != CallOutcome::Cancelled;
         let error_counts = outcome != CallOutcome::Ok;
         let measured = match (counts, self.covers) {
             (false, _) => None,
             (true, false) => Some(stats.add(&self.kind, took, error_counts)),
-            // Its calls have been counted; this is for how long such a request usually takes.
+            // The calls within it have been counted; this measures the duration of the request.
             (true, true) => {
                 stats.add_whole(&self.kind, took, error_counts);
                 None

@@ -1,5 +1,5 @@
-//! What a plugin asks of us, on the board beside the calls that it is asked: it takes no slot, and
-//! is no measure of the plugin. Reported once when it ends, however that is.
+//! Requests of plugins to the host, reported beside the calls to the plugin. They take no slot and
+//! do not count as latency of the plugin. The end is reported exactly once.
 
 use super::Lane;
 use crate::engine::words::*;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// One thing that a plugin has asked of us and that has no end yet.
+/// Open request of a plugin to the host.
 pub struct Standing {
     lane: Arc<Lane>,
     number: CallId,
@@ -18,7 +18,7 @@ pub struct Standing {
 }
 
 impl Lane {
-    /// A plugin has asked something of us, for this resource.
+    /// Reports a request of the plugin for a resource.
     pub fn standing(self: &Arc<Self>, method: &'static str, resource: String) -> Standing {
         Standing {
             lane: self.clone(),
@@ -32,7 +32,8 @@ impl Lane {
 }
 
 impl Standing {
-    /// It waits for something, in words, for so long at most; `blocker` is the call that has it.
+    /// Reports that it waits for something (`waits_for`, as text), at most `within`; `blocker` is
+    /// the call that blocks it.
     pub fn waits(&self, waits_for: String, blocker: Option<CallId>, within: Duration) {
         let waits_for = self.lane.secrets().hide(&waits_for).into_owned();
         self.lane.say(EventKind::CallQueued(CallQueued {
@@ -46,7 +47,7 @@ impl Standing {
         }));
     }
 
-    /// It was answered: well, or with an error in words.
+    /// Reports its answer: success, or an error as text.
     pub fn answered(mut self, error: Option<&str>) {
         let outcome = match error {
             None => CallOutcome::Ok,

@@ -1,4 +1,4 @@
-//! A place in the line, which is given back however its holder goes.
+//! Place of a waiting call in the line, released on drop.
 
 use super::Lane;
 use super::line::{Granted, SlotGuard};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// A place in the line. Dropped without a slot, the call is over and reported so.
+/// Place in the line. If dropped without a slot, the call is reported as finished.
 pub(super) struct Ticket {
     pub(super) lane: Arc<Lane>,
     pub(super) call: CallId,
@@ -18,7 +18,7 @@ pub(super) struct Ticket {
     pub(super) queued: Instant,
     pub(super) told: bool,
     pub(super) receiver: Option<oneshot::Receiver<Granted>>,
-    /// Why it gave up, where the line stood.
+    /// Error text, if the line did not move for too long.
     pub(super) stood: Option<String>,
 }
 
@@ -31,7 +31,7 @@ impl Drop for Ticket {
             let mut line = lock(&self.lane.line);
             line.leave(self.call);
             receiver.close();
-            // Granted in the meantime: it goes on to the next.
+            // A slot granted in the meantime is released to the next call.
             receiver.try_recv().ok()
         };
         if self.told {

@@ -1,4 +1,4 @@
-//! The adapter over what is part of this process. Calls of it are no RPCs.
+//! Adapter of the builtin provider. Its calls run in this process and are not RPCs.
 
 use super::{RemoteStates, data, remote_state};
 use crate::engine::calls::{CallContext, Checked, ProviderError};
@@ -10,14 +10,14 @@ use cty::Value;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// The address that configurations and states know it by.
+/// Address in configurations and states.
 pub const ADDRESS: &str = "terraform.io/builtin/terraform";
-/// Its resource type.
+/// Resource type of the builtin provider.
 const DATA: &str = "terraform_data";
-/// Its data source.
+/// Data source of the builtin provider.
 const REMOTE_STATE: &str = "terraform_remote_state";
 
-/// The builtin provider. Calls of it are no RPCs: they take no slots and never fail but by answers.
+/// Builtin provider. Its calls take no slots, and errors are always in the answers.
 pub struct Builtin {
     info: ProviderInfo,
     schema: Arc<ProviderSchema>,
@@ -26,8 +26,8 @@ pub struct Builtin {
 }
 
 impl Builtin {
-    /// For a workspace, against which paths of state files are resolved; `states` says how those
-    /// are encrypted.
+    /// Creates the provider of a workspace, against which paths of state files are resolved;
+    /// `states` has the encryption of the states to read.
     pub fn new(plugin: PluginId, workspace: PathBuf, states: Arc<Mutex<RemoteStates>>) -> Self {
         let schema = ProviderSchema {
             resources: [(DATA.to_owned(), data::schema())].into(),
@@ -189,7 +189,7 @@ impl Provider for Builtin {
         Ok(remote_state::read(&config, &self.workspace, ciphers).await)
     }
 
-    /// Expressions call its functions as those of the language: see
+    /// Fails: expressions call its functions as functions of the language, see
     /// [`crate::engine::provider::functions`].
     async fn call_function(
         &self,

@@ -1,12 +1,12 @@
-//! `terraform_data`: keeps a value, and is replaced when another one changes. Pure but for the ids
-//! it makes.
+//! `terraform_data`: stores a value, and is replaced when its triggers change. Pure, except for the
+//! ids it generates.
 
 use crate::engine::calls::ProviderDiagnostic;
 use crate::engine::provider::*;
 use cty::schema::{Attribute, Block, Schema};
 use cty::{Path, Type, Value};
 
-/// Types of any kind: input and output always have the same, triggers have their own.
+/// Attributes of any type: input and output always have the same type, triggers have their own.
 pub(super) fn schema() -> Schema {
     let attributes = [
         ("id", Attribute::computed(Type::String)),
@@ -29,14 +29,14 @@ fn attr(value: &Value, name: &str) -> Value {
         .unwrap_or_else(|| Value::null(Type::Dynamic))
 }
 
-/// The object with some of its attributes changed.
+/// Returns the object with some of its attributes changed.
 fn with<const N: usize>(value: &Value, changes: [(&str, Value); N]) -> Value {
     let mut attributes = value.as_map().map(cty::Members::to_map).unwrap_or_default();
     attributes.extend(changes.map(|(name, v)| (name.into(), v)));
     Value::object_from_map(attributes)
 }
 
-/// What the provider sets cannot be set by a configuration.
+/// Rejects values for the computed attributes.
 pub(super) fn validate(config: &Value) -> Vec<ProviderDiagnostic> {
     if config.is_null() {
         return Vec::new();
@@ -65,7 +65,7 @@ pub(super) fn upgrade(request: &UpgradeRequest) -> UpgradeResponse {
     }
 }
 
-/// What `output` will be once `input` is known: of the same type always, null where that is null.
+/// Returns the planned `output` of an `input`: unknown of the same type, or null if the input is.
 fn coming_output(input: &Value) -> Value {
     if input.is_null() {
         input.clone()
@@ -140,7 +140,7 @@ pub(super) fn apply(request: ApplyRequest) -> ApplyResponse {
     }
 }
 
-/// There is nothing in the world to look at: the id is all that there is.
+/// Imports by id alone, because there is no remote object to read.
 pub(super) fn import(request: &ImportRequest) -> ImportResponse {
     let state = with(
         &schema().block.empty_value(),
@@ -158,7 +158,7 @@ pub(super) fn import(request: &ImportRequest) -> ImportResponse {
     }
 }
 
-/// Takes over a `null_resource`, whose triggers become an object.
+/// Converts the state of a `null_resource`, whose triggers become an object.
 pub(super) fn take_over(request: MoveRequest) -> MoveResponse {
     let empty = schema().block.empty_value();
     let answer = |state: Value, diagnostics| MoveResponse {

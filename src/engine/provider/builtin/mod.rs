@@ -1,5 +1,5 @@
-//! The builtin provider `terraform.io/builtin/terraform`, in this process: the resource
-//! `terraform_data` and the data source `terraform_remote_state`. Owns nothing; files are read
+//! Builtin provider `terraform.io/builtin/terraform`, which runs in this process: the resource
+//! `terraform_data` and the data source `terraform_remote_state`. Keeps no state; reads files
 //! relative to the workspace.
 
 mod adapter;

@@ -1,5 +1,5 @@
-//! `terraform_remote_state`: the outputs of another configuration's state, from every backend that
-//! a state can live in here. Others are refused by name. Keeps nothing.
+//! `terraform_remote_state`: reads the outputs of another configuration's state, from every backend
+//! that flightdeck supports. Keeps no state.
 
 use crate::engine::calls::ProviderDiagnostic;
 use crate::engine::provider::*;
@@ -86,7 +86,7 @@ pub(super) fn validate(config: &Value) -> Vec<ProviderDiagnostic> {
     diagnostics
 }
 
-/// The backend that is read from, as far as it is known without a look at it.
+/// Returns the backend to read from, checked without access to it.
 fn backend_of(config: &Value) -> Result<Settings, ProviderDiagnostic> {
     let backend = attr(config, "backend");
     let kind = match backend.as_str() {
@@ -118,24 +118,24 @@ fn backend_of(config: &Value) -> Result<Settings, ProviderDiagnostic> {
     Ok(backend)
 }
 
-/// How the states that are read are encrypted.
+/// Encryption of the states to read.
 #[derive(Debug, Clone, Default)]
 pub struct RemoteStates {
-    /// Unless their own way is said.
+    /// Used if a data source has no setting of its own.
     pub default: Ciphers,
-    /// By the name of a data source, as a block writes it.
+    /// By the name of a data source, as in an `encryption` block.
     pub named: BTreeMap<String, Ciphers>,
 }
 
 impl RemoteStates {
-    /// How the state is that a data source reads.
+    /// Returns the encryption of the state that a data source reads.
     pub(super) fn of(&self, address: &str) -> &Ciphers {
         self.named.get(&name_of(address)).unwrap_or(&self.default)
     }
 }
 
-/// The name by which an `encryption` block knows a data source: without its type, and without the
-/// word `module` before the first module. As OpenTofu's builtin provider has it.
+/// Returns the name of a data source in an `encryption` block: without its type, and without
+/// `module.` before the first module, as in OpenTofu's builtin provider.
 fn name_of(address: &str) -> String {
     let name = address.replacen("data.terraform_remote_state.", "", 1);
     match name.strip_prefix("module.") {
@@ -144,7 +144,7 @@ fn name_of(address: &str) -> String {
     }
 }
 
-/// What is read of a state file.
+/// Fields to read of a state file.
 #[derive(Deserialize)]
 struct StateFile {
     version: Option<u64>,
@@ -166,7 +166,7 @@ pub(super) fn failed(error: ProviderDiagnostic) -> DataResponse {
     }
 }
 
-/// What stands in the state, and where that is.
+/// Returns the location and contents of the stored state.
 async fn stored(
     backend: &Settings,
     workspace: &str,
@@ -181,7 +181,7 @@ async fn stored(
     Ok((home.place(), home.read().await?))
 }
 
-/// Reads the outputs. `base` is what relative paths are relative to.
+/// Reads the outputs. `base` is the directory for relative paths.
 pub(super) async fn read(config: &Value, base: &FilePath, ciphers: Ciphers) -> DataResponse {
     let backend = match backend_of(config) {
         Ok(backend) => backend,
@@ -201,6 +201,7 @@ pub(super) async fn read(config: &Value, base: &FilePath, ciphers: Ciphers) -> D
         .as_map()
         .map(cty::Members::to_map)
         .unwrap_or_default();
+    // Outputs of the state take precedence over the defaults.
     match opened(text, ciphers).await {
         Ok(Some(found)) => all.extend(found),
         Ok(None) => {
@@ -227,17 +228,17 @@ pub(super) async fn read(config: &Value, base: &FilePath, ciphers: Ciphers) -> D
     }
 }
 
-/// The outputs in what a home has.
+/// Decrypts a stored state and returns its outputs.
 async fn opened(text: Vec<u8>, ciphers: Ciphers) -> Result<Option<Outputs>, StateFileError> {
-    // Deriving a key takes a while.
+    // Key derivation blocks for up to seconds.
     let opened = tokio::task::spawn_blocking(move || ciphers.open(text));
     outputs(&opened.await??)
 }
 
-/// Values by name.
+/// Output values by name.
 pub type Outputs = BTreeMap<std::sync::Arc<str>, Value>;
 
-/// Why a state file cannot be read.
+/// Error of a state file that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StateFileError {
     #[error(transparent)]
@@ -264,10 +265,10 @@ pub enum StateFileError {
     },
 }
 
-/// The outputs in a state file's text; `None` where there is nothing in it.
+/// Parses the outputs of a state file; `None` if it is empty.
 ///
 /// # Errors
-/// Why it cannot be read.
+/// The file is encrypted, has another version, or cannot be parsed.
 pub fn outputs(text: &[u8]) -> Result<Option<Outputs>, StateFileError> {
     if text.iter().all(u8::is_ascii_whitespace) {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! The adapter of one process: its connection, its schema once that is known, and the codecs of
-//! each call. The process belongs to its supervisor.
+//! Adapter of one provider process: its connection, its schema once known, and the codecs of each
+//! call. The supervisor owns the process.
 
 use super::convert::{Side, diagnostics};
 use super::life::SchemaReply;
@@ -15,21 +15,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
-/// Schemas of identities by resource type.
+/// Identity schemas by resource type.
 pub type Identities = BTreeMap<String, IdentitySchema>;
 
-/// A provider process that speaks protocol 5 or 6.
+/// Provider process of protocol 5 or 6.
 pub struct TfProvider {
     pub(super) info: ProviderInfo,
     pub(super) wire: Wire,
     pub(super) schema: OnceCell<Arc<ProviderSchema>>,
-    /// The functions that it has once it is configured.
+    /// Functions of the configured provider, fetched on demand.
     pub(super) offered: OnceCell<FunctionsResponse>,
 }
 
 impl TfProvider {
-    /// An adapter over a connection. `obituary` is asked what happened when the connection breaks;
-    /// `schema` is given where it is known already.
+    /// Creates an adapter over a connection. `obituary` reports the reason after the connection
+    /// broke; `schema` is passed if it is known already.
     pub fn new(
         plugin: PluginId,
         address: String,
@@ -52,7 +52,7 @@ impl TfProvider {
         }
     }
 
-    /// Makes the schema known from what the provider has answered.
+    /// Converts the schema from the provider's answer and stores it.
     pub async fn learn(
         &self,
         reply: SchemaReply,
@@ -64,7 +64,7 @@ impl TfProvider {
             .cloned()
     }
 
-    /// Asks for the schema, for [`TfProvider::learn`].
+    /// Fetches the schema, for [`TfProvider::learn`].
     pub async fn ask_schema(&self) -> Result<SchemaReply, ProviderError> {
         self.wire.schema().await
     }
@@ -74,7 +74,7 @@ impl TfProvider {
         reply: SchemaReply,
         identities: Identities,
     ) -> Result<Arc<ProviderSchema>, ProviderError> {
-        // Megabytes of it: not on a thread that others wait for.
+        // Converting megabytes would block the async thread.
         let converted = tokio::task::spawn_blocking(move || provider_schema(&reply)).await;
         let unfinished = |e| format!("its schema could not be converted: {e}");
         let mut schema = converted
@@ -85,7 +85,7 @@ impl TfProvider {
         Ok(Arc::new(schema))
     }
 
-    /// Asks for what objects are known by; a provider that does not know the question has none.
+    /// Fetches the identity schemas; none if the provider does not implement the method.
     pub async fn ask_identities(&self) -> Result<Identities, ProviderError> {
         let request = pb::get_resource_identity_schemas::Request {};
         match self.wire.call(Method::IdentitySchemas, request).await {
@@ -111,7 +111,7 @@ impl TfProvider {
         }
     }
 
-    /// Both codecs for one type of one method.
+    /// Returns the codecs for the values and identities of one type in a call.
     pub(super) async fn side(
         &self,
         method: Method,

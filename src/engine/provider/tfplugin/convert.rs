@@ -1,5 +1,5 @@
-//! Values, paths and diagnostics between the wire and the model. Requests carry msgpack; answers
-//! may carry JSON instead, or nothing, which is not the same as null. Owns nothing.
+//! Converts values, paths and diagnostics between the wire and the model. Requests use msgpack;
+//! answers may use JSON or have no value, which differs from null. Keeps no state.
 
 use crate::engine::calls::{Method, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::*;
@@ -7,18 +7,19 @@ use crate::engine::words::{PluginId, Severity};
 use cty::{Path, PathStep, Type, Value};
 use proto::tfplugin6 as pb;
 
-/// What is needed to encode and decode the values of one call.
+/// Codec for the values of one call.
 pub(super) struct Side<'a> {
     pub(super) plugin: &'a PluginId,
     pub(super) method: Method,
-    /// The implied type of the schema that the call is about.
+    /// Implied type of the schema that the call is about.
     pub(super) ty: Type,
     pub(super) identity: Option<Type>,
     pub(super) meta: Option<Type>,
 }
 
 impl Side<'_> {
-    /// A value of the schema's type. Always `Some`: null travels as a value too.
+    /// Encodes a value of the schema's type. Always returns `Some`, because null is sent as a value
+    /// too.
     pub(super) fn encode(&self, value: &Value) -> Result<Option<pb::DynamicValue>, ProviderError> {
         self.encode_as(value, &self.ty)
     }
@@ -63,7 +64,7 @@ impl Side<'_> {
         }
     }
 
-    /// A value of the schema's type; `None` where none was sent.
+    /// Decodes a value of the schema's type; `None` if none was sent.
     pub(super) fn decode(
         &self,
         value: Option<pb::DynamicValue>,
@@ -86,8 +87,8 @@ impl Side<'_> {
         })
     }
 
-    /// As [`Side::decode`], with null where none was sent. Null also stands for an unreadable value
-    /// in an answer with errors, so that the errors are reported.
+    /// Decodes as [`Side::decode`] does, with null if no value was sent. Null also replaces an
+    /// invalid value in an answer with errors, so that the errors are reported.
     pub(super) fn decode_or_null(
         &self,
         value: Option<pb::DynamicValue>,
@@ -100,8 +101,8 @@ impl Side<'_> {
         }
     }
 
-    /// An identity of the resource type; `None` where none was sent, and where an answer with
-    /// errors has an unreadable one.
+    /// Decodes an identity of the resource type; `None` if none was sent, or if it is invalid in an
+    /// answer with errors.
     pub(super) fn decode_identity(
         &self,
         data: Option<pb::ResourceIdentityData>,
@@ -122,7 +123,7 @@ pub(super) fn has_errors(diagnostics: &[ProviderDiagnostic]) -> bool {
     diagnostics.iter().any(|d| d.severity == Severity::Error)
 }
 
-/// A path; `None` where a step says nothing.
+/// Converts a path; `None` if a step has no selector.
 pub(super) fn path(path: pb::AttributePath) -> Option<Path> {
     use pb::attribute_path::step::Selector;
     let step = |step: pb::attribute_path::Step| {
@@ -140,9 +141,9 @@ pub(super) fn path(path: pb::AttributePath) -> Option<Path> {
     ))
 }
 
-/// Diagnostics of each severity that are taken from one answer.
+/// Maximum number of diagnostics per severity and answer.
 const DIAGNOSTICS: usize = 200;
-/// Longest summary and detail that are taken whole, in bytes.
+/// Maximum size of summary and detail, in bytes; longer ones are truncated.
 const SUMMARY: usize = 2_000;
 const DETAIL: usize = 64_000;
 
@@ -152,7 +153,7 @@ pub(super) fn diagnostic(
     detail: String,
     path: Option<Path>,
 ) -> ProviderDiagnostic {
-    // 2 is a warning; a severity that is none must not hide what may be an error.
+    // 2 is a warning. Unknown severities count as errors, because they may be errors.
     let severity = if severity == 2 {
         Severity::Warning
     } else {
@@ -176,7 +177,7 @@ fn cut(text: String, most: usize) -> String {
     format!("{}… ({} bytes more)", &text[..end], text.len() - end)
 }
 
-/// What a provider says, as much of it as anybody reads.
+/// Converts diagnostics, limited in number and size.
 pub(super) fn diagnostics(all: Vec<pb::Diagnostic>) -> Vec<ProviderDiagnostic> {
     let (mut taken, mut errors, mut warnings) = (Vec::new(), 0, 0);
     for d in all {
@@ -207,7 +208,7 @@ pub(super) fn diagnostics(all: Vec<pb::Diagnostic>) -> Vec<ProviderDiagnostic> {
     taken
 }
 
-/// The error of an unreadable answer, with the first error that the provider reported in it.
+/// Adds the first error that the provider reported to the error of an invalid answer.
 pub(super) fn with_reported(
     mut error: ProviderError,
     diagnostics: &[ProviderDiagnostic],

@@ -1,4 +1,4 @@
-//! Calls of a provider's functions, whose arguments have each a type of its own.
+//! Calls of provider functions, whose arguments each have a type of their own.
 
 use super::adapter::TfProvider;
 use super::convert::{Side, diagnostics};
@@ -11,7 +11,7 @@ use proto::tfplugin6 as pb;
 const METHOD: Method = Method::CallFunction;
 
 impl TfProvider {
-    /// Calls a function by its signature. What it says of its arguments is an answer, not an error.
+    /// Calls a function. Errors reported by the function are part of the answer.
     pub(super) async fn function(
         &self,
         name: &str,
@@ -52,8 +52,8 @@ impl TfProvider {
         Ok(FunctionResponse { result: Ok(result) })
     }
 
-    /// The functions that the provider has once it is configured, asked for once. A provider that
-    /// does not know the question has no more than those of its schema.
+    /// Fetches the functions of the configured provider, once. A provider that does not implement
+    /// the method has only those of its schema.
     pub(super) async fn offered(&self) -> Result<&FunctionsResponse, ProviderError> {
         let ask = || async {
             let request = pb::get_functions::Request {};

@@ -1,6 +1,5 @@
-//! The dialects tfplugin 5 and 6 over the one model. Their messages are the same on the wire but
-//! for schemas, so one adapter serves both; what differs is in `wire` (paths) and `schema`
-//! (attributes).
+//! Dialects tfplugin 5 and 6. Except for schemas, their messages are identical on the wire, so one
+//! adapter serves both; the differences are in `wire` (paths) and `schema` (attributes).
 
 mod adapter;
 mod convert;

@@ -1,4 +1,4 @@
-//! The answer to a plan. The fuzzer comes in here, too.
+//! Conversion of a plan's answer. Also an entry point of the fuzzer.
 
 use super::convert::{self, Side, diagnostics, has_errors};
 use crate::engine::calls::{Method, ProviderError};
@@ -7,11 +7,11 @@ use crate::engine::words::PluginId;
 use cty::Type;
 use proto::tfplugin6 as pb;
 
-/// The answer to a plan, as it comes from the wire, in the model: what any provider can answer goes
-/// through here.
+/// Converts the answer to a plan from the wire to the model. All providers' answers pass through
+/// here.
 ///
 /// # Errors
-/// A value is not of the type, or a path leads nowhere.
+/// A value does not have the type, or a path has an empty step.
 pub fn plan_answer(
     plugin: &PluginId,
     ty: &Type,

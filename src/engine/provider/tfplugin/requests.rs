@@ -1,4 +1,5 @@
-//! Each request of the one model to its message on the wire, and the answer back.
+//! Implements `Provider` for protocols 5 and 6: converts each request to its message, and the
+//! answer back.
 
 use super::adapter::TfProvider;
 use super::convert::{diagnostics, has_errors, with_reported};
@@ -11,7 +12,7 @@ use cty::Value;
 use proto::tfplugin6 as pb;
 use std::sync::Arc;
 
-/// What we allow providers to do: nothing deferred yet, write-only values yes.
+/// Returns the client capabilities: deferral is not supported, write-only attributes are.
 fn client() -> Option<pb::ClientCapabilities> {
     Some(pb::ClientCapabilities {
         deferral_allowed: false,
@@ -50,8 +51,8 @@ impl Provider for TfProvider {
         ctx: &CallContext,
     ) -> Result<Checked, ProviderError> {
         let side = self.provider_side(Method::ValidateProvider, ctx).await?;
-        // Protocol 5 answers a "prepared" configuration too, in a field that this answer does not
-        // have; it is of no use.
+        // Protocol 5 also returns a "prepared" configuration, which this message omits because it
+        // is not used.
         let request = pb::validate_provider_config::Request {
             config: side.encode(&config)?,
         };
@@ -223,7 +224,7 @@ impl Provider for TfProvider {
         let new_state = side
             .decode(answer.new_state)
             .map_err(|e| with_reported(e, &diagnostics))?;
-        // The object is known: an identity that cannot be read must not cost it.
+        // The object exists, so an invalid identity must not lose its new state.
         let identity = side
             .decode_identity(answer.new_identity, &diagnostics)
             .unwrap_or_else(|e| {
@@ -254,7 +255,7 @@ impl Provider for TfProvider {
         };
         let answer: pb::import_resource_state::Response = self.wire.call(side.method, wire).await?;
         let diagnostics = diagnostics(answer.diagnostics);
-        // Nothing is imported from an answer with errors, whatever objects it holds.
+        // After errors nothing is imported, even if the answer has objects.
         if has_errors(&diagnostics) {
             return Ok(ImportResponse {
                 imported: Vec::new(),

@@ -1,5 +1,5 @@
-//! Schemas of both protocols into the one model. The only messages that differ between them on the
-//! wire (attributes are numbered differently, and nest in protocol 6 alone), hence a macro over
+//! Converts the schemas of both protocols to the model. They are the only messages that differ on
+//! the wire (attributes have other field numbers, and nest only in protocol 6), so a macro covers
 //! both generated modules.
 
 use super::convert::diagnostic;
@@ -12,8 +12,7 @@ use proto::tfplugin6;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// Into the model; the error says where in the schema something makes no sense. Identities are not
-/// part of this reply.
+/// Converts a schema; the error has the location. Identities are not part of this reply.
 pub fn provider_schema(reply: &SchemaReply) -> Result<ProviderSchema, SchemaError> {
     match reply {
         SchemaReply::V5(reply) => five::provider_schema(reply),
@@ -21,14 +20,15 @@ pub fn provider_schema(reply: &SchemaReply) -> Result<ProviderSchema, SchemaErro
     }
 }
 
-/// Functions, in the messages of protocol 6: those of protocol 5 are the same bytes.
+/// Converts functions from the messages of protocol 6; those of protocol 5 are identical on the
+/// wire.
 pub(super) fn signatures(
     functions: &HashMap<String, tfplugin6::Function>,
 ) -> Result<Signatures, SchemaError> {
     six::signatures(functions)
 }
 
-/// A type in its JSON form.
+/// Parses a type in its JSON form.
 fn ty(json: &[u8], at: &str) -> Result<Type, SchemaError> {
     Type::from_json(json).map_err(|source| SchemaError::Type {
         at: at.to_owned(),
@@ -48,7 +48,8 @@ fn count(n: i64) -> u64 {
     u64::try_from(n).unwrap_or(0)
 }
 
-/// 1 to 5 in both protocols, for blocks and for attributes (which have no groups).
+/// Converts a nesting mode: 1 to 5 in both protocols, for blocks and attributes (which have no
+/// groups).
 fn nesting(number: i32, at: &str) -> Result<Nesting, SchemaError> {
     match number {
         1 => Ok(Nesting::Single),
@@ -63,7 +64,7 @@ fn nesting(number: i32, at: &str) -> Result<Nesting, SchemaError> {
     }
 }
 
-/// Identities, for what can be understood of them.
+/// Converts identity schemas, and skips those with invalid types.
 pub(super) fn identities(
     reply: &tfplugin6::get_resource_identity_schemas::Response,
 ) -> BTreeMap<String, IdentitySchema> {

@@ -1,5 +1,5 @@
-//! The dialect as the list of dialects knows it: which plugins it claims, which failures pass, and
-//! how a process that came up gets its adapter. Owns the settings of the processes' lives.
+//! Dialect entry of the plugin protocols 5 and 6: temporary failures, and the creation of adapters.
+//! Owns the settings of the processes.
 
 use super::adapter::{Identities, TfProvider};
 use super::life::{TfLife, TfLink};
@@ -11,7 +11,7 @@ use crate::engine::words::PluginFound;
 use async_trait::async_trait;
 use std::sync::Arc;
 
-/// Terraform's plugin protocol, 5 and 6.
+/// Terraform's plugin protocol, versions 5 and 6.
 #[derive(Debug)]
 pub struct TfPlugin {
     pub life: TfLife,
@@ -31,7 +31,7 @@ impl Dialect for TfPlugin {
         Arc::new(self.life.clone())
     }
 
-    /// A provider that says so by gRPC; never where something may have changed.
+    /// Returns true for temporary gRPC codes, on methods without side effects only.
     fn is_transient(&self, method: Method, error: &ProviderError) -> bool {
         let passes = |code: &str| matches!(code, "Unavailable" | "ResourceExhausted");
         method.changes_nothing()
@@ -69,7 +69,7 @@ impl Dialect for TfPlugin {
     }
 }
 
-/// Identities are an extra: a provider that fails at them, or does not answer in time, goes
+/// Fetches the identity schemas, which are optional: a provider that fails or times out is used
 /// without.
 async fn identities(asking: &Asking, adapter: &TfProvider) -> Result<Identities, ProviderError> {
     use ProviderError::{Deadline, Refused, Undecodable};

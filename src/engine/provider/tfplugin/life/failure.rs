@@ -1,5 +1,4 @@
-//! What can be wrong with a process that is to become a provider, in words for an operator: what
-//! happened, and what to do.
+//! Failures of a provider's launch, with the remedy for the operator.
 
 use crate::engine::plugin::{ITS_ERROR, REINSTALL, StartFailure, Suspicion, Unfit};
 use thiserror::Error;
@@ -8,7 +7,7 @@ use wire::{CertificateError, HandshakeError, TlsError};
 
 const UNRECOGNISED: &str = "unrecognised_line";
 
-/// Why a process that runs cannot be spoken to.
+/// Reason why a running process cannot be used as a provider.
 #[derive(Debug, Error)]
 pub enum TfFailure {
     #[error(
@@ -56,7 +55,7 @@ impl TfFailure {
     }
 }
 
-/// A failure before the handshake, told apart by what the process printed.
+/// Refines a failure before the handshake by the output: detects a rejected magic cookie.
 pub(super) fn explained(failure: StartFailure, lines: &[String]) -> StartFailure {
     let unrecognised = match &failure {
         StartFailure::Dialect(unfit) => unfit.kind == UNRECOGNISED,

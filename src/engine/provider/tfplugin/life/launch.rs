@@ -1,5 +1,5 @@
-//! From a process that was started, or one that runs already, to one that can be called: the
-//! environment, the handshake line, the connection, the schema.
+//! Launch of a provider from exec, or from a running process, to readiness: environment, handshake
+//! line, connection, schema.
 
 use super::failure::{TfFailure, explained};
 use super::link::TfLink;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-/// Protocol versions that are offered.
+/// Offered protocol versions.
 const OFFERED: [u32; 2] = [5, 6];
 
 const HANDSHAKE: PhaseName = PhaseName::new("handshake");
@@ -44,10 +44,10 @@ static PHASES: [PhaseKind; 4] = [
     },
 ];
 
-/// The life of provider processes.
+/// Life cycle of provider processes.
 #[derive(Debug, Clone)]
 pub struct TfLife {
-    /// Whether the connection is encrypted both ways (AutoMTLS).
+    /// True to encrypt and authenticate the connection in both directions (AutoMTLS).
     pub tls: bool,
 }
 
@@ -58,7 +58,7 @@ impl Default for TfLife {
 }
 
 impl TfLife {
-    /// As the environment has it: any value of `TF_DISABLE_PLUGIN_TLS` does without encryption.
+    /// Reads the environment: any value of `TF_DISABLE_PLUGIN_TLS` disables encryption.
     #[must_use]
     pub fn of_environment() -> Self {
         Self {
@@ -114,7 +114,7 @@ impl Life for TfLife {
     }
 }
 
-/// What a provider finds in its environment.
+/// Returns the environment of a provider process.
 fn environment(folder: &Path, identity: Option<&Identity>) -> Environment {
     let versions = OFFERED.map(|version| version.to_string()).join(",");
     let mut with: Vec<(OsString, OsString)> = vec![
@@ -123,34 +123,34 @@ fn environment(folder: &Path, identity: Option<&Identity>) -> Environment {
         (env::MIN_PORT.into(), "10000".into()),
         (env::MAX_PORT.into(), "25000".into()),
         (env::UNIX_SOCKET_DIR.into(), folder.into()),
-        // Plugins from before PLUGIN_UNIX_SOCKET_DIR make their socket in the temporary directory.
+        // Plugins older than PLUGIN_UNIX_SOCKET_DIR create their socket in the temporary directory.
         ("TMPDIR".into(), folder.into()),
     ];
     if let Some(identity) = identity {
         with.push((env::CLIENT_CERT.into(), identity.pem().into()));
     }
     with.extend(log_levels(|name| std::env::var_os(name)));
-    // These would change what the process does with its socket.
+    // Inherited values of these would change the plugin's socket or its certificate check.
     let without = [env::MULTIPLEX, env::UNIX_SOCKET_GROUP, env::CLIENT_CERT]
         .map(OsString::from)
         .to_vec();
     Environment { without, with }
 }
 
-/// Levels at which a provider is to log. The official SDKs know neither TF_LOG nor JSON as a level,
-/// and write a line at trace level for every step of every call unless told otherwise.
+/// Returns the log levels for a provider. The official SDKs read neither TF_LOG nor JSON as a
+/// level, and by default write a line at trace level for every step of every call.
 fn log_levels(variable: impl Fn(&str) -> Option<OsString>) -> Vec<(OsString, OsString)> {
     let asked = LogRequest::of_providers(&variable);
     let level = asked.map_or("INFO", |asked| asked.level());
     let mut with = vec![("TF_LOG_PROVIDER".into(), level.into())];
-    // The SDK's own part has a level of its own where an operator sets one.
+    // An operator's own level for the SDK takes precedence.
     if variable("TF_LOG_SDK").is_none_or(|value| value.is_empty()) {
         with.push(("TF_LOG_SDK".into(), level.into()));
     }
     with
 }
 
-/// One process on its way up.
+/// Process between exec and readiness.
 struct Launch {
     identity: Option<Arc<Identity>>,
 }
@@ -195,8 +195,8 @@ impl Launch {
     fn tls(&self, handshake: &Handshake) -> Result<Option<Arc<rustls::ClientConfig>>, TfFailure> {
         match (&self.identity, &handshake.certificate) {
             (Some(identity), Some(der)) => Ok(Some(::wire::tls::client_config(identity, der)?)),
-            // In a folder that only we can enter, a plugin that knows no TLS harms nobody; on a
-            // port it would.
+            // A Unix socket in the private directory is safe without TLS; a TCP port is open to
+            // every local user.
             (Some(_), None) if matches!(handshake.address, Address::Tcp(_)) => {
                 Err(TfFailure::NoCertificate)
             }
@@ -205,7 +205,7 @@ impl Launch {
     }
 }
 
-/// From an address to a schema.
+/// Connects to an address and fetches the schema.
 async fn reach(
     newborn: &mut Newborn<'_>,
     address: &Address,

@@ -1,5 +1,4 @@
-//! The connection to a process, which breaks when the process ends, and the call that asks it to
-//! end.
+//! Connection to a provider process, with the call that asks it to end.
 
 use super::schema::SchemaReply;
 use crate::engine::plugin::life::{Farewell, Link};
@@ -10,10 +9,10 @@ use proto::plugin::grpc_controller_client::GrpcControllerClient;
 use std::sync::{Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
-/// The way to a provider process.
+/// Connection to a provider process.
 #[derive(Debug)]
 pub struct TfLink {
-    /// To build clients on; give them [`MESSAGE_LIMIT`](super::MESSAGE_LIMIT).
+    /// For creating clients; set [`MESSAGE_LIMIT`](super::MESSAGE_LIMIT) on them.
     pub channel: Channel,
     pub protocol: Protocol,
     schema: Mutex<Option<SchemaReply>>,
@@ -35,8 +34,8 @@ impl TfLink {
         }
     }
 
-    /// The schema that the launch fetched. It is large, so the first who asks gets it, and shares
-    /// what he makes of it.
+    /// Takes the schema that the launch fetched. It is large, so only the first caller gets it; the
+    /// caller shares the converted form.
     #[must_use]
     pub fn take_schema(&self) -> Option<SchemaReply> {
         self.schema
@@ -53,7 +52,7 @@ impl Link for TfLink {
 
     fn farewell(&self) -> Farewell {
         let channel = self.channel.clone();
-        // Providers end inside the handler of this call.
+        // Providers exit inside the handler of this call, so an error is expected.
         Farewell::Call(Box::pin(async move {
             GrpcControllerClient::new(channel)
                 .shutdown(Empty {})

@@ -1,6 +1,6 @@
-//! How a provider process lives: the handshake line on its output, gRPC over a socket of its own,
-//! its schema as the proof that it works, and `Shutdown` as the way to ask it to end. Owns nothing;
-//! a launch owns what is made here.
+//! Life cycle of a provider process: handshake line on its output, gRPC over its socket, the schema
+//! as a readiness check, and `Shutdown` to end it. Keeps no state; a launch owns everything created
+//! here.
 
 mod failure;
 mod launch;

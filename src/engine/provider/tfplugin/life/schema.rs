@@ -1,5 +1,5 @@
-//! The last phase of a launch: the plugin's schema, raw, as it came. Until it has answered this
-//! once, nothing says that the plugin works; older ones want to be asked it before anything else.
+//! Last phase of a launch: fetches the plugin's schema without decoding its types. It is the first
+//! proof that the plugin works, and older plugins require it before any other call.
 
 use super::failure::TfFailure;
 use super::transport::{MESSAGE_LIMIT, answer, refusal};
@@ -15,14 +15,14 @@ use tonic::codegen::http::uri::PathAndQuery;
 use tonic::{Code, Request, Status};
 use tonic_prost::ProstCodec;
 
-/// The schema as the plugin sent it, the schemas of types in the bytes that came.
+/// Schema as the plugin sent it; the schemas of types are still encoded.
 #[derive(Debug, Clone)]
 pub enum SchemaReply {
     V5(Box<tfplugin5::get_provider_schema::Undecoded>),
     V6(Box<tfplugin6::get_provider_schema::Undecoded>),
 }
 
-/// Asks for the schema, if that is wanted.
+/// Fetches the schema, unless the settings skip it.
 pub(super) async fn fetch_schema(
     settings: &PluginSettings,
     channel: &Channel,
@@ -48,21 +48,21 @@ pub(super) async fn fetch_schema(
     }
 }
 
-/// Why a plugin has no schema for us.
+/// Reason why a plugin has no usable schema.
 #[derive(Debug, thiserror::Error)]
 enum NoSchema {
-    /// Larger than what is taken, in words.
+    /// Larger than the limit, as text.
     #[error("{0}")]
     TooLarge(String),
     /// The connection broke.
     #[error("{}", status_text(.0))]
     Lost(Box<Status>),
-    /// The service or the call is unknown to it.
+    /// The plugin does not implement the service or the method.
     #[error("{}", refusal(.0))]
     NotServed(Box<Status>),
     #[error("{}", refusal(.0))]
     Refused(Box<Status>),
-    /// What the plugin says is wrong.
+    /// Errors that the plugin reported.
     #[error("{}", .0.join("; "))]
     Said(Vec<String>),
 }
@@ -107,7 +107,7 @@ async fn ask_schema(channel: Channel, protocol: Protocol) -> Result<SchemaReply,
     }
 }
 
-/// By hand and not by the generated client, which would decode all of the answer.
+/// Makes the call without the generated client, which would decode the whole answer.
 async fn ask<Q, A>(channel: Channel, path: &'static str, request: Q) -> Result<A, Status>
 where
     Q: prost::Message + 'static,

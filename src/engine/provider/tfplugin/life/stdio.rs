@@ -1,6 +1,5 @@
-//! The plugin's own record of what it printed: Go plugins point their standard streams at pipes of
-//! their own after the handshake and send what comes by a gRPC stream. Not reading it would block a
-//! plugin that talks much.
+//! Reads the output that a plugin sends by gRPC: after the handshake, Go plugins redirect their
+//! standard streams to a gRPC stream. Unread output would block a plugin that writes much.
 
 use crate::engine::plugin::Feed;
 use crate::engine::provider::channel::Channel;
@@ -8,15 +7,14 @@ use crate::engine::words::LogStream;
 use proto::plugin::grpc_stdio_client::GrpcStdioClient;
 use proto::plugin::stdio_data::Channel as Kind;
 
-/// Reads the stream to its end, which is that of the process. Plugins that have none refuse at
-/// once.
+/// Reads the stream until the process ends. Plugins without this service return an error at once.
 pub(super) async fn follow(channel: Channel, feed: Feed) {
     let Ok(reply) = GrpcStdioClient::new(channel).stream_stdio(()).await else {
         return;
     };
     let mut stream = reply.into_inner();
     let (mut out, mut err) = (feed.pieces(LogStream::Stdio), feed.pieces(LogStream::Stdio));
-    // Bounded by the life of the connection.
+    // Ends with the connection.
     while let Ok(Some(message)) = feed.waiting_for(stream.message()).await {
         let pieces = if message.channel() == Kind::Stderr {
             &mut err
@@ -25,6 +23,6 @@ pub(super) async fn follow(channel: Channel, feed: Feed) {
         };
         pieces.feed(&message.data);
     }
-    // What is left without a line end, in this order.
+    // Emits the rests without a line end, standard output first.
     drop((out, err));
 }

@@ -1,5 +1,5 @@
-//! The connection to a plugin: a socket, TLS over it where the plugin speaks it, gRPC over that.
-//! Made once for a process; a broken one is never made anew, since what it broke from is gone.
+//! Connection to a plugin: socket, TLS if the plugin supports it, gRPC. Made once per process;
+//! never re-established, because a lost connection means that the process has ended.
 
 use super::failure::TfFailure;
 use crate::engine::causes;
@@ -15,22 +15,22 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_util::sync::CancellationToken;
 use wire::Address;
 
-/// Largest message either way. What a client is built with; the largest schema seen has 30 MB.
+/// Maximum message size in both directions, in bytes. The largest known schema has 30 MB.
 pub const MESSAGE_LIMIT: usize = 256 << 20;
 
-/// The plugin closed the connection where it should have answered.
+/// The plugin closed the connection instead of answering.
 #[derive(Debug, thiserror::Error)]
 enum HungUp {
-    /// Before gRPC was agreed on.
+    /// Before the HTTP/2 handshake.
     #[error("the plugin hung up: {}", causes::told(.0))]
     Early(#[source] Lost),
-    /// In the place of its first answer.
+    /// Instead of its first answer.
     #[error("the plugin hung up: {}", status_text(.0))]
     Late(#[source] Box<tonic::Status>),
 }
 
-/// Connects, and makes sure that somebody answers. Waits without a limit: the caller has the
-/// deadline. `lost` is cancelled when the connection is over, whoever closed it.
+/// Connects, and waits for a first answer. Has no timeout; the caller sets the deadline. `lost` is
+/// cancelled when the connection has ended, whichever side closed it.
 pub(super) async fn connect(
     address: &Address,
     tls: Option<Arc<ClientConfig>>,
@@ -65,7 +65,7 @@ pub(super) async fn connect(
                 .map_err(TfFailure::from)?,
         ),
     };
-    // Who refuses our certificate says so only after TLS has been agreed on, by closing.
+    // A plugin that rejects our certificate closes the connection only after the TLS handshake.
     let channel = Channel::over(stream)
         .await
         .map_err(|e| hung_up(HungUp::Early(e)))?;
@@ -73,8 +73,8 @@ pub(super) async fn connect(
     Ok(channel)
 }
 
-/// With TLS 1.3 a refusal of our certificate shows only at the first answer, so one is waited for.
-/// Any answer will do: not every plugin knows its health.
+/// Makes a first call. With TLS 1.3, a rejected client certificate is noticed only at the first
+/// answer. Any answer is accepted, because not every plugin has a health service.
 async fn greet(channel: &Channel) -> Result<(), HungUp> {
     let request = HealthCheckRequest {
         service: "plugin".to_owned(),
@@ -86,12 +86,12 @@ async fn greet(channel: &Channel) -> Result<(), HungUp> {
     }
 }
 
-/// An answer that says no, in words.
+/// Formats an error status as a clause.
 pub(super) fn refusal(status: &tonic::Status) -> String {
     format!("it answered {}", answer(status))
 }
 
-/// The code and the text of an answer.
+/// Formats code and message of a status.
 pub(super) fn answer(status: &tonic::Status) -> String {
     format!("{:?}: {}", status.code(), status.message())
 }
