@@ -136,6 +136,7 @@ impl FromStr for ProviderAddress {
             }
         }
         Ok(Self {
+            // Addresses are compared and used as paths, so normalise their case.
             host: host.map(str::to_lowercase),
             namespace: namespace.to_lowercase(),
             name: name.to_lowercase(),

@@ -51,6 +51,7 @@ fn lies_in_workspace(path: &Path, places: &Places) -> bool {
     let [Ok(real), Ok(root)] = [path, &places.root].map(Path::canonicalize) else {
         return true;
     };
+    // It may not exist before the first `init`.
     let installed = places.workspace.canonicalize();
     let installed = installed.as_deref().unwrap_or(&places.workspace);
     let within = |path: &Path, root: &Path, installed: &Path| {

@@ -131,6 +131,7 @@ pub(super) fn with_logins(
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.ends_with(".tfrc") || name.ends_with(".tfrc.json")
     });
+    // A fixed order, so that the same file wins on every run.
     files.sort();
     for path in files {
         let text = fsroot::read_named(&path).map_err(|source| PlacesError::Read {
@@ -215,6 +216,7 @@ fn installation(
                     config.overrides.insert(address, directory);
                 }
             }
+            // A warning, because the other methods may still provide the package.
             "oci_mirror" => config.warnings.push(format!(
                 "{}: `oci_mirror` is left out: packages are not taken from OCI registries",
                 file.display()

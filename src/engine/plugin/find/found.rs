@@ -170,6 +170,7 @@ impl fmt::Display for NotFound {
         for (place, saw) in &self.looked {
             write!(f, "\n  {place}: {saw}")?;
         }
+        // `init` cannot help: no registry has plugins of the plugin path.
         if self.is_plugin_of_path {
             return write!(f, "\n{}", self.remedy());
         }

@@ -63,9 +63,9 @@ fn has(index: &[u8], wanted: &[u8]) -> Option<bool> {
         let rest = wanted.strip_prefix(&name[..]);
         if rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/') {
             return Some(true);
-            // Version 4 compresses names against the previous one; earlier versions pad entries to 8
-            // bytes.
         }
+        // Version 4 compresses names against the previous one; earlier versions pad entries to 8
+        // bytes.
         at = if version == 4 {
             end + 1
         } else {

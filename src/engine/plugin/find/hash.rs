@@ -141,6 +141,7 @@ impl HashCache {
                 .map_err(io::Error::other)?;
             fetch::h1(folder.path())
         };
+        // The hash is of the contents, so the archive must be unpacked.
         let hash = unpacked().map_err(HashError::of(path))?;
         if let (true, key) = key {
             self.insert(key, &hash, false);
@@ -198,6 +199,7 @@ impl HashCache {
             cached.clear();
         }
         cached.insert(version.clone(), digest.to_owned());
+        // The file is written without the lock, because that may be slow.
         drop(cached);
         if let Some(file) = self.file.as_ref().filter(|_| save)
             && let Err(error) = file.add(version, digest)

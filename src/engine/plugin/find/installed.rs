@@ -64,6 +64,7 @@ fn walk(
         }
         *left -= 1;
         let name = entry.file_name().to_string_lossy().into_owned();
+        // Hidden directories are temporary ones of an installation.
         if name.starts_with('.') || !entry.path().is_dir() {
             continue;
         }

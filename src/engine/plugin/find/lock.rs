@@ -84,6 +84,7 @@ impl LockFile {
                 return Err(wrong("a provider block needs one address".to_owned()));
             };
             let address: ProviderAddress = label.parse().map_err(|e| wrong(format!("{e}")))?;
+            // Guessing a default host could accept the hashes of another provider.
             if address.host.is_none() {
                 return Err(wrong(format!(
                     "`{label}` has no host; the lock file holds complete addresses"
@@ -107,6 +108,7 @@ impl LockFile {
                     .map(str::to_owned),
                 hashes: value("hashes").and_then(|v| v.texts()).unwrap_or_default(),
             };
+            // With duplicates, it would be unclear which hashes are trusted.
             if entries.insert(address, entry).is_some() {
                 return Err(wrong(format!("`{label}` is locked twice")));
             }

@@ -8,7 +8,7 @@ use crate::engine::plugin::settings::{SpawnSpec, Start};
 use crate::engine::words::{NO_TRANSFORMERS, PluginKind};
 
 impl Search<'_> {
-    /// Returns the newest plugin with an allowed version. If there is none, notes the missing
+    /// Returns the newest plugin with an allowed version. Without one, notes the missing
     /// directories of the plugin path.
     pub(super) fn on_plugin_path(&mut self) -> Option<Found> {
         let found = self.newest_on_plugin_path();
@@ -25,6 +25,7 @@ impl Search<'_> {
         let path = &self.places.plugin_path;
         let found = path.of(PluginKind::Provider, |d| self.is_meant(d));
         let ids: Vec<&str> = found.iter().map(|d| d.id.as_str()).collect();
+        // Two namespaces with this name: choosing one could run the wrong plugin.
         if let Some(other) = ids.iter().find(|id| **id != ids[0]) {
             let what = format!(
                 "{} and {other} could be meant; say which one in required_providers",

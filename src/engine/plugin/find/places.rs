@@ -301,6 +301,7 @@ impl Places {
                     false => cli_config::with_logins(config, workspace, around),
                 }
             }
+            // As in OpenTofu, a missing file in the variable is a warning only.
             Err(e) if named && e.kind() == std::io::ErrorKind::NotFound => {
                 self.warnings.push(format!(
                     "TF_CLI_CONFIG_FILE names {}, which does not exist; nothing is read from it",
@@ -315,6 +316,7 @@ impl Places {
 
 /// Returns true if a file belongs to the workspace or to the repository around it.
 fn is_of_clone(file: &Path, workspace: &Path, around: &Surroundings) -> bool {
+    // A file outside the workspace may still be part of the same repository.
     let all = roots(workspace, around.path("HOME").as_deref());
     let real = file.canonicalize();
     // Check both paths, because the workspace controls the targets of its own links.

@@ -56,6 +56,7 @@ pub fn plugin_roots(around: &Surroundings) -> Vec<PathBuf> {
             .collect();
     }
     let mut seen = Vec::new();
+    // Both variables may name the same directory.
     roots.retain(|root| !seen.contains(root) && (seen.push(root.clone()), true).1);
     roots
 }
@@ -228,6 +229,7 @@ impl PluginPath {
             Err(e) => return self.reject(folder.to_owned(), format!("it cannot be read: {e}")),
         };
         for entry in entries {
+            // The limit guards against a path variable that names a large tree such as `/`.
             let Some(rest) = left.checked_sub(1) else {
                 let why = format!(
                     "only the first {ENTRIES} entries below {} are looked at",
@@ -240,6 +242,7 @@ impl PluginPath {
             let name = entry.file_name().to_string_lossy().into_owned();
             let is_link = entry.file_type().is_ok_and(|t| t.is_symlink());
             if path.is_dir() {
+                // A link could form a cycle or lead out of the root.
                 if is_link {
                     self.reject(path, "a link to a directory, which is not followed");
                 } else if names.len() < DEPTH {

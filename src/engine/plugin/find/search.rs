@@ -79,6 +79,7 @@ impl Search<'_> {
         if let Some(answer) = self.dev_override() {
             return ControlFlow::Break(answer);
         }
+        // Locked or known addresses are searched first, before other hosts are considered.
         let meanings = self.meanings();
         self.installed(&meanings)?;
         let others: Vec<ProviderAddress> = self.want.address.meanings();
@@ -130,11 +131,13 @@ impl Search<'_> {
         self.look_at_lock(meanings);
         let own = self.places.workspace.clone();
         let packages = self.look(&Origin::Workspace(own.clone()), &own, meanings);
+        // A matching package of the workspace ends the search, even if a mirror has a newer one.
         self.choose(packages)?;
         let mut all = Vec::new();
         let mut nowhere = Vec::new();
         for mirror in self.places.mirrors.clone() {
             let origin = Origin::Mirror(mirror.kind, mirror.path.clone());
+            // Mirrors may include or exclude providers by patterns.
             let served: Vec<ProviderAddress> = meanings
                 .iter()
                 .filter(|a| mirror.serves(a))
@@ -343,6 +346,8 @@ impl Search<'_> {
     fn refuse(&self, package: &Package) -> Option<String> {
         let constraints = &self.want.constraints;
         if !constraints.allow(&package.version) {
+            // Without constraints the rejection needs its own text, or it would name an empty
+            // constraint.
             let prerelease = !package.version.pre.is_empty() && constraints.is_empty();
             let reason = if prerelease {
                 "a prerelease, which must be asked for by its exact version".to_owned()

@@ -1,4 +1,4 @@
-//! The search over real directories.
+//! Searches in real directories.
 
 mod before_mirrors;
 
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 const AWS: &str = "registry.terraform.io/hashicorp/aws";
 
-/// A workspace with a mirror beside it, and the environment that names it.
+/// A workspace with a mirror beside it, and the environment that names the mirror.
 struct Scene {
     folder: tempfile::TempDir,
     variables: HashMap<String, OsString>,
@@ -308,7 +308,7 @@ fn locked_provider_is_never_replaced_by_one_of_another_address_or_of_other_files
     let lock = |address: &str| {
         format!("provider \"{address}\" {{\n  version = \"5.1.0\"\n  hashes = [\"{hash}\"]\n}}\n")
     };
-    // The other default host alone has the name, in any version, with the very same files even.
+    // Only the other default host has the provider, in any version, even with identical files.
     for (locked, there) in [(AWS, OTHER), (OTHER, AWS)] {
         for installed in ["5.1.0", "5.2.0"] {
             for place in ["mirror", "ws/.terraform/providers"] {
@@ -325,7 +325,7 @@ fn locked_provider_is_never_replaced_by_one_of_another_address_or_of_other_files
             }
         }
     }
-    // It has the name too, beside one whose files are not those of the lock file.
+    // The other default host has it, beside a package whose files do not match the lock file.
     let scene = Scene::new();
     tampered(&scene.install("mirror", AWS, "5.1.0"));
     scene.install("mirror", OTHER, "5.1.0");
@@ -335,13 +335,13 @@ fn locked_provider_is_never_replaced_by_one_of_another_address_or_of_other_files
         error.contains("its files are not those of the lock file"),
         "{error}"
     );
-    // The first package that does not fit ends the search.
+    // The first package that does not match ends the search.
     let scene = Scene::new();
     tampered(&scene.install("ws/.terraform/providers", AWS, "5.1.0"));
     scene.install("mirror", AWS, "5.1.0");
     scene.lock(&lock(AWS));
     scene.find("aws", "").expect_err("tampered");
-    // With both in the lock file each has hashes of its own.
+    // With both hosts in the lock file, each has its own hashes.
     let scene = Scene::new();
     tampered(&scene.install("mirror", AWS, "5.1.0"));
     scene.install("mirror", OTHER, "5.1.0");

@@ -62,6 +62,7 @@ const DEPTH: usize = 32;
 /// Parses a file in native syntax.
 pub(super) fn parse(text: &str) -> Result<Vec<Item>, TreeError> {
     let mut reader = Reader {
+        // Editors on Windows may write a byte order mark.
         rest: text.strip_prefix('\u{feff}').unwrap_or(text),
         line: 1,
         depth: 0,
@@ -100,6 +101,7 @@ fn convert(value: serde_json::Value) -> Node {
                     key: key.clone(),
                     labels: Vec::new(),
                     value,
+                    // serde_json does not report the lines of values.
                     line: 0,
                 };
                 match convert(value) {
@@ -171,6 +173,7 @@ impl Reader<'_> {
 
     fn body(&mut self, nested: bool) -> Result<Vec<Item>, TreeError> {
         self.depth += 1;
+        // The parser is recursive, so unlimited nesting could overflow the stack.
         if self.depth > DEPTH {
             return self.fail("blocks are nested too deeply");
         }
@@ -187,6 +190,7 @@ impl Reader<'_> {
                 break;
             }
             items.push(self.item()?);
+            // Objects in the older syntax may separate items with commas.
             self.eat(',')?;
         }
         self.depth -= 1;

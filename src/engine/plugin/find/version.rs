@@ -114,6 +114,7 @@ impl Term {
         let number = text[digits..].trim();
         let (version, segments) =
             partial(number).ok_or_else(|| ConstraintError::Version(number.to_owned()))?;
+        // The last written part may increase: `~> 1.2.3` is below 1.3.0, `~> 1.2` below 2.0.0.
         let below = (operator == Operator::Pessimistic).then(|| match segments {
             3 => Version::new(version.major, version.minor + 1, 0),
             _ => Version::new(version.major + 1, 0, 0),
@@ -148,6 +149,7 @@ fn partial(text: &str) -> Option<(Version, usize)> {
     let core_end = text.find(['-', '+']).unwrap_or(text.len());
     let (core, rest) = text.split_at(core_end);
     let segments = core.split('.').count();
+    // The semver crate requires three parts.
     let whole = match segments {
         1 => format!("{core}.0.0{rest}"),
         2 => format!("{core}.0{rest}"),

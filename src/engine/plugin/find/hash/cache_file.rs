@@ -64,6 +64,7 @@ impl CacheFile {
     /// Adds an entry to the current contents of the file.
     pub(super) fn add(&self, version: String, digest: &str) -> io::Result<()> {
         let mut digests = self.read();
+        // Dropping all entries is simpler than tracking their use, and costs one hashing each.
         if digests.len() >= CACHED {
             digests.clear();
         }

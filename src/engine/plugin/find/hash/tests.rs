@@ -14,7 +14,7 @@ fn package(folder: &Path) {
     std::fs::write(folder.join("a-"), "").expect("written");
 }
 
-/// A cache that takes every file for settled, so that no test waits for two seconds to pass.
+/// A cache that treats every file as settled, so that tests do not wait for two seconds.
 fn impatient(cache: HashCache) -> HashCache {
     HashCache {
         settled_after: Duration::ZERO,
@@ -32,7 +32,7 @@ fn large(folder: &Path) -> PathBuf {
 fn package_hash_is_over_sorted_lines() {
     let folder = tempfile::tempdir().expect("folder");
     package(folder.path());
-    // Made by hand: sha256 of "", "two" and "one", one line each, in the order of the paths.
+    // Computed by hand: sha256 of "", "two" and "one", one line each, in order of the paths.
     let lines = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  a-\n\
                  3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3  b\n\
                  7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed  sub/a\n";
@@ -56,7 +56,7 @@ fn other_bytes_of_the_same_size_and_modification_time_have_another_digest() {
     let first = cache.digest(&file).expect("digest");
     let mut bytes = std::fs::read(&file).expect("read");
     bytes[0] = 8;
-    // In place: the same inode, too.
+    // In place: the inode stays the same.
     std::fs::write(&file, bytes).expect("written");
     let set = |path: &Path| {
         let file = File::options().write(true).open(path).expect("opened");
@@ -66,7 +66,7 @@ fn other_bytes_of_the_same_size_and_modification_time_have_another_digest() {
     set(&file);
     let second = cache.digest(&file).expect("digest");
     assert_ne!(first, second);
-    // The same bytes with another time, in another place, are the same.
+    // The same bytes with other times and another path have the same digest.
     let copy = folder.path().join("copy");
     std::fs::copy(&file, &copy).expect("copied");
     let file = File::options().write(true).open(&copy).expect("opened");
@@ -92,10 +92,10 @@ fn cached_digest_is_used_while_the_file_is_unchanged_and_settled() {
     std::fs::write(&file, text.replace(&digest, &planted)).expect("written");
     let later = impatient(HashCache::open(file.clone()));
     assert_eq!(later.file(&large).expect("digest"), planted);
-    // The file was written a moment ago, which the real cache does not rely on.
+    // The file has just been written, so the real cache does not trust its entry.
     let real = HashCache::open(file.clone());
     assert_eq!(real.file(&large).expect("digest"), digest);
-    // Whatever changes the file changes its change time.
+    // Every change of a file changes its change time.
     let mode = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(&large, mode).expect("set");
     assert_eq!(later.file(&large).expect("digest"), digest);

@@ -81,7 +81,7 @@ fn a_configuration_file_takes_their_place() {
             },
         ]
     ));
-    // The newer name goes first, and the variable before both.
+    // `.tofurc` precedes `.terraformrc`, and the variable precedes both.
     std::fs::write(home.join(".tofurc"), "provider_installation {}").expect("written");
     let places = Places::gather(
         folder.path(),

@@ -1,4 +1,4 @@
-//! The directories of the search, and what of them is a plugin.
+//! Directories of the plugin path, and the files in them that are plugins.
 
 use super::*;
 

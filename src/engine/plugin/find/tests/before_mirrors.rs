@@ -1,4 +1,4 @@
-//! What goes before everything that is installed, or is found without being so.
+//! Providers that take precedence over installed ones, or need no installation.
 
 use super::*;
 
