@@ -125,6 +125,7 @@ fn judge(path: &Path, head: &[u8], size: u64) -> Result<(), StartFailure> {
         built_for,
         machine: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
     };
+    // Without this check, the C library would run the file as a shell script.
     let Some(format) = Format::of(head) else {
         return Err(unusable(
             "it is neither a program nor a script that names its interpreter (`#!`)",
@@ -139,6 +140,7 @@ fn judge(path: &Path, head: &[u8], size: u64) -> Result<(), StartFailure> {
         if !elf.runs_on(std::env::consts::ARCH) {
             return Err(wrong(format.to_string()));
         }
+        // An interrupted download; exec would fail with a misleading error or crash.
         if elf.end_of_headers > size {
             return Err(unusable("it is cut off; install the package again"));
         }

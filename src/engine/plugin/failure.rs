@@ -43,6 +43,7 @@ impl std::fmt::Display for Exit {
         match (self.code, self.signal) {
             (Some(code), _) => write!(f, "exit code {code}"),
             (None, Some(KILL)) => {
+                // SIGKILL has no visible sender; the kernel's kill counter is the only hint.
                 let who = match self.memory {
                     Some(Memory::GroupRanOut) => {
                         ": its control group ran out of memory; give it more, or run fewer operations at a time"
@@ -177,6 +178,7 @@ fn words(last_line: &Option<String>) -> String {
 fn hint(exit: &Exit, last_line: &Option<String>) -> String {
     let said = words(last_line);
     match (exit, last_line) {
+        // A fault is the plugin's own error, whatever it printed.
         (exit, _) if exit.is_fault() => format!("{said}; {ITS_ERROR}"),
         (
             Exit {

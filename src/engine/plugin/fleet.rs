@@ -156,6 +156,7 @@ impl Plugins {
             board: Arc::clone(&board),
             settings,
             orders: receiver,
+            // A child, so that one plugin can end without the others.
             cancel: shared.cancel.child_token(),
             meter: Arc::clone(&shared.meter),
             programs: shared.programs.clone(),
@@ -203,7 +204,7 @@ impl Plugins {
     }
 
     /// Stops and removes a plugin. Remaining handles get
-    /// [`PluginError::Gone`](super::PluginError::Gone).
+    /// [`PluginError::Disabled`](super::PluginError::Disabled).
     pub async fn remove(&self, id: &PluginId) {
         let found = {
             let mut plugins = self.plugins();
@@ -213,6 +214,7 @@ impl Plugins {
                 .map(|at| plugins.remove(at))
         };
         if let Some(plugin) = found {
+            // Disabled rather than stopped: a remaining handle must not launch it again.
             plugin.disable().await;
         }
     }
@@ -226,6 +228,7 @@ impl Plugins {
     /// afterwards.
     pub async fn shutdown(&self) {
         self.stop();
+        // `wait` returns only after the tracker is closed.
         self.shared.tracker.close();
         self.shared.tracker.wait().await;
         self.plugins().clear();
@@ -234,6 +237,7 @@ impl Plugins {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        // The last handle is gone, so nobody could stop the plugins later.
         self.cancel.cancel();
     }
 }

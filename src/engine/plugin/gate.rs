@@ -30,6 +30,7 @@ impl Gate {
         if fresh {
             (self.since, self.passed) = (Some(now), 0);
         }
+        // Held lines go first, to keep the order.
         let (left_out, mut through) = if fresh || must {
             self.let_go()
         } else {
@@ -39,6 +40,8 @@ impl Gate {
             self.passed += 1;
             through.push(line);
         } else {
+            // The oldest held line is dropped, because the end of a flood is more useful than its
+            // middle.
             if self.held.len() == HELD {
                 self.held.pop_front();
                 self.left_out += 1;

@@ -276,6 +276,8 @@ impl Plugin {
         let of = |all: &VecDeque<Arc<Incident>>| {
             all.iter().find(|i| i.generation == generation).cloned()
         };
+        // `wait_for` also checks the current value, so an incident recorded before the call is
+        // found.
         let seen = timeout(within, incidents.wait_for(|all| of(all).is_some()))
             .await
             .ok()?

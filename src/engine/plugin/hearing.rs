@@ -45,6 +45,7 @@ impl Hearing {
             })
         });
         let mut ears = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Each launch adds pipes, so drop those of ended processes.
         ears.retain(|ear| ear.strong_count() > 0);
         ears.extend(ear.iter().map(Arc::downgrade));
         Heard { reader, ear }
@@ -92,6 +93,8 @@ impl<R: AsyncRead + Unpin> AsyncRead for Heard<R> {
                 ear.waits.store(it, Ordering::SeqCst);
             }
         };
+        // Cleared before the read: bytes are in neither the pipe nor the log while they are
+        // processed.
         waits(&self.ear, false);
         let read = Pin::new(&mut self.reader).poll_read(cx, buf);
         if read.is_pending() {

@@ -89,6 +89,7 @@ impl Incident {
         end: End,
     ) -> Arc<Self> {
         let incident = Arc::new(Self::of(board, running, end));
+        // Emitted first: calls that find the incident in the list refer to its event.
         board.observer.event(incident.event());
         incidents.send_modify(|all| {
             if all.len() == KEPT {

@@ -124,7 +124,8 @@ impl Body {
                         reader.await.ok();
                     }
                 };
-                tokio::select! { biased; // the end of the streams says most
+                // The end of the streams is conclusive; quiet pipes are a fallback.
+                tokio::select! { biased;
                     () = all => {}
                     () = quiet(logs) => readers.iter().for_each(JoinHandle::abort),
                 }
@@ -173,11 +174,13 @@ async fn own(
     mut recorder: AttemptRecord,
     stop: &CancellationToken,
 ) -> Launched {
+    // The deadline includes exec, which may block on a slow file system.
     let begun = Instant::now();
     let limit = context.deadline();
     let awaited = context.life.arrival().word();
     let made = async {
-        tokio::select! { biased; // an order to stop goes before what it makes useless
+        // A stop order makes the result useless, so check it first.
+        tokio::select! { biased;
             () = stop.cancelled() => Err(StartFailure::Stopped),
             made = timeout(limit, exec(context, spec)) => {
                 made.unwrap_or(Err(StartFailure::TimedOut { awaited, after: limit, last_line: None }))
@@ -211,7 +214,8 @@ async fn own(
         child,
         followers: Vec::new(),
     };
-    let outcome = tokio::select! { biased; // as above
+    // Biased for the same reason.
+    let outcome = tokio::select! { biased;
         () = stop.cancelled() => Err(StartFailure::Stopped),
         outcome = birth.come_up(&mut newborn) => outcome,
     };
@@ -227,6 +231,7 @@ async fn own(
         }
         Err(failure) => {
             let exit = body.end(&failure).await;
+            // After the end of the process, so that its last lines are in the record.
             body.hear_out(logs).await;
             // The exit may have been noticed before the output was read.
             if let Some(at) = *said.borrow() {
@@ -273,14 +278,15 @@ async fn exec(
     let expected = context.programs.expected(&path);
     let hashes = Arc::clone(&context.hashes);
     let prepare = move || {
-        // The digest is checked right before exec, to keep the window for a changed file small.
         executable::check(&path)?;
+        // The digest is checked right before exec, to keep the window for a changed file small.
         if approved.is_some_and(|(files, digest)| !hashes.holds(&files, &digest)) {
             return Err(StartFailure::NotApproved(path));
         }
         if expected.is_some_and(|it| !hashes.holds(&it.files, &it.digest)) {
             return Err(StartFailure::Replaced(path));
         }
+        // Created last: nothing has to be removed if a check fails.
         let folder = SocketFolder::new().map_err(|source| StartFailure::Spawn { path, source })?;
         Ok((life.prepare(folder.path())?, folder))
     };
@@ -307,6 +313,7 @@ fn read_streams(
     let (first, seen) = watch::channel(None);
     let (line, handshake) = oneshot::channel();
     let handshakes = context.life.arrival() == Arrival::Handshake;
+    // Without a handshake, all of stdout is log output.
     let (line, handshake) = (handshakes.then_some(line), handshakes.then_some(handshake));
     let Some((stdout, stderr)) = process.streams() else {
         return (seen, handshake, Vec::new());
@@ -385,6 +392,7 @@ async fn attach(
         followers: Vec::new(),
     };
     let steps = async {
+        // A stale TF_REATTACH_PROVIDERS is common, so report it clearly.
         if let (Some(pid), None) = (other.pid, &identity) {
             let reason = format!(
                 "its process {pid} does not run; start it again and say anew where it listens"
@@ -396,7 +404,8 @@ async fn attach(
         }
         context.life.attach(other, &mut newborn).await
     };
-    let outcome = tokio::select! { biased; // an order to stop goes before what it makes useless
+    // A stop order makes the result useless, so check it first.
+    let outcome = tokio::select! { biased;
         () = stop.cancelled() => Err(StartFailure::Stopped),
         outcome = steps => outcome,
     };

@@ -85,7 +85,9 @@ impl Logs {
 
     /// Starts the log of a new process: resets trace and tail.
     pub(super) fn begin_launch(&self) {
+        // Otherwise held lines of the old process would appear after those of the new one.
         self.let_go();
+        // The ring continues over launches; the rest belongs to one process.
         let ring = std::mem::take(&mut self.kept().ring);
         *self.kept() = Kept {
             ring,
@@ -95,6 +97,7 @@ impl Logs {
 
     /// Inserts the lines of the replaced process before those of this one.
     pub(super) fn follow_on(&self, old: &Self) {
+        // Take the old lines before locking, because two logs must not be locked at once.
         let before = old.last(RING);
         let mut kept = self.kept();
         let own = std::mem::take(&mut kept.ring);
@@ -123,6 +126,7 @@ impl Logs {
     /// Accepts one line as received, without its line end.
     pub(super) fn take(&self, stream: LogStream, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
+        // Strip colours before parsing: a level may be coloured.
         let text = uncoloured(text.trim_end_matches('\r'));
         let (left_out, lines) = {
             let mut kept = self.kept();
@@ -134,10 +138,13 @@ impl Logs {
             let mut parsed = parser.parse(&text);
             // Redact before anything keeps the text: a plugin may print the secrets it was given.
             self.secrets.hide_in(&mut parsed.text);
+            // Lines past the limit pass the rate limit like any others.
             let of_trace = parsed.panic && kept.trace.len() < TRACE;
             if !parsed.text.trim().is_empty() {
                 push(&mut kept.tail, short(&parsed.text), ATTEMPT_TAIL);
                 if stream == LogStream::Stderr {
+                    // Panics and fatal errors are on stderr, so prefer its last line over that of
+                    // stdout.
                     kept.complaint = Some(short(&parsed.text));
                 }
             }
@@ -153,6 +160,7 @@ impl Logs {
             };
             if of_trace {
                 if kept.trace.is_empty() {
+                    // Copied now, because the frames that follow would push them out of the ring.
                     kept.before = kept
                         .ring
                         .iter()
@@ -205,8 +213,10 @@ impl Logs {
     pub(super) async fn waiting_for<T>(&self, more: impl Future<Output = T>) -> T {
         let mut more = pin!(more);
         loop {
+            // The lock must not be held across the await.
             let holds = self.kept().gate.holds();
-            tokio::select! { biased; // a pause is one where nothing comes
+            // Data first: it is a pause only if nothing arrives.
+            tokio::select! { biased;
                 got = &mut more => return got,
                 () = tokio::time::sleep(PAUSE), if holds => self.let_go(),
             }
@@ -329,6 +339,7 @@ where
         }
         let end = buffer.iter().position(|b| *b == b'\n');
         let piece = &buffer[..end.unwrap_or(buffer.len())];
+        // Read the rest of a long line too, or the pipe would fill and block the plugin.
         let room = limit.saturating_sub(line.len()).min(piece.len());
         line.extend_from_slice(&piece[..room]);
         cut += piece.len() - room;

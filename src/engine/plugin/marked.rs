@@ -57,6 +57,7 @@ fn own() -> &'static str {
 
 fn kill_all(beginning: &str) {
     let wanted = format!("{VARIABLE}={beginning}");
+    // Repeated until nothing is found, because a process may fork before it is killed.
     for search in 0..SEARCHES {
         if search > 0 {
             std::thread::sleep(BETWEEN);
@@ -148,6 +149,7 @@ pub fn main(words: &[OsString]) -> ExitCode {
     };
     let mut nothing = [0; 64];
     while matches!(std::io::stdin().lock().read(&mut nothing), Ok(1..)) {}
+    // The marks of all launches begin with this mark and a dot.
     kill_all(&format!("{mark}."));
     ExitCode::SUCCESS
 }

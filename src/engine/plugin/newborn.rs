@@ -104,6 +104,7 @@ impl Newborn<'_> {
         if let Some(line) = self.arrives(said).await? {
             return Ok(Some(line));
         }
+        // A closed output usually means that the process is exiting; then report the exit.
         match self.ends_within(SETTLE).await {
             Some(exit) => Err(self.exited(exit)),
             None => Ok(None),
@@ -140,18 +141,23 @@ impl Newborn<'_> {
             exit,
             last_line: None,
         };
+        // Counted from exec, so that earlier steps use up the same time limit.
         let mut deadline = std::pin::pin!(tokio::time::sleep_until((*begun + limit).into()));
         let mut watching = true;
         let outcome = loop {
-            tokio::select! { biased; // what was said before what happened after it; the deadline last
+            // Output first, then the step, then the exit, and the deadline last: a process that
+            // arrives and exits at once has arrived.
+            tokio::select! { biased;
                 changed = first.changed(), if watching => {
+                    // Only the first output counts; a second poll of a closed channel would loop.
                     watching = false;
                     if let (Ok(()), Some(at)) = (changed, *first.borrow_and_update()) {
                         self.recorder.reached_at(PhaseName::FIRST_OUTPUT, at);
                     }
                 }
                 done = &mut step => break Ok(done),
-                exit = process.wait() => break tokio::select! { biased; // as above
+                // Biased for the same reason.
+                exit = process.wait() => break tokio::select! { biased;
                     // The step's result may still be in the pipe, and is more informative than the
                     // exit.
                     done = &mut step => Ok(done),
@@ -181,7 +187,8 @@ impl Newborn<'_> {
         step: impl Future<Output = T>,
     ) -> Option<T> {
         let Child { process, .. } = self.child.as_mut()?;
-        tokio::select! { biased; // what came tells more than the end after it
+        // An arrival is more informative than an exit right after it.
+        tokio::select! { biased;
             done = timeout(within, step) => done.ok(),
             _ = process.wait() => None,
         }
@@ -204,7 +211,8 @@ impl Newborn<'_> {
             exit,
             last_line: None,
         };
-        let outcome = tokio::select! { biased; // a step that is done is done, whatever comes after
+        // A completed step counts, even if the process has just exited.
+        let outcome = tokio::select! { biased;
             outcome = step => outcome,
             exit = process.wait() => return Err(early(exit)),
         };

@@ -51,6 +51,7 @@ impl OutOfMemory {
 
     /// Compares the counter with its value at the start.
     pub(super) fn since(&self) -> Option<Memory> {
+        // `None` if the group was removed together with its process.
         let now = count(&self.file)?;
         Some(match (now > self.count, self.group) {
             (false, _) => Memory::Enough,
@@ -95,7 +96,7 @@ fn count(file: &Path) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A piece of a system's files, as kernels write them.
+    /// Excerpt of a system's files, as kernels write them.
     struct System(tempfile::TempDir);
 
     impl System {
@@ -126,12 +127,12 @@ mod tests {
         system.write("proc/vmstat", "oom_kill 7\n");
         let watch = system.watch().expect("counted");
         assert_eq!(watch.since(), Some(Memory::Enough));
-        // Memory was short, and nobody was killed; then somebody was.
+        // First memory is short without a kill, then a process is killed.
         system.write(file, &EVENTS.replace("oom 1", "oom 2"));
         assert_eq!(watch.since(), Some(Memory::Enough));
         system.write(file, &EVENTS.replace("oom_kill 1", "oom_kill 2"));
         assert_eq!(watch.since(), Some(Memory::GroupRanOut));
-        // A group that is gone with its process tells nothing.
+        // A group removed with its process has no counter.
         fs::remove_file(system.0.path().join(file)).expect("removed");
         assert_eq!(watch.since(), None);
     }

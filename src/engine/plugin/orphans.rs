@@ -48,6 +48,7 @@ pub fn of(row: &PluginRow) -> Vec<Orphan> {
         let Some(process) = ProcessIdentity::of(pid) else {
             continue;
         };
+        // Start times count from boot, so a record of an earlier boot may match another process.
         let this_boot = booted_at().is_some_and(|boot| attempt.began + CLOCK_MS >= boot);
         if process.start_time != start_time || !this_boot || !process.is_running() {
             continue;

@@ -127,6 +127,7 @@ fn hclog(line: &str) -> Option<Parsed> {
             Value::String(text) => text,
             other => other.to_string(),
         };
+        // Quoted like logfmt, so that the pairs can be parsed again.
         let quoted = value.is_empty() || value.contains(|c: char| c.is_whitespace() || c == '"');
         text.push_str(&if quoted {
             format!(" {key}={value:?}")
@@ -176,6 +177,7 @@ impl<'l> Visitor<'l> for PairsVisitor {
 /// text`).
 fn tagged(line: &str) -> Option<Parsed> {
     let open = line.find('[')?;
+    // Only a date may precede the tag; otherwise brackets in ordinary text would be levels.
     let before = &line[..open];
     if !before
         .chars()

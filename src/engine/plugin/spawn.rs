@@ -182,6 +182,7 @@ fn sweep(base: &Path) {
         let is_directory = entry.file_type().is_ok_and(|t| t.is_dir());
         if let Some(pid) = maker
             && is_directory
+            // Without a readable /proc, every creator would look ended.
             && ProcessIdentity::own().is_some()
             && ProcessIdentity::of(pid).is_none()
             && let Ok(folder) = std::fs::File::open(entry.path())
@@ -200,6 +201,7 @@ pub(super) async fn spawn(
 ) -> io::Result<Process> {
     let mark = Mark::new();
     let mut command = command(spec, environment);
+    // Set last, so that no configured variable can override the mark.
     command.env(marked::VARIABLE, mark.value());
     let (reply, answer) = oneshot::channel();
     let order = Spawning {
@@ -321,6 +323,7 @@ fn start(
     command.process_group(0);
     let mut child = command.spawn()?;
     let pid = child.id().unwrap_or_default();
+    // Right after the start, so that every later return kills the group on drop.
     let group = Group::of(child.id());
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (identity, out_of_memory) = (ProcessIdentity::of(pid), OutOfMemory::watch(pid));
@@ -351,7 +354,7 @@ mod tests {
             std::fs::write(path.join("plugin1"), "").expect("written");
             path
         };
-        // No pid is that large.
+        // Larger than any pid.
         let dead = make("flightdeck-4194999-abc");
         let own = make(&format!("flightdeck-{}-abc", std::process::id()));
         let others = [
@@ -359,7 +362,7 @@ mod tests {
             make("flightdeck"),
             make("plugin-4194999-abc"),
         ];
-        // Its maker lives where pids are others.
+        // Its creator runs in another pid namespace.
         let elsewhere = make("flightdeck-4194998-abc");
         let lock = std::fs::File::open(&elsewhere).expect("opened");
         lock.lock_shared().expect("locked");
@@ -376,7 +379,7 @@ mod tests {
     fn the_path_of_a_socket_is_short_enough() {
         let folder = SocketFolder::new().expect("folder");
         let socket = folder.path().join("plugin18446744073709551615");
-        // What the kernel takes, with the closing zero.
+        // Limit of the kernel, including the terminating zero.
         assert!(socket.as_os_str().len() < 108);
         let mode = std::fs::metadata(folder.path())
             .expect("folder")

@@ -76,7 +76,9 @@ impl Supervisor {
                 Next::End => break,
             };
         }
+        // Replaced processes may still run, even if the plugin itself has stopped.
         self.end_outgoing(true).await;
+        // A final failure stays visible after the end.
         if !self.board.current().is_failed() && self.board.current() != PluginState::Stopped {
             self.board.set(PluginState::Stopped);
         }
@@ -87,7 +89,8 @@ impl Supervisor {
 
     /// Receives the next order; `None` at the end of the supervision.
     async fn order(&mut self) -> Option<Order> {
-        tokio::select! { biased; // the end comes before what is ordered
+        // The cancellation goes first: no order may start a process after it.
+        tokio::select! { biased;
             () = self.cancel.cancelled() => None,
             order = self.orders.recv() => order,
         }
@@ -138,6 +141,7 @@ impl Supervisor {
                 }
                 _ => {
                     self.waiters.push(ticket);
+                    // An operator's start resets the crash limit, unlike a demand.
                     self.crashes.clear();
                     Next::Launch
                 }
@@ -147,6 +151,7 @@ impl Supervisor {
                 let (Order::Stop(done) | Order::Kill(done)) = order else {
                     return Next::Idle;
                 };
+                // Keep the state of a final failure: it explains more than "stopped".
                 if self.refusal().is_none() {
                     self.board.set(PluginState::Stopped);
                 }
@@ -181,6 +186,7 @@ impl Supervisor {
 
     fn fail(&mut self, state: PluginState) -> Next {
         self.board.set(state);
+        // Derived from the state just set, so later demands get the same error.
         let error = self.refusal().unwrap_or_else(|| PluginError::Gone {
             plugin: self.board.id.clone(),
         });
@@ -196,6 +202,7 @@ impl Supervisor {
                 (PluginState::Stopped, PluginError::Stopped { plugin })
             }
         };
+        // Set the state before the answers, so that callers who wake up see it.
         self.board.set(state);
         self.answer_all(&Err(error));
         for ack in done {

@@ -44,13 +44,15 @@ impl Meter {
         every: Duration,
         cancel: CancellationToken,
     ) {
+        // Without usage data, the memory limit has no effect, but plugins still work.
         let Ok(mut system) = System::new() else {
             return;
         };
         let mut tick = tokio::time::interval(every.max(Duration::from_millis(50)));
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            tokio::select! { biased; // the end comes first
+            // Check the cancellation first.
+            tokio::select! { biased;
                 () = cancel.cancelled() => return,
                 _ = tick.tick() => {}
             }
@@ -59,6 +61,8 @@ impl Meter {
                 continue;
             }
             let pids: Vec<Pid> = watched.keys().map(|pid| Pid::from_u32(*pid)).collect();
+            // The measurements move to the blocking thread and back, because CPU usage is a
+            // difference between two of them.
             let look = tokio::task::spawn_blocking(move || {
                 let kind = ProcessRefreshKind::nothing()
                     .with_cpu()
@@ -79,6 +83,7 @@ impl Meter {
                     cpu_percent: process.cpu_usage(),
                     rss_bytes: process.memory(),
                 };
+                // `forget` may have been called during the measurement; do not add the pid again.
                 if self.watched().contains_key(&pid) {
                     lock(&self.seen).insert(pid, usage);
                 }

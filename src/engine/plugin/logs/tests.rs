@@ -37,7 +37,7 @@ async fn long_lines_are_cut_and_the_next_ones_whole() {
     );
 }
 
-/// However the bytes come in, the lines are those of the whole text, cut at the limit.
+/// However the bytes arrive, the lines are those of the whole text, truncated at the limit.
 #[test]
 fn lines_are_the_same_in_pieces_of_any_size() {
     use proptest::prelude::*;

@@ -57,7 +57,7 @@ impl Replacement {
     }
 }
 
-/// Waits for the replacement process; forever if there is none. Cancel-safe.
+/// Waits for the replacement process; forever without one. Cancel-safe.
 pub(super) async fn came(beside: &mut Option<Beside>) -> Result<Came, NotReplaced> {
     match beside {
         Some(beside) => beside.coming.as_mut().await,
@@ -70,6 +70,7 @@ pub(super) async fn came(beside: &mut Option<Beside>) -> Result<Came, NotReplace
 pub(super) async fn part(running: &mut Running, ask: bool, grace: Duration) {
     if let Body::Own { process, .. } = &mut running.body {
         if ask {
+            // The call and the exit are awaited together: a plugin may exit without answering it.
             let polite = async {
                 match running.connection.way().farewell() {
                     Farewell::Terminate => process.terminate(),
@@ -83,6 +84,7 @@ pub(super) async fn part(running: &mut Running, ask: bool, grace: Duration) {
         process.kill().await;
     }
     running.body.hear_out(&running.logs).await;
+    // Last, so that the log is complete when users of the connection wake up.
     running.connection.ended().cancel();
 }
 
@@ -112,11 +114,13 @@ async fn coming(
     let (file, grace) = (file_of(&context).await, context.settings.launch.grace);
     let mut running = launch(context, 1, generation, stop.clone()).await?;
     let mut fit = fit(running.connection.clone());
-    let fitted = tokio::select! { biased; // what makes it useless goes before it
+    // A stop or an exit makes the result of `fit` useless, so check these first.
+    let fitted = tokio::select! { biased;
         () = stop.cancelled() => Err(NotReplaced::Stopped),
         exit = running.body.ended() => Err(NotReplaced::Died(exit)),
         fitted = &mut fit => fitted,
     };
+    // Releases the locks that an unfinished `fit` still holds.
     drop(fit);
     match fitted {
         Ok(users) => Ok(Came {
@@ -143,7 +147,9 @@ impl Supervisor {
             beside: true,
             ..context.clone()
         });
+        // Both processes are alive, so incidents need to tell them apart.
         self.generation += 1;
+        // A separate token, because cancelling the replacement must not affect the serving process.
         let stop = CancellationToken::new();
         let coming = coming(context.clone(), self.generation, stop.clone(), order.fit);
         *beside = Some(Beside {
@@ -170,12 +176,14 @@ impl Supervisor {
                 return;
             }
         };
+        // From here on the supervisor watches the new process; the old one gets its own watcher.
         let old = std::mem::replace(running, came.running);
         // Publish log and file before the ready state, so that observers of that state see the new
         // ones.
         running.logs.follow_on(&old.logs);
         self.board.hears(&running.logs);
         self.board.executed(came.file);
+        // Later relaunches write to the log of the new process.
         self.context = Some(Arc::new(LaunchContext {
             beside: false,
             ..(*beside.context).clone()
@@ -214,6 +222,7 @@ impl Supervisor {
             pid,
             leaving: leaving.clone(),
         });
+        // Bounds the list, because replacements may recur for days.
         self.outgoing.retain(|o| !o.task.is_finished());
         let (end, ends) = watch::channel(None);
         let watcher = Watcher {
@@ -235,6 +244,7 @@ impl Supervisor {
     pub(super) async fn call_off(&mut self, beside: Option<Beside>) {
         let Some(beside) = beside else { return };
         beside.stop.cancel();
+        // It may have become ready before it noticed the cancellation.
         if let Ok(mut came) = beside.coming.await {
             part(&mut came.running, true, self.settings.launch.grace).await;
         }
@@ -245,6 +255,7 @@ impl Supervisor {
     pub(super) async fn end_outgoing(&mut self, ask: bool) {
         let all = std::mem::take(&mut self.outgoing);
         for one in &all {
+            // Order all of them first, so that they end in parallel.
             one.end.send_replace(Some(ask));
         }
         for one in all {
@@ -280,10 +291,12 @@ impl Watcher {
         let lost = old.connection.way().lost();
         let overdue = Instant::now() + self.drain;
         let mut look = interval(LOOK);
+        // After a suspend, one check is enough.
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // Ends with the process, with its last call, or on the supervisor's order.
         let how = loop {
-            tokio::select! { biased; // its end goes before what is to become of it
+            // Check for its end before orders and the end of its calls.
+            tokio::select! { biased;
                 exit = old.body.ended() => break self.died(&mut old, End::Exited(exit)).await,
                 () = lost.cancelled() => {
                     let end = severed(&mut old.body).await;
@@ -321,9 +334,11 @@ impl Watcher {
             overdue,
             ..self.leaving.clone()
         };
+        // Avoids an event per check while nothing changes.
         if now == self.leaving {
             return;
         }
+        // Reported once; its calls may have side effects, so it is not killed.
         if overdue && !self.leaving.overdue {
             let pid = now.pid.unwrap_or_default();
             self.board.note(

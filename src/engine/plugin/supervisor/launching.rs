@@ -65,6 +65,7 @@ impl Supervisor {
                 Ok(next) => return next,
                 Err(failure) => failure.to_string(),
             };
+            // The limit is checked before the pause, so the last failure is reported at once.
             if number >= limit {
                 return self.fail(PluginState::GaveUp { why });
             }
@@ -73,6 +74,7 @@ impl Supervisor {
                     "{why}; all launches together may take {} (FLIGHTDECK_LAUNCH_TOTAL_MS)",
                     seconds(total)
                 );
+                // The error then states the launches made, not the configured limit.
                 self.out_of_time = Some(number);
                 return self.fail(PluginState::GaveUp { why });
             }
@@ -104,6 +106,7 @@ impl Supervisor {
             attempt: number,
             limit,
         });
+        // Each attempt has its own generation, so an incident names exactly one process.
         self.generation += 1;
         // Read before the launch: the recorded file may then be older than the one executed, never
         // newer, so a change is never missed.
@@ -115,7 +118,8 @@ impl Supervisor {
         let mut interrupt = None;
         let mut done = Vec::new();
         let outcome = loop {
-            tokio::select! { biased; // orders first: they may end the launch
+            // Orders first, because they may cancel the launch.
+            tokio::select! { biased;
                 order = self.order(), if interrupt != Some(Interrupt::End) => {
                     if let Some(broken_off) = self.while_not_ready(order, &mut done) {
                         interrupt = Some(broken_off);
@@ -127,6 +131,7 @@ impl Supervisor {
         };
         drop(launch);
         match (outcome, interrupt) {
+            // The process became ready just before it was cancelled; it must still be ended.
             (Ok(mut running), Some(interrupt)) => {
                 self.end_process(&mut running, true).await;
                 Ok(self.broken_off(interrupt, done))
@@ -145,6 +150,7 @@ impl Supervisor {
         match order {
             None => return Some(Interrupt::End),
             Some(Order::Demand(ticket) | Order::Start(ticket) | Order::Restart(ticket)) => {
+                // The launch in progress answers these demands too.
                 self.waiters.push(ticket)
             }
             Some(Order::Enable(ack) | Order::Rest(_, ack)) => {
@@ -153,6 +159,7 @@ impl Supervisor {
             Some(Order::Replace(order)) => order.refused(),
             Some(Order::Stop(ack) | Order::Kill(ack)) => {
                 done.push(ack);
+                // Acknowledged only after the process has ended.
                 return Some(Interrupt::Stop);
             }
             Some(Order::Disable(ack)) => {
@@ -178,7 +185,8 @@ impl Supervisor {
         tokio::pin!(over);
         let mut done = Vec::new();
         loop {
-            tokio::select! { biased; // orders first: they may end the pause
+            // Orders first, because they may end the pause.
+            tokio::select! { biased;
                 order = self.order() => {
                     let now = matches!(order, Some(Order::Start(_) | Order::Restart(_)));
                     if let Some(interrupt) = self.while_not_ready(order, &mut done) {
@@ -199,6 +207,7 @@ impl Supervisor {
             .await
         {
             Ok(true) => Next::Launch,
+            // Checked after the pause, because the file may have changed during it.
             Ok(false) => match self.held_back().await {
                 Some(why) => self.fail(PluginState::Incompatible { why }),
                 None => Next::Launch,

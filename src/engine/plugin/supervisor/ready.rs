@@ -16,13 +16,16 @@ impl Supervisor {
             self.meter.watch(pid, self.board.id.clone());
         }
         self.board.set(PluginState::Ready { since: now_ms() });
+        // After the state event, so that callers see the plugin as ready.
         self.answer_all(&Ok(running.connection.clone()));
         let mut beside = None;
         loop {
+            // Read in each iteration, because a replacement changes the connection.
             let lost = running.connection.way().lost();
             // Check for the end of the process first, so that no caller receives a dead connection.
             let order = tokio::select! { biased;
                 exit = running.body.ended() => {
+                    // The plugin is launched again anyway, so cancel a pending replacement.
                     self.call_off(beside).await;
                     return self.crashed(running, End::Exited(exit)).await;
                 }
@@ -64,6 +67,7 @@ impl Supervisor {
         match order {
             Some(Order::Restart(ticket)) => {
                 self.waiters.push(ticket);
+                // A restart by the operator resets the crash limit.
                 self.crashes.clear();
                 Next::Launch
             }
@@ -85,6 +89,7 @@ impl Supervisor {
     pub(super) async fn end_process(&mut self, running: &mut Running, ask: bool) {
         self.board.set(PluginState::Draining);
         let grace = self.settings.launch.grace;
+        // In parallel, so that one grace period bounds all of them.
         tokio::join!(part(running, ask, grace), self.end_outgoing(ask));
         if let Some(pid) = running.connection.pid {
             self.meter.forget(pid);
@@ -94,6 +99,7 @@ impl Supervisor {
     async fn crashed(&mut self, mut running: Running, end: End) -> Next {
         // Read the remaining output first: the reason is in its last lines.
         running.body.hear_out(&running.logs).await;
+        // Recorded before `ended` is cancelled: calls look it up when they wake up.
         let incident = Incident::happens(&self.board, &self.incidents, &running, end);
         if let Some(pid) = running.connection.pid {
             self.meter.forget(pid);
@@ -106,6 +112,7 @@ impl Supervisor {
             why: why.clone(),
         });
         let CrashSettings { limit, window } = self.settings.crashes;
+        // Only crashes within the window count towards the limit.
         self.crashes.retain(|at| at.elapsed() <= window);
         self.crashes.push_back(Instant::now());
         if !self.settings.relaunch_after_crash {
