@@ -33,6 +33,7 @@ impl Pool {
                 .map(|a| a.processes[0].clone())
                 .ok_or_else(|| unknown(address))?
         };
+        // Launch now, so that the schema is known to the caller.
         process.current(ctx).await?;
         Ok(Arc::new(Follow::plain(process)))
     }
@@ -67,6 +68,7 @@ impl Pool {
         if let Some(index) = entry.assigned.get(key) {
             return Ok(entry.processes[*index].clone());
         }
+        // All processes of an address have the same dialect.
         let dialect = entry.processes[0].dialect().clone();
         let index = match dialect.configuration() {
             Configuration::OfProcess if !entry.assigned.is_empty() => entry.processes.len(),

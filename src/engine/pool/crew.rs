@@ -45,10 +45,12 @@ impl Process {
     pub(super) async fn dismiss_crew(&self, ctx: &CallContext) -> Result<(), ProviderError> {
         let mates = lock(&self.crew).mates.clone();
         for mate in mates {
+            // Close its slots first, so that no new call starts on it.
             mate.lane.close();
             let launched = lock(&mate.current).take();
             if let Some(launched) = launched {
                 launched.users.close();
+                // Its running calls keep their leases until they end.
                 lock(&mate.leaving).push(launched.users.clone());
             }
             mate.left(ctx).await?;
@@ -62,6 +64,7 @@ impl Process {
     /// of the opening, for [`close_if`](crate::engine::calls::Lane::close_if).
     async fn join(&self, leader: &Self) -> Result<u64, ProviderError> {
         let ctx = CallContext::default();
+        // Launch before taking `fitting`, because a launch is slow.
         self.current(&ctx).await?;
         // Holding `fitting` keeps the leader's configuration stable until this mate has it.
         let _fitting = leader.fitting.lock().await;
@@ -85,6 +88,7 @@ impl Pool {
         {
             return;
         }
+        // Prefer a mate that ended earlier to a new process.
         let (closed, room) = {
             let crew = lock(&leader.crew);
             let waits = crew.not_before.is_some_and(|at| Instant::now() < at);
@@ -102,6 +106,7 @@ impl Pool {
             },
             None => return,
         };
+        // One at a time, so that a burst of waiting calls does not start all processes.
         lock(&leader.crew).joining = true;
         let (leader, presses) = (leader.clone(), self.shared.presses.clone());
         self.shared.plugins.spawn(async move {
@@ -110,6 +115,7 @@ impl Pool {
             let number = match joined {
                 Ok(number) => number,
                 Err(error) => {
+                    // A plugin that fails to start would otherwise be launched in a loop.
                     lock(&leader.crew).not_before = Some(Instant::now() + REST);
                     let text = format!("no further process serves beside it for now: {error}");
                     return leader.plugin.note(LogLevel::Warn, text);

@@ -42,6 +42,7 @@ impl Pool {
 
     async fn know(&self, found: PluginFound, start: Option<Start>, why: String) -> PluginId {
         let shared = &self.shared;
+        // The lock must not be held while the old processes are stopped.
         let (id, old) = {
             let mut addresses = lock(&shared.addresses);
             let old = match addresses.get(&found.address) {

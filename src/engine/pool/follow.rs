@@ -112,6 +112,7 @@ macro_rules! pass {
         // be replaced while the call waits for its slot.
         $self.current($ctx).await?;
         let call = async {
+            // The slot may belong to another process of the configuration.
             let $inner = $self.seated($ctx).await?;
             $call.await
         };
@@ -179,6 +180,7 @@ impl Provider for Follow {
         let call = async {
             let inner = self.process.current(ctx).await?;
             let answer = inner.configure(config.clone(), ctx).await?;
+            // A rejected configuration must not be sent again after a relaunch.
             if answer.first_error().is_none() {
                 self.process.given(&inner, config);
             }
@@ -343,6 +345,7 @@ impl Provider for Follow {
         let asked = config.clone();
         let answer = pass!(self, run_here, OpenEphemeral, ctx, |inner| async {
             let answer = inner.open_ephemeral(type_name, config, ctx).await?;
+            // Only a successfully opened resource keeps the process from being replaced.
             if answer.first_error().is_none() {
                 inner.opened();
             }

@@ -37,7 +37,9 @@ impl Pool {
                     () = presses.notified() => true,
                     _ = tick.tick() => false,
                 };
+                // A strong reference would keep the pool alive for ever.
                 let Some(pool) = of(&weak) else { return };
+                // On every tick too: a start that failed is repeated only after a pause.
                 pool.processes().iter().for_each(|p| pool.grow(p));
                 if !pressed {
                     pool.look().await;
@@ -63,6 +65,7 @@ impl Pool {
                 let plugin = process.plugin.clone();
                 self.shared
                     .plugins
+                    // In a task of its own: the end of one process must not delay the others.
                     .spawn(async move { plugin.rest(why).await });
                 continue;
             }
@@ -111,6 +114,7 @@ impl Process {
         if idle.is_none_or(|idle| idle < limit) {
             return false;
         }
+        // Cleared under the lock, so that no call takes a lease on a process that is about to end.
         *current = None;
         drop(current);
         if self.is_mate() {

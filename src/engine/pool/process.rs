@@ -166,7 +166,9 @@ impl Process {
         match self.alive() {
             Some(hold) => Ok(hold),
             None => {
+                // Concurrent callers share one launch.
                 let _one = self.turn(&self.making, ctx).await?;
+                // Boxed to keep the future of every call small.
                 Box::pin(self.make(ctx)).await
             }
         }
@@ -222,6 +224,7 @@ impl Process {
     /// Records the configuration that the process received.
     pub(super) fn given(&self, to: &Hold, config: Value) {
         *lock(&self.config) = Some(config);
+        // After the configuration is stored, so that a relaunch in between uses it.
         to.launched.configured.store(true, Ordering::SeqCst);
     }
 
@@ -247,6 +250,8 @@ impl Process {
                 // Restart: nothing of the old configuration, such as credentials, regions and
                 // caches, may remain in the process.
                 self.dismiss_crew(ctx).await?;
+                // Wait for running calls: they must finish with the configuration they started
+                // with.
                 let _all = self.lane.drain(Method::Configure, ctx).await?;
                 self.left(ctx).await?;
                 *lock(&self.config) = None;
@@ -277,6 +282,7 @@ impl Process {
         }
         let connection = self.demand(ctx, self.plugin.ready()).await?;
         let launched = self.adapted(connection, &ctx.cancel).await?;
+        // Schema and launch are published under one lock, so that they always match.
         let mut current = lock(&self.current);
         let hold = Hold::of(&launched);
         *lock(&self.schema) = launched.adapter.known_schema();
@@ -339,6 +345,7 @@ impl Process {
         tokio::select! {
             biased;
             answer = answer => answer.map_err(|e| blocked(e, plugin)),
+            // Only the wait ends; the launch itself continues for other callers.
             () = ctx.cancel.cancelled() => Err(self.given_up()),
             () = tokio::time::sleep(self.ready_within) => {
                 Err(ProviderError::NotReady { plugin, after: self.ready_within, state: self.plugin.state().word().to_owned() })
@@ -353,6 +360,7 @@ impl Process {
         };
         let call = async { hold.stop(ctx).await.map(|()| Checked::default()) };
         self.lane
+            // Without a slot, because all slots may be held by the calls to stop.
             .run_beside(Method::Stop, ctx, call)
             .await
             .map(|_| ())

@@ -105,6 +105,7 @@ impl Process {
             (renewing.seen, renewing.tries, renewing.not_before) = (None, 0, None);
             return None;
         };
+        // A file must be unchanged over two checks, because it may still be written.
         let is_settled = due.file.is_none() || renewing.seen == due.file;
         renewing.seen.clone_from(&due.file);
         if !is_settled {
@@ -199,6 +200,7 @@ impl Process {
     /// Configures a new process and redirects calls to it. Returns the tracker of the old one's
     /// users.
     async fn fit(&self, connection: Connection) -> Result<TaskTracker, NotReplaced> {
+        // In this order, as everywhere: `fitting`, then `making`.
         let _fitting = self.fitting.lock().await;
         let _making = self.making.lock().await;
         let cancel = CancellationToken::new();
@@ -220,6 +222,7 @@ impl Process {
         }
         *lock(&self.schema) = launched.adapter.known_schema();
         let old = current.replace(launched);
+        // Opening the lane grants slots, whose holders take this lock.
         drop(current);
         // Slots that are held belong to the old launch; reopening gives the new one all of its
         // slots.
@@ -227,8 +230,10 @@ impl Process {
             self.lane.open();
         }
         let users = old.map(|o| o.users.clone()).unwrap_or_default();
+        // `TaskTracker::wait` needs it; no new lease is taken on the old launch.
         users.close();
         let mut leaving = lock(&self.leaving);
+        // Bounds the list over many replacements.
         leaving.retain(|users| !users.is_empty());
         leaving.push(users.clone());
         Ok(users)
@@ -238,6 +243,7 @@ impl Process {
 /// Returns the limit that a launch has passed, as text.
 fn worn(process: &Process, launched: &Launched, limits: &RenewSettings) -> Option<String> {
     let age = launched.since.elapsed();
+    // Protects against constant replacement by a limit that a fresh process already passes.
     if age < limits.youngest {
         return None;
     }

@@ -43,6 +43,7 @@ impl Pool {
             plugins.remove(known.id()).await;
         }
         let short = short_name(&found.address);
+        // A provider of the same name has the short id; qualify this one with its kind.
         let taken = has_twin || plugins.get(&PluginId(short.into())).is_some();
         let id = PluginId(match taken {
             true => format!("{}/{short}", found.kind.word()).into(),

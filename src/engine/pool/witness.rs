@@ -54,6 +54,7 @@ impl Obituary for Witness {
                 incident: incident.id.clone(),
                 text: incident.text.clone(),
             }),
+            // It ended without an incident, so it was stopped by an order.
             None => Some(Death::Ended),
         }
     }
