@@ -70,11 +70,14 @@ impl<'c> Attempts<'c> {
         T: Answer,
         F: Future<Output = Result<T, ProviderError>>,
     {
+        // Counted before the call: a dropped call counts as made.
         self.made += 1;
         let (made, attempts) = (self.made, self.settings.attempts);
         let pause = self.settings.pause_after(made);
         let again = |error: &ProviderError| made < attempts && is_transient(error);
+        // No retry after a cancellation, even if the failure is temporary.
         let stopped = || self.ctx.cancel.is_cancelled() || self.ctx.retrying.until.is_cancelled();
+        // Decided before the end is reported, because the event states whether a retry follows.
         let judge = |error: &ProviderError| {
             (again(error) && !stopped())
                 .then(|| Retry::after(made, attempts, pause).because(&error.to_string()))
@@ -84,6 +87,7 @@ impl<'c> Attempts<'c> {
             .attempt(Whose::Any, self.method, self.ctx, judge, call);
         let (result, retry) = attempt.await;
         let Some(retry) = retry else {
+            // Only retried calls have reported a pause to clear.
             if made > 1 {
                 self.tell(None);
             }
@@ -112,7 +116,8 @@ impl<'c> Attempts<'c> {
 
     /// Waits for the pause; returns false if it was cancelled.
     async fn wait(&self, pause: Duration) -> bool {
-        tokio::select! { biased; // an end that is asked for goes before what it makes useless
+        // A cancellation makes the next attempt useless, so check it first.
+        tokio::select! { biased;
             () = self.ctx.cancel.cancelled() => false,
             () = self.ctx.retrying.until.cancelled() => false,
             () = tokio::time::sleep(pause) => true,

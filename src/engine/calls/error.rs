@@ -171,6 +171,7 @@ impl ProviderError {
             | Self::Undecodable { .. } => true,
             Self::Cancelled { sent, .. } => *sent,
             Self::Refused { code, .. } => {
+                // Servers send these codes before they act.
                 !matches!(code.as_str(), "InvalidArgument" | "Unimplemented")
             }
             _ => false,

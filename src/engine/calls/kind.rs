@@ -49,6 +49,7 @@ impl Kind {
 
 /// Returns the resource type of an address, which may have a deposed key; empty if it has none.
 fn of_address(address: &str) -> Arc<str> {
+    // The parser does not accept the suffix of a deposed object.
     let address = address.split(" (deposed ").next().unwrap_or_default();
     let parsed = address.parse::<lang::addr::AbsInstance>();
     parsed.map_or_else(|_| "".into(), |a| a.resource.kind.as_ref().into())

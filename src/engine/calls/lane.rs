@@ -142,6 +142,7 @@ impl Lane {
     pub fn open(self: &Arc<Self>) -> u64 {
         let mut line = lock(&self.line);
         let number = line.open(Arc::downgrade(self), self.slots);
+        // The old bank is closed after the new one is open, so that waiting calls always have one.
         if let Some(last) = lock(&self.bank).replace(number) {
             line.close(last);
         }
@@ -267,9 +268,11 @@ impl Lane {
     {
         let queued = Instant::now();
         let number = self.shared.number();
+        // While it waits, the request is shown as its first RPC.
         let shown = self.itemised.get().map_or(method, |rpc| rpc(method, ctx));
         match self.acquire(number, shown, ctx, (true, whose)).await {
             Ok(slot) => {
+                // The slot may belong to another process of the line, which the call then runs on.
                 let lane = slot.lane.clone();
                 let ended = lane
                     .running(number, method, ctx, (Some(slot), queued), judge, call)
@@ -327,6 +330,7 @@ impl Lane {
         ctx: &CallContext,
     ) -> Result<Drained, ProviderError> {
         let mut slots = Vec::with_capacity(self.slots as usize);
+        // Slots are taken in order of arrival, so calls already in line are served first.
         for _ in 0..self.slots {
             slots.push(self.acquire(0, method, ctx, (false, Whose::This)).await?);
         }

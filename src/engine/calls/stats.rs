@@ -113,6 +113,7 @@ impl Window {
         }
         let us = u64::try_from(took.as_micros())
             .unwrap_or(u64::MAX)
+            // `FAILED` is reserved as a marker.
             .min(FAILED - 1);
         if !error {
             self.good.put(us, 1);
@@ -165,6 +166,7 @@ pub(super) fn latency(live: Option<&Window>, past: Option<&Past>) -> Latency {
     let weight = weight_of(&|h| h.weight);
     let (mut seen, mut p50, mut p95) = (0, None, None);
     let (half, most) = (weight.div_ceil(2), (weight * 95).div_ceil(100));
+    // Scan only the buckets in use; this runs with every call.
     let used = || {
         live.iter()
             .map(|w| &w.good.used)

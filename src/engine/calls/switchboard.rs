@@ -62,6 +62,7 @@ impl Calls {
     /// the plugin's process, so that waiting calls keep their place during a relaunch.
     pub fn lane(&self, plugin: &PluginId, slots: u32) -> Arc<Lane> {
         let mut lanes = lock(&self.lanes);
+        // A lane of a former mate shares another provider's line, so it is not reused.
         if let Some(lane) = lanes.get(plugin).filter(|l| !l.is_beside()) {
             return lane.clone();
         }
@@ -82,6 +83,7 @@ impl Calls {
 
     fn history_of(&self, plugin: &PluginId) -> Vec<CallStat> {
         let history = lock(&self.history);
+        // All processes of a plugin share its history.
         let of = |h: &&CallStat| h.plugin == plugin.base();
         history.iter().filter(of).cloned().collect()
     }

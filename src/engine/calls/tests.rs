@@ -1,4 +1,4 @@
-//! The order of calls, what waiters are told, deadlines and cancellation.
+//! Order of calls, reports to waiting calls, deadlines and cancellation.
 
 mod attempts;
 mod banks;
@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Keeps events as short words.
+/// Records events as short texts.
 #[derive(Default)]
 struct Ear {
     heard: Mutex<Vec<String>>,
@@ -72,7 +72,7 @@ impl Bench {
         CallContext::of(resource, &self.cancel)
     }
 
-    /// Starts a call that ends when it is told to.
+    /// Starts a call that ends on the returned sender's signal.
     async fn begin(
         &self,
         method: Method,
@@ -93,14 +93,14 @@ impl Bench {
     }
 }
 
-/// Lets every task do what it can; who waits in line has done so for long enough to be told.
+/// Runs all tasks as far as possible, with a pause after which waiting calls are reported.
 async fn settle() {
     at_once().await;
     tokio::time::sleep(UNTOLD * 2).await;
     at_once().await;
 }
 
-/// As [`settle`], in no time.
+/// Runs all tasks as far as possible, without time passing.
 async fn at_once() {
     for _ in 0..20 {
         tokio::task::yield_now().await;
@@ -129,11 +129,11 @@ async fn first_come_first_served_and_each_waiter_names_its_blocker() {
             "5 waits for 1"
         ]
     );
-    // Nobody waited for 2 by name, so nobody is told anew.
+    // No call waits for 2 by name, so no update is sent.
     end2.send(fine()).expect("waits");
     settle().await;
     assert_eq!(bench.heard(), ["2 Ok", "3 in slot 2 of 2"]);
-    // 4 gets the slot of the one that all waited for; 5 learns who is the longest now.
+    // 4 gets the slot of the call that all waited for; 5 gets an update with the new longest call.
     end1.send(fine()).expect("waits");
     settle().await;
     assert_eq!(bench.heard(), ["1 Ok", "5 waits for 3", "4 in slot 1 of 2"]);
@@ -273,7 +273,7 @@ async fn what_a_sink_must_not_hear_is_in_no_answer_that_goes_through_here() {
     );
 }
 
-/// One call at work, until it ends or is dropped.
+/// Counts a running call until it ends or is dropped.
 struct Counted<'a>(&'a AtomicUsize);
 
 impl<'a> Counted<'a> {
@@ -308,7 +308,7 @@ async fn never_more_calls_than_slots_and_none_is_lost() {
                 tokio::task::yield_now().await;
                 fine()
             };
-            // Some give up at some point, in line or at work.
+            // Some are cancelled, in line or while running.
             if n % 7 == 0 {
                 tokio::time::timeout(
                     Duration::from_micros(n * 3),

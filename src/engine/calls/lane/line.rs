@@ -149,16 +149,19 @@ impl Line {
             .filter(|b| b.held() < b.holders.len())
             .min_by_key(|b| b.held())?;
         let slot = bank.holders.iter().position(Option::is_none)?;
+        // A weak reference, so that the line does not keep lanes of ended processes alive.
         Some(((bank.number, slot), bank.lane.upgrade()?))
     }
 
     fn put(&mut self, (number, slot): Place, holder: Option<Holder>) {
         if let Some(bank) = self.banks.iter_mut().find(|b| b.number == number) {
+            // Only a release shows progress of the line.
             if holder.is_none() {
                 bank.moved = Instant::now();
             }
             bank.holders[slot] = holder;
         }
+        // A closed bank is dropped with its last held slot.
         self.banks.retain(|b| b.open || b.held() > 0);
     }
 
@@ -213,9 +216,11 @@ impl Lane {
             method,
             sent: false,
         };
+        // Checked first: a cancelled call must not take a free slot.
         if ctx.cancel.is_cancelled() {
             return Err(cancelled());
         }
+        // Some calls depend on the state of one process, such as those for ephemeral resources.
         let only = (whose == Whose::This).then(|| Arc::downgrade(self));
         let receiver = match self.slot_or_place(call, method, ctx, only.clone()) {
             Ok(slot) => return Ok(slot),
@@ -246,6 +251,7 @@ impl Lane {
             biased;
             granted = receiver => match granted {
                 Ok((place, lane)) => {
+                    // The ticket has its slot and must not report the call as finished on drop.
                     ticket.receiver = None;
                     Ok(SlotGuard { lane, place })
                 }
@@ -256,6 +262,7 @@ impl Lane {
             after = self.stands(queued, only.as_ref()) => {
                 let by = self.longest_in_words();
                 let error = ProviderError::NoTurn { plugin: self.plugin.clone(), method, after, by };
+                // The ticket reports the end of the call on drop, with this error.
                 ticket.stood = Some(error.to_string());
                 Err(error)
             }
@@ -327,6 +334,7 @@ impl Lane {
             only,
             grant,
         });
+        // The pool may start another process for this line.
         line.presses.notify_one();
         Err(receiver)
     }
@@ -361,7 +369,9 @@ impl Lane {
             return;
         };
         let held: Vec<CallId> = line.holders().map(|h| h.call).collect();
+        // Limited, because a long line would cause many events per released slot.
         for waiter in line.waiting.iter_mut().take(TOLD_AGAIN) {
+            // Calls whose blocker still holds its slot need no update.
             if waiter.told.is_some_and(|told| !held.contains(&told)) {
                 waiter.told = Some(longest.call);
                 self.tell(waiter, Some(&longest));

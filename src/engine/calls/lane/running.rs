@@ -71,12 +71,14 @@ impl Lane {
     {
         let deadline = ctx.deadline.or_else(|| self.shared.deadline(method));
         let (began, kind) = (Instant::now(), Kind::of(method, ctx));
+        // 0 stands for a call without a slot.
         let place = slot.as_ref().map_or(0, |s| s.place.1 as u32 + 1);
         let queued_ms = began.duration_since(queued).as_millis() as u64;
         let items = (place > 0 && self.itemised.get().is_some()).then(|| Items {
             slot: place,
             first: Cell::new(Some((number, queued_ms))),
         });
+        // A covering request is not reported as started; its first call is.
         let covers = items.is_some();
         let number = match covers {
             true => number,
@@ -110,6 +112,7 @@ impl Lane {
         };
         let mut result = result;
         match &mut result {
+            // Redacted before anything is reported or returned.
             Ok(answer) => answer.hide(&self.shared.secrets),
             Err(error) => error.hide(&self.shared.secrets),
         }
@@ -133,6 +136,7 @@ impl Lane {
         (mut slot, mut queued_ms): (u32, u64),
         deadline: Option<std::time::Duration>,
     ) -> CallId {
+        // A call without a slot within a request is displayed in the slot of that request.
         if let Some((of_request, first)) = item(&self.plugin).filter(|_| slot == 0) {
             slot = of_request;
             (number, queued_ms) = first.unwrap_or((number, queued_ms));
@@ -211,6 +215,7 @@ impl Running {
                 resource: self.resource.take(),
                 resource_type: (!kind.is_empty()).then(|| kind.clone()),
                 action: self.kind.action,
+                // Rounded, because truncation would show many fast calls as 0.
                 took_ms: (took.as_micros() as u64 + 500) / 1_000,
                 outcome,
                 error,

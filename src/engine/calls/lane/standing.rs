@@ -35,6 +35,7 @@ impl Standing {
     /// Reports that it waits for something (`waits_for`, as text), at most `within`; `blocker` is
     /// the call that blocks it.
     pub fn waits(&self, waits_for: String, blocker: Option<CallId>, within: Duration) {
+        // The text may contain values from the plugin.
         let waits_for = self.lane.secrets().hide(&waits_for).into_owned();
         self.lane.say(EventKind::CallQueued(CallQueued {
             call: self.number,

@@ -29,6 +29,7 @@ impl Drop for Ticket {
         };
         let granted = {
             let mut line = lock(&self.lane.line);
+            // Under the lock: the slot is granted either before this or not at all.
             line.leave(self.call);
             receiver.close();
             // A slot granted in the meantime is released to the next call.
@@ -37,6 +38,7 @@ impl Drop for Ticket {
         if self.told {
             self.report();
         }
+        // After the lock is released, because releasing a slot takes it again.
         drop(granted.map(|(place, lane)| SlotGuard { lane, place }));
     }
 }

@@ -1,4 +1,4 @@
-//! Calls that are made again.
+//! Retries of calls.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn busy() -> Answered {
     })
 }
 
-/// A lane whose calls are made again after such a pause, and what is told of it.
+/// Creates a lane with retries after the given pause, and a record of the reported pauses.
 fn patient(pause: Duration) -> (Bench, CallContext, Arc<Mutex<Vec<Option<(u32, u32)>>>>) {
     let ear = Arc::new(Ear::default());
     let calls = Calls::new(ear.clone(), Deadlines::default(), Vec::new());
@@ -100,7 +100,7 @@ async fn who_does_not_want_it_any_more_does_not_wait_for_another_attempt() {
         "{error}"
     );
     assert_eq!(*lock(&told), [Some((2, 3)), None]);
-    // Asked for by then, nothing is waited for at all.
+    // Cancelled already: no pause at all.
     let mut attempts = Attempts::at(&bench.lane, Method::Read, &ctx);
     let error = attempts
         .next(|_| true, async { busy() })

@@ -1,4 +1,4 @@
-//! Slots in banks: one process takes the place of another, several have one line.
+//! Banks of slots: replaced processes, and several processes with one line.
 
 use super::*;
 
@@ -31,7 +31,7 @@ async fn who_held_a_slot_when_another_process_took_over_is_in_nobodys_way() {
         ["3 waits for 2"],
         "the slot of 1 is of no use"
     );
-    // The slot that is given back is that of the old process: nobody gets it.
+    // The released slot belongs to the old process, so no call gets it.
     end1.send(fine()).expect("it waits");
     first.await.expect("ran").expect("answered");
     settle().await;
@@ -65,7 +65,7 @@ async fn processes_that_serve_the_same_have_one_line_and_the_least_busy_is_taken
         ["3 in slot 1 of 2", "4 in slot 2 of 2"],
         "in their order"
     );
-    // One of each is free: the next two go to one each.
+    // Each process has one free slot: the next two calls go to one each.
     ends.remove(3).send(fine()).expect("it waits");
     ends.remove(2).send(fine()).expect("it waits");
     ends.remove(1).send(fine()).expect("it waits");
@@ -73,7 +73,7 @@ async fn processes_that_serve_the_same_have_one_line_and_the_least_busy_is_taken
     bench.heard();
     let (end, _) = bench.begin(Method::Read, "r4").await;
     assert_eq!(bench.heard(), ["5 in slot 1 of 2"], "of the second process");
-    // One that is closed gives nothing more.
+    // A closed lane grants no further slot.
     mate.close_if(number);
     assert!(!mate.is_open());
     let (_end6, _) = bench.begin(Method::Read, "r5").await;
@@ -117,7 +117,7 @@ async fn whoever_gives_up_gives_a_slot_back_that_was_meant_for_it() {
     let (_end2, waiting) = bench.begin(Method::Read, "b").await;
     let (_end3, next) = bench.begin(Method::Read, "c").await;
     bench.heard();
-    // The slot is granted, and its task has not heard of it yet.
+    // The slot is granted, but its task has not run yet.
     mate.open();
     waiting.abort();
     settle().await;

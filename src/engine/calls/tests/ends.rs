@@ -1,4 +1,4 @@
-//! Calls that are given up: by their deadline, by who asked, with who asked.
+//! Cancelled calls: by a deadline, by the caller, by dropping the caller.
 
 use super::*;
 
@@ -9,7 +9,7 @@ async fn a_caller_that_is_gone_gives_its_slot_back_wherever_it_was() {
     let (_end2, task2) = bench.begin(Method::Read, "b").await;
     let (end3, task3) = bench.begin(Method::Read, "c").await;
     bench.heard();
-    // The second is in line, the first holds the slot.
+    // The second call is in line, the first holds the slot.
     task2.abort();
     task1.abort();
     settle().await;
@@ -121,7 +121,7 @@ async fn who_waits_in_a_line_that_stands_gives_up_and_in_one_that_moves_does_not
     let (end1, _task1) = bench.begin(Method::Apply, "a").await;
     let (end2, _task2) = bench.begin(Method::Apply, "b").await;
     let (_end3, task3) = bench.begin(Method::Apply, "c").await;
-    // Each of them takes most of an hour: the third waits for more than one.
+    // Each of them takes most of an hour, so the third waits for more than one hour.
     tokio::time::sleep(hour * 9 / 10).await;
     end1.send(fine()).expect("waits");
     tokio::time::sleep(hour * 9 / 10).await;

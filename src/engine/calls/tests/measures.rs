@@ -1,4 +1,4 @@
-//! How calls went: what is counted, and what is shown of it.
+//! Measurements of calls: counting and reported latencies.
 
 use super::*;
 
@@ -71,7 +71,7 @@ async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_ty
         stat("ApplyResourceChange", "lab_bucket", Some(Action::Create)),
     ];
     let calls = Calls::new(ear.clone(), Deadlines::default(), history);
-    // Another process of the same plugin takes as long.
+    // Another process of the same plugin shares the history.
     let lane = calls.lane(&PluginId("p#2".into()), 1);
     let ctx = CallContext {
         resource: Some("module.a[\"x.y\"].lab_bucket.logs[0] (deposed ab)".into()),
@@ -87,7 +87,7 @@ async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_ty
         usual.p50_ms.abs_diff(500) <= 31 && usual.count == 9,
         "{usual:?}"
     );
-    // Of other types, and of other things done to this one, nothing is known by that.
+    // It says nothing about other types and other actions.
     assert_eq!(lane.usual(&read("lab_database")), None);
     assert_eq!(
         lane.usual(&Kind::apply("lab_bucket", Action::Destroy)),
