@@ -50,10 +50,12 @@ impl Channel {
         let (streams, connection) = Builder::new()
             .initial_window_size(WINDOW)
             .initial_connection_window_size(WINDOW)
+            // gRPC does not use server push.
             .enable_push(false)
             .handshake(socket)
             .await
             .map_err(Lost)?;
+        // Detached: the task ends with the connection, which closes with its last channel.
         TaskTracker::new().spawn(async move {
             if let Err(e) = connection.await {
                 tracing::debug!(error = %e, "a connection to a plugin has broken");
@@ -80,6 +82,7 @@ impl Service<Request<tonic::body::Body>> for Channel {
             let (mut head, message) = request.into_parts();
             let mut uri = head.uri.into_parts();
             uri.scheme = Some(Scheme::HTTP);
+            // HTTP/2 requires an authority, which a Unix socket does not have.
             uri.authority = Some(Authority::from_static("localhost"));
             head.uri = Uri::from_parts(uri)?;
             head.version = Version::HTTP_2;
@@ -113,9 +116,11 @@ impl Body for Answer {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        // Trailers may be polled only after all data.
         if !self.read {
             match ready!(self.stream.poll_data(cx)) {
                 Some(Ok(data)) => {
+                    // Without this, the peer stops sending after one window.
                     let room = self.stream.flow_control().release_capacity(data.len());
                     return Poll::Ready(Some(room.map(|()| Frame::data(data)).map_err(broken)));
                 }

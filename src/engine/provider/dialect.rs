@@ -100,6 +100,7 @@ impl Asking {
         method: Method,
         call: impl Future<Output = Result<T, ProviderError>> + Send,
     ) -> Result<T, ProviderError> {
+        // `run_beside` needs an `Answer`, which `T` need not be.
         let mut answered = None;
         let call = async {
             answered = Some(call.await?);

@@ -64,6 +64,7 @@ impl Functions {
                 signatures,
             }) => {
                 let schema = provider.known_schema();
+                // A function of the schema takes precedence over one registered at configuration.
                 let of_schema = schema.as_ref().and_then(|s| s.functions.get(name));
                 let signature = of_schema.or_else(|| signatures.get(name))?.clone();
                 (provider, format!("{key}::{name}"), signature)
@@ -130,6 +131,7 @@ fn function(called: Called) -> Function {
                 .or(signature.variadic.as_ref());
             !argument.is_wholly_known() && !parameter.is_some_and(|p| p.allow_unknown)
         };
+        // Without a call: the function does not accept unknown values.
         if arguments.iter().enumerate().any(unknown_inside) {
             return Ok(Value::unknown(signature.returns.clone()));
         }
@@ -169,6 +171,7 @@ fn function(called: Called) -> Function {
 fn digest(values: &[Value]) -> Option<String> {
     let mut digest = Sha256::new();
     for value in values {
+        // Marks are no part of the value.
         let value = value.clone().unmark_deep().0;
         if !value.is_wholly_known() {
             return None;
@@ -187,10 +190,12 @@ fn digest(values: &[Value]) -> Option<String> {
 /// Blocks this thread. The runtime moves its other tasks to other threads.
 fn wait<T>(future: impl Future<Output = T>) -> Result<T, CallError> {
     let mut future = std::pin::pin!(future);
+    // An answer that is ready needs no blocking, and no runtime.
     if let Some(ready) = future.as_mut().now_or_never() {
         return Ok(ready);
     }
     match Handle::try_current() {
+        // `block_in_place` panics on a current-thread runtime.
         Ok(handle) if handle.runtime_flavor() != RuntimeFlavor::CurrentThread => {
             Ok(tokio::task::block_in_place(|| handle.block_on(future)))
         }

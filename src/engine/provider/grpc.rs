@@ -52,6 +52,7 @@ impl AsyncRead for Watched {
     ) -> Poll<io::Result<()>> {
         let (before, room) = (buf.filled().len(), buf.remaining());
         let read = Pin::new(&mut self.socket).poll_read(cx, buf);
+        // A read without bytes into a non-empty buffer is the end of the stream.
         let ended = match &read {
             Poll::Ready(Ok(())) => room > 0 && buf.filled().len() == before,
             Poll::Ready(Err(_)) => true,
@@ -87,6 +88,7 @@ impl AsyncWrite for Watched {
 pub(super) fn is_transport(status: &Status) -> bool {
     match status.code() {
         Code::Unavailable | Code::Cancelled => true,
+        // A status with a source was created by the local transport, not sent by the plugin.
         Code::Unknown | Code::Internal => std::error::Error::source(status).is_some(),
         _ => false,
     }
@@ -102,6 +104,7 @@ pub(super) fn status_text(status: &Status) -> String {
 
 /// Returns the text for a message rejected for its size; `limit` is in bytes.
 pub(super) fn too_large(status: &Status, limit: usize) -> Option<String> {
+    // tonic has no error type for this, so match the text.
     let refused = matches!(status.code(), Code::OutOfRange | Code::ResourceExhausted)
         && (status.message().contains("message length too large")
             || status.message().contains("message larger than max"));
@@ -148,6 +151,7 @@ pub(super) async fn explain(
     limit: usize,
     obituary: &Arc<dyn Obituary>,
 ) -> ProviderError {
+    // Checked first: after a crash the status code says nothing.
     if lost(status) {
         return dialect::lost(&**obituary, plugin, method, words(status)).await;
     }
@@ -160,6 +164,7 @@ pub(super) async fn explain(
     }
     match status.code() {
         Code::Unimplemented => ProviderError::Unsupported { plugin, method },
+        // tonic has no code for an invalid message.
         Code::Internal if status.message().contains("failed to decode") => {
             ProviderError::Undecodable {
                 plugin,

@@ -185,6 +185,7 @@ impl Provider for Builtin {
     ) -> Result<DataResponse, ProviderError> {
         self.data_source(type_name)?;
         let address = ctx.resource.as_deref().unwrap_or_default();
+        // Cloned, because the lock must not be held across the await.
         let ciphers = lock(&self.states).of(address).clone();
         Ok(remote_state::read(&config, &self.workspace, ciphers).await)
     }

@@ -88,6 +88,7 @@ pub(super) fn plan(request: PlanRequest) -> PlanResponse {
         diagnostics: Vec::new(),
     };
     let (prior, proposed) = (&request.prior, &request.proposed);
+    // A destroy needs no planned values.
     if proposed.is_null() {
         return answer(proposed.clone(), Vec::new());
     }
@@ -111,6 +112,7 @@ pub(super) fn plan(request: PlanRequest) -> PlanResponse {
     }
     if !attr(prior, "input").raw_equals(&input) {
         return answer(
+            // Unknown although the input is known, as in OpenTofu's builtin provider.
             with(proposed, [("output", Value::unknown(input.ty().clone()))]),
             Vec::new(),
         );
@@ -121,6 +123,7 @@ pub(super) fn plan(request: PlanRequest) -> PlanResponse {
 pub(super) fn apply(request: ApplyRequest) -> ApplyResponse {
     let mut state = request.planned;
     if !state.is_null() {
+        // The planned output is unknown after a create or a changed input.
         if !attr(&state, "output").is_known() {
             state = with(&state, [("output", attr(&state, "input"))]);
         }
@@ -175,6 +178,7 @@ pub(super) fn take_over(request: MoveRequest) -> MoveResponse {
         );
         return refuse(ProviderDiagnostic::error("Unsupported move", detail));
     }
+    // Decode only the attributes that are kept.
     let ty = Type::object([("id", Type::String), ("triggers", Type::map(Type::String))]);
     let old = match cty::json::decode(&request.raw_json, &ty) {
         Ok(old) => old,
@@ -186,6 +190,7 @@ pub(super) fn take_over(request: MoveRequest) -> MoveResponse {
         }
     };
     let mut state = with(&empty, [("id", attr(&old, "id"))]);
+    // A map in `null_resource`, but an object here.
     if let Some(triggers) = attr(&old, "triggers").as_map() {
         state = with(
             &state,

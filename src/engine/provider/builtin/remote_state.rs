@@ -68,6 +68,7 @@ pub(super) fn validate(config: &Value) -> Vec<ProviderDiagnostic> {
         attr(config, "config"),
         attr(config, "defaults"),
     );
+    // Unknown settings are checked when the data source is read.
     if settings.is_wholly_known() && backend.is_given() {
         diagnostics.extend(backend_of(config).err());
     } else if !object_like(&settings) {
@@ -90,6 +91,7 @@ pub(super) fn validate(config: &Value) -> Vec<ProviderDiagnostic> {
 fn backend_of(config: &Value) -> Result<Settings, ProviderDiagnostic> {
     let backend = attr(config, "backend");
     let kind = match backend.as_str() {
+        // Older versions of Terraform used this name.
         Some("_local") => "local",
         Some(kind) => kind,
         None => return Err(invalid("The backend must be named.", "backend")),
@@ -112,6 +114,7 @@ fn backend_of(config: &Value) -> Result<Settings, ProviderDiagnostic> {
                 "config",
             ));
         }
+        // The backend needs plain values; the marks matter only for display.
         let set = backend.set(name, &value.clone().unmark_deep().0);
         set.map_err(|e| invalid(e.to_string(), "config"))?;
     }
@@ -172,6 +175,7 @@ async fn stored(
     workspace: &str,
     base: &FilePath,
 ) -> Result<(String, Vec<u8>), HomeError> {
+    // Backends keep the default workspace without a name.
     let named = if workspace == "default" {
         ""
     } else {
@@ -270,10 +274,12 @@ pub enum StateFileError {
 /// # Errors
 /// The file is encrypted, has another version, or cannot be parsed.
 pub fn outputs(text: &[u8]) -> Result<Option<Outputs>, StateFileError> {
+    // An empty file counts as an absent state.
     if text.iter().all(u8::is_ascii_whitespace) {
         return Ok(None);
     }
     let state: StateFile = serde_json::from_slice(text)?;
+    // Still encrypted at this point, so no cipher is configured for it.
     if state.encrypted_data.is_some() {
         return Err(StateFileError::Sealed);
     }
@@ -283,6 +289,7 @@ pub fn outputs(text: &[u8]) -> Result<Option<Outputs>, StateFileError> {
         None => return Err(StateFileError::Unversioned),
     }
     let one = |(name, output): (String, Output)| {
+        // Each output records its own type, because JSON alone does not determine it.
         let ty = Type::from_json(output.r#type.get().as_bytes()).map_err(|source| {
             StateFileError::Type {
                 name: name.clone(),

@@ -29,7 +29,7 @@ pub struct TfProvider {
 
 impl TfProvider {
     /// Creates an adapter over a connection. `obituary` reports the reason after the connection
-    /// broke; `schema` is passed if it is known already.
+    /// broke; `schema` is passed if it is known.
     pub fn new(
         plugin: PluginId,
         address: String,
@@ -59,6 +59,7 @@ impl TfProvider {
         identities: Identities,
     ) -> Result<Arc<ProviderSchema>, ProviderError> {
         self.schema
+            // Concurrent callers share one conversion; an error is not kept.
             .get_or_try_init(|| async { self.understand(reply, identities).await })
             .await
             .cloned()
@@ -90,6 +91,7 @@ impl TfProvider {
         let request = pb::get_resource_identity_schemas::Request {};
         match self.wire.call(Method::IdentitySchemas, request).await {
             Ok(reply) => Ok(schema::identities(&reply)),
+            // Older providers do not have this method.
             Err(ProviderError::Unsupported { .. }) => Ok(Identities::new()),
             Err(error) => Err(error),
         }

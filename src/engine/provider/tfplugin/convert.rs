@@ -46,6 +46,7 @@ impl Side<'_> {
         &self,
         value: Option<&Value>,
     ) -> Result<Option<pb::DynamicValue>, ProviderError> {
+        // A provider without a `provider_meta` schema must not receive one.
         match (value, &self.meta) {
             (Some(value), Some(ty)) => self.encode_as(value, ty),
             _ => Ok(None),
@@ -56,6 +57,7 @@ impl Side<'_> {
         &self,
         value: Option<&Value>,
     ) -> Result<Option<pb::ResourceIdentityData>, ProviderError> {
+        // An identity is sent only if the current schema of the type has one.
         match (value, &self.identity) {
             (Some(value), Some(ty)) => Ok(Some(pb::ResourceIdentityData {
                 identity_data: self.encode_as(value, ty)?,
@@ -112,6 +114,7 @@ impl Side<'_> {
             return Ok(None);
         };
         match self.decode_as(data.identity_data, ty) {
+            // Null means that there is no identity.
             Ok(value) => Ok(value.filter(|v| !v.is_null())),
             Err(_) if has_errors(diagnostics) => Ok(None),
             Err(error) => Err(error),
@@ -173,6 +176,7 @@ fn cut(text: String, most: usize) -> String {
     if text.len() <= most {
         return text;
     }
+    // Never split a character.
     let end = text.floor_char_boundary(most);
     format!("{}… ({} bytes more)", &text[..end], text.len() - end)
 }
@@ -186,8 +190,10 @@ pub(super) fn diagnostics(all: Vec<pb::Diagnostic>) -> Vec<ProviderDiagnostic> {
         } else {
             &mut errors
         };
+        // All are counted, for the note about those left out.
         *count += 1;
         if *count <= DIAGNOSTICS {
+            // An empty path means the whole value.
             let place = d.attribute.and_then(path).filter(|p| !p.is_empty());
             taken.push(diagnostic(d.severity, d.summary, d.detail, place));
         }

@@ -21,6 +21,7 @@ impl TfProvider {
         let schema = self.schema(ctx).await?;
         let signature = match schema.functions.get(name) {
             Some(signature) => signature,
+            // Functions may exist only after the configuration.
             None => self
                 .offered()
                 .await?
@@ -59,6 +60,7 @@ impl TfProvider {
             let request = pb::get_functions::Request {};
             let answer: pb::get_functions::Response =
                 match self.wire.call(Method::Functions, request).await {
+                    // Older providers do not have this method.
                     Err(ProviderError::Unsupported { .. }) => {
                         return Ok(FunctionsResponse::default());
                     }

@@ -48,6 +48,7 @@ pub(super) fn planned(
         planned: side.decode_or_null(answer.planned_state, &diagnostics)?,
         requires_replace: match paths {
             Some(paths) => paths,
+            // Report the provider's errors rather than a malformed path.
             None if has_errors(&diagnostics) => Vec::new(),
             None => return Err(undecodable()),
         },

@@ -127,6 +127,7 @@ impl Provider for TfProvider {
         let request = pb::upgrade_resource_state::Request {
             type_name: request.type_name,
             version: request.version,
+            // Verbatim, because its schema may be older than the provider's.
             raw_state: raw(request.raw_json),
         };
         let answer: pb::upgrade_resource_state::Response =
@@ -221,6 +222,7 @@ impl Provider for TfProvider {
         };
         let answer: pb::apply_resource_change::Response = self.wire.call(side.method, wire).await?;
         let mut diagnostics = diagnostics(answer.diagnostics);
+        // With the reported error, which may explain why the value cannot be decoded.
         let new_state = side
             .decode(answer.new_state)
             .map_err(|e| with_reported(e, &diagnostics))?;
@@ -264,6 +266,7 @@ impl Provider for TfProvider {
         }
         let mut imported = Vec::with_capacity(answer.imported_resources.len());
         for one in answer.imported_resources {
+            // An import may return objects of other types than requested.
             let side = self.side(Method::Import, &one.type_name, ctx).await?;
             imported.push(Imported {
                 state: side.decode_or_null(one.state, &diagnostics)?,
@@ -283,6 +286,7 @@ impl Provider for TfProvider {
         request: MoveRequest,
         ctx: &CallContext,
     ) -> Result<MoveResponse, ProviderError> {
+        // Only the answer has the target's type; the source state is sent as raw JSON.
         let side = self.side(Method::Move, &request.target_type, ctx).await?;
         let wire = pb::move_resource_state::Request {
             source_provider_address: request.source_provider,
@@ -375,6 +379,7 @@ impl Provider for TfProvider {
         Ok(OpenResponse {
             result: side.decode_or_null(answer.result, &diagnostics)?,
             private: answer.private,
+            // A time out of range is treated as none.
             renew_at: answer.renew_at.and_then(|t| t.try_into().ok()),
             diagnostics,
         })
@@ -422,6 +427,7 @@ impl Provider for TfProvider {
             .wire
             .call(Method::Stop, pb::stop_provider::Request {})
             .await?;
+        // StopProvider reports errors as text instead of diagnostics.
         if answer.error.is_empty() {
             return Ok(());
         }

@@ -45,6 +45,7 @@ fn text_kind(kind: i32) -> TextKind {
 }
 
 fn count(n: i64) -> u64 {
+    // Negative limits have no meaning.
     u64::try_from(n).unwrap_or(0)
 }
 
@@ -73,6 +74,7 @@ pub(super) fn identities(
             .identity_attributes
             .iter()
             .map(|a| Some((a.name.as_str(), ty(&a.r#type, &a.name).ok()?)));
+        // Identities are optional, so an invalid one is skipped rather than an error.
         let attributes = attributes.collect::<Option<Vec<_>>>()?;
         let names =
             |wanted: fn(&tfplugin6::resource_identity_schema::IdentityAttribute) -> bool| {
@@ -163,6 +165,7 @@ macro_rules! dialect {
             }
 
             fn schema(schema: &pb::Schema, at: &str) -> Result<Schema, SchemaError> {
+                // The block is optional on the wire.
                 let empty = pb::schema::Block::default();
                 Ok(Schema::new(
                     schema.version,
@@ -220,6 +223,7 @@ macro_rules! dialect {
                 let nested: Option<NestedObject> = $nested;
                 Ok(Attribute {
                     ty: match &nested {
+                        // Nested attributes have no type of their own on the wire.
                         Some(nested) => nested.implied_type(),
                         None => ty(&$attribute.r#type, $at)?,
                     },

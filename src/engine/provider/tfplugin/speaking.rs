@@ -34,6 +34,7 @@ impl Dialect for TfPlugin {
     /// Returns true for temporary gRPC codes, on methods without side effects only.
     fn is_transient(&self, method: Method, error: &ProviderError) -> bool {
         let passes = |code: &str| matches!(code, "Unavailable" | "ResourceExhausted");
+        // A failed call may still have had an effect, which a repeated one would duplicate.
         method.changes_nothing()
             && matches!(error, ProviderError::Refused { code, .. } if passes(code))
     }
@@ -42,6 +43,7 @@ impl Dialect for TfPlugin {
         let Some(link) = reached.connection.link::<TfLink>() else {
             return Err(reached.foreign());
         };
+        // Taken even if the schema is known, which frees its memory.
         let (channel, reply) = (link.channel.clone(), link.take_schema());
         let adapter = TfProvider::new(
             reached.plugin,
@@ -51,6 +53,7 @@ impl Dialect for TfPlugin {
             reached.obituary,
             reached.schema,
         );
+        // Another process of the same executable may have supplied it.
         if adapter.known_schema().is_none() {
             let reply = match reply {
                 Some(reply) => reply,

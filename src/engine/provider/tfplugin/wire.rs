@@ -1,5 +1,5 @@
-//! One gRPC client for both protocols: all messages but schemas are the same bytes in 5 and 6, only
-//! the paths differ. Turns what the transport says into words. Owns a clone of the connection.
+//! gRPC client for both protocols: all messages except schemas are identical on the wire, only the
+//! paths differ. Converts transport failures into errors of calls. Holds a clone of the connection.
 
 use super::life::{MESSAGE_LIMIT, SchemaReply};
 use crate::engine::calls::{Method, ProviderError};
@@ -11,7 +11,7 @@ use proto::{tfplugin5, tfplugin6};
 use std::sync::Arc;
 use tonic::client::Grpc;
 
-/// A major version of the protocol.
+/// Major version of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
     Five,
@@ -19,7 +19,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// The protocol of this number.
+    /// Returns the protocol with this number.
     pub fn of(version: u32) -> Option<Self> {
         match version {
             5 => Some(Self::Five),
@@ -28,7 +28,7 @@ impl Protocol {
         }
     }
 
-    /// Its name, which is the name of its package too.
+    /// Returns its name, which is also the name of its protobuf package.
     pub fn dialect(self) -> &'static str {
         match self {
             Self::Five => "tfplugin5",
@@ -36,7 +36,7 @@ impl Protocol {
         }
     }
 
-    /// Where a method is called; `None` for what is not of this dialect.
+    /// Returns the path of a method; `None` if this dialect does not have it.
     fn path(self, method: Method) -> Option<&'static str> {
         macro_rules! paths {
             ($($method:ident $five:literal $six:literal,)*) => {
@@ -74,7 +74,7 @@ impl Protocol {
     }
 }
 
-/// The client.
+/// gRPC client of one process.
 pub(super) struct Wire {
     plugin: PluginId,
     protocol: Protocol,
@@ -90,6 +90,7 @@ impl Wire {
         obituary: Arc<dyn Obituary>,
     ) -> Self {
         let grpc = Grpc::new(channel)
+            // tonic's default of 4 MiB is too small for schemas.
             .max_decoding_message_size(MESSAGE_LIMIT)
             .max_encoding_message_size(MESSAGE_LIMIT);
         Self {
@@ -100,7 +101,7 @@ impl Wire {
         }
     }
 
-    /// Makes a call whose messages are the same in both protocols.
+    /// Makes a call whose messages are identical in both protocols.
     pub(super) async fn call<Q, A>(&self, method: Method, request: Q) -> Result<A, ProviderError>
     where
         Q: prost::Message + 'static,
@@ -121,9 +122,10 @@ impl Wire {
         }
     }
 
-    /// Asks for all schemas.
+    /// Fetches all schemas.
     pub(super) async fn schema(&self) -> Result<SchemaReply, ProviderError> {
         Ok(match self.protocol {
+            // Schemas are the only messages that differ, so each version has its own type.
             Protocol::Five => SchemaReply::V5(Box::new(
                 self.call(Method::Schema, tfplugin5::get_provider_schema::Request {})
                     .await?,
@@ -141,7 +143,7 @@ mod tests {
     use super::*;
     use prost::Message;
 
-    /// What the adapter stands on: a message of one protocol is read in full as that of the other.
+    /// The adapter relies on this: a message of one protocol decodes fully as the other's.
     #[test]
     fn messages_of_both_protocols_are_the_same_bytes() {
         let value = |n: u8| {

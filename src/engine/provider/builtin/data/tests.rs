@@ -43,7 +43,7 @@ fn prior(input: Value, triggers: Value) -> Value {
     object(Value::string("i"), input.clone(), input, triggers)
 }
 
-/// One row: what changes, and what is then unknown and replaced.
+/// Each row is a change with the values that it makes unknown and replaces.
 #[test]
 fn plans_as_the_reference_engine_does() {
     let s = |t: &str| Value::string(t);

@@ -57,6 +57,7 @@ impl TfFailure {
 
 /// Refines a failure before the handshake by the output: detects a rejected magic cookie.
 pub(super) fn explained(failure: StartFailure, lines: &[String]) -> StartFailure {
+    // Only before the handshake: later output may contain similar text.
     let unrecognised = match &failure {
         StartFailure::Dialect(unfit) => unfit.kind == UNRECOGNISED,
         other => other.is_before_arrival(),
@@ -70,6 +71,7 @@ pub(super) fn explained(failure: StartFailure, lines: &[String]) -> StartFailure
 impl From<TfFailure> for StartFailure {
     fn from(failure: TfFailure) -> Self {
         let suspicion = match &failure {
+            // Another program may print its usage and exit; its exit code then helps more.
             TfFailure::UnrecognisedLine(_) => Suspicion::Stranger,
             TfFailure::Tls(_) => Suspicion::Dies,
             _ => Suspicion::None,

@@ -120,6 +120,7 @@ fn environment(folder: &Path, identity: Option<&Identity>) -> Environment {
     let mut with: Vec<(OsString, OsString)> = vec![
         (env::MAGIC_COOKIE_KEY.into(), env::MAGIC_COOKIE_VALUE.into()),
         (env::PROTOCOL_VERSIONS.into(), versions.into()),
+        // The default range of go-plugin, for plugins that use TCP.
         (env::MIN_PORT.into(), "10000".into()),
         (env::MAX_PORT.into(), "25000".into()),
         (env::UNIX_SOCKET_DIR.into(), folder.into()),
@@ -164,6 +165,7 @@ impl Birth for Launch {
         let line = newborn.first_line().await?.ok_or(TfFailure::SilentOutput)?;
         let handshake = match read_handshake(&line) {
             Ok(handshake) => handshake,
+            // The line is no handshake, so it belongs to the log like any other output.
             Err(failure) => {
                 newborn
                     .log()
@@ -230,10 +232,12 @@ async fn reach(
         .await?;
     newborn.reached(CONNECTED);
     newborn.speaks(protocol.dialect());
+    // Before the schema call, so that output during it is in the log.
     newborn.follow(stdio::follow(channel.clone(), newborn.log()));
     let schema = newborn
         .alive(fetch_schema(&settings, &channel, protocol))
         .await?;
+    // The settings may skip the schema, and the phase with it.
     if schema.is_some() {
         newborn.reached(PhaseName::SCHEMA);
     }

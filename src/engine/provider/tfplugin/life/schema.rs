@@ -28,6 +28,7 @@ pub(super) async fn fetch_schema(
     channel: &Channel,
     protocol: Protocol,
 ) -> Result<Option<SchemaReply>, StartFailure> {
+    // A further process of a provider with a known schema does not need it.
     if !settings.fetch_schema {
         return Ok(None);
     }
@@ -72,6 +73,7 @@ impl From<Status> for NoSchema {
         match too_large(&status, MESSAGE_LIMIT) {
             Some(why) => Self::TooLarge(why),
             None if is_transport(&status) => Self::Lost(Box::new(status)),
+            // An unknown service means that this is no provider at all.
             None if status.code() == Code::Unimplemented => Self::NotServed(Box::new(status)),
             None => Self::Refused(Box::new(status)),
         }
@@ -79,6 +81,7 @@ impl From<Status> for NoSchema {
 }
 
 async fn ask_schema(channel: Channel, protocol: Protocol) -> Result<SchemaReply, NoSchema> {
+    // The two message types are distinct in Rust, so the branches cannot be merged.
     let (reply, errors): (_, Vec<String>) = if protocol == Protocol::Five {
         let request = tfplugin5::get_provider_schema::Request {};
         let reply: tfplugin5::get_provider_schema::Undecoded =
@@ -100,6 +103,7 @@ async fn ask_schema(channel: Channel, protocol: Protocol) -> Result<SchemaReply,
         let errors = bad.map(|d| sentence(&d.summary, &d.detail)).collect();
         (SchemaReply::V6(Box::new(reply)), errors)
     };
+    // A reply with errors may be incomplete, so it is not used.
     if errors.is_empty() {
         Ok(reply)
     } else {

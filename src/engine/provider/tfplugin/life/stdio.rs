@@ -13,6 +13,7 @@ pub(super) async fn follow(channel: Channel, feed: Feed) {
         return;
     };
     let mut stream = reply.into_inner();
+    // Each stream has its own partial line.
     let (mut out, mut err) = (feed.pieces(LogStream::Stdio), feed.pieces(LogStream::Stdio));
     // Ends with the connection.
     while let Ok(Some(message)) = feed.waiting_for(stream.message()).await {

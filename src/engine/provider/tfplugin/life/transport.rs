@@ -41,6 +41,7 @@ pub(super) async fn connect(
         address: address.to_string(),
         reason: format!("{e}; {ITS_ERROR}"),
     };
+    // With TLS, the likely cause is a rejected certificate.
     let hung_up = |reason: HungUp| match encrypted {
         true => TfFailure::Tls(reason.to_string()).into(),
         false => StartFailure::Connect {
@@ -52,10 +53,12 @@ pub(super) async fn connect(
         Address::Unix(path) => Box::new(UnixStream::connect(path).await.map_err(nobody)?),
         Address::Tcp(tcp) => {
             let stream = TcpStream::connect(tcp).await.map_err(nobody)?;
+            // Requests are small, and Nagle's algorithm would delay them.
             stream.set_nodelay(true).map_err(nobody)?;
             Box::new(stream)
         }
     };
+    // Below TLS, so that the end of the socket itself is noticed.
     let socket = Watched::new(socket, lost);
     let stream: Box<dyn Stream> = match tls {
         None => Box::new(socket),
@@ -76,11 +79,13 @@ pub(super) async fn connect(
 /// Makes a first call. With TLS 1.3, a rejected client certificate is noticed only at the first
 /// answer. Any answer is accepted, because not every plugin has a health service.
 async fn greet(channel: &Channel) -> Result<(), HungUp> {
+    // The service name that go-plugin registers.
     let request = HealthCheckRequest {
         service: "plugin".to_owned(),
     };
     match HealthClient::new(channel.clone()).check(request).await {
         Ok(_) => Ok(()),
+        // Only a lost connection is an error here.
         Err(status) if is_transport(&status) => Err(HungUp::Late(Box::new(status))),
         Err(_) => Ok(()),
     }

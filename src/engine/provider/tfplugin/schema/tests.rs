@@ -1,7 +1,7 @@
 use super::*;
 use proto::tfplugin5;
 
-/// The reply as it comes by the wire.
+/// Decodes a reply as from the wire.
 fn undecoded<A: prost::Message + Default>(reply: &impl prost::Message) -> Box<A> {
     Box::new(A::decode(reply.encode_to_vec().as_slice()).expect("the same bytes"))
 }
