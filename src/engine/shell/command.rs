@@ -1,5 +1,5 @@
-//! The command of a `local-exec`: a process group of its own behind a guard, its output read to the
-//! end in bounded lines, ended with the deploy. Knows nothing of configuration.
+//! Command of a `local-exec` provisioner: runs in its own process group behind a guard process,
+//! reads the output in bounded lines, and ends with the deploy. Independent of the configuration.
 
 use super::guard::guarded;
 use super::output::{LEFT_OPEN, Lines, Output};
@@ -13,10 +13,10 @@ use tokio::process::Child;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// How long a killed group may take to be gone.
+/// Maximum time for a killed group to end.
 const REAP: Duration = Duration::from_secs(5);
 
-/// What is run, where.
+/// Command with its directory and environment.
 pub(in crate::engine) struct LocalCommand {
     /// Program and arguments.
     pub(in crate::engine) words: Vec<String>,
@@ -24,26 +24,27 @@ pub(in crate::engine) struct LocalCommand {
     pub(in crate::engine) environment: BTreeMap<String, String>,
 }
 
-/// How it ended.
+/// End of a command.
 pub(in crate::engine) enum Ended {
-    /// By itself.
+    /// It exited on its own.
     Status(ExitStatus),
-    /// It was killed with all that it had started.
+    /// It was killed with all its descendants.
     Killed,
 }
 
 impl LocalCommand {
-    /// Runs it to its end, or until `cancel`. What it has left running in the background after a
-    /// good end stays; where that keeps the output open, the rest of it is read and dropped.
+    /// Runs the command until it ends or `cancel`. Background processes that remain after an exit
+    /// on its own are kept; if they keep the output open, the rest of it is read and dropped.
     ///
     /// # Errors
-    /// It cannot be started or waited for.
+    /// The command cannot be started or waited for.
     pub(in crate::engine) async fn run(
         &self,
         output: &Output<'_>,
         cancel: &CancellationToken,
     ) -> std::io::Result<Ended> {
         let words = guarded(&self.words);
+        // Without a guard, as in tests, the command runs directly.
         let has_guard = words.len() > self.words.len();
         let mut command = tokio::process::Command::new(&words[0]);
         command
@@ -51,19 +52,21 @@ impl LocalCommand {
             .envs(lang::config::environment::variables())
             .envs(&self.environment)
             .current_dir(&self.dir);
-        // The guard's life line: it is closed when we are gone.
+        // The guard's lifeline: it is closed when this process ends.
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // A guard kills more than its group, and so must not be killed before it has done that.
+        // The guard must kill descendants outside its group first, so it must not be killed before.
         let mut child = command.process_group(0).kill_on_drop(!has_guard).spawn()?;
         let mut group = Group::of(child.id().filter(|_| !has_guard));
         let line_of_life = child.stdin.take();
         let ended = run_to_end(&mut child, output, cancel).await;
+        // Closing the lifeline makes the guard kill everything, if it still runs.
         drop(line_of_life);
         let Some(status) = ended else {
             let pid = child.id();
+            // Wait for the guard to kill everything; only then kill the guard itself.
             let ended = has_guard && tokio::time::timeout(REAP, child.wait()).await.is_ok();
             if !ended {
                 Group::of(pid).kill();
@@ -71,13 +74,14 @@ impl LocalCommand {
             }
             return Ok(Ended::Killed);
         };
+        // The command ended on its own, so its background processes may continue.
         group.let_go();
         Ok(Ended::Status(status?))
     }
 }
 
-/// Reads the output of a command until it has ended, and a little longer where the output stays
-/// open. `None` where `cancel` came before its end.
+/// Passes on the output of a command until it has ended, and a little longer if the output stays
+/// open. `None` if `cancel` came first.
 async fn run_to_end(
     child: &mut Child,
     output: &Output<'_>,
@@ -90,8 +94,8 @@ async fn run_to_end(
     let (status, is_read) = {
         let mut reading = pin!(async { tokio::join!(out.pass_on(output), err.pass_on(output)) });
         let mut is_read = false;
-        // A command that floods its output must still be stoppable, one that has closed it too, and
-        // one that leaves a flood behind must be seen to end: the output comes last.
+        // Output is polled last: a command that floods its output must be cancellable, and the end
+        // of one that leaves a flood behind must be noticed.
         let status = loop {
             tokio::select! { biased;
                 () = cancel.cancelled() => break None,
@@ -110,8 +114,8 @@ async fn run_to_end(
     if status.is_some() && !is_read {
         output.leave_open();
         let (mut out, mut err) = (out.given_up(output), err.given_up(output));
-        // With its pipes closed, what was left in the background (a tunnel that later steps need)
-        // would end with its next line. This ends when those processes do, or with this one.
+        // If its pipes were closed, a background process (such as a tunnel for later steps) would
+        // die at its next write. This task ends with those processes, or with flightdeck.
         TaskTracker::new().spawn(async move {
             let (mut nowhere, mut neither) = (tokio::io::sink(), tokio::io::sink());
             let out = tokio::io::copy_buf(&mut out, &mut nowhere);

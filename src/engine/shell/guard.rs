@@ -1,9 +1,9 @@
-//! The process between flightdeck and the command of a provisioner: when flightdeck is gone,
-//! however it went, nothing of the command goes on. It leads the command's process group and has
-//! the other end of a pipe from flightdeck as its standard input; the end of that pipe is the end
-//! of all that the command has started. The kernel's parent-death signal alone reaches the shell,
-//! not what the shell has started. As a subreaper the guard is the parent of all that is left
-//! without one, also of daemons and of sessions of their own, until a good end lets them go.
+//! Guard process between flightdeck and a provisioner's command: when flightdeck ends for any
+//! reason, nothing of the command continues. The guard leads the command's process group, and its
+//! standard input is a pipe from flightdeck; when the pipe is closed, it kills all that the command
+//! started. The kernel's parent-death signal alone reaches only the shell, not the shell's
+//! children. As a subreaper, the guard adopts orphaned descendants, including daemons and own
+//! sessions, until the command ends on its own.
 
 use crate::engine::process::parent;
 use rustix::process::{
@@ -18,28 +18,28 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The first word of its command line.
+/// First argument of its command line.
 pub const WORD: &str = "__guard";
-/// The code where the command cannot be started, as shells have it.
+/// Exit code if the command cannot be started, as in shells.
 const NOT_STARTED: u8 = 127;
-/// Searches for descendants at most: one may start another while it is being killed.
+/// Maximum number of searches for descendants: a process may fork while it is being killed.
 const SEARCHES: u32 = 50;
-/// Between two searches: what was killed is a zombie by then.
+/// Pause between two searches, in which killed processes become zombies.
 const BETWEEN: Duration = Duration::from_millis(2);
 
-/// Whether everything is being killed: the guard does not end before that is done.
+/// True while everything is being killed; the guard must not exit before that is done.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Says that this program runs [`main`] when it is called with [`WORD`]. Where nobody has said so,
-/// commands have no guard.
+/// Declares that this program runs [`main`] when called with [`WORD`]. Without it, commands have no
+/// guard.
 pub fn offer() {
-    // The file itself, even if another has taken its place since.
+    // Refers to the running executable, even if the file was replaced since.
     PROGRAM.get_or_init(|| PathBuf::from("/proc/self/exe"));
 }
 
-/// These words with the guard before them.
+/// Returns the command line with the guard in front.
 pub(super) fn guarded(words: &[String]) -> Vec<OsString> {
     let guard = PROGRAM
         .get()
@@ -52,17 +52,18 @@ pub(super) fn guarded(words: &[String]) -> Vec<OsString> {
         .collect()
 }
 
-/// Runs the command in the words and ends as it ends; all of its group goes when standard input
-/// ends.
+/// Runs the command in the arguments and exits with its status; kills all descendants when standard
+/// input ends.
 pub fn main(words: &[OsString]) -> ExitCode {
     let Some((program, arguments)) = words.split_first() else {
         return ExitCode::from(NOT_STARTED);
     };
     let watching = std::thread::Builder::new()
         .name("guard".to_owned())
+        // A thread of its own, because the main thread waits for the command.
         .spawn(|| {
             let mut nothing = [0; 64];
-            // Whatever else it may be, it is no life sign.
+            // Discard input; only the end of the pipe matters.
             while matches!(io::stdin().lock().read(&mut nothing), Ok(1..)) {}
             ENDING.store(true, Ordering::SeqCst);
             kill_descendants();
@@ -70,18 +71,21 @@ pub fn main(words: &[OsString]) -> ExitCode {
         });
     if let Err(error) = watching {
         eprintln!("the command cannot be guarded: {error}");
+        // An unguarded command could outlive flightdeck, so it is not started.
         return ExitCode::from(NOT_STARTED);
     }
     let mut command = std::process::Command::new(program);
+    // The command must not read the guard's lifeline.
     command.args(arguments).stdin(Stdio::null());
+    // In case the guard itself is killed.
     crate::engine::plugin::die_with_parent(&mut command);
-    // Without it only descendants that are still below the command are found.
+    // On failure, only descendants that are still below the command are found.
     set_child_subreaper(Some(getpid())).ok();
     match command.spawn().and_then(|child| ended(child.id())) {
         Ok(End::Code(code)) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
         Ok(End::Signal(signal)) => {
-            // Twice: the first one only takes away the runtime's own handler where it has one
-            // (a fault of memory).
+            // Twice: for memory faults, the first signal only removes the handler of the Rust
+            // runtime.
             for _ in 0..2 {
                 kill_process(getpid(), signal).ok();
             }
@@ -94,14 +98,13 @@ pub fn main(words: &[OsString]) -> ExitCode {
     }
 }
 
-/// How the command ended.
+/// End of the command.
 enum End {
     Code(i32),
     Signal(Signal),
 }
 
-/// Waits for the command, and for all processes that were left to the guard meanwhile: nobody else
-/// takes them off the kernel's list.
+/// Waits for the command, and reaps all processes that the guard has adopted in the meantime.
 fn ended(command: u32) -> io::Result<End> {
     loop {
         let Some((pid, status)) = wait(WaitOptions::empty())? else {
@@ -110,7 +113,7 @@ fn ended(command: u32) -> io::Result<End> {
         if u32::try_from(pid.as_raw_pid()).ok() != Some(command) {
             continue;
         }
-        // Until the other thread ends this process; what it kills is waited for here.
+        // Do not exit before the other thread ends this process; reap the processes that it kills.
         while ENDING.load(Ordering::SeqCst) {
             if wait(WaitOptions::empty()).is_err() {
                 std::thread::park();
@@ -124,13 +127,13 @@ fn ended(command: u32) -> io::Result<End> {
     }
 }
 
-/// Kills all that the command has started, whatever group or session it is in.
+/// Kills all descendants of the command, in any group or session.
 fn kill_descendants() {
     let own = std::process::id();
     for _ in 0..SEARCHES {
         let mut killed = false;
         for pid in processes().filter(|pid| is_below(*pid, own)) {
-            // Opened before the second look, so that the signal reaches what was looked at.
+            // Opened before the second check, so that a reused pid cannot receive the signal.
             let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
             let process = process.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
             if let Some(process) = process
@@ -151,10 +154,11 @@ fn processes() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Whether a process is a descendant of another one.
+/// Returns true if a process is a descendant of another one.
 fn is_below(pid: u32, above: u32) -> bool {
-    /// Deeper than any chain of processes; parents that change under the look end it too.
+    /// Maximum length of the chain of parents, which may change while it is read.
     const DEEPEST: usize = 4_096;
     let chain = std::iter::successors(parent(pid), |pid| parent(*pid)).take(DEEPEST);
+    // Process 1 is the parent of orphans and ends every chain.
     chain.take_while(|pid| *pid > 1).any(|pid| pid == above)
 }

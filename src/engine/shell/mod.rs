@@ -1,5 +1,5 @@
-//! Commands on this machine and on others, and copies to them: run to their end or ended with the
-//! deploy, their output told in bounded lines. Knows nothing of configuration.
+//! Commands on this machine and on others, and copies to others. They run to their end or end with
+//! the deploy, and their output is passed on in bounded lines. Independent of the configuration.
 
 mod command;
 pub mod guard;

@@ -1,6 +1,6 @@
-//! Other machines over ssh: connected to by themselves, through a bastion or a proxy; a command is
-//! run there, files are copied there. Knows nothing of configuration, and is the one place that
-//! knows the ssh library.
+//! Remote machines over SSH, connected directly, through a bastion or through a proxy: runs
+//! commands and copies files. Independent of the configuration; the only module that uses the SSH
+//! library.
 
 mod agent;
 mod auth;
@@ -21,22 +21,22 @@ pub(in crate::engine) use scp::Source;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A machine, and how to get to it.
+/// Remote machine, with the route to it.
 pub(in crate::engine) struct Target {
     pub(in crate::engine) to: Endpoint,
-    /// The machine from which it is reached.
+    /// Bastion host for the connection.
     pub(in crate::engine) bastion: Option<Endpoint>,
-    /// What lets through to the first of them.
+    /// HTTP proxy for the first connection.
     pub(in crate::engine) proxy: Option<Proxy>,
-    /// The agent that has keys, and that is forwarded.
+    /// SSH agent for authentication and forwarding.
     pub(in crate::engine) agent: Option<Agent>,
-    /// How long it is tried to connect.
+    /// Total time for connection attempts.
     pub(in crate::engine) timeout: Duration,
-    /// Whether it runs Windows, which has no terminals of this kind, and other quotes.
+    /// True for Windows, which has no pseudo-terminals of this kind and other quoting.
     pub(in crate::engine) windows: bool,
 }
 
-/// An ssh server, who to be there, and what proves it.
+/// SSH server with user and credentials.
 pub(in crate::engine) struct Endpoint {
     pub(in crate::engine) host: String,
     pub(in crate::engine) port: u16,
@@ -44,18 +44,17 @@ pub(in crate::engine) struct Endpoint {
     pub(in crate::engine) password: Option<String>,
     pub(in crate::engine) private_key: Option<String>,
     pub(in crate::engine) certificate: Option<String>,
-    /// The server's key, or that of the authority which signs it; any is taken where it is not
-    /// given.
+    /// Host key of the server, or of the authority that signs it; any key is accepted without one.
     pub(in crate::engine) host_key: Option<String>,
 }
 
 impl Endpoint {
-    /// Where it is, as it is shown.
+    /// Formats the address for display.
     pub(in crate::engine) fn address(&self) -> String {
         address(&self.host, self.port)
     }
 
-    /// Who connects to where, and with what, as it is shown.
+    /// Formats user, address and authentication methods for display.
     pub(in crate::engine) fn text(&self, agent: bool) -> String {
         let ways = [
             (
@@ -87,7 +86,7 @@ impl Endpoint {
     }
 }
 
-/// An HTTP proxy.
+/// HTTP proxy.
 pub(in crate::engine) struct Proxy {
     pub(in crate::engine) host: String,
     pub(in crate::engine) port: u16,
@@ -95,11 +94,11 @@ pub(in crate::engine) struct Proxy {
     pub(in crate::engine) password: String,
 }
 
-/// An ssh agent.
+/// SSH agent.
 #[derive(Clone)]
 pub(in crate::engine) struct Agent {
     pub(in crate::engine) socket: PathBuf,
-    /// Which of its keys is tried first: a comment, or the file of a key.
+    /// Key to try first: its comment, and the file of the key.
     pub(in crate::engine) identity: Option<(String, PathBuf)>,
 }
 

@@ -1,4 +1,4 @@
-//! The ssh agent: which of its keys comes first, and its socket forwarded to the other machine.
+//! SSH agent: order of its keys, and forwarding of its socket to the remote machine.
 
 use super::Agent;
 use super::error::SshError;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::net::UnixStream;
 
-/// How long an agent may take to say which keys it has.
+/// Timeout for the agent's list of keys.
 const ANSWER: Duration = Duration::from_secs(15);
 
 impl Agent {
@@ -25,7 +25,7 @@ impl Agent {
             .map_err(|e| self.error(e))
     }
 
-    /// Its keys, in the order in which they are tried.
+    /// Returns its keys, in the order to try them.
     pub(super) async fn keys(
         &self,
         client: &mut AgentClient<UnixStream>,
@@ -42,8 +42,8 @@ impl Agent {
     }
 }
 
-/// The one that is meant comes first, then those whose comment ends like it: agents have whole
-/// paths there.
+/// Ranks the configured key first, then keys whose comment ends with its name, because agents use
+/// full paths as comments.
 fn rank(one: &AgentIdentity, name: &str, key: Option<&PublicKey>) -> u8 {
     let (AgentIdentity::PublicKey { comment, .. } | AgentIdentity::Certificate { comment, .. }) =
         one;
@@ -55,10 +55,11 @@ fn rank(one: &AgentIdentity, name: &str, key: Option<&PublicKey>) -> u8 {
     }
 }
 
-/// The key that a file, or the `.pub` beside it, has.
+/// Reads the public key of a file, or of the `.pub` file beside it.
 async fn key_in(file: &Path) -> Option<PublicKey> {
     let mut beside = file.as_os_str().to_owned();
     beside.push(".pub");
+    // The private key may be encrypted; its public half is enough for the comparison.
     for path in [file.to_owned(), PathBuf::from(beside)] {
         let Ok(text) = fsroot::read_named_async(&path).await else {
             continue;
@@ -75,7 +76,7 @@ async fn key_in(file: &Path) -> Option<PublicKey> {
     None
 }
 
-/// Joins a channel that the other machine has opened with the agent's socket, to the end of either.
+/// Connects a channel that the remote machine opened to the agent's socket, until either ends.
 pub(super) async fn forward(channel: Channel<Msg>, socket: PathBuf) {
     let Ok(mut agent) = UnixStream::connect(&socket).await else {
         return;

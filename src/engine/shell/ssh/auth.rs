@@ -1,5 +1,4 @@
-//! Being let in: with a private key or a certificate, a password, or the keys of an agent, in this
-//! order.
+//! Authentication: with a private key or a certificate, then a password, then the keys of an agent.
 
 use super::error::SshError;
 use super::keys::Keys;
@@ -11,10 +10,10 @@ use russh::keys::ssh_key::{Algorithm, HashAlg};
 use russh::keys::{PrivateKey, PrivateKeyWithHashAlg};
 use std::sync::Arc;
 
-/// Rounds of questions that a server may ask where it asks for the password.
+/// Maximum number of keyboard-interactive rounds.
 const ROUNDS: usize = 10;
 
-/// Proves who we are until the server lets us in.
+/// Tries the authentication methods until the server accepts one.
 pub(super) async fn prove(
     line: &mut Handle<Ours>,
     to: &Endpoint,
@@ -25,6 +24,7 @@ pub(super) async fn prove(
     let lost = |e: russh::Error| SshError::Lost(address.clone(), e.to_string());
     let mut tried = Vec::new();
     if line
+        // Some servers need no authentication.
         .authenticate_none(&to.user)
         .await
         .map_err(lost)?
@@ -51,7 +51,7 @@ pub(super) async fn prove(
             return Ok(());
         }
     }
-    // A server counts failures: keys of an agent come only where no other key was given.
+    // Servers limit failed attempts, so an agent's keys are tried only without a configured key.
     if let Some(agent) = agent.filter(|_| keys.private.is_none()) {
         tried.push("the keys of the ssh agent");
         if with_agent(line, &to.user, agent, &address).await? {
@@ -85,7 +85,7 @@ async fn with_key(
         .success())
 }
 
-/// How an RSA key signs there; others have one way.
+/// Returns the hash for signatures of an RSA key; other keys have no choice.
 async fn hash_for(
     line: &Handle<Ours>,
     algorithm: &Algorithm,
@@ -99,7 +99,7 @@ async fn hash_for(
     }
 }
 
-/// As a password, and as the answer to whatever is asked.
+/// Tries password authentication, then answers every keyboard-interactive prompt with the password.
 async fn with_password(
     line: &mut Handle<Ours>,
     user: &str,
@@ -151,8 +151,9 @@ async fn with_agent(
         };
         match answer {
             Ok(AuthResult::Success) => return Ok(true),
-            // A key that the agent does not sign with is one that does not fit.
+            // A key that the agent refuses to sign with counts as rejected.
             Ok(AuthResult::Failure { .. }) | Err(russh::AgentAuthError::Key(_)) => {}
+            // The agent cannot be reached any more, so its other keys are unavailable too.
             Err(russh::AgentAuthError::Send(_)) => return Ok(false),
         }
     }

@@ -1,5 +1,5 @@
-//! A command on another machine: in a terminal where there are such, so that it ends with its
-//! connection; its output is told line by line.
+//! Command on a remote machine. It runs in a terminal if the system has one, so that it ends with
+//! its connection; its output is passed on line by line.
 
 use super::connect::Remote;
 use super::error::SshError;
@@ -12,29 +12,29 @@ use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// How long the server may take to start a command, or to end one that is to end.
+/// Maximum time for the server to start a command, or to end one on request.
 const START: Duration = Duration::from_secs(30);
 const END: Duration = Duration::from_secs(10);
-/// Bytes of output that wait for the one who tells them.
+/// Size of the output buffer in bytes.
 const WAITING: usize = 64 * 1024;
-/// The key that interrupts what runs in a terminal.
+/// Control character that interrupts a process in a terminal (Ctrl-C).
 const INTERRUPT: &[u8] = b"\x03";
 
-/// How a command ended.
+/// End of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Ended {
     Status(u32),
-    /// By a signal of this name.
+    /// Ended by a signal of this name.
     Signal(String),
-    /// It was made to end, and did.
+    /// Ended on request.
     Killed,
 }
 
 impl Remote<'_> {
-    /// Runs a command to its end, or until `cancel`.
+    /// Runs a command until it ends or `cancel`.
     ///
     /// # Errors
-    /// It cannot be started, or the connection was lost before its end was seen.
+    /// The command cannot be started, or the connection was lost before its end was reported.
     pub(in crate::engine) async fn run(
         &mut self,
         command: &str,
@@ -42,8 +42,10 @@ impl Remote<'_> {
         cancel: &CancellationToken,
     ) -> Result<Ended, SshError> {
         let mut channel = self.channel().await?;
+        // Without a terminal, the command would continue after the connection ends.
         if !self.target.windows {
             let modes = [
+                // Otherwise the terminal would echo the input into the output.
                 (Pty::ECHO, 0),
                 (Pty::TTY_OP_ISPEED, 14400),
                 (Pty::TTY_OP_OSPEED, 14400),
@@ -56,6 +58,7 @@ impl Remote<'_> {
         let asked = channel.exec(true, format!("{}\n", command.trim())).await;
         self.granted(&mut channel, asked, "to run a command")
             .await?;
+        // The pipes turn the data of channel messages into lines.
         let (ours, theirs) = (duplex(WAITING), duplex(WAITING));
         let (mut told, mut complained) = (Lines::of(ours.1), Lines::of(theirs.1));
         let telling = async { tokio::join!(told.pass_on(output), complained.pass_on(output)) };
@@ -69,7 +72,7 @@ impl Remote<'_> {
                 Some(ended) => Ok(ended),
                 None => Err(kill(&mut channel, &mut out, &mut err, output).await),
             };
-            // The end of what is told.
+            // Ends the readers of the output.
             drop((out, err));
             ended
         };
@@ -82,7 +85,7 @@ impl Remote<'_> {
         }
     }
 
-    /// Waits for the answer to a request in a channel.
+    /// Waits for the reply to a channel request.
     pub(super) async fn granted(
         &self,
         channel: &mut Channel<Msg>,
@@ -109,8 +112,8 @@ impl Remote<'_> {
     }
 }
 
-/// Passes output on until the channel is closed, or is left open after the command has ended.
-/// Returns how the command ended, where that was said.
+/// Passes on output until the channel is closed, or for a limited time after the command has ended.
+/// Returns the end of the command, if reported.
 async fn hear(
     channel: &mut Channel<Msg>,
     out: &mut DuplexStream,
@@ -141,6 +144,7 @@ async fn hear(
             ChannelMsg::Close => break,
             _ => {}
         }
+        // A background process may keep the channel open after the end of the command.
         if ended.is_some() && until.is_none() {
             until = Some(Instant::now() + LEFT_OPEN);
         }
@@ -148,8 +152,8 @@ async fn hear(
     ended
 }
 
-/// Kills a command as far as the server lets us: some take signals, and a terminal has a key for
-/// it. Whether its end was seen.
+/// Kills a command as far as the server supports it: by a signal, and by Ctrl-C in the terminal.
+/// Returns true if its end was reported.
 async fn kill(
     channel: &mut Channel<Msg>,
     out: &mut DuplexStream,
@@ -157,6 +161,7 @@ async fn kill(
     output: &Output<'_>,
 ) -> bool {
     let killing = async {
+        // Many servers ignore signals, so send both.
         channel.signal(Sig::KILL).await.ok();
         channel.data(INTERRUPT).await.ok();
         hear(channel, out, err, output).await.is_some()

@@ -1,5 +1,5 @@
-//! Connecting until it works: whoever was made a moment ago is not reachable at once, and may not
-//! know its users yet.
+//! Connects with retries: a machine that was just created is not reachable at once, and may not
+//! have its users yet.
 
 use super::Target;
 use super::error::{SshError, shown};
@@ -11,12 +11,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The pause after the first attempt that failed; each further one is twice as long, up to the
-/// longest.
+/// Pause after the first failed attempt; doubled with each further one, up to the maximum.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// A machine that is connected to.
+/// Connected machine.
 pub(in crate::engine) struct Remote<'t> {
     pub(super) target: &'t Target,
     to: Keys,
@@ -25,7 +24,7 @@ pub(in crate::engine) struct Remote<'t> {
 }
 
 impl<'t> Remote<'t> {
-    /// Tries to connect for as long as the target allows, or until `cancel`; each failure is told.
+    /// Connects, with retries until the target's timeout or `cancel`; reports each failure.
     pub(in crate::engine) async fn connect(
         target: &'t Target,
         say: &(dyn Fn(&str) + Sync),
@@ -54,6 +53,7 @@ impl<'t> Remote<'t> {
                         line: Some(line),
                     });
                 }
+                // Local errors, such as an unreadable key, do not disappear.
                 Ok(Err(error)) if error.is_final() => return Err(error),
                 Ok(Err(error)) => {
                     pause = (pause * 2).clamp(PAUSE, LONGEST);
@@ -67,7 +67,7 @@ impl<'t> Remote<'t> {
         }
     }
 
-    /// A channel for one command; where the connection has gone meanwhile, over a new one.
+    /// Opens a channel for one command, reconnecting if the connection was lost in the meantime.
     pub(super) async fn channel(&mut self) -> Result<Channel<Msg>, SshError> {
         if let Some(line) = &self.line
             && let Ok(channel) = line.channel().await
@@ -76,6 +76,7 @@ impl<'t> Remote<'t> {
         }
         let line = Box::pin(Line::open(self.target, &self.to, self.bastion.as_ref())).await?;
         let channel = line.channel().await.map_err(|e| self.lost(e));
+        // Close the old connection, or its keepalives would continue.
         if let Some(old) = self.line.replace(line) {
             old.close().await;
         }

@@ -1,4 +1,4 @@
-//! What can go wrong on the way to another machine and there.
+//! Errors of connections to remote machines, and of operations there.
 
 use super::keys::KeyError;
 use crate::engine::words::FailureClass;
@@ -79,7 +79,7 @@ impl SshError {
         }
     }
 
-    /// Whether it is no use to try again.
+    /// Returns true if a retry cannot help.
     pub(super) fn is_final(&self) -> bool {
         matches!(
             self,
@@ -90,7 +90,7 @@ impl SshError {
         )
     }
 
-    /// Whether what was begun may go on, or have ended.
+    /// Returns true if the started operation may still run or may have ended.
     pub(in crate::engine) fn leaves_unknown(&self) -> bool {
         matches!(self, Self::Broken(..) | Self::Left(_))
     }
@@ -100,7 +100,7 @@ fn last(error: Option<&SshError>) -> String {
     error.map_or_else(|| "no answer".to_owned(), ToString::to_string)
 }
 
-/// A duration as the configuration would say it.
+/// Formats a duration in the notation of the configuration.
 pub(super) fn shown(duration: Duration) -> String {
     match duration.as_secs() {
         0 => format!("{duration:?}"),

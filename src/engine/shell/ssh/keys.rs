@@ -1,4 +1,4 @@
-//! Keys, certificates and keys of servers, from the texts of the configuration.
+//! Parses private keys, certificates and host keys from the configuration.
 
 use super::Endpoint;
 use super::error::SshError;
@@ -7,7 +7,7 @@ use russh::keys::ssh_key::certificate::CertType;
 use russh::keys::{Certificate, PrivateKey, PublicKey, PublicKeyOrCertificate};
 use std::sync::Arc;
 
-/// What is known of an endpoint before anybody is asked.
+/// Parsed keys of an endpoint.
 #[derive(Clone)]
 pub(super) struct Keys {
     pub(super) private: Option<Arc<PrivateKey>>,
@@ -25,6 +25,7 @@ impl Keys {
         let certificate = endpoint
             .certificate
             .as_deref()
+            // A certificate is useless without its private key.
             .filter(|_| private.is_some());
         let certificate = certificate.map(|text| {
             certificate_of(text).map_err(|why| SshError::Certificate(endpoint.address(), why))
@@ -41,7 +42,7 @@ impl Keys {
     }
 }
 
-/// Why a text is no key, or no certificate.
+/// Error of a text that is not a usable key or certificate.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::engine) enum KeyError {
     #[error("it is protected by a password, which is not supported; decrypt it before")]
@@ -61,6 +62,7 @@ fn private(text: &str) -> Result<PrivateKey, KeyError> {
         Ok(key) if key.is_encrypted() => Err(KeyError::Locked),
         Ok(key) => Ok(key),
         Err(russh::keys::Error::KeyIsEncrypted) => Err(KeyError::Locked),
+        // Formats that the library does not know report other errors.
         Err(_) if text.contains("ENCRYPTED") => Err(KeyError::Locked),
         Err(russh::keys::Error::CouldNotReadKey) => Err(KeyError::None),
         Err(other) => Err(other.into()),
@@ -76,7 +78,7 @@ fn certificate_of(text: &str) -> Result<Certificate, KeyError> {
     })
 }
 
-/// Whether the server at `host` is the one whose key, or whose authority's key, is expected.
+/// Returns true if the server at `host` has the expected key, or a certificate signed by it.
 pub(super) fn is_expected(
     expected: &PublicKey,
     host: &str,
@@ -92,6 +94,7 @@ pub(super) fn is_expected(
                     .is_ok()
             };
             let names = certificate.valid_principals();
+            // A host certificate without names is valid for every host.
             let named = || names.is_empty() || names.iter().any(|name| name == host);
             certificate.public_key() == wanted
                 || certificate.cert_type() == CertType::Host && named() && signed()
@@ -99,7 +102,7 @@ pub(super) fn is_expected(
     }
 }
 
-/// What a server has shown, in the short form of such keys.
+/// Formats a server's key as algorithm and fingerprint.
 pub(super) fn fingerprint(shown: &PublicKeyOrCertificate) -> String {
     let (kind, print) = match shown {
         PublicKeyOrCertificate::PublicKey { key, .. } => {

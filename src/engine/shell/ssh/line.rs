@@ -1,4 +1,4 @@
-//! One connection: dialled, the server's key looked at, ourselves proven, the agent forwarded.
+//! One SSH connection: dialling, host key check, authentication, agent forwarding.
 
 use super::error::SshError;
 use super::keys::{self, Keys};
@@ -16,25 +16,25 @@ use tokio::net::TcpStream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
-/// How long a machine may take to take a connection, or to open a channel in one.
+/// Timeout of a connection attempt, and of opening a channel.
 const DIAL: Duration = Duration::from_secs(15);
-/// How often it is asked for a sign of life, and how many may stay out.
+/// Interval of keepalive messages, and the number that may stay unanswered.
 const KEEPALIVE: Duration = Duration::from_secs(2);
 const KEEPALIVES: usize = 60;
-/// How long the end of a connection is waited for.
+/// Timeout of closing a connection.
 const CLOSE: Duration = Duration::from_secs(2);
 
-/// A connection, with the one to the bastion that it goes through.
+/// Connection, with the one to its bastion if there is one.
 pub(super) struct Line {
     handle: Handle<Ours>,
     bastion: Option<Handle<Ours>>,
     forwards: TaskTracker,
-    /// What is forwarded ends with it.
+    /// Ends the forwarding when dropped.
     end: DropGuard,
 }
 
 impl Line {
-    /// One attempt to connect.
+    /// Makes one attempt to connect.
     pub(super) async fn open(
         target: &Target,
         to: &Keys,
@@ -55,6 +55,7 @@ impl Line {
             forwards: forwards.clone(),
             end: end.clone(),
         };
+        // From here on, a failed attempt ends the forwarding tasks too.
         let guard = end.clone().drop_guard();
         let handle = match (&target.bastion, bastion) {
             (Some(at), Some(keys)) => {
@@ -91,18 +92,18 @@ impl Line {
         };
         auth::prove(&mut line.handle, &target.to, to, target.agent.as_ref()).await?;
         if target.agent.is_some() {
+            // Commands that do not need the agent still work.
             line.offer_agent().await.ok();
         }
         Ok(line)
     }
 
-    /// A channel for one command.
+    /// Opens a channel for one command.
     pub(super) async fn channel(&self) -> Result<Channel<Msg>, russh::Error> {
         tokio::time::timeout(DIAL, self.handle.channel_open_session()).await?
     }
 
-    /// Says that the agent may be asked over there; a server that does not want it is none the
-    /// worse.
+    /// Offers agent forwarding to the server. A refusal is no error for the connection.
     async fn offer_agent(&self) -> Result<(), russh::Error> {
         let mut channel = self.channel().await?;
         channel.agent_forward(true).await?;
@@ -116,8 +117,9 @@ impl Line {
         channel.close().await
     }
 
-    /// Closes it, as far as the other side takes part.
+    /// Closes the connection gracefully, within a time limit.
     pub(super) async fn close(self) {
+        // End the forwarding first: its channels keep the connection busy.
         drop(self.end);
         for handle in [Some(self.handle), self.bastion].into_iter().flatten() {
             let closed = async {
@@ -134,11 +136,11 @@ impl Line {
     }
 }
 
-/// Our side of a connection, as the library asks it.
+/// Callbacks of the SSH library for one connection.
 pub(super) struct Ours {
     expected: Option<PublicKey>,
     host: String,
-    /// The key that was shown and was not the expected one.
+    /// Fingerprint of a host key that was not the expected one.
     shown: Arc<OnceLock<String>>,
     agent: Option<PathBuf>,
     forwards: TaskTracker,
@@ -168,7 +170,7 @@ impl Handler for Ours {
         reply: russh::client::ChannelOpenHandle,
         _session: &mut russh::client::Session,
     ) -> Result<(), russh::Error> {
-        // Dropping the reply refuses.
+        // Dropping the reply rejects the channel.
         if let Some(socket) = self.agent.clone() {
             reply.accept().await;
             let end = self.end.clone();
@@ -181,7 +183,7 @@ impl Handler for Ours {
     }
 }
 
-/// A connection to a machine, each of its addresses in turn.
+/// Opens a TCP connection, trying each address of the host in turn.
 pub(super) async fn dial(host: &str, port: u16) -> Result<TcpStream, SshError> {
     let unreachable = |e| SshError::Unreachable(address(host, port), e);
     let dialled = tokio::time::timeout(DIAL, TcpStream::connect((host, port))).await;
@@ -192,7 +194,7 @@ pub(super) async fn dial(host: &str, port: u16) -> Result<TcpStream, SshError> {
     Ok(stream)
 }
 
-/// The beginning of the protocol, up to where the server's key was found good.
+/// Performs the SSH handshake, including the host key check.
 async fn greet<S>(stream: S, address: &str, ours: Ours) -> Result<Handle<Ours>, SshError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -202,6 +204,7 @@ where
     russh::client::connect_stream(Arc::new(config), stream, ours)
         .await
         .map_err(|error| match (error, shown.get()) {
+            // The library reports a rejected key as a generic error.
             (_, Some(shown)) => SshError::HostKey(address.to_owned(), shown.clone()),
             (russh::Error::IO(error), None) => {
                 SshError::NotSsh(address.to_owned(), error.to_string())
@@ -210,8 +213,8 @@ where
         })
 }
 
-/// Where a key is expected, the server is asked for one of its kind first, and for a certificate
-/// where it has one.
+/// Returns the client configuration. If a host key is expected, its algorithm and certificates are
+/// preferred, because a server may have several keys.
 fn config(expected: Option<&PublicKey>) -> russh::client::Config {
     let mut config = russh::client::Config {
         keepalive_interval: Some(KEEPALIVE),
@@ -227,6 +230,7 @@ fn config(expected: Option<&PublicKey>) -> russh::client::Config {
         all.sort_by_key(|a| !same(a));
         config.preferred.host_key_certificates = Cow::Owned(
             all.iter()
+                // SHA-1 signatures are obsolete for certificates.
                 .filter(|a| !matches!(a, Algorithm::Rsa { hash: None }))
                 .cloned()
                 .collect(),

@@ -1,4 +1,4 @@
-//! Through an HTTP proxy: CONNECT, with basic authentication where there is a user.
+//! HTTP proxy: CONNECT, with basic authentication if a user is configured.
 
 use super::error::SshError;
 use super::{Proxy, address};
@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// How long a proxy may take to answer.
+/// Timeout of the proxy's answer.
 const ANSWER: Duration = Duration::from_secs(15);
-/// Bytes of an answer's head that are read.
+/// Maximum size of the answer's head, in bytes.
 const HEAD: usize = 16 * 1024;
 
-/// A connection through `proxy`.
+/// Opens a connection through `proxy`.
 pub(super) async fn through(proxy: &Proxy, host: &str, port: u16) -> Result<TcpStream, SshError> {
     let (at, to) = (address(&proxy.host, proxy.port), address(host, port));
     let mut stream = super::line::dial(&proxy.host, proxy.port).await?;
@@ -26,7 +26,8 @@ pub(super) async fn through(proxy: &Proxy, host: &str, port: u16) -> Result<TcpS
     }
 }
 
-/// Asks, and reads the head of the answer and not a byte more; the first line of it.
+/// Sends the request and returns the status line. Reads the head byte by byte, because the bytes
+/// after it belong to the SSH connection.
 async fn ask(stream: &mut TcpStream, proxy: &Proxy, to: &str) -> std::io::Result<String> {
     let mut request = format!("CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n");
     if !proxy.user.is_empty() || !proxy.password.is_empty() {
@@ -38,6 +39,7 @@ async fn ask(stream: &mut TcpStream, proxy: &Proxy, to: &str) -> std::io::Result
     stream.write_all((request + "\r\n").as_bytes()).await?;
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
+        // A server that is not a proxy might send without end.
         if head.len() == HEAD {
             return Err(std::io::Error::other("its answer has no end"));
         }

@@ -1,6 +1,6 @@
-//! Words for a shell on another machine, and paths there.
+//! Quotes words for a remote shell, and splits remote paths.
 
-/// One word for a POSIX shell, or for a Windows command line.
+/// Quotes one word for a POSIX shell, or for a Windows command line.
 pub(super) fn word(text: &str, windows: bool) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
     if windows {
@@ -20,6 +20,7 @@ fn windows_word(text: &str) -> String {
     let (mut out, mut slashes) = ("\"".to_owned(), 0);
     for c in text.chars() {
         match c {
+            // Backslashes are literal unless a quote follows them; then they are doubled.
             '\\' => slashes += 1,
             '"' => out += &"\\".repeat(slashes * 2 + 1),
             _ => out += &"\\".repeat(slashes),
@@ -32,8 +33,8 @@ fn windows_word(text: &str) -> String {
     out + &"\\".repeat(slashes * 2) + "\""
 }
 
-/// The folder and the name of a path there, by its text alone: a slash at the end says nothing, `.`
-/// and `..` are resolved.
+/// Splits a path into directory and name, by its text alone: a trailing slash is ignored, `.` and
+/// `..` are resolved.
 pub(super) fn folder_and_name(path: &str) -> (String, String) {
     let bare = path.trim_end_matches('/');
     let name = match bare.rsplit('/').next() {

@@ -1,5 +1,5 @@
-//! Copying files to another machine with the `scp` that it has: what is missing there and what is
-//! in the way is its affair, as it is for everybody who copies with it.
+//! Copies files to a remote machine with its own `scp`, which decides about missing directories and
+//! existing files.
 
 use super::connect::Remote;
 use super::error::SshError;
@@ -11,21 +11,21 @@ use std::path::{Path, PathBuf};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio_util::sync::CancellationToken;
 
-/// Bytes of a file that are read at once.
+/// Size of the chunks in which a file is read, in bytes.
 const CHUNK: usize = 32 * 1024;
-/// Bytes that `scp` may say of itself; more are not kept.
+/// Maximum number of bytes of `scp`'s messages to keep.
 const SAID: usize = 16 * 1024;
 
-/// What is copied.
+/// Source of a copy.
 pub(in crate::engine) enum Source<'a> {
     Bytes(&'a [u8]),
-    /// A file; a folder, which is copied under its name, or what is in it where the path ends in a
-    /// slash.
+    /// File or directory. A directory is copied under its name; if the path ends with a slash, only
+    /// its contents are copied.
     Path(&'a str, PathBuf),
 }
 
 impl Remote<'_> {
-    /// Copies to a path there; the files get this mode.
+    /// Copies to a remote path; files get this mode.
     pub(in crate::engine) async fn copy(
         &mut self,
         source: &Source<'_>,
@@ -50,6 +50,7 @@ impl Remote<'_> {
         match source {
             Source::Bytes(bytes) => {
                 let (folder, name) = quote::folder_and_name(&to);
+                // `-t` is the receiving side of the protocol.
                 let mut scp = self.scp("-vt", &quote::word(&folder, windows)).await?;
                 scp.file(&name, mode, bytes.len() as u64, *bytes, Path::new(&name))
                     .await?;
@@ -87,12 +88,13 @@ impl Remote<'_> {
             address: self.target.to.address(),
             heard: Heard::default(),
         };
+        // `scp` acknowledges its start before it accepts files.
         scp.answer().await?;
         Ok(scp)
     }
 }
 
-/// A running `scp` over there.
+/// Running remote `scp`.
 struct Scp {
     incoming: ChannelReadHalf,
     channel: ChannelWriteHalf<Msg>,
@@ -100,11 +102,11 @@ struct Scp {
     heard: Heard,
 }
 
-/// What came from it so far.
+/// Data received so far.
 #[derive(Default)]
 struct Heard {
     answers: VecDeque<u8>,
-    /// What it says of itself.
+    /// Messages on standard error.
     said: Vec<u8>,
     status: Option<u32>,
     over: bool,
@@ -126,7 +128,7 @@ impl Heard {
 }
 
 impl Scp {
-    /// A file of this machine.
+    /// Sends a local file.
     async fn local(&mut self, path: &Path, name: &str, mode: u32) -> Result<(), SshError> {
         let about = |e| SshError::Local(path.to_owned(), e);
         let from = path.to_owned();
@@ -153,18 +155,21 @@ impl Scp {
                 .read(&mut chunk)
                 .await
                 .map_err(|e| SshError::Local(path.to_owned(), e))?;
+            // The size was announced, so the transfer cannot be completed.
             if read == 0 {
                 return Err(SshError::Shrunk(path.to_owned()));
             }
             left -= read as u64;
             self.send(&chunk[..read]).await?;
         }
+        // A zero byte ends the file's data.
         self.send(&[0]).await?;
         self.answer().await
     }
 
-    /// A folder with all that is in it; links are followed.
+    /// Sends a directory with all its contents; links are followed.
     async fn folder(&mut self, path: &Path, name: &str, mode: u32) -> Result<(), SshError> {
+        // Directories need the execute bit, so they do not get the mode of the files.
         self.line(&format!("D0755 0 {name}\n")).await?;
         self.entries(path, mode).await?;
         self.line("E\n").await
@@ -177,6 +182,7 @@ impl Scp {
         while let Some(entry) = reading.next_entry().await.map_err(about)? {
             names.push(entry.file_name());
         }
+        // A fixed order makes failures reproducible.
         names.sort();
         for name in names {
             let path = folder.join(&name);
@@ -203,8 +209,8 @@ impl Scp {
             let sending = self.channel.data(bytes);
             tokio::pin!(sending);
             loop {
-                // What it says meanwhile is taken in: neither side may wait for the other to
-                // listen.
+                // Receive messages while sending, because the remote side may stop reading until
+                // its own output is read.
                 tokio::select! { biased;
                     sent = &mut sending => break sent,
                     message = self.incoming.wait() => {
@@ -223,7 +229,7 @@ impl Scp {
         }
     }
 
-    /// Waits for a good answer: a zero. Anything else is followed by words.
+    /// Waits for an acknowledgement, a zero byte. Any other byte is followed by an error text.
     async fn answer(&mut self) -> Result<(), SshError> {
         if self.next().await? == Some(0) {
             return Ok(());
@@ -252,14 +258,14 @@ impl Scp {
         }
     }
 
-    /// Takes in one message; nothing more comes where it is false.
+    /// Receives one message; false at the end of the channel.
     async fn hear(&mut self) -> bool {
         let message = self.incoming.wait().await;
         self.heard.take_in(message);
         !self.heard.over
     }
 
-    /// Says that all has been sent, and waits for it to end.
+    /// Sends the end of the data, and waits for `scp` to exit.
     async fn end(mut self) -> Result<(), SshError> {
         self.channel.eof().await.ok();
         while self.hear().await {}
@@ -269,14 +275,15 @@ impl Scp {
         }
     }
 
-    /// Why it is over.
+    /// Returns the error that describes why `scp` ended.
     async fn broken(&mut self, lost: &str) -> SshError {
+        // Its exit status explains the failure, so wait for it.
         while !self.heard.over && self.hear().await {}
         match self.heard.status {
             Some(127) => SshError::NoScp(self.address.clone()),
             Some(code) => {
                 let words = String::from_utf8_lossy(&self.heard.said);
-                // With -v it tells what it is about to do, too.
+                // With -v it prints progress messages too; the last line is the error.
                 let last = words
                     .lines()
                     .rev()
