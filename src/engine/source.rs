@@ -1,5 +1,5 @@
-//! Providers for a workspace: which addresses are meant, where each was found, and their processes
-//! by way of the pool. Owns nothing but the memory of package hashes.
+//! Resolves the providers of a workspace: required addresses, search results, and the declaration
+//! to the pool. Keeps no state except the cache of file digests.
 
 mod error;
 mod plugin_digests;
@@ -46,7 +46,8 @@ fn problem(summary: &str, detail: String, severity: Severity) -> Diagnostic {
     }
 }
 
-/// Why what was found is not launched; `None` where it may be, as the yes has it.
+/// Returns the reason why a plugin may not be launched. If it is trusted, restricts it to the
+/// trusted digest.
 fn refused(
     found: &mut Found,
     trust: &Trust,
@@ -57,10 +58,12 @@ fn refused(
     match trust.judge(found, places, cache) {
         Ok(Verdict::Free) => None,
         Ok(Verdict::Given { digest }) => {
+            // The files may change between this check and the launch.
             found.only_as(digest);
             None
         }
         Ok(Verdict::Lacking(plugin)) => {
+            // Collected, so that the user is asked for all of them at once.
             untrusted.push(plugin.clone());
             Some(NotLaunched::Untrusted(Box::new(plugin)))
         }
@@ -70,30 +73,31 @@ fn refused(
 
 fn around(settings: &Settings) -> Surroundings {
     let mut around = Surroundings::of_process();
+    // A setting replaces the directories that the environment names.
     if let Some(root) = &settings.plugin_path {
         around.search_plugins_in(root);
     }
     around
 }
 
-/// Directories of the plugin path that the environment names and that do not exist.
+/// Returns the directories of the plugin path that the environment names but that do not exist.
 pub fn missing_plugin_roots(settings: &Settings) -> Vec<(&'static str, PathBuf)> {
     find::missing_plugin_roots(&around(settings))
 }
 
-/// The transformers of the plugin path. A relative directory that lies in the workspace is left
-/// out: its plugins need trust, and no configuration needs a transformer. Blocking.
+/// Returns the transformers of the plugin path. A relative directory inside the workspace is
+/// skipped, because its plugins need trust and no configuration requires a transformer. Blocking.
 pub fn transformers(settings: &Settings) -> Vec<find::FoundTransformer> {
     let mut roots = find::plugin_roots(&around(settings));
     roots.retain(|root| root.is_absolute() || is_outside(root, &settings.workspace));
     find::transformers(&PluginPath::read(&roots))
 }
 
-/// The provider of each address for which something is installed, with how it is started or why it
-/// is not. Blocking.
+/// Returns the provider of each installed address, with its start or the reason why it is not
+/// launched. Blocking.
 ///
 /// # Errors
-/// The places cannot be told.
+/// The places cannot be gathered.
 pub fn installed(
     settings: &Settings,
     cache: &HashCache,
@@ -103,7 +107,7 @@ pub fn installed(
     for (name, value) in &settings.bundled_environment {
         places.bundled_environment.insert(name.into(), value.into());
     }
-    // One that cannot be used is an error of the configuration, which nobody has asked about.
+    // An invalid lock file is an error of the configuration, which this list does not need.
     let lock = LockFile::read(&settings.workspace).unwrap_or_default();
     let all = find::installed(&places).into_iter().map(|address| {
         let want = Want {
@@ -128,7 +132,7 @@ pub fn installed(
     Ok(all.collect())
 }
 
-/// The record of a provider that was not found.
+/// Returns the record of a provider that was not found.
 fn nowhere(missing: &find::NotFound) -> PluginFound {
     PluginFound {
         address: missing.address.to_string(),
@@ -138,7 +142,7 @@ fn nowhere(missing: &find::NotFound) -> PluginFound {
     }
 }
 
-/// Searches for every provider that the configuration declares or the state names. Blocking.
+/// Searches every provider that the configuration declares or the state names. Blocking.
 pub fn seek(
     root: &Module,
     in_state: &BTreeSet<String>,
@@ -185,6 +189,7 @@ pub fn seek(
     };
     let (wants, others) = wants(root, in_state, &mut out.problems);
     for (address, want) in wants {
+        // Part of the engine: nothing to search or launch.
         if *address == *BUILTIN_PROVIDER {
             out.found.insert(address.clone(), address);
             continue;
@@ -214,6 +219,7 @@ pub fn seek(
             }
         }
     }
+    // Addresses that only the state uses lead to the plugin of the configured provider.
     for (other, address) in others {
         if let Some(found) = out.found.get(&address).cloned() {
             out.found.entry(other).or_insert(found);
@@ -222,8 +228,8 @@ pub fn seek(
     out
 }
 
-/// Every address with what is known of it, constraints of all modules, addresses that the state
-/// has; and the state's other names for one of them.
+/// Returns every required address with its constraints from all modules and its addresses in the
+/// state, and the other addresses that the state uses for the same providers.
 fn wants(
     root: &Module,
     in_state: &BTreeSet<String>,
@@ -255,15 +261,19 @@ fn wants(
         }
     }
     for address in provider_addr::addresses(root) {
+        // Without a source, another provider of the same name may be used.
         let implied = !sources.contains_key(&address);
         let source = sources.get(&address).cloned();
+        // Without a source, the name of the configured provider implies its address.
         let source = source.unwrap_or_else(|| short_provider(&address).to_owned());
         let constraints = all_constraints.remove(&address);
+        // The configuration's own checks report invalid sources.
         let Ok(parsed) = source.parse::<ProviderAddress>() else {
             continue;
         };
         let named = state
             .iter()
+            // On any host: the state decides between the default hosts.
             .filter(|s| s.namespace == parsed.namespace && s.name == parsed.name)
             .cloned()
             .collect();
@@ -281,7 +291,8 @@ fn wants(
     (out, others)
 }
 
-/// Adds what the state alone has. The answer: other names that it has for what is wanted anyway.
+/// Adds providers that only the state names. Returns other addresses of providers that are already
+/// required.
 fn of_state(
     in_state: &BTreeSet<String>,
     out: &mut BTreeMap<Arc<str>, Want>,
@@ -294,8 +305,8 @@ fn of_state(
         if out.contains_key(text.as_str()) {
             continue;
         }
-        // A default host in a state is where its writer found the provider; the configuration may
-        // mean another one of them.
+        // A default host in the state is that of the tool that wrote it; the configuration may use
+        // the other default host.
         let meant = out.iter().find(|(_, want)| want.address.is_as(&parsed));
         if let Some((address, _)) = meant {
             others.push((text.as_str().into(), address.clone()));
@@ -314,7 +325,7 @@ fn of_state(
     others
 }
 
-/// The pool as a walk sees it.
+/// Providers of the pool, for walks of the graph.
 pub struct Pooled {
     pub pool: Pool,
 }
@@ -353,7 +364,7 @@ impl Providers for Pooled {
     }
 }
 
-/// The schemas of these providers, fetched side by side; or why each is missing.
+/// Fetches the schemas of these providers in parallel; returns the errors of those that failed.
 pub async fn schemas(
     pool: &Pool,
     addresses: &BTreeSet<Arc<str>>,
@@ -382,10 +393,11 @@ pub async fn schemas(
     (good, bad)
 }
 
-/// Makes what was found known to the pool.
+/// Declares the search results to the pool.
 pub async fn declare(pool: &Pool, sought: &Sought) {
     let programs = pool.plugins().programs();
     for (executable, expected) in &sought.expected {
+        // Before the declaration, because a demand may launch the plugin at once.
         programs.expect(executable.clone(), expected.clone());
     }
     for (record, start) in &sought.records {
@@ -394,22 +406,23 @@ pub async fn declare(pool: &Pool, sought: &Sought) {
             Err(why) => pool.declare_rejected(record.clone(), why.to_string()).await,
         };
     }
-    // What is worked out now rests on the programs that are there now.
+    // The plan must be made with the current contents, so changed plugins are replaced first.
     pool.take_changed().await;
 }
 
-/// The file of cached digests, unless it lies in the workspace: a repository could bring one.
+/// Returns the file of cached digests, unless it is inside the workspace, where a repository could
+/// ship a forged one.
 fn digest_cache(settings: &Settings) -> Option<PathBuf> {
     let file = settings.digest_cache.clone()?;
     is_outside(&file, &settings.workspace).then_some(file)
 }
 
-/// The cache of plugin digests that an engine with these settings has.
+/// Opens the cache of plugin digests for these settings.
 pub fn hashes(settings: &Settings) -> HashCache {
     digest_cache(settings).map_or_else(HashCache::in_memory, HashCache::open)
 }
 
-/// The supervisors with the settings of an engine.
+/// Creates the plugin set of an engine with its settings.
 pub fn plugins(settings: &super::settings::Settings, bus: &super::bus::Bus) -> Plugins {
     let settings = super::plugin::PluginSettings {
         launch: settings.launch.clone(),

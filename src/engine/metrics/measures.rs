@@ -1,5 +1,4 @@
-//! The counters and how long things took: each event is counted as it is said, so that nothing is
-//! missed by who asks seldom.
+//! Counters and histograms, updated with each event, so that infrequent scrapes miss nothing.
 
 use super::sights::Sights;
 use crate::engine::bus::{Bus, Listener};
@@ -14,12 +13,12 @@ use prometheus_client::registry::{Registry, Unit};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// Names with values, in the order in which they are written.
+/// Label names with values, in output order.
 pub(super) type Labels<const N: usize> = [(&'static str, String); N];
 type Counts<const N: usize> = Family<Labels<N>, Counter>;
 type Durations<const N: usize> = Family<Labels<N>, Histogram, fn() -> Histogram>;
 
-/// Upper bounds in seconds: from a call that is answered from memory to a database that is created.
+/// Upper bounds in seconds: from a call answered from memory to the creation of a database.
 const BOUNDS: [f64; 18] = [
     0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0,
     600.0, 1800.0,
@@ -33,7 +32,7 @@ fn seconds(ms: u64) -> f64 {
     ms as f64 / 1_000.0
 }
 
-/// All that is measured of one engine.
+/// All metrics of one engine.
 pub struct Measures {
     registry: Registry,
     sights: Sights,
@@ -47,13 +46,13 @@ pub struct Measures {
     again: Counts<2>,
     took: Durations<2>,
     waited: Durations<1>,
-    /// Said with each call, and true after it.
+    /// Set by each started call; it stays valid after the call.
     slots: Family<Labels<1>, Gauge>,
     stages: Counts<1>,
     operations: Counts<2>,
     operated: Durations<1>,
     deploys: Counts<1>,
-    /// Of the deploy that goes on: operations that have ended and are counted.
+    /// Ended operations of the running deploy that are counted already.
     ended: Mutex<BTreeMap<(DeployId, u32), OperationState>>,
 }
 
@@ -63,7 +62,7 @@ impl std::fmt::Debug for Measures {
     }
 }
 
-/// Puts a new family into the registry.
+/// Registers a new metric family.
 fn new<F: Clone + prometheus_client::registry::Metric>(
     registry: &mut Registry,
     (name, help): (&str, &str),
@@ -86,7 +85,7 @@ fn times<const N: usize>(all: &mut Registry, name: &str, help: &str) -> Duration
     new(all, (name, help), Some(Unit::Seconds), family)
 }
 
-/// What help says in more than a few words.
+/// Longer help texts.
 mod help {
     pub(super) const LAUNCHED: &str = "Launches that succeeded, from their beginning to ready";
     pub(super) const LEFT_OUT: &str = "Lines that were not passed on, for there were too many";
@@ -101,7 +100,7 @@ mod help {
 }
 
 impl Measures {
-    /// Nothing has happened yet.
+    /// Creates the metrics, all at zero.
     #[must_use]
     pub fn new() -> Arc<Self> {
         let mut registry = Registry::with_prefix("flightdeck");
@@ -130,12 +129,13 @@ impl Measures {
         })
     }
 
-    /// The text, with what is to be seen of the engine at this moment.
+    /// Renders the metrics, including gauges of the engine's current state.
     ///
     /// # Errors
-    /// The text cannot be put together.
+    /// The text cannot be encoded.
     pub fn text(&self, bus: &Bus) -> Result<String, std::fmt::Error> {
         let missed = bus.missed();
+        // The view is locked only while the gauges are set, not while the text is rendered.
         bus.with_view(|view| self.sights.look(view, missed));
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
@@ -158,7 +158,7 @@ impl Measures {
             PluginEvent::Replaced { plugin, .. } => {
                 self.replaced.get_or_create(&[of(plugin)]).inc();
             }
-            // To be seen in what is told of the moment.
+            // Current state, which the gauges show.
             PluginEvent::Found { .. }
             | PluginEvent::State { .. }
             | PluginEvent::Usage { .. }
@@ -168,13 +168,14 @@ impl Measures {
         }
     }
 
-    /// An attempt is told of as it goes on; with its verdict, which is the end of it, once.
+    /// Counts a launch attempt. Its events repeat while it runs; only the last one has a verdict.
     fn attempt(&self, plugin: &PluginId, attempt: &LaunchAttempt) {
         let Some(verdict) = &attempt.verdict else {
             return;
         };
         let labels = [of(plugin), ("verdict", verdict.kind.clone())];
         self.launches.get_or_create(&labels).inc();
+        // Failed launches mostly measure a deadline, so they are left out.
         if let (Some(ms), "ready") = (attempt.took_ms, verdict.kind.as_str()) {
             let launched = self.launched.get_or_create(&[of(plugin)]);
             launched.observe(seconds(ms));
@@ -186,22 +187,24 @@ impl Measures {
         let outcome = ("outcome", call.outcome.word().to_owned());
         let labels = [plugin.clone(), method.clone(), outcome];
         self.calls.get_or_create(&labels).inc();
+        // Counted at the failure: the retry is a call of its own.
         if call.again.is_some() {
             let labels = [plugin.clone(), method.clone()];
             self.again.get_or_create(&labels).inc();
         }
-        // How long a call took that was given up says nothing about others.
+        // The duration of a cancelled call says nothing about others.
         if call.outcome != CallOutcome::Cancelled {
             let took = self.took.get_or_create(&[plugin, method]);
             took.observe(seconds(call.took_ms));
         }
     }
 
-    /// An operation is told of whole, again and again; it ends once.
+    /// Counts an operation once, at its end; its events repeat with the full record.
     fn operation(&self, operation: &Operation) {
         use OperationState::{Running, Waiting};
         let key = (operation.deploy, operation.index);
         if matches!(operation.state, Waiting | Running)
+            // The map is cleared when the next deploy starts.
             || lock(&self.ended).insert(key, operation.state).is_some()
         {
             return;
@@ -217,7 +220,7 @@ impl Measures {
     }
 }
 
-/// Whose it is.
+/// Returns the label of a plugin.
 pub(super) fn of(plugin: &PluginId) -> (&'static str, String) {
     ("plugin", plugin.to_string())
 }
@@ -227,12 +230,14 @@ impl Listener for Measures {
         let outcome = |word: &str| [("outcome", word.to_owned())];
         match &event.kind {
             EventKind::Plugin(event) => self.plugin(event),
+            // Calls without a slot do not wait for one.
             EventKind::CallStarted(call) if call.slot > 0 => {
                 let waited = self.waited.get_or_create(&[of(&call.plugin)]);
                 waited.observe(seconds(call.queued_ms));
                 let slots = self.slots.get_or_create(&[of(&call.plugin)]);
                 slots.set(i64::from(call.slots));
             }
+            // A covering request is not counted, because its own calls are.
             EventKind::CallFinished(call) if !call.covers => self.finished(call),
             EventKind::Staged(_) => {
                 self.stages.get_or_create(&outcome("staged")).inc();

@@ -1,6 +1,5 @@
-//! What is measured while an engine works, for programs that watch: folded from the events, served
-//! over HTTP as the text that Prometheus reads. Owns its counters; told by the bus, asked by who
-//! comes to the address that an operator named.
+//! Prometheus metrics of an engine, folded from its events and served over HTTP. Owns the counters;
+//! the bus delivers the events.
 
 mod measures;
 mod served;

@@ -1,4 +1,4 @@
-//! The address at which the measures are read: HTTP, one path, few at a time, each within a time.
+//! HTTP server for the metrics: one path, few connections at a time, each with a timeout.
 
 use super::Measures;
 use crate::engine::bus::Bus;
@@ -20,20 +20,20 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
-/// Who asks at a time; others wait to be let in.
+/// Maximum number of concurrent connections; others wait.
 const AT_A_TIME: usize = 8;
-/// How long one may take to ask and to read the answer.
+/// Timeout of one connection, including request and answer.
 const EACH: Duration = Duration::from_secs(10);
-/// After a connection could not be taken (no more files can be opened): until it is tried again.
+/// Pause after a failed accept, such as for lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
-/// What the library writes.
+/// Content type of the metrics.
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 const PLAIN: &str = "text/plain; charset=utf-8";
 const MISDIRECTED: &str =
     "metrics are served for the address of this machine, by number or as localhost\n";
 
-/// Why the measures cannot be served.
+/// Error of a server that cannot be started.
 #[derive(Debug, thiserror::Error)]
 #[error("metrics cannot be served at {address}: {source}; name another address with --metrics")]
 pub struct MetricsError {
@@ -41,18 +41,18 @@ pub struct MetricsError {
     pub source: std::io::Error,
 }
 
-/// Measures that are served until this is dropped.
+/// Running metrics server; it stops on drop.
 #[derive(Debug)]
 pub struct Served {
-    /// Where, with the port that the system chose where none was named.
+    /// Listening address, with the port that the system chose if none was given.
     pub address: SocketAddr,
     _until: DropGuard,
 }
 
-/// Counts from now on what the bus says, and serves it.
+/// Counts the events of the bus from now on, and serves the metrics.
 ///
 /// # Errors
-/// Nothing can be listened for at this address.
+/// The address cannot be bound.
 pub async fn serve(
     address: SocketAddr,
     bus: &Bus,
@@ -62,6 +62,7 @@ pub async fn serve(
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let measures = Measures::new();
+    // After the bind, so that a failed start leaves no listener on the bus.
     bus.listen(measures.clone());
     let over = CancellationToken::new();
     let all = answer_all(listener, measures, bus.clone(), tasks.clone());
@@ -73,10 +74,11 @@ pub async fn serve(
     })
 }
 
-/// Ends when it is dropped; those who are being answered are answered.
+/// Accepts connections until it is dropped; accepted ones are still answered.
 async fn answer_all(listener: TcpListener, measures: Arc<Measures>, bus: Bus, tasks: TaskTracker) {
     let places = Arc::new(Semaphore::new(AT_A_TIME));
     loop {
+        // Taken before `accept`, so that waiting connections stay in the kernel's backlog.
         let Ok(place) = places.clone().acquire_owned().await else {
             return;
         };
@@ -87,6 +89,7 @@ async fn answer_all(listener: TcpListener, measures: Arc<Measures>, bus: Bus, ta
                     if tokio::time::timeout(EACH, one).await.is_err() {
                         tracing::debug!("whoever asked for metrics was too slow");
                     }
+                    // Moved into the task, so that the slot is held until the answer is sent.
                     drop(place);
                 });
             }
@@ -114,7 +117,7 @@ async fn answer_one(stream: TcpStream, measures: Arc<Measures>, bus: Bus) {
         };
         async move { Ok::<_, Infallible>(answer) }
     });
-    // One question a connection: who keeps one open would keep others out.
+    // One request per connection, because an idle connection would block a slot.
     let served = http1::Builder::new()
         .keep_alive(false)
         .timer(TokioTimer::new())
@@ -126,10 +129,11 @@ async fn answer_one(stream: TcpStream, measures: Arc<Measures>, bus: Bus) {
     }
 }
 
-/// Whether a request is for this server by its address. A name of somebody else's choice may lead
-/// here too (DNS rebinding), and would let any page in a browser read what is measured.
+/// Returns true if the request's host is an address of this server. With any other name (DNS
+/// rebinding), a web page in a browser could read the metrics.
 fn is_meant<B>(request: &Request<B>, local: Option<IpAddr>) -> bool {
     let mut hosts = request.headers().get_all(HOST).iter();
+    // Several Host headers are ambiguous.
     let (Some(host), None) = (hosts.next(), hosts.next()) else {
         return false;
     };
@@ -139,12 +143,14 @@ fn is_meant<B>(request: &Request<B>, local: Option<IpAddr>) -> bool {
 }
 
 fn is_local(host: &str, local: Option<IpAddr>) -> bool {
+    // Browsers never resolve this name through DNS.
     if host.eq_ignore_ascii_case("localhost") {
         return true;
     }
     let number = host.trim_start_matches('[').trim_end_matches(']');
     number.parse().is_ok_and(|ip: IpAddr| {
         let ip = ip.to_canonical();
+        // The local address of the connection is an address of this server.
         ip.is_loopback() || local.is_some_and(|local| local.to_canonical() == ip)
     })
 }

@@ -1,5 +1,5 @@
-//! What is to be seen at a moment, taken from the view when somebody asks: states of plugins, calls
-//! in flight, slots, what a stage found.
+//! Gauges of the current state, read from the view at each scrape: plugin states, running calls,
+//! slots, the newest stage.
 
 use super::measures::{Labels, of};
 use crate::engine::view::View;
@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicU64;
 
 type Gauges<const N: usize> = Family<Labels<N>, Gauge>;
 
-/// All that is true of a moment.
+/// Gauges of the current state.
 pub(super) struct Sights {
     states: Gauges<2>,
     leaving: Gauges<1>,
@@ -52,13 +52,14 @@ impl Sights {
         sights
     }
 
-    /// Takes what is there now in the place of what was.
+    /// Sets all gauges from the view.
     pub(super) fn look(&self, view: &View, missed: u64) {
         self.plugins(view);
         self.calls(view);
         self.stage(view);
         self.unknown.set(number(view.unknown.len()));
         self.missed.set(i64::try_from(missed).unwrap_or(i64::MAX));
+        // Otherwise states without operations would keep their last value.
         self.operations.clear();
         let running = view.deploy.iter().filter(|d| d.summary.is_none());
         for operation in running.flat_map(|d| &d.operations) {
@@ -71,6 +72,7 @@ impl Sights {
     }
 
     fn plugins(&self, view: &View) {
+        // Removes the gauges of plugins that no longer exist.
         self.states.clear();
         self.leaving.clear();
         self.resident.clear();
@@ -83,6 +85,7 @@ impl Sights {
             if let Some(usage) = plugin.usage {
                 let bytes = i64::try_from(usage.rss_bytes).unwrap_or(i64::MAX);
                 self.resident.get_or_create(&[of(id)]).set(bytes);
+                // sysinfo reports percents of one core.
                 let cores = f64::from(usage.cpu_percent) / 100.0;
                 self.cpu.get_or_create(&[of(id)]).set(cores);
             }
@@ -104,6 +107,7 @@ impl Sights {
     }
 
     fn stage(&self, view: &View) {
+        // Without a stage, there is no value to report, not even zero.
         let Some(stage) = &view.stage else { return };
         let c = &stage.counts;
         for (action, count) in [
@@ -131,7 +135,7 @@ fn number(of: usize) -> i64 {
     i64::try_from(of).unwrap_or(i64::MAX)
 }
 
-/// Puts gauges into a registry.
+/// Registers gauges.
 struct Gauging<'r>(&'r mut Registry);
 
 impl Gauging<'_> {

@@ -1,4 +1,4 @@
-//! What is counted of the events of a bus, and what is to be seen of its view.
+//! Counters from the events of a bus, and gauges from its view.
 
 use super::Measures;
 use crate::engine::bus::{Bus, CAPACITY};
@@ -76,7 +76,7 @@ fn operation(index: u32, state: OperationState) -> EventKind {
     })
 }
 
-/// The lines with this name, without the name of the one plugin.
+/// Returns the lines of a metric, with the plugin's name shortened.
 fn lines(text: &str, name: &str) -> Vec<String> {
     let named = |line: &&str| {
         let rest = line.strip_prefix(name);
@@ -227,7 +227,7 @@ fn what_was_there_a_moment_ago_and_is_not_any_more_is_not_said() {
         usual: None,
         queued_ms: 0,
     });
-    // Seen by who begins to look only later.
+    // Visible even though the listener was added later.
     bus.emit(state(PluginState::Ready { since: 1 }));
     bus.listen(measures.clone());
     bus.emit(started);
@@ -279,7 +279,7 @@ async fn events_that_a_slow_reader_missed_are_counted_and_lines_left_out_are_too
     );
 }
 
-/// Names as they are written in a text: `flightdeck_…`.
+/// Returns the metric names in a text: `flightdeck_…`.
 fn named(text: &str) -> BTreeSet<String> {
     let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
     let begins = text.match_indices("flightdeck_").map(|(at, _)| &text[at..]);
@@ -301,7 +301,7 @@ fn the_page_names_all_that_is_measured_and_the_dashboard_reads_nothing_else() {
         },
     });
     let of_source = [include_str!("measures.rs"), include_str!("sights.rs")].concat();
-    // Each family is put into the registry by a line with its name in quotes.
+    // Each family is registered by a line with its name in quotes.
     let quoted: BTreeSet<&str> = of_source.split('"').skip(1).step_by(2).collect();
     let text = measured([log, attempt(1, Some("ready")), call(1, CallOutcome::Ok, 1)]);
     let said = text

@@ -1,23 +1,23 @@
-//! Digests of the plugins that a stage was made with, and the first difference to those that are
-//! found later.
+//! Digests of a stage's plugins, and the first difference from the plugins found later.
 
 use crate::engine::plugin::find::Found;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Stands for the digest of a process that somebody else runs.
+/// Replaces the digest of a process started by others.
 const ATTACHED: &str = "attached";
-/// Stands for the digest of files that cannot be read. It equals nothing, not even itself.
+/// Replaces the digest of unreadable files. It never counts as equal, not even to itself.
 const UNREADABLE: &str = "unreadable";
 
-/// Version and digest of each plugin, by its complete address. Paths are no part of it: a stage
-/// fits wherever the same plugins are installed.
+/// Version and digest of each plugin, by full address. Paths are not included, so that a stage is
+/// valid wherever the same plugins are installed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PluginDigests(BTreeMap<String, (Option<String>, String)>);
 
 impl PluginDigests {
     pub(super) fn add(&mut self, found: &Found, digest: Option<String>) {
+        // A reattached process has no file to read.
         let without = match found.executable() {
             Some(_) => UNREADABLE,
             None => ATTACHED,
@@ -27,15 +27,16 @@ impl PluginDigests {
         self.0.insert(found.address.to_string(), (version, digest));
     }
 
-    /// As it is recorded with a stage.
+    /// Returns the text to record with a stage.
     #[must_use]
     pub fn text(&self) -> String {
         serde_json::json!(self.0).to_string()
     }
 
-    /// Why these are not the plugins of a recorded text; `None` where they are.
+    /// Returns the first difference from the recorded plugins; `None` if they are the same.
     #[must_use]
     pub fn difference(&self, recorded: &str) -> Option<String> {
+        // Older versions recorded a plain digest, which is no JSON object.
         let Ok(Self(then)) = serde_json::from_str(recorded) else {
             return Some(
                 "an older version of flightdeck made it, which recorded the paths and times of plugins and not their contents"
@@ -54,6 +55,8 @@ impl PluginDigests {
                     "the plugin {address} has version {now}, and had {then} when the stage was made"
                 ));
             }
+            // Checked before the comparison, because two unreadable files are not known to be
+            // equal.
             if [digest, digest_then].contains(&&UNREADABLE.to_owned()) {
                 return Some(format!(
                     "the files of the plugin {address} cannot be read, so nothing shows that they are those that the stage was made with"

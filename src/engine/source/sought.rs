@@ -8,33 +8,34 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What the search for a workspace's providers came to.
+/// Result of the search for a workspace's providers.
 #[derive(Debug, Default)]
 pub struct Sought {
-    /// The providers of what is in the state.
+    /// Providers of resources in the state.
     pub in_state: BTreeSet<String>,
-    /// Address as the configuration means it (with the default host where none is written) → as
-    /// found.
+    /// Actual address by the configured address, which has the default host if none is written.
     pub found: HashMap<Arc<str>, Arc<str>>,
-    /// Why an address could not be had.
+    /// Reason for each missing address.
     pub missing: BTreeMap<Arc<str>, NotLaunched>,
-    /// Those of the missing that an installation may bring, as operators write them.
+    /// Missing providers that an installation may provide, as written by users.
     pub absent: Vec<String>,
-    /// Those that the workspace itself brings and that have no yes; they are among the missing too.
+    /// Plugins shipped in the workspace without trust; they are also in `missing`.
     pub untrusted: Vec<WorkspacePlugin>,
-    /// To be declared to the pool.
+    /// Plugins to declare to the pool.
     pub records: Vec<(PluginFound, Result<Start, NotLaunched>)>,
-    /// Digests of all that were found.
+    /// Digests of all plugins found.
     pub plugins: PluginDigests,
-    /// Contents of each executable, without which it is not launched while something runs.
+    /// Expected contents of each executable; other contents are not launched during a stage or
+    /// deploy.
     pub(super) expected: Vec<(PathBuf, Expected)>,
-    /// What is wrong with lock file and CLI configuration.
+    /// Problems of the lock file and the CLI configuration.
     pub problems: Vec<Diagnostic>,
 }
 
 impl Sought {
-    /// Takes what was found for an address.
+    /// Records the plugin found for an address.
     pub(super) fn taken(&mut self, address: Arc<str>, found: &Found, cache: &HashCache) {
+        // One digest for the stage record and the pin, so that both mean the same contents.
         let digest = found.digest(cache);
         self.plugins.add(found, digest.clone());
         if let (Some(executable), Some(files), Some(digest)) =
@@ -46,6 +47,7 @@ impl Sought {
         }
         let actual: Arc<str> = found.address.to_string().into();
         let start = found.start.clone().ok_or(NotLaunched::Bundled);
+        // Several configured addresses may lead to the same plugin.
         if !self.records.iter().any(|(r, _)| *r.address == *actual) {
             self.records.push((found.record(), start));
         }

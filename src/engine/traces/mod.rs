@@ -1,6 +1,6 @@
-//! A deploy as a trace: deploy → operation → attempt → call, sent to a collector while it goes on.
-//! The only room that knows the OpenTelemetry libraries. Told by the bus; sends nothing unless an
-//! operator named where to.
+//! Traces of deploys: deploy → operation → attempt → call, exported while the deploy runs. The only
+//! module that uses the OpenTelemetry libraries. The bus delivers the events; nothing is exported
+//! unless an endpoint is configured.
 
 mod sent;
 mod spans;

@@ -1,5 +1,4 @@
-//! The way to the collector: OTLP over HTTP, in batches, on the client and the runtime that are
-//! here already.
+//! Export to a collector: OTLP over HTTP in batches, on the existing HTTP client and runtime.
 
 use super::spans::Spans;
 use crate::engine::bus::Bus;
@@ -23,17 +22,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// How long the collector may take for one batch.
+/// Timeout of one batch.
 const EACH: Duration = Duration::from_secs(10);
-/// Spans that may wait to be sent, of a kilobyte or less; beyond them they are left out, and that
-/// is told.
+/// Maximum number of queued spans, of about a kilobyte each; further ones are dropped and reported.
 const WAITING: usize = 32_768;
-/// Spans in one request.
+/// Maximum number of spans per request.
 const TOGETHER: usize = 2_048;
-/// How long is waited at the end for what is not sent yet.
+/// Maximum time for the last export.
 const AT_THE_END: Duration = Duration::from_secs(5);
 
-/// Why traces cannot be sent.
+/// Error of traces that cannot be exported.
 #[derive(Debug, thiserror::Error)]
 #[error("traces cannot be sent to {to}: {why}")]
 pub struct TracesError {
@@ -41,25 +39,26 @@ pub struct TracesError {
     why: String,
 }
 
-/// Traces that are sent until [`Traces::end`].
+/// Trace export, until [`Traces::end`].
 pub struct Traces {
     provider: SdkTracerProvider,
     told: Arc<Told>,
-    /// How many spans have ended, and how many were taken to be sent.
+    /// Number of ended spans, and number of those passed to the exporter.
     made: Arc<AtomicU64>,
     taken: Arc<AtomicU64>,
 }
 
 impl Traces {
-    /// Follows from now on what the bus says.
+    /// Starts to export traces of the events on the bus.
     ///
     /// # Errors
-    /// The client cannot be made.
+    /// The client cannot be created.
     pub fn start(to: &Endpoint, bus: &Bus) -> Result<Self, TracesError> {
         let failed = |why: String| TracesError {
             to: to.to_string(),
             why,
         };
+        // The same certificate check as all other clients.
         let tls = tls::verifier(tls::Roots::System)
             .map_err(tls::TlsError::from)
             .and_then(|verifier| tls::web_client(verifier, None))
@@ -116,7 +115,7 @@ impl Traces {
         })
     }
 
-    /// Sends what is not sent yet; waits for that a few seconds.
+    /// Exports the remaining spans, for a few seconds at most.
     pub async fn end(self) {
         let Self {
             provider,
@@ -124,10 +123,12 @@ impl Traces {
             made,
             taken,
         } = self;
+        // The library's shutdown blocks the thread.
         let ended = tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(AT_THE_END));
         if let Ok(Err(error)) = ended.await {
             told.failed(&error.to_string());
         }
+        // Spans that ended but never reached the exporter were dropped from the full queue.
         let left = made
             .load(Ordering::Relaxed)
             .saturating_sub(taken.load(Ordering::Relaxed));
@@ -143,7 +144,7 @@ impl fmt::Debug for Traces {
     }
 }
 
-/// Says that traces do not arrive: the first time, and again where they had arrived meanwhile.
+/// Reports failures of the export: the first one, and again after a success.
 struct Told {
     to: String,
     bus: Bus,
@@ -152,6 +153,7 @@ struct Told {
 
 impl Told {
     fn failed(&self, why: &str) {
+        // A collector that stays down would otherwise cause a notice per batch.
         if !self.failed.swap(true, Ordering::Relaxed) {
             let text = format!("traces do not arrive at {}: {why}", self.to);
             self.bus.emit(EventKind::Notice { text });
@@ -159,7 +161,7 @@ impl Told {
     }
 }
 
-/// Counts what comes to be sent.
+/// Exporter that counts the spans passed to it.
 #[derive(Debug)]
 struct Counted {
     exporter: SpanExporter,
@@ -168,6 +170,7 @@ struct Counted {
 
 impl Exporter for Counted {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        // Counted before the export: a failed batch is reported separately.
         self.taken.fetch_add(batch.len() as u64, Ordering::Relaxed);
         self.exporter.export(batch).await
     }
@@ -181,7 +184,8 @@ impl Exporter for Counted {
     }
 }
 
-/// The library asks on a thread of its own, which has no runtime: the request is made on ours.
+/// HTTP client for the library's export thread. That thread has no runtime, so requests run on the
+/// engine's.
 struct Over {
     client: reqwest::Client,
     runtime: Handle,

@@ -1,5 +1,5 @@
-//! Spans, folded from the events: begun and ended at the times that the events have. What is open
-//! is bounded by what goes on at a time.
+//! Folds events into spans, with the times of the events. The number of open spans is bounded by
+//! the concurrent work.
 
 use crate::engine::bus::Listener;
 use crate::engine::mutex::lock;
@@ -12,28 +12,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-/// Makes spans of events.
+/// Creates spans from events.
 pub(super) struct Spans {
     tracer: SdkTracer,
     open: Mutex<Open>,
-    /// How many have ended.
+    /// Number of ended spans.
     made: Arc<AtomicU64>,
 }
 
-/// What has begun and not ended.
+/// Open spans.
 #[derive(Default)]
 struct Open {
-    /// The deploy that goes on: of what is done without one there is no trace.
+    /// Running deploy; work outside a deploy has no trace.
     deploy: Option<(DeployId, Context)>,
-    /// Its operations, by their number: the instance and the span of those that have not ended.
+    /// Its operations by index: instance and span, or `None` once ended.
     operations: HashMap<u32, Option<(String, Context)>>,
     calls: HashMap<CallId, Attempt>,
-    /// Which attempt comes next at a call that failed for a moment: of this method, for this
-    /// object.
+    /// Number of the next attempt of a call that failed temporarily, by method and object.
     again: HashMap<(MethodName, Option<Arc<str>>), u32>,
 }
 
-/// One attempt, from when it stands in line, and its call, from when it is sent.
+/// Spans of one attempt, from the wait for a slot, and of its call, from when it is sent.
 struct Attempt {
     whole: Context,
     call: Context,
@@ -62,7 +61,7 @@ impl Spans {
         }
     }
 
-    /// Begins one within another.
+    /// Starts a span within another.
     fn begin(
         &self,
         (name, kind): (String, SpanKind),
@@ -94,6 +93,7 @@ impl Spans {
         ];
         let name = (format!("deploy #{}", deploy.deploy), SpanKind::Internal);
         let span = self.begin(name, &Context::new(), at, attributes);
+        // Spans of an earlier deploy that never ended are dropped.
         *open = Open {
             deploy: Some((deploy.deploy, span)),
             ..Open::default()
@@ -108,6 +108,7 @@ impl Spans {
         if *id != operation.deploy || operation.state == Waiting {
             return;
         }
+        // Events repeat the full record, so skip operations that have ended or are already open.
         let known = open.operations.get_mut(&operation.index);
         if known
             .as_ref()
@@ -127,7 +128,7 @@ impl Spans {
             ];
             let word = operation.action.operation_word();
             let name = (format!("{word} {}", operation.address), SpanKind::Internal);
-            // What was not attempted begins where it ends.
+            // An operation that was not attempted starts when it ends.
             let began = operation.began.unwrap_or(at);
             let attributes = attributes.into_iter().flatten().collect();
             self.begin(name, deploy, began, attributes)
@@ -153,7 +154,7 @@ impl Spans {
         let Some((_, deploy)) = &open.deploy else {
             return;
         };
-        // An object has one operation; what is done for no object is done for the deploy.
+        // An object has one operation; calls without an object belong to the deploy.
         let mut operations = open.operations.values().flatten();
         let parent = call.resource.as_deref().and_then(|resource| {
             let mine = operations.find(|(address, _)| address == resource)?;
@@ -184,6 +185,7 @@ impl Spans {
     }
 
     fn call_ends(&self, open: &mut Open, call: &CallFinished, at: UnixMs) {
+        // Outside a deploy, nothing would remove the entry.
         if let (Some(again), true) = (&call.again, open.deploy.is_some()) {
             let of = (call.method.clone(), call.resource.clone());
             open.again.insert(of, again.attempt);
@@ -193,6 +195,7 @@ impl Spans {
         };
         sent.span()
             .set_attribute(text("flightdeck.outcome", call.outcome.word()));
+        // The inner span ends first.
         for span in [sent, whole] {
             if call.outcome != CallOutcome::Ok {
                 let why = call.error.clone();
@@ -204,7 +207,7 @@ impl Spans {
     }
 
     fn deploy_ends(&self, open: &mut Open, summary: &DeploySummary, at: UnixMs) {
-        // What has not ended by now ends here, and says nothing of how.
+        // Spans that are still open end here, without an outcome.
         let Open {
             deploy,
             operations,
