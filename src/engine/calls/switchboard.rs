@@ -62,7 +62,7 @@ impl Calls {
     /// the plugin's process, so that waiting calls keep their place during a relaunch.
     pub fn lane(&self, plugin: &PluginId, slots: u32) -> Arc<Lane> {
         let mut lanes = lock(&self.lanes);
-        // A lane of a former mate shares another provider's line, so it is not reused.
+        // A lane of a former mate shares its leader's line, so it is not reused.
         if let Some(lane) = lanes.get(plugin).filter(|l| !l.is_beside()) {
             return lane.clone();
         }

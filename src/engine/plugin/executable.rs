@@ -179,7 +179,7 @@ impl Format {
 
 impl Elf {
     /// Offsets as in the ELF specification: class 4, byte order 5, ABI 7, machine 18, then the
-    /// table of program headers (place, entry size, count), which lies elsewhere in 32 and 64 bits.
+    /// table of program headers (place, entry size, count), whose offset depends on the class.
     fn parse(head: &[u8]) -> Option<Self> {
         let little = head.get(5)? == &1;
         let number = |at: usize, len: usize| {

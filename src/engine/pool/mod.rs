@@ -1,9 +1,7 @@
 //! Pool of provider processes: maps provider configurations to processes. The first process of an
 //! address serves all calls without configuration and the first configuration; each further
-//! configuration has its own process, unless its dialect sends it with each call. Depending on the
-//! settings, the pool starts more processes per configuration, ends idle ones and replaces worn or
-//! outdated ones. It owns the assignment, the schemas and the adapters; supervisors own the
-//! processes.
+//! configuration has its own process, unless its dialect sends it with each call. Owns the
+//! assignment, the schemas and the adapters; supervisors own the processes.
 
 mod assignment;
 mod crew;

@@ -1,9 +1,9 @@
-//! Guard process between flightdeck and a provisioner's command: when flightdeck ends for any
-//! reason, nothing of the command continues. The guard leads the command's process group, and its
-//! standard input is a pipe from flightdeck; when the pipe is closed, it kills all that the command
-//! started. The kernel's parent-death signal alone reaches only the shell, not the shell's
-//! children. As a subreaper, the guard adopts orphaned descendants, including daemons and own
-//! sessions, until the command ends on its own.
+//! Guard process between flightdeck and a provisioner's command: kills all descendants of the
+//! command when flightdeck ends for any reason, which closes the guard's standard input.
+//!
+//! The kernel's parent-death signal alone reaches only the shell, not the shell's children. The
+//! guard leads the command's process group. As a subreaper, it also adopts orphaned descendants,
+//! including daemons and those in other sessions, until the command ends on its own.
 
 use crate::engine::process::parent;
 use rustix::process::{

@@ -1,9 +1,8 @@
 //! Discovers Bluelink (formerly Celerity) plugins in the directories of the plugin path, and
 //! records why other files were rejected. Reads directories only; keeps no state.
 //!
-//! Layout: `ROOT/{providers
-//! transformers}/[HOST/]NAMESPACE/NAME/VERSION/plugin`. Bluelink's own tool omits the first
-//! directory and records the kind in a `manifest.json` beside the root.
+//! Layout: `ROOT/{providers|transformers}/[HOST/]NAMESPACE/NAME/VERSION/plugin`. Bluelink's own
+//! tool omits the first directory and records the kind in a `manifest.json` beside the root.
 
 use super::address::{AddressError, ProviderAddress};
 use super::places::Surroundings;

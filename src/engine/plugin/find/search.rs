@@ -346,8 +346,7 @@ impl Search<'_> {
     fn refuse(&self, package: &Package) -> Option<String> {
         let constraints = &self.want.constraints;
         if !constraints.allow(&package.version) {
-            // Without constraints the rejection needs its own text, or it would name an empty
-            // constraint.
+            // Without constraints, the usual text would claim that "any version" excludes it.
             let prerelease = !package.version.pre.is_empty() && constraints.is_empty();
             let reason = if prerelease {
                 "a prerelease, which must be asked for by its exact version".to_owned()

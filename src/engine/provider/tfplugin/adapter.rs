@@ -28,8 +28,7 @@ pub struct TfProvider {
 }
 
 impl TfProvider {
-    /// Creates an adapter over a connection. `obituary` reports the reason after the connection
-    /// broke; `schema` is passed if it is known.
+    /// Creates an adapter over a connection; `schema` is passed if it is known.
     pub fn new(
         plugin: PluginId,
         address: String,
