@@ -1,6 +1,6 @@
-//! One object taken into the state by hand: its place in the configuration, its provider configured
-//! with what the state has, the object found by its id and read. Pure but for the provider's calls;
-//! whoever asks keeps the record.
+//! Import of one object by command: resolves its address in the configuration, configures its
+//! provider from the state, then looks the object up by id and reads it. The only side effects are
+//! provider calls; the caller stores the record.
 
 use super::cell::Cell;
 use super::create_first::create_first;
@@ -28,13 +28,13 @@ use lang::diag::{Diagnostic, Diagnostics};
 use std::fmt::Display;
 use std::sync::Arc;
 
-/// How many nodes are worked out at a time.
+/// Nodes evaluated at a time.
 const NODES_AT_A_TIME: usize = 64;
-/// At most this many names are listed in an error.
+/// Limit of names listed in an error.
 const NAMED: usize = 10;
 
-/// The record of the object that `address` is to have, found under `id`; `None` where what is said
-/// has the reasons. `prior` is the state with its moves made.
+/// Returns the state record of the object for `address`, found under `id`; `None` if the
+/// diagnostics contain the reasons. `prior` is the state with its moves applied.
 pub async fn adopt(
     walk: &Arc<Walk>,
     prior: &Arc<PriorState>,
@@ -66,6 +66,8 @@ async fn adopted(
     let config = address.config();
     let step = walk.nodes.step(&Node::Resource(config.clone()))?;
     work_out_needs(walk, prior, step).await;
+    // The closure ran without this step, so an error in there is final: the provider or the keys of
+    // the instance may depend on it.
     if walk.cells.has_errors() || walk.cancel.is_cancelled() {
         return None;
     }
@@ -147,8 +149,8 @@ fn record(
     objects::record(&around, schema, &found.value, &found.private)
 }
 
-/// Works out all that a node needs, and not the node itself: other resources are as the state has
-/// them.
+/// Evaluates the dependencies of a node, but not the node itself. Other resources keep the values
+/// of the state.
 async fn work_out_needs(walk: &Arc<Walk>, prior: &Arc<PriorState>, step: Step) {
     let needed = walk.nodes.graph.closure([step]);
     let run = |s| {
@@ -158,6 +160,7 @@ async fn work_out_needs(walk: &Arc<Walk>, prior: &Arc<PriorState>, step: Step) {
             prior.clone(),
         );
         async move {
+            // Steps outside of the closure succeed without work, so that the walk passes them.
             if !wanted {
                 return true;
             }
@@ -179,7 +182,7 @@ async fn work_out_needs(walk: &Arc<Walk>, prior: &Arc<PriorState>, step: Step) {
         .await;
 }
 
-/// The resource in the configuration.
+/// Returns the resource's block with its module, or an error with the closest name.
 fn declared<'w>(
     walk: &'w Walk,
     address: &AbsInstance,
@@ -198,8 +201,8 @@ fn declared<'w>(
     })
 }
 
-/// What `count` and `each` are in the instance, where it is one that the configuration asks for;
-/// `None` where that could not be worked out.
+/// Returns `count` and `each` of a declared instance, or an error if the configuration does not
+/// declare it; `None` if its expressions failed.
 fn instance(
     walk: &Walk,
     module: &Module,
@@ -242,7 +245,7 @@ fn instance(
     )
 }
 
-/// What there is instead.
+/// Lists the declared names for the error.
 fn names(all: impl ExactSizeIterator<Item = impl Display>) -> String {
     let count = all.len();
     let some: Vec<String> = all.take(NAMED).map(|name| name.to_string()).collect();

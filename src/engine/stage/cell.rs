@@ -1,6 +1,6 @@
-//! What became of a node: all that others may know of it, as a value. Working out a node reads
-//! cells and values that are there and makes one cell; only [`Cells::absorb`] lets others see it.
-//! What a walk has to say comes out in the order of its nodes, whichever was worked out first.
+//! Results of nodes as values. The evaluation of a node reads published cells and returns one new
+//! cell, which only [`Cells::absorb`] publishes. Diagnostics come out in graph order, not in the
+//! order of evaluation.
 
 use super::change::{Change, Drift};
 use super::checked::{self, At, Checked};
@@ -22,30 +22,30 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
 use std::sync::{Arc, Mutex};
 
-/// How many of the newest diagnostics a new one is compared with.
+/// Number of the newest diagnostics that a new one is compared with.
 const COMPARED: usize = 64;
 
-/// A provider that was given its configuration.
+/// Configured provider.
 #[derive(Clone)]
 pub struct Ready {
     pub key: ConfigKey,
     pub provider: Arc<dyn Provider>,
-    /// The functions that it has by that, where the configuration calls such.
+    /// Functions of the configured provider, if the configuration calls any.
     pub functions: Signatures,
 }
 
-/// What became of one node.
+/// Result of one node.
 #[derive(Default)]
 pub struct Cell {
-    /// Nothing that needs it can be worked out.
+    /// Dependents are not evaluated.
     pub failed: bool,
-    /// What others see where they refer to it.
+    /// Values that references to the node see.
     pub values: Vec<Worked>,
-    /// Provider configurations that it has made ready.
+    /// Provider configurations that the node has configured.
     pub ready: Vec<Ready>,
-    /// Data sources of checks that could not be read.
+    /// Data sources of checks that failed to read.
     pub unread: Vec<AbsResource>,
-    /// Keys of the instances that are declared.
+    /// Instance keys that the configuration declares.
     pub expansions: BTreeMap<AbsResource, BTreeSet<InstanceKey>>,
     pub changes: Vec<Change>,
     pub drift: Vec<Drift>,
@@ -56,14 +56,14 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Notes how a condition of what this text names stands, and what was said of it.
+    /// Records the status of a condition of an object and its failure messages.
     pub fn note(&mut self, at: &At, rest: &str, status: Status, said: &Diagnostics) {
         self.statuses.note(&at.object(rest), status);
         self.checked
             .note(at, rest, status, checked::problem(status, said));
     }
 
-    /// Keeps diagnostics; answers whether none of them is an error.
+    /// Adds diagnostics; returns true if none of them is an error.
     pub fn report(&mut self, diags: impl Into<Diagnostics>) -> bool {
         let diags = diags.into();
         let good = !diags.has_errors();
@@ -71,7 +71,7 @@ impl Cell {
         good
     }
 
-    /// Keeps what a provider said; places it at the argument it is about where that can be found.
+    /// Adds a provider's diagnostics, placed at the argument that they name if it can be found.
     pub fn report_provider(
         &mut self,
         said: &[ProviderDiagnostic],
@@ -82,7 +82,7 @@ impl Cell {
         self.report(placed(said, address, body, span))
     }
 
-    /// Keeps the failure of a call.
+    /// Adds the failure of a call.
     pub fn report_call(
         &mut self,
         error: &ProviderError,
@@ -92,7 +92,7 @@ impl Cell {
         self.report(call_failed(error, address, span))
     }
 
-    /// Adds what became of a part of the node.
+    /// Merges the cell of a part of the node.
     pub fn append(&mut self, part: Self) {
         self.failed |= part.failed;
         self.values.extend(part.values);
@@ -110,7 +110,7 @@ impl Cell {
         say(&mut self.diags, part.diags);
     }
 
-    /// The cell of a node that was worked out well, or not.
+    /// Marks the cell as failed unless `good`.
     #[must_use]
     pub fn ended(mut self, good: bool) -> Self {
         self.failed |= !good;
@@ -118,8 +118,8 @@ impl Cell {
     }
 }
 
-/// Several instances of one thing say the same right after each other; who has very many to say has
-/// them at very many places, and is not compared with all of them.
+/// Adds diagnostics without repetitions. Instances of one block repeat a diagnostic right after
+/// each other, so it is enough to compare with the newest ones; this bounds the cost.
 fn say(all: &mut Diagnostics, more: Diagnostics) {
     for d in more {
         let from = all.len().saturating_sub(COMPARED);
@@ -129,17 +129,17 @@ fn say(all: &mut Diagnostics, more: Diagnostics) {
     }
 }
 
-/// The cells of one walk, by the step that each was worked out in.
+/// Cells of one walk, by step.
 #[derive(Default)]
 pub struct Cells {
     absorbed: Mutex<BTreeMap<Step, Arc<Cell>>>,
     ready: Mutex<HashMap<ConfigKey, Arc<dyn Provider>>>,
     unread: Mutex<HashSet<AbsResource>>,
-    /// Said of a step beside its cell: of what it has opened.
+    /// Diagnostics of a step outside of its cell: those of ephemeral resources that it has opened.
     beside: Mutex<BTreeMap<Step, Diagnostics>>,
 }
 
-/// All cells of a walk together.
+/// Merged cells of a walk.
 #[derive(Default)]
 pub struct Gathered {
     pub changes: Vec<(Step, Change)>,
@@ -152,10 +152,11 @@ pub struct Gathered {
 }
 
 impl Cells {
-    /// The one place where what became of a node is seen by others. Answers whether it was worked
-    /// out well.
+    /// Publishes the result of a node; nothing else does. Returns true if the node succeeded.
     pub fn absorb(&self, step: Step, mut cell: Cell, around: &Surroundings) -> bool {
         let good = !cell.failed;
+        // Values and providers are published before the cell, whose presence says that the step is
+        // complete.
         around.values.absorb(std::mem::take(&mut cell.values));
         for ready in std::mem::take(&mut cell.ready) {
             let (key, provider) = (ready.key, ready.provider);
@@ -167,27 +168,27 @@ impl Cells {
         good
     }
 
-    /// Keeps what is said of a step beside its cell.
+    /// Adds diagnostics of a step outside of its cell.
     pub fn beside(&self, step: Step, diags: impl Into<Diagnostics>) {
         say(lock(&self.beside).entry(step).or_default(), diags.into());
     }
 
-    /// What became of a step, if it was worked out.
+    /// Returns the result of a step if it was evaluated.
     pub fn of(&self, step: Step) -> Option<Arc<Cell>> {
         lock(&self.absorbed).get(&step).cloned()
     }
 
-    /// The process of a provider configuration that was made ready.
+    /// Returns the provider of a configuration that is ready.
     pub fn ready(&self, key: &ConfigKey) -> Option<Arc<dyn Provider>> {
         lock(&self.ready).get(key).cloned()
     }
 
-    /// Whether the data source of a check could not be read.
+    /// Returns true if the data source of a check failed to read.
     pub fn is_unread(&self, resource: &AbsResource) -> bool {
         lock(&self.unread).contains(resource)
     }
 
-    /// Whether an error was said of any step.
+    /// Returns true if any step has an error.
     pub fn has_errors(&self) -> bool {
         lock(&self.absorbed)
             .values()
@@ -195,7 +196,7 @@ impl Cells {
             || lock(&self.beside).values().any(Diagnostics::has_errors)
     }
 
-    /// Everything in the order of the steps given; what is left, by number.
+    /// Merges all cells in the order given; steps that `order` lacks follow by number.
     pub fn gather(&self, order: impl IntoIterator<Item = Step>) -> Gathered {
         let mut cells = std::mem::take(&mut *lock(&self.absorbed));
         let mut beside = std::mem::take(&mut *lock(&self.beside));

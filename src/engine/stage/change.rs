@@ -1,5 +1,5 @@
-//! What a stage consists of: changes, outputs, and what refreshing already found. Values in here
-//! may be secret; what is shown is made from them by [`super::show`].
+//! Model of a stage: changes, outputs and drift. Its values may be sensitive; [`super::show`] makes
+//! the redacted form for display.
 
 use super::checked::Checked;
 use super::conditions::Statuses;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What an object is imported by.
+/// Key by which an object is imported.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(untagged)]
 pub enum Importing {
@@ -33,28 +33,28 @@ impl From<&str> for Importing {
     }
 }
 
-/// What would happen to one object of a resource instance.
+/// Planned action on one object of a resource instance.
 #[derive(Debug, Clone)]
 pub struct Change {
     pub address: AbsInstance,
     /// Key of a deposed object; `None` for the current one.
     pub deposed: Option<String>,
-    /// Where the object was before it was moved here.
+    /// Address of the object before it was moved.
     pub previous: Option<AbsInstance>,
     pub provider: ConfigKey,
     pub act: Act,
     pub reason: Option<Reason>,
-    /// What is there.
+    /// Prior object.
     pub before: Object,
-    /// What will be there; of a destroy, what its plan says.
+    /// Planned object; for a destroy the result of its plan.
     pub after: Object,
     pub schema_version: i64,
-    /// Configuration addresses on which the resource depends; in a chain of modules these are many,
-    /// and the same for most resources of a module.
+    /// Configuration addresses of all dependencies. Shared, because a chain of modules has many and
+    /// most resources of a module have the same.
     pub dependencies: Arc<BTreeSet<String>>,
-    /// What it needs itself, by instance as far as that is known.
+    /// Direct dependencies, by instance as far as known.
     pub needs: Needs,
-    /// What the state says of the object that is there.
+    /// State record of the prior object.
     pub recorded: Recorded,
     pub drifted: bool,
 }
@@ -62,16 +62,16 @@ pub struct Change {
 /// One side of a change.
 #[derive(Debug, Clone)]
 pub struct Object {
-    /// Marked; null where there is nothing.
+    /// Marked; null if there is no object.
     pub value: Value,
-    /// What the provider keeps with it.
+    /// Provider's private data.
     pub private: Vec<u8>,
-    /// What the provider knows it by; of a planned object it may have unknown values.
+    /// Identity of the object; may contain unknown values if planned.
     pub identity: Option<Value>,
 }
 
 impl Object {
-    /// A value with nothing beside it.
+    /// Wraps a value without private data or identity.
     pub fn plain(value: Value) -> Self {
         Self {
             value,
@@ -81,18 +81,18 @@ impl Object {
     }
 }
 
-/// What the state says of an object beside its values.
+/// Parts of an object's state record beside its values.
 #[derive(Debug, Clone)]
 pub struct Recorded {
-    /// As a change's.
+    /// Dependencies, like those of a change.
     pub dependencies: BTreeSet<String>,
-    /// What it needed when it was written; `None` where that is not on record.
+    /// Direct dependencies when the object was written; `None` if not recorded.
     pub needs: Option<Needs>,
     pub tainted: bool,
 }
 
 impl Recorded {
-    /// Of an object that is not on record.
+    /// For an object that the state does not have.
     pub fn nothing() -> Self {
         Self {
             dependencies: BTreeSet::new(),
@@ -102,15 +102,15 @@ impl Recorded {
     }
 }
 
-/// What is done about an object, with what only that has.
+/// Action with its details.
 #[derive(Debug, Clone)]
 pub enum Act {
-    /// It stays as it is, and may be imported.
+    /// Unchanged; may be imported.
     NoOp {
         by: Configured,
         importing: Option<Importing>,
     },
-    /// A read that waits for the deploy.
+    /// Data source that the deploy reads.
     Read,
     Create {
         by: Configured,
@@ -120,48 +120,48 @@ pub enum Act {
         by: Configured,
         importing: Option<Importing>,
     },
-    /// In the order that the configuration says.
+    /// In the order that the configuration sets.
     Replace {
         by: Configured,
         importing: Option<Importing>,
-        /// What cannot be changed in place.
+        /// Attributes that cannot be updated in place.
         paths: Vec<Path>,
         commands: Vec<CommandView>,
     },
     Destroy {
-        /// The state says that what takes its place comes first.
+        /// The state says that the replacement is created first.
         create_first: bool,
         commands: Vec<CommandView>,
     },
     Forget {
-        /// As of a destroy.
+        /// Like that of a destroy.
         create_first: bool,
     },
 }
 
-/// What the configuration says of an object that stays, comes or changes.
+/// Configuration of an object that is kept, created or changed.
 #[derive(Debug, Clone, Default)]
 pub struct Configured {
-    /// The configured object as it was planned, marked; `None` where it was not kept.
+    /// Configured object as planned, marked; `None` if not kept.
     pub config: Option<Value>,
     pub create_first: bool,
-    /// It says `destroy = false`: an old object is forgotten where it would be destroyed.
+    /// `destroy = false` is set: the old object is forgotten instead of destroyed.
     pub forgets: bool,
 }
 
-/// What an action may have beside it.
+/// Optional details of an action.
 #[derive(Debug, Clone, Default)]
 pub struct Details {
     pub by: Configured,
-    /// How the object is imported first.
+    /// Import that precedes the action.
     pub importing: Option<Importing>,
     pub replace_paths: Vec<Path>,
-    /// What its provisioners would run, here and elsewhere, in order, as it is shown.
+    /// Commands of its provisioners, local and remote, in order and redacted.
     pub commands: Vec<CommandView>,
 }
 
 impl Act {
-    /// An action with as much of the details as it has.
+    /// Builds an action with the details that apply to it.
     pub fn of(action: Action, details: Details) -> Self {
         let Details {
             by,
@@ -217,12 +217,12 @@ impl Change {
         }
     }
 
-    /// The configured object as it was planned, where it was kept.
+    /// Returns the configured object as planned, if kept.
     pub fn config(&self) -> Option<&Value> {
         self.act.by()?.config.as_ref()
     }
 
-    /// How the object is imported first.
+    /// Returns the import that precedes the action.
     pub fn importing(&self) -> Option<&Importing> {
         match &self.act {
             Act::NoOp { importing, .. }
@@ -232,7 +232,7 @@ impl Change {
         }
     }
 
-    /// What cannot be changed in place.
+    /// Returns the attributes that cannot be updated in place.
     pub fn replace_paths(&self) -> &[Path] {
         match &self.act {
             Act::Replace { paths, .. } => paths,
@@ -240,7 +240,7 @@ impl Change {
         }
     }
 
-    /// What its provisioners would run, here and elsewhere, in order, as it is shown.
+    /// Returns the commands of its provisioners, local and remote, in order and redacted.
     pub fn commands(&self) -> &[CommandView] {
         match &self.act {
             Act::Create { commands, .. }
@@ -250,7 +250,7 @@ impl Change {
         }
     }
 
-    /// Whether what takes the object's place is created before the object is destroyed.
+    /// Returns true if the replacement is created before the object is destroyed.
     pub fn create_first(&self) -> bool {
         match &self.act {
             Act::Destroy { create_first, .. } | Act::Forget { create_first } => *create_first,
@@ -258,7 +258,7 @@ impl Change {
         }
     }
 
-    /// Whether the object is one that is forgotten where it would be destroyed.
+    /// Returns true if the object is forgotten wherever it would be destroyed.
     pub fn skips_destroy(&self) -> bool {
         match &self.act {
             Act::Forget { .. } => true,
@@ -266,7 +266,7 @@ impl Change {
         }
     }
 
-    /// Whether the state forgets the old object, which stays as it is.
+    /// Returns true if the state forgets the old object, which stays in place.
     pub fn forgets(&self) -> bool {
         match &self.act {
             Act::Forget { .. } => true,
@@ -275,8 +275,8 @@ impl Change {
         }
     }
 
-    /// What the object that is there depended on has other addresses now: its end is in order with
-    /// what is there.
+    /// Applies renames to the recorded dependencies, so that the destroy is ordered with the
+    /// objects of the state under their new addresses.
     pub fn follow(&mut self, renames: &Renames) {
         let was = &mut self.recorded;
         was.dependencies = renames.dependencies(&was.dependencies);
@@ -286,7 +286,8 @@ impl Change {
         }
     }
 
-    /// What is declared for an object that ends orders its end, too.
+    /// Adds declared dependencies of an object that will be destroyed, because they order its
+    /// destroy too.
     pub fn ends_before(&mut self, declared: &BTreeSet<String>) {
         self.recorded.dependencies.extend(declared.iter().cloned());
         self.dependencies = Arc::new(self.dependencies.union(declared).cloned().collect());
@@ -295,7 +296,7 @@ impl Change {
     /// Actions as the plan representation lists them.
     pub fn plan_words(&self) -> &'static [&'static str] {
         match &self.act {
-            // Whichever of both is first, the plan has them in one order.
+            // The plan representation has one order, whichever half runs first.
             Act::Replace { by, .. } if by.forgets => &["forget", "create"],
             _ => self.action().plan_words(),
         }
@@ -310,23 +311,23 @@ impl Change {
     }
 }
 
-/// The change of one root output.
+/// Change of one root output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputChange {
     pub name: Arc<str>,
     pub action: Action,
-    /// `None` where there is no value.
+    /// `None` if there is no value.
     pub before: Option<Value>,
     pub after: Option<Value>,
-    /// Whether it is declared, and comes to null.
+    /// True if the output is declared and evaluates to null.
     pub null: bool,
-    /// Whether either side is declared sensitive.
+    /// True if either side is declared sensitive.
     pub sensitive: bool,
-    /// What it rests on, as a change's.
+    /// Dependencies, like those of a change.
     pub needs: Needs,
 }
 
-/// An object that refreshing found changed or gone, or that a refresh-only stage moves.
+/// Object that a refresh found changed or deleted, or that a refresh-only stage moves.
 #[derive(Debug, Clone)]
 pub struct Drift {
     pub address: AbsInstance,
@@ -334,31 +335,31 @@ pub struct Drift {
     pub deposed: Option<String>,
     pub previous: Option<AbsInstance>,
     pub provider: ConfigKey,
-    /// `Update`, `Destroy`, or `NoOp` where it is moved and nothing else.
+    /// `Update`, `Destroy`, or `NoOp` if the object only moves.
     pub action: Action,
     pub before: Value,
     pub after: Value,
 }
 
-/// Digests of what a stage was made from.
+/// Digests of a stage's inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Digests {
     pub config: String,
     pub plugins: String,
 }
 
-/// The state that a stage was planned on. With its serial it is the same state wherever the
-/// workspace's directory lies.
+/// State that a stage was planned on. Together with the serial it identifies the state
+/// independently of the path of the workspace's directory.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StateOrigin {
     /// Name of the workspace; empty for the default one.
     pub workspace: String,
-    /// Where the state lives, for an operator; a file is seen from the workspace's directory.
+    /// Place of the state, for display; a file's path is relative to the workspace's directory.
     pub place: String,
     pub lineage: String,
 }
 
-/// A stage in whole.
+/// Complete stage.
 #[derive(Debug, Clone)]
 pub struct Stage {
     pub id: StageId,
@@ -366,34 +367,33 @@ pub struct Stage {
     pub at: UnixMs,
     pub took_ms: u64,
     pub digests: Digests,
-    /// What evaluation found outside of the configuration.
+    /// External inputs that evaluation read.
     pub sights: Seen,
     pub origin: StateOrigin,
     pub state_serial: i64,
-    /// In the order of dependencies.
+    /// In dependency order.
     pub changes: Vec<Change>,
-    /// Which of them, by id, were left out when the stage was made or read back.
+    /// Ids of the changes deselected when the stage was made or loaded.
     pub left: Vec<String>,
     pub outputs: Vec<OutputChange>,
     pub drift: Vec<Drift>,
-    /// What moving and refreshing changed in the state; written when the stage is deployed.
+    /// State edits from moves and refresh; written when the stage is deployed.
     pub edits: Vec<StateEdit>,
     pub statuses: Statuses,
     pub checked: Checked,
-    /// Attributes that have a part in what is to be done.
+    /// Attributes that contribute to the changes.
     pub relevant: Vec<Relevant>,
-    /// Values of root variables as they were given, or of their defaults: for the plan
-    /// representation.
+    /// Values of root variables, given or default, for the plan representation.
     pub variables: BTreeMap<Arc<str>, Value>,
-    /// Values of the environment and of automatic files that others override.
+    /// Values from the environment and automatic files that other values override.
     pub overridden: Overridden,
 }
 
-/// What staging came to.
+/// Result of staging.
 #[derive(Debug)]
 pub enum Worked {
     Whole(Box<Stage>),
-    /// There is no stage; where something was worked out before the errors, and that was asked for,
-    /// it is here: to be shown, and for nothing else.
+    /// No stage. Contains the part planned before the errors if the caller asked for it; it is only
+    /// for display.
     Errored(Option<Box<Stage>>),
 }

@@ -1,12 +1,12 @@
-//! What the conditions of a configuration came to, as a state of version 4 keeps it. The order is
-//! none with the reference engine; here it is that of addresses.
+//! Encodes check results for a state of version 4. OpenTofu writes them in no particular order;
+//! here they are sorted by address.
 
 use super::checked::Checked;
 use super::checks_json::apart;
 use super::conditions::{Status, Statuses};
 use serde_json::{Value as Json, json};
 
-/// The results of all that is declared with conditions; `None` where nothing is.
+/// Returns the results of all objects with conditions; `None` if there are none.
 pub fn text(statuses: &Statuses, checked: &Checked) -> Option<String> {
     let all: Vec<Json> = statuses
         .0
@@ -19,7 +19,7 @@ pub fn text(statuses: &Statuses, checked: &Checked) -> Option<String> {
 fn result(object: &str, staged: Status, checked: &Checked) -> Json {
     let instances = checked.of(object);
     let worst = instances.iter().map(|(_, one)| one.status).max();
-    // Of what has no instances only staging could tell whether that is known.
+    // An object without instances has only the status of the stage: pass if it was evaluated.
     let status = worst.unwrap_or(staged);
     let objects: Vec<Json> = instances
         .iter()
@@ -39,7 +39,7 @@ fn result(object: &str, staged: Status, checked: &Checked) -> Json {
     })
 }
 
-/// What it is that has conditions, by its address in its module.
+/// Returns the kind of a checked object from its address within the module.
 fn kind(address: &str) -> &'static str {
     match address.split('.').collect::<Vec<_>>()[..] {
         ["output", _] => "output",

@@ -1,4 +1,4 @@
-//! How each instance of a checked object stands, beside how the object stands as a whole.
+//! Status of each instance of a checked object, beside the status of the object as a whole.
 
 use super::checks_json::apart;
 use super::conditions::{HIDDEN_MESSAGE, NO_MESSAGE, Status, declared};
@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where a condition was looked at.
+/// Place where a condition was evaluated.
 #[derive(Debug, Clone)]
 pub struct At {
     pub module: ModuleInstance,
-    /// Of a resource's instance.
+    /// Key of the resource's instance.
     pub key: InstanceKey,
 }
 
 impl At {
-    /// In a module instance.
+    /// Place in a module instance without a resource.
     pub fn module(module: &ModuleInstance) -> Self {
         Self {
             module: module.clone(),
@@ -28,7 +28,7 @@ impl At {
         }
     }
 
-    /// Where names mean what this scope says: in a module, or in an instance of a resource of it.
+    /// Place of a scope: its module instance, with the key of the repeated resource if any.
     pub fn of(scope: &ModuleScope<'_>) -> Self {
         let repeated = &scope.repetition;
         let number = |v: &cty::Value| v.as_number().and_then(|n| n.to_u64());
@@ -44,7 +44,7 @@ impl At {
         }
     }
 
-    /// The address of what this text names here.
+    /// Returns the address of the instance that this text names here.
     fn address(&self, rest: &str) -> String {
         match self.module.is_root() {
             true => format!("{rest}{}", self.key),
@@ -52,7 +52,7 @@ impl At {
         }
     }
 
-    /// The address of what the configuration declares under this text.
+    /// Returns the address of the declaration under this text, without keys.
     pub fn object(&self, rest: &str) -> String {
         match self.module.is_root() {
             true => rest.to_owned(),
@@ -61,7 +61,7 @@ impl At {
     }
 }
 
-/// How one instance stands.
+/// Status of one instance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instance {
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -69,17 +69,17 @@ pub struct Instance {
     #[serde(default, skip_serializing_if = "Json::is_null")]
     key: Json,
     pub(super) status: Status,
-    /// What was said of conditions that are not met.
+    /// Messages of failed conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) problems: Vec<String>,
 }
 
-/// Instances by address, of checked objects by theirs.
+/// Instances by address, per address of the checked object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked(BTreeMap<String, BTreeMap<String, Instance>>);
 
 impl Checked {
-    /// Notes one condition's status; the worst of an instance counts.
+    /// Records the status of one condition; the worst of an instance counts.
     pub fn note(&mut self, at: &At, rest: &str, status: Status, problem: Option<String>) {
         let instances = self.0.entry(at.object(rest)).or_default();
         let one = instances
@@ -99,7 +99,7 @@ impl Checked {
         one.problems.sort();
     }
 
-    /// Notes an instance of which nothing was said.
+    /// Records an instance without a status as unknown.
     fn there(&mut self, at: &At, rest: &str) {
         let known = self.0.get(&at.object(rest));
         if known.is_none_or(|known| !known.contains_key(&at.address(rest))) {
@@ -107,8 +107,7 @@ impl Checked {
         }
     }
 
-    /// Adds the instances of what is declared with conditions and was worked out of which nothing
-    /// was said.
+    /// Adds evaluated instances of objects with conditions that have no status yet, as unknown.
     pub(super) fn complete(
         &mut self,
         plan: &PlanWalk,
@@ -149,7 +148,7 @@ impl Checked {
         }
     }
 
-    /// Adds what was noted elsewhere.
+    /// Merges statuses recorded elsewhere.
     pub fn append(&mut self, more: Self) {
         for (object, instances) in more.0 {
             let known = self.0.entry(object).or_default();
@@ -166,8 +165,8 @@ impl Checked {
         }
     }
 
-    /// Puts what was noted later into the place of what is known of the same instances. Of others
-    /// nothing is noted: whoever was not there when it was staged is not there.
+    /// Replaces the statuses of known instances with later ones. Instances that the stage did not
+    /// have are ignored.
     pub fn settle(&mut self, later: Self) {
         for (object, instances) in later.0 {
             let Some(known) = self.0.get_mut(&object) else {
@@ -181,8 +180,8 @@ impl Checked {
         }
     }
 
-    /// Says of the data sources among them that nothing is known: as the reference engine keeps it
-    /// of those that it has read while planning.
+    /// Resets data sources to unknown, because OpenTofu writes this status for data sources that it
+    /// read while planning.
     pub fn forget_data(&mut self) {
         let data = |object: &str| apart(object).1.starts_with("data.");
         let instances = self.0.iter_mut().filter(|(object, _)| data(object));
@@ -191,13 +190,13 @@ impl Checked {
         }
     }
 
-    /// How an instance stands, where it is there.
+    /// Returns the status of an instance, if it exists.
     pub fn status(&self, at: &At, rest: &str) -> Option<Status> {
         let instance = self.0.get(&at.object(rest))?.get(&at.address(rest))?;
         Some(instance.status)
     }
 
-    /// What was not known of an instance is from now on.
+    /// Changes the status of an instance from unknown to pass.
     pub fn known(&mut self, at: &At, rest: &str) {
         let instances = self.0.get_mut(&at.object(rest));
         let instance = instances.and_then(|all| all.get_mut(&at.address(rest)));
@@ -206,12 +205,12 @@ impl Checked {
         }
     }
 
-    /// The instances of an object, by address.
+    /// Returns the instances of an object, by address.
     pub(super) fn of(&self, object: &str) -> Vec<(&String, &Instance)> {
         self.0.get(object).into_iter().flatten().collect()
     }
 
-    /// The instances of an object, as the plan representation has them.
+    /// Returns the instances of an object in the plan representation.
     pub fn json(&self, object: &str) -> Vec<Json> {
         let instances = self.0.get(object).into_iter().flatten();
         instances.map(|(address, one)| one.json(address)).collect()
@@ -240,7 +239,7 @@ impl Instance {
     }
 }
 
-/// What was said of a condition that is not met, where that may be told.
+/// Returns the message of a failed condition unless it is hidden or unknown.
 pub fn problem(status: Status, said: &Diagnostics) -> Option<String> {
     let hidden = |d: &Diagnostic| d.summary.starts_with(HIDDEN_MESSAGE) || d.detail == NO_MESSAGE;
     let told = status == Status::Fail && !said.0.iter().any(hidden);

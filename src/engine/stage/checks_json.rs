@@ -4,7 +4,7 @@ use lang::addr::{AbsInstance, InstanceKey};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
-/// One checked object; `address` is the one of what the configuration declares.
+/// Encodes one checked object; `address` is that of the declaration.
 pub(super) fn check(address: &str, status: &str, instances: Vec<Json>) -> Json {
     let (module, rest) = apart(address);
     let parts: Vec<&str> = rest.split('.').collect();
@@ -39,7 +39,7 @@ pub(super) fn check(address: &str, status: &str, instances: Vec<Json>) -> Json {
     out.into()
 }
 
-/// A module and what is in it; modules may have keys.
+/// Splits an address into its module path and the rest; modules may have keys.
 pub(super) fn apart(address: &str) -> (&str, &str) {
     let mut rest = address;
     while let Some(after) = rest.strip_prefix("module.") {
@@ -47,7 +47,7 @@ pub(super) fn apart(address: &str) -> (&str, &str) {
         let mut before = ' ';
         let end = after.find(|c| {
             quoted ^= c == '"' && before != '\\';
-            // Two backslashes are one that escapes nothing.
+            // An escaped backslash does not escape the quote after it.
             before = if c == '\\' && before == '\\' { ' ' } else { c };
             c == '.' && !quoted
         });
@@ -60,7 +60,7 @@ pub(super) fn apart(address: &str) -> (&str, &str) {
     )
 }
 
-/// As a state of version 4 has it.
+/// Check result as in a state of version 4.
 #[derive(Deserialize)]
 struct Kept {
     config_addr: String,
@@ -77,7 +77,7 @@ struct KeptInstance {
     failure_messages: Option<Vec<String>>,
 }
 
-/// The checked objects that a state has on record; none where the record cannot be read.
+/// Returns the checked objects recorded in a state; empty if they cannot be parsed.
 pub(super) fn of_state(text: &str) -> Vec<Json> {
     let mut kept: Vec<Kept> = serde_json::from_str(text).unwrap_or_default();
     kept.sort_by(|a, b| a.config_addr.cmp(&b.config_addr));
@@ -109,6 +109,7 @@ fn instance(kept: KeptInstance) -> Json {
     let mut out = Map::new();
     out.insert("address".into(), at.into());
     out.insert("status".into(), kept.status.into());
+    // Sorted, because OpenTofu records them in no particular order.
     let mut problems = kept.failure_messages.unwrap_or_default();
     problems.sort();
     if !problems.is_empty() {

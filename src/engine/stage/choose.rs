@@ -1,6 +1,6 @@
-//! Which instance of a provider configuration with `for_each` an object belongs to: what the
-//! configuration says, or, where that speaks of the object no longer, what the state has kept.
-//! Rules as the reference engine's.
+//! Selects the instance of a provider configuration with `for_each` that serves an object: from the
+//! configuration, or from the state if the configuration no longer declares the object. Same rules
+//! as OpenTofu.
 
 use super::cell::Cell;
 use super::scope::{ModuleScope, Surroundings};
@@ -16,11 +16,11 @@ use lang::diag::{Diagnostic, Diagnostics};
 use lang::syntax::ast::Expr;
 use std::sync::Arc;
 
-/// A configured provider with its name.
+/// Configured provider with its key.
 pub type Chosen = (ConfigKey, Arc<dyn Provider>);
 
 impl Walk {
-    /// What a declared instance uses; `None` with the reasons among the diagnostics.
+    /// Returns the provider of a declared instance; `None` with the reasons in the diagnostics.
     pub fn choose(
         &self,
         route: &Route<'_>,
@@ -40,8 +40,8 @@ impl Walk {
         }
     }
 
-    /// What an object uses that the configuration has no instance for: the one by which it was
-    /// made.
+    /// Returns the provider of an object that the configuration does not declare: the one recorded
+    /// with the object.
     pub fn choose_by_record(
         &self,
         block: &ConfigKey,
@@ -66,8 +66,8 @@ impl Walk {
         }
     }
 
-    /// A provider configuration that is ready. One that could not be made so has been told of; one
-    /// that is not there is told of now.
+    /// Returns a provider configuration that is ready. A failed one has its diagnostics already; a
+    /// missing one is reported here.
     fn configured(
         &self,
         key: ConfigKey,
@@ -84,7 +84,8 @@ impl Walk {
         None
     }
 
-    /// A provider configuration that an object needs and that is not there (any more).
+    /// Returns the error for a provider configuration that an object needs but that is not declared
+    /// (any more).
     fn absent(&self, key: &ConfigKey, address: &AbsInstance, deposed: Option<&str>) -> Diagnostic {
         let what = deposed.map_or_else(
             || address.to_string(),
@@ -143,8 +144,8 @@ impl Walk {
     }
 }
 
-/// The key with which the call of the module at `path` passes an instance to `within`, a part of
-/// it, for what is done there.
+/// Returns the key that the call of the module at `path` passes for `within`, an instance at or
+/// below it. `what` names the subject in errors.
 pub fn passed_key(
     around: &Surroundings,
     key: &Expr,
@@ -159,7 +160,7 @@ pub fn passed_key(
     text(value, key, what).map_err(Diagnostics::from)
 }
 
-/// Evaluated where the module is called.
+/// Evaluates the key in the scope of the module's caller.
 fn passed(
     around: &Surroundings,
     key: &Expr,
@@ -175,7 +176,7 @@ fn passed(
         .evaluate(key))
 }
 
-/// A key as text; numbers and truth values are written out.
+/// Converts a key to a string; numbers and bools are converted too.
 fn text(value: Value, expr: &Expr, what: &str) -> Result<Arc<str>, Diagnostic> {
     let wrong = |detail: String| {
         Diagnostic::error("Invalid provider instance key", detail)

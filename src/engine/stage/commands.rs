@@ -1,6 +1,5 @@
-//! Commands and copies of provisioners as they are named before anything runs: worked out with the
-//! planned object as `self`, piece by piece, so that one unknown or sensitive part of a command
-//! leaves the rest of it to be read.
+//! Shows commands and copies of provisioners before they run. Expressions are evaluated part by
+//! part with the planned object as `self`, so that an unknown or sensitive part hides only itself.
 
 use super::diff;
 use super::scope::ModuleScope;
@@ -12,7 +11,7 @@ use lang::config::Provisioner;
 use lang::syntax::Expr;
 use lang::syntax::ast::ExprKind;
 
-/// Takes out of a command what must not be shown.
+/// Redacts secrets in a command.
 pub(super) fn hide(view: &mut CommandView, secrets: &Secrets) {
     let parts = [
         Some(&mut view.command),
@@ -26,12 +25,11 @@ pub(super) fn hide(view: &mut CommandView, secrets: &Secrets) {
         .for_each(|text| secrets.hide_in(text));
 }
 
-/// So many commands are named where a yes is asked for; the others are counted, and stand in the
-/// stage.
+/// Limit of commands listed in a confirmation; further ones are counted, and the stage shows them.
 const NAMED: usize = 8;
 
-/// What these changes would run here and elsewhere, before a yes: how many commands, and the first
-/// of them, a line each. Nothing where they run none.
+/// Summarizes the commands that these changes would run, for a confirmation: a count, and one line
+/// for each of the first. `None` if there are none.
 pub fn asked_for<'c>(
     changes: impl Iterator<Item = &'c ChangeView>,
 ) -> Option<(String, Vec<String>)> {
@@ -56,7 +54,7 @@ pub fn asked_for<'c>(
     Some((counted(all.iter().map(|(_, command)| *command)), lines))
 }
 
-/// How many commands run where, and how much is copied.
+/// Counts local commands, remote commands and copies.
 fn counted<'c>(all: impl Iterator<Item = &'c CommandView>) -> String {
     let mut counts = [0; 3];
     for command in all {
@@ -96,7 +94,7 @@ fn counted<'c>(all: impl Iterator<Item = &'c CommandView>) -> String {
         .join(" and ")
 }
 
-/// What a provisioner would do.
+/// Returns the command of a provisioner; `None` for an unknown kind.
 pub(super) fn of(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<CommandView> {
     let names = [
         "command",
@@ -113,7 +111,7 @@ pub(super) fn of(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<C
         .body
         .partial_content(&BodySchema::new().optional(&names));
     let text = |name: &str| content.attribute(name).map(|a| text(scope, &a.expr));
-    // An empty list of words, and no text, are as none.
+    // Provisioners treat empty values like absent ones.
     let given = |text: &String| !matches!(text.as_str(), "" | "[]" | "null");
     let unknown = || diff::UNKNOWN.to_owned();
     let view = CommandView {
@@ -175,7 +173,7 @@ pub(super) fn of(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<C
     }
 }
 
-/// Who on which machine, as far as it may be shown and is known.
+/// Returns user and host as far as they are known and not sensitive.
 fn host(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> String {
     let schema = BodySchema::new().optional(&["user", "host"]);
     let Some((content, ..)) = provisioner
@@ -199,7 +197,7 @@ fn host(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> String {
     part("user").map_or_else(|| host.clone(), |user| format!("{user}@{host}"))
 }
 
-/// A list of texts, one a line.
+/// Renders a list of strings, one per line.
 fn lines(scope: &ModuleScope<'_>, expr: &Expr) -> String {
     match &expr.kind {
         ExprKind::Tuple(items) => items
@@ -211,7 +209,7 @@ fn lines(scope: &ModuleScope<'_>, expr: &Expr) -> String {
     }
 }
 
-/// A text as far as it may be shown and is known; templates part by part.
+/// Renders an expression, or its placeholder if unknown or sensitive; templates part by part.
 fn text(scope: &ModuleScope<'_>, expr: &Expr) -> String {
     match &expr.kind {
         ExprKind::Template { parts, .. } => parts.iter().map(|part| text(scope, part)).collect(),

@@ -1,5 +1,5 @@
-//! Conditions: validation, preconditions, postconditions, assertions; and how each checked object
-//! stands.
+//! Evaluates conditions (validations, preconditions, postconditions, assertions) and collects the
+//! status of each checked object.
 
 use super::nodes::Node;
 use super::scope::ModuleScope;
@@ -10,8 +10,7 @@ use lang::diag::{Diagnostic, Diagnostics};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How a condition, or all conditions of an object together, stand. In the order of what counts
-/// more.
+/// Status of a condition, or of all conditions of an object. Ordered by severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -22,7 +21,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// As the plan representation writes it.
+    /// Returns the word of the plan representation.
     pub fn word(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -33,12 +32,12 @@ impl Status {
     }
 }
 
-/// Statuses of all checked objects of a walk, by the address of what the configuration declares.
+/// Statuses of all checked objects of a walk, by the address of the declaration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statuses(pub BTreeMap<String, Status>);
 
 impl Statuses {
-    /// Notes one condition's status; the worst of an object counts.
+    /// Records the status of one condition; the worst of an object counts.
     pub fn note(&mut self, object: &str, status: Status) {
         let entry = self.0.entry(object.to_owned()).or_insert(status);
         *entry = (*entry).max(status);
@@ -46,8 +45,8 @@ impl Statuses {
 }
 
 impl Statuses {
-    /// Adds what is declared with conditions and was not noted: unknown where it was not looked at,
-    /// passed where it has no instances.
+    /// Adds declared objects without a status: unknown if they were not evaluated, pass if they
+    /// have no instances.
     pub fn complete(&mut self, root: &Module, looked_at: impl Fn(&Node) -> bool) {
         for node in declared(root) {
             let status = if looked_at(&node) {
@@ -60,7 +59,7 @@ impl Statuses {
     }
 }
 
-/// All that is declared with conditions.
+/// Returns all objects declared with conditions.
 pub fn declared(root: &Module) -> Vec<Node> {
     let mut declared: Vec<Node> = Vec::new();
     for module in root.all() {
@@ -86,12 +85,12 @@ pub fn declared(root: &Module) -> Vec<Node> {
     declared
 }
 
-/// How the summary begins where a message may not be told.
+/// Summary prefix of a message that is hidden.
 pub const HIDDEN_MESSAGE: &str = "Error message refers to";
-/// In place of a message that is not known.
+/// Text for a message that is not known.
 pub const NO_MESSAGE: &str = "The error message is not known, or is no text.";
 
-/// What kind of condition, for its words.
+/// Kind of condition, for its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Validation,
@@ -128,7 +127,7 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
     }
     let (value, mut diags) = scope.evaluate(&condition.condition);
     let mut broken = diags.has_errors();
-    // What is wrong with the message is said whether it is needed or not.
+    // Errors of the message are reported even if the condition passes.
     let (message, found) = scope.evaluate(&condition.message);
     diags.append(found);
     if kind != Kind::Validation {
@@ -137,6 +136,7 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
         }));
         broken = diags.has_errors();
     }
+    // The marks of the condition do not matter: only pass or fail is shown.
     if broken {
         return (Status::Error, diags);
     }
@@ -183,8 +183,8 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
     (Status::Fail, diags)
 }
 
-/// What is wrong with a resource's condition whatever it comes to: how it stands is the affair of a
-/// plan, since only a plan knows whether there is anything to hold it against.
+/// Checks a resource's condition without judging its result: only a plan knows the objects that it
+/// applies to.
 pub fn evaluable(scope: &ModuleScope<'_>, condition: &Condition) -> Diagnostics {
     let mut diags = faults_of(scope, condition);
     if !diags.has_errors() {
@@ -194,7 +194,7 @@ pub fn evaluable(scope: &ModuleScope<'_>, condition: &Condition) -> Diagnostics 
     diags
 }
 
-/// What is wrong with an assertion before anything is planned: its names and its message.
+/// Checks the names and the message of an assertion before anything is planned.
 pub fn sayable(scope: &ModuleScope<'_>, assertion: &Condition) -> Diagnostics {
     let mut diags = faults_of(scope, assertion);
     if !diags.has_errors() {
@@ -207,8 +207,8 @@ pub fn sayable(scope: &ModuleScope<'_>, assertion: &Condition) -> Diagnostics {
     diags
 }
 
-/// What is wrong with the names of a condition or its message; the other one of the two is judged
-/// all the same.
+/// Checks the names in condition and message. If one of both has errors, the other is evaluated
+/// too, so that one run reports the errors of both.
 fn faults_of(scope: &ModuleScope<'_>, condition: &Condition) -> Diagnostics {
     let both = [&condition.condition, &condition.message];
     let mut diags = Diagnostics::new();
@@ -226,7 +226,7 @@ fn faults_of(scope: &ModuleScope<'_>, condition: &Condition) -> Diagnostics {
     diags
 }
 
-/// Why a value is no message; one that is not known may become one.
+/// Returns the reason that a value cannot be a message; unknown values are accepted.
 fn unfit(message: &Value) -> Option<&'static str> {
     match cty::convert::convert(&message.clone().unmark_deep().0, &Type::String) {
         Err(_) => Some("Unsuitable value for error message: a string is required."),
@@ -235,7 +235,7 @@ fn unfit(message: &Value) -> Option<&'static str> {
     }
 }
 
-/// The message as it may be told.
+/// Returns the message, or a placeholder with a diagnostic if it is sensitive or ephemeral.
 fn told(message: &Value, condition: &Condition, kind: Kind, diags: &mut Diagnostics) -> String {
     let hidden = match () {
         () if message.contains_mark(&cty::Mark::Sensitive) => "sensitive",

@@ -1,6 +1,5 @@
-//! The configuration as the plan representation has it: what is declared, each expression as the
-//! constant that it is or by what it refers to. Made from the tree alone; nothing is evaluated but
-//! constants.
+//! Configuration in the plan representation: declarations, with each expression as its constant
+//! value or its references. Built from the syntax tree; only constants are evaluated.
 
 mod expression;
 mod module;
@@ -23,18 +22,18 @@ use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// What a representation is made from.
+/// Input of the representation.
 pub struct Configuration<'a> {
-    /// As it is declared.
+    /// Configuration as declared.
     pub declared: &'a Module,
-    /// The same, with the whole address of every provider.
+    /// The same configuration, with resolved provider addresses.
     pub root: &'a Module,
     pub sources: &'a SourceMap,
     pub schemas: &'a HashMap<Arc<str>, Arc<ProviderSchema>>,
 }
 
 impl Configuration<'_> {
-    /// The representation.
+    /// Returns the representation.
     pub fn json(&self) -> Json {
         let providers = Providers::of(self);
         let mut out = Map::new();
@@ -46,7 +45,7 @@ impl Configuration<'_> {
         out.into()
     }
 
-    /// The version of the schema of what a provider knows an object by.
+    /// Returns the version of the identity schema of an object's type.
     pub fn identity_version(&self, change: &Change) -> i64 {
         let schemas = self.schemas.get(&change.provider.address);
         let kind = &*change.address.resource.kind;
@@ -55,9 +54,8 @@ impl Configuration<'_> {
             .map_or(0, |schema| schema.version)
     }
 
-    /// What refreshing found that no state has yet: what was read for a check, whose deploy reads
-    /// it again (what could not be read is there too, with nulls for what nobody knows), and what
-    /// is to be imported.
+    /// Returns an object that refresh read but no state has: a data source of a check, which the
+    /// deploy reads again (null for unknown parts if it failed), or an object to import.
     pub fn found(&self, change: &Change) -> Option<StateObject> {
         let read = change.reason == Some(Reason::ReadBecauseCheckNested);
         let (value, identity) = match change.importing().is_some() {
@@ -65,6 +63,7 @@ impl Configuration<'_> {
             false if read => (change.after.value.unknown_as_null(), None),
             false => return None,
         };
+        // A state record cannot hold unknown values.
         if value.is_null() || !value.is_wholly_known() {
             return None;
         }
@@ -78,7 +77,7 @@ impl Configuration<'_> {
             tainted: false,
             create_before_destroy: false,
             skip_destroy: false,
-            // What is to be changed takes its own over with the change.
+            // A change replaces the dependencies when it is deployed.
             dependencies: match change.action() {
                 Action::NoOp => &change.dependencies,
                 _ => &nothing,
@@ -97,7 +96,7 @@ impl Configuration<'_> {
     }
 }
 
-/// Puts in what is not empty.
+/// Inserts a value unless it is empty or false.
 fn put(out: &mut Map<String, Json>, name: &str, value: impl Into<Json>) {
     let value = value.into();
     let empty = match &value {

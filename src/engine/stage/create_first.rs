@@ -1,4 +1,4 @@
-//! Which resources are created before the old object is destroyed.
+//! Set of resources whose replacement is created before the old object is destroyed.
 
 use super::nodes::{Node, Nodes};
 use super::prior::PriorState;
@@ -6,8 +6,8 @@ use lang::addr::{ConfigResource, Mode};
 use lang::config::Module;
 use std::collections::HashSet;
 
-/// Resources that are replaced by creating first: declared so, or needed by such a one, or known as
-/// such by the state where they are declared no longer.
+/// Returns the resources with `create_before_destroy`: declared so, needed by such a resource, or
+/// recorded so in the state if no longer declared.
 pub(super) fn create_first(
     nodes: &Nodes,
     root: &Module,
@@ -30,6 +30,8 @@ pub(super) fn create_first(
                 .then_some(step),
             _ => None,
         });
+    // The property is inherited by dependencies: if one were destroyed first, its create-first
+    // dependents would have to be destroyed before it.
     nodes
         .graph
         .closure(declared)

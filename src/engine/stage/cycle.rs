@@ -1,4 +1,4 @@
-//! Cycles of a configuration, in words.
+//! Diagnostics for cycles of a configuration.
 
 use super::nodes::{Node, Nodes};
 use crate::engine::graph::Step;
@@ -6,7 +6,7 @@ use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
 
-/// Every cycle, in words.
+/// Returns one error per cycle.
 pub fn cycles(nodes: &Nodes, root: &Module) -> Diagnostics {
     let words = |steps: Vec<Step>| {
         let names: Vec<String> = steps.iter().map(|s| nodes.nodes[*s].text()).collect();

@@ -1,20 +1,20 @@
-//! Two values side by side as rows of leaves, rendered as expressions, with all that is sensitive
-//! masked. Pure; this is the only way from a stage's values to what is shown of them.
+//! Renders two values side by side as one row per leaf, with sensitive parts masked. Pure. All
+//! displayed values of a stage come from here.
 
 use crate::engine::words::AttributeChange;
 use cty::{Path, PathStep, Value};
 use std::collections::HashMap;
 
-/// What stands for a value that is not to be shown.
+/// Placeholder of a hidden value.
 pub const SENSITIVE: &str = "(sensitive value)";
-/// What stands for a value that only a deploy can tell.
+/// Placeholder of a value that only the deploy determines.
 pub const UNKNOWN: &str = "(known after apply)";
-/// The path of a whole value in its own row.
+/// Path of a whole value in its row.
 const WHOLE: &str = "*";
 
-/// One row for each leaf that either side has; nulls are no leaves. A leaf that is sensitive on
-/// either side is masked on both. Elements of sets are numbered: those of before first, then those
-/// that are added.
+/// Returns one row for each leaf of either side; nulls are not leaves. A leaf that is sensitive on
+/// one side is masked on both. Elements of sets are numbered: those of `before` first, then added
+/// ones.
 pub fn attributes(before: &Value, after: &Value, forcing: &[Path]) -> Vec<AttributeChange> {
     let mut rows = Rows {
         out: Vec::new(),
@@ -24,14 +24,14 @@ pub fn attributes(before: &Value, after: &Value, forcing: &[Path]) -> Vec<Attrib
     rows.out
 }
 
-/// The value as an expression; marked parts are masked wherever they are.
+/// Renders a value as an expression with its hidden parts masked.
 pub fn render(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
     out
 }
 
-/// A path as it is written: `tags["name"]`, `rule[0].port`.
+/// Renders a path as in the language: `tags["name"]`, `rule[0].port`.
 pub fn path_text(path: &Path) -> String {
     let mut out = String::new();
     for step in path.steps() {
@@ -47,7 +47,7 @@ pub fn path_text(path: &Path) -> String {
                 match (key.as_str(), key.as_number()) {
                     (Some(text), _) => out.push_str(&lang::addr::quote(text)),
                     (_, Some(n)) => out.push_str(&n.to_text()),
-                    // An element of a set: its value might be a secret.
+                    // The path step of a set element contains its value, which may be sensitive.
                     _ => out.push('…'),
                 }
                 out.push(']');
@@ -61,12 +61,12 @@ pub fn path_text(path: &Path) -> String {
     }
 }
 
-/// Whether a value is not to be shown, looking at its own marks alone.
+/// Returns true if the value's own marks hide it.
 fn hidden(value: &Value) -> bool {
     value.marks().is_sensitive() || value.marks().is_ephemeral()
 }
 
-/// Whether anything in a value is not to be shown.
+/// Returns true if the value has a hidden part.
 pub fn hides(value: &Value) -> bool {
     value.contains_mark(&cty::Mark::Sensitive) || value.contains_mark(&cty::Mark::Ephemeral)
 }
@@ -106,7 +106,7 @@ fn write(value: &Value, out: &mut String) {
         }
         out.push_str(" }");
     } else {
-        // What is hidden in an element of a set hides the set: its order would tell of the secret.
+        // A hidden part of an element hides the set, because the order of elements depends on it.
         if value.ty().is_set() && hides(value) {
             out.push_str(SENSITIVE);
             return;
@@ -171,8 +171,8 @@ impl Rows<'_> {
         let alike = shapes.0.is_none_or(|s| s == kind) && shapes.1.is_none_or(|s| s == kind);
         let empty = before.is_none_or(|v| v.is_empty()) && after.is_none_or(|v| v.is_empty());
         if !alike || kind == Shape::Leaf || empty {
-            // Where both sides are of different kinds, what is secret in one cannot be found in the
-            // other.
+            // If both sides have different shapes, the position of a hidden part in one side has no
+            // counterpart in the other.
             self.row(at, before, after, !alike && any_hides(before, after));
             return;
         }
@@ -189,7 +189,7 @@ impl Rows<'_> {
             after.and_then(Value::as_map),
         );
         let mut names: Vec<_> = b.into_iter().chain(a).flat_map(|m| m.keys()).collect();
-        // Each side is in order.
+        // `dedup` needs sorted names; only each side alone is sorted.
         names.sort();
         names.dedup();
         let object = after.or(before).is_some_and(|v| v.ty().is_object());
@@ -220,6 +220,8 @@ impl Rows<'_> {
     }
 
     fn set(&mut self, at: &mut Path, before: Option<&Value>, after: Option<&Value>) {
+        // Elements are matched by their rendered text. Sets with hidden parts never come here, so
+        // different elements have different texts.
         let mut added: HashMap<String, Vec<&Value>> = HashMap::new();
         for element in after.into_iter().flat_map(Value::children) {
             added.entry(render(element)).or_default().push(element);
@@ -244,10 +246,11 @@ impl Rows<'_> {
 
     fn row(&mut self, at: &Path, before: Option<&Value>, after: Option<&Value>, sensitive: bool) {
         let changed = match (before, after) {
-            // Marks count: a value that becomes sensitive is a change.
+            // Marks count: a value that becomes sensitive has changed.
             (Some(b), Some(a)) => !b.raw_equals(a) || !a.is_wholly_known(),
             _ => true,
         };
+        // An unknown value is shown as such even if sensitive: there is nothing to hide yet.
         let unknown = after.is_some_and(|v| !v.is_known());
         let text = |v: &Value| match (v.is_known(), sensitive) {
             (false, _) => UNKNOWN.to_owned(),
@@ -266,8 +269,8 @@ impl Rows<'_> {
     }
 }
 
-/// Whether one path leads to or through the other. Elements of sets cannot be told apart by their
-/// paths.
+/// Returns true if one path is a prefix of the other. Elements of sets match each other, because
+/// their rows are numbered and not keyed by value.
 fn touches(forcing: &Path, at: &Path) -> bool {
     let plain = |key: &Value| key.as_str().is_some() || key.as_number().is_some();
     for (a, b) in forcing.steps().iter().zip(at.steps()) {

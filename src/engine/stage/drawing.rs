@@ -1,6 +1,5 @@
-//! A graph as a text that programs draw (DOT), with the names that OpenTofu gives its nodes: what a
-//! plan works out, what a deploy of one does, what a destruction takes. Each node is drawn with
-//! what it needs and does not need by another way already. Pure.
+//! Graphs in DOT format, with OpenTofu's node names: of a plan, a deploy or a destroy. Each node
+//! has edges to its needs, without those implied by longer paths. Pure.
 
 mod idle;
 
@@ -14,11 +13,10 @@ use lang::addr::{ConfigResource, ModulePath};
 use lang::config::Module;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// With more nodes, what is needed by another way is drawn too: to find it takes memory by their
-/// square.
+/// Node limit for the transitive reduction, whose memory grows with the square of the nodes.
 const REDUCED: usize = 20_000;
 
-/// Nodes, and what each needs.
+/// Nodes and their edges.
 #[derive(Default)]
 pub struct Drawing {
     items: Vec<Item>,
@@ -26,29 +24,29 @@ pub struct Drawing {
 }
 
 struct Item {
-    /// Without one it is not drawn: who needs it needs what it needs.
+    /// Without a name it is not drawn: edges to it continue to its own needs.
     name: Option<String>,
-    /// What is written in it, and its shape; of what has neither its edges show the name.
+    /// Label and shape; a node without them appears in edges only.
     look: Option<(String, &'static str)>,
     module: ModulePath,
 }
 
-/// A node of the configuration as it is drawn.
+/// Drawn form of a graph node, which may consist of two nodes.
 #[derive(Clone, Copy)]
 struct Drawn {
-    /// What those need that need it.
+    /// Node that dependents point to.
     whole: Step,
-    /// What needs what it needs.
+    /// Node that points to the dependencies.
     first: Step,
 }
 
 impl Drawing {
-    /// What a plan works out.
+    /// Draws the nodes of a plan.
     pub fn of_plan(nodes: &Nodes) -> Self {
         Self::of_nodes(nodes, &(0..nodes.nodes.len()).collect(), true)
     }
 
-    /// Those of the nodes; of a plan, or else of a deploy.
+    /// Draws these nodes, either of a plan or of a deploy without changes.
     fn of_nodes(nodes: &Nodes, some: &BTreeSet<Step>, plans: bool) -> Self {
         let mut out = Self::default();
         let mut drawn: BTreeMap<Step, Drawn> = BTreeMap::new();
@@ -83,7 +81,7 @@ impl Drawing {
         out
     }
 
-    /// What a deploy does.
+    /// Draws the steps of a deploy.
     pub fn of_deploy(nodes: &Nodes, steps: &Steps, changes: &[Change]) -> Self {
         let mut out = Self::default();
         let mut users: BTreeMap<ConfigKey, Vec<Step>> = BTreeMap::new();
@@ -96,7 +94,7 @@ impl Drawing {
         for task in &steps.tasks {
             let (of, provider) = match task {
                 Task::Node(n) => match &nodes.nodes[*n] {
-                    // It stays as it is.
+                    // The resource is evaluated but not changed.
                     node @ Node::Resource(r) if !applied.contains(r) => {
                         (out.node(node, true), None)
                     }
@@ -133,7 +131,7 @@ impl Drawing {
         out
     }
 
-    /// What a destruction of everything takes: who depends on an object goes before it.
+    /// Draws the destroy of all objects: dependents are destroyed before their dependencies.
     pub fn of_destruction(root: &Module, prior: &PriorState) -> Self {
         let mut out = Self::default();
         for name in root.variables.keys() {
@@ -154,7 +152,7 @@ impl Drawing {
         let mut users: BTreeMap<ConfigKey, Vec<Step>> = BTreeMap::new();
         let mut dependencies = Vec::new();
         for (resource, instances) in &prior.resources {
-            // Nothing is destroyed of what is only read.
+            // Only managed objects are destroyed.
             if resource.resource.mode != lang::addr::Mode::Managed {
                 continue;
             }
@@ -181,6 +179,8 @@ impl Drawing {
                 .filter_map(|a| of_resource.get(a))
                 .flatten()
             {
+                // A resource may depend on itself in the state, for instance between its own
+                // objects; a step must not need itself.
                 if *step != dependent {
                     out.need(*step, dependent);
                 }
@@ -213,7 +213,7 @@ impl Drawing {
         }
     }
 
-    /// Two of which the first needs the second.
+    /// Adds two nodes; the first needs the second.
     fn two(&mut self, whole: String, first: (String, bool), module: &ModulePath) -> Drawn {
         let (name, is_shown) = first;
         let look = is_shown.then(|| (name.clone(), "note"));
@@ -223,8 +223,8 @@ impl Drawing {
         Drawn { whole, first }
     }
 
-    /// A node as a plan has it where it is `opened`; else a resource stands for its instances, and
-    /// is not drawn itself.
+    /// Draws a node of a plan if `opened`. Otherwise a resource is represented by its instances and
+    /// not drawn itself.
     fn node(&mut self, node: &Node, opened: bool) -> Drawn {
         let text = node.text();
         let expand = format!("{text} (expand)");
@@ -240,7 +240,8 @@ impl Drawing {
                 let input = (format!("{text} (expand, input)"), false);
                 self.two(format!("{text} (expand, reference)"), input, module)
             }
-            // A deploy's report is no node of its own, and its module is closed without it.
+            // A deploy's report is not drawn as a node, and the module is closed independently of
+            // it.
             Node::Check(..) if !opened => self.one(Some(expand), None, ModulePath::root()),
             Node::Check(module, _) => {
                 let drawn = self.two(expand, (format!("{text} (report)"), false), module);
@@ -269,7 +270,8 @@ impl Drawing {
         self.one(Some(name), Some(look), resource.module.clone())
     }
 
-    /// A module ends whether or not what was in it is gone yet.
+    /// Adds a destroyed object. It belongs to no module, because a module's closing does not wait
+    /// for it.
     fn destroyed(&mut self, name: String, resource: &ConfigResource) -> Drawn {
         let look = (resource.to_string(), "box");
         self.one(Some(name), Some(look), ModulePath::root())
@@ -279,7 +281,7 @@ impl Drawing {
         self.one(Some(name), None, ModulePath::root()).whole
     }
 
-    /// A provider's configuration before those that use it, and its end after them.
+    /// Adds a provider's configuration before its users, and its closing after them.
     fn provider_of(&mut self, key: &ConfigKey, users: &[Step]) {
         let name = key.to_string();
         let there = self
@@ -297,7 +299,7 @@ impl Drawing {
         }
     }
 
-    /// The end of each module after all that is in it, and the root after everything.
+    /// Adds the closing of each module after all nodes in it, and the root after all nodes.
     fn modules_and_root(&mut self) {
         let mut modules: BTreeSet<ModulePath> = BTreeSet::new();
         for item in &self.items {
@@ -307,6 +309,8 @@ impl Drawing {
                 at = parent;
             }
         }
+        // In reverse order children come before parents, so that a parent's closing covers those of
+        // its children.
         for module in modules.into_iter().rev() {
             let inside = self.items.iter().enumerate();
             let inside: Vec<Step> = inside
@@ -323,8 +327,10 @@ impl Drawing {
         (0..all).for_each(|step| self.need(root.whole, step));
     }
 
-    /// What each node needs of those that are drawn, and not by another way already.
+    /// Returns the edges between drawn nodes without those implied by longer paths.
     fn edges(&self) -> Vec<(Step, Step)> {
+        // Pass 1: replace each undrawn node by its own needs. In dependency order they are already
+        // resolved.
         let order = self.graph.order();
         let mut drawn: Vec<BTreeSet<Step>> = vec![BTreeSet::new(); self.items.len()];
         for &step in &order {
@@ -337,6 +343,8 @@ impl Drawing {
             }
             drawn[step] = needs;
         }
+        // Pass 2: one bit set per node of all nodes reachable from it. An edge is redundant if
+        // another need reaches its target.
         let mut edges = Vec::new();
         let reduce = self.items.len() <= REDUCED;
         let words = self.items.len().div_ceil(64);
@@ -353,6 +361,8 @@ impl Drawing {
                 let needs = drawn[step].iter().filter(|s| !by_another(**s));
                 edges.extend(needs.map(|needed| (step, *needed)));
             }
+            // The node's own needs are added after the edges are chosen, or each edge would hide
+            // itself.
             for needed in drawn[step].iter().filter(|_| reduce) {
                 all[needed / 64] |= 1 << (needed % 64);
             }
@@ -361,7 +371,7 @@ impl Drawing {
         edges
     }
 
-    /// The text.
+    /// Returns the DOT text.
     pub fn text(&self) -> String {
         let quoted =
             |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));

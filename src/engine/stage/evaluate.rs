@@ -1,5 +1,5 @@
-//! Expressions that somebody asks for, in the root module: what resources are worth the state says,
-//! the rest is worked out. Asks no provider for anything, and configures none.
+//! Evaluates expressions in the root module for the operator. Resources have the values of the
+//! state; everything else is evaluated. Calls no provider and configures none.
 
 use super::cell::Cell;
 use super::nodes::Node;
@@ -15,19 +15,19 @@ use lang::syntax::ast::{Call, ExprKind};
 use lang::syntax::parse_expression;
 use std::sync::Arc;
 
-/// How many nodes are worked out at a time.
+/// Nodes evaluated at a time.
 const NODES_AT_A_TIME: usize = 64;
-/// What texts are called that are asked for.
+/// File name of entered expressions in diagnostics.
 const INPUT: &str = "<console-input>";
 
-/// Works out what there is to refer to. The answer is what there is to say of it; what could not be
-/// worked out is unknown.
+/// Evaluates all nodes that an expression may reference and returns their diagnostics. Failed nodes
+/// have unknown values.
 pub async fn work_out(walk: &Arc<Walk>, prior: &Arc<PriorState>) -> Diagnostics {
     let run = |step| {
         let (walk, prior) = (walk.clone(), prior.clone());
         async move {
             let cell = match &walk.nodes.nodes[step] {
-                // Nobody is asked, and nothing is held against anything.
+                // Neither providers are configured nor checks evaluated.
                 Node::Provider(_) | Node::Check(..) => Cell::default(),
                 node => match walk.common(node).await {
                     Some(cell) => cell,
@@ -35,7 +35,7 @@ pub async fn work_out(walk: &Arc<Walk>, prior: &Arc<PriorState>) -> Diagnostics 
                 },
             };
             walk.absorb(step, cell);
-            // Others may be worked out all the same.
+            // A failed node must not stop its dependents: they get unknown values.
             true
         }
     };
@@ -46,7 +46,7 @@ pub async fn work_out(walk: &Arc<Walk>, prior: &Arc<PriorState>) -> Diagnostics 
     walk.cells.gather(graph.order()).diags
 }
 
-/// The value of an expression's text in the root module.
+/// Evaluates an expression in the root module.
 pub fn evaluated(walk: &Walk, text: &str) -> (Value, Diagnostics) {
     let (expr, mut diags) = parse_expression(text, INPUT, &walk.around.sources);
     if diags.has_errors() {
@@ -56,11 +56,12 @@ pub fn evaluated(walk: &Walk, text: &str) -> (Value, Diagnostics) {
     let scope = ModuleScope::new(&walk.around, &walk.around.root, &root);
     let (value, said) = scope.evaluate(&expr);
     diags.append(said);
+    // Sensitive values are learned before the result is rendered anywhere.
     walk.providers.secrets().learn(&value);
     (value, diags)
 }
 
-/// The argument of `type(…)`, which is asked for here and nowhere else in the language.
+/// Returns the argument if the text is a call `type(…)`, which only exists in the console.
 pub fn asks_for_type(text: &str) -> Option<String> {
     let (expr, diags) = parse_expression(text, INPUT, &SourceMap::new());
     let call = match &expr.kind {
@@ -74,8 +75,8 @@ pub fn asks_for_type(text: &str) -> Option<String> {
     (args.len() == 1).then(|| inner.to_owned())
 }
 
-/// The type of a value as it is written, an attribute or element a line. Names of attributes that
-/// may come from something sensitive or ephemeral are hidden: an object has the marks of its keys.
+/// Renders the type of a value, one attribute or element per line. Attribute names that may derive
+/// from sensitive or ephemeral values are hidden: an object carries the marks of its keys.
 pub fn written_type(value: &Value) -> String {
     Written {
         value: Some(value),
@@ -85,14 +86,14 @@ pub fn written_type(value: &Value) -> String {
     .of(value.ty())
 }
 
-/// In the place of attributes whose names must not be shown.
+/// Placeholder of hidden attribute names.
 const HIDDEN_ATTRIBUTES: &str = "(sensitive attributes)";
 
-/// A type inside the one that is written.
+/// Nested type being rendered.
 struct Written<'v> {
-    /// The value that has it; none of an element of a collection, all of which have the same type.
+    /// Value with this type; `None` for elements of a collection, which share one type.
     value: Option<&'v Value>,
-    /// Whether something around it is sensitive or ephemeral.
+    /// True if an enclosing value is sensitive or ephemeral.
     hidden: bool,
     indent: usize,
 }

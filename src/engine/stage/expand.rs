@@ -1,5 +1,5 @@
-//! How often a resource or module is there: `count`, `for_each`, `enabled`. Rules as the reference
-//! engine's.
+//! Instances of a resource or module from `count`, `for_each` and `enabled`. Same rules as
+//! OpenTofu.
 
 use super::scope::{ModuleScope, Phase};
 use super::values::Expansion;
@@ -9,7 +9,7 @@ use lang::diag::{Diagnostic, Diagnostics};
 use lang::syntax::ast::Expr;
 use std::sync::Arc;
 
-/// The three arguments that decide it; at most one is there.
+/// Meta-arguments that decide the instances; at most one is set.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Meta<'a> {
     pub count: Option<&'a Expr>,
@@ -17,8 +17,8 @@ pub struct Meta<'a> {
     pub enabled: Option<&'a Expr>,
 }
 
-/// Works the expansion out; `None` goes with errors. While validating, what is not known is no
-/// error.
+/// Evaluates the expansion; `None` comes with errors. While validating, unknown values are not
+/// errors.
 pub fn expand(scope: &ModuleScope<'_>, meta: Meta<'_>) -> (Option<Expansion>, Diagnostics) {
     let validating = scope.around.phase == Phase::Validate;
     match meta {
@@ -52,7 +52,7 @@ pub fn expand(scope: &ModuleScope<'_>, meta: Meta<'_>) -> (Option<Expansion>, Di
         Meta {
             enabled: Some(_), ..
         } if validating => {
-            // What it comes to is judged with the plan, as with the reference engine.
+            // Like in OpenTofu, its value is only judged by the plan.
             (Some(Expansion::Single), Diagnostics::new())
         }
         Meta {
@@ -81,7 +81,7 @@ fn unknown_for_each(expr: &Expr) -> Diagnostic {
     .at(expr.span)
 }
 
-/// `Ok(None)` in the first place: not known.
+/// Evaluates `count`; the first part is `None` if it is unknown or in error.
 fn count(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<u64>, Diagnostics) {
     let (value, mut diags) = scope.evaluate(expr);
     if diags.has_errors() {
@@ -139,11 +139,11 @@ fn count(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<u64>, Diagnostics) {
     }
 }
 
-/// `None` in the first place: not known.
+/// Evaluates `for_each`; the first part is `None` if it is unknown or in error.
 fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<Vec<(Arc<str>, Value)>>, Diagnostics) {
     let (value, mut diags) = scope.evaluate(expr);
     if diags.has_errors() {
-        // What only the value shows is told with the plan, as with the reference engine.
+        // Like in OpenTofu, errors that depend on the value are reported by the plan.
         let named = scope.check(&expr.traversals());
         let ty = value.ty();
         let may_fit = ty.is_dynamic() || ty.is_map() || ty.is_object() || ty.is_set();

@@ -1,4 +1,4 @@
-//! `lifecycle.ignore_changes`: what the configuration says is replaced by what is there already,
+//! `lifecycle.ignore_changes`: replaces ignored parts of the configuration by the prior values
 //! before the plan. Pure.
 
 use cty::schema::Block;
@@ -6,7 +6,7 @@ use cty::{Path, PathStep, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a resource's `ignore_changes` says.
+/// `ignore_changes` of a resource.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Ignore {
     /// Nothing is ignored.
@@ -14,11 +14,11 @@ pub enum Ignore {
     Nothing,
     /// `ignore_changes = all`.
     All,
-    /// These attributes; a last index step into a map is one key of it.
+    /// These attributes; if the last step is an index into a map, only that key.
     Paths(Vec<Path>),
 }
 
-/// One ignored place: the whole value at `path`, or one key of the map there.
+/// Ignored value: all of `path`, or one key of the map there.
 struct Place {
     path: Path,
     key: Option<String>,
@@ -26,7 +26,8 @@ struct Place {
 }
 
 impl Ignore {
-    /// The configuration as it is to be planned. `prior` must be an object; both without marks.
+    /// Returns the configuration to plan with. `prior` must be an object; neither value may have
+    /// marks.
     pub fn apply(&self, block: &Block, prior: &Value, config: &Value) -> Value {
         if prior.is_null() || !prior.is_known() || config.is_null() {
             return config.clone();
@@ -42,7 +43,7 @@ impl Ignore {
     }
 }
 
-/// The prior object as a configuration: what only the provider sets is null.
+/// Returns the prior object as a configuration: attributes that only the provider sets are null.
 fn without_computed_only(block: &Block, prior: &Value) -> Value {
     let Some(map) = prior.as_map() else {
         return prior.clone();
@@ -64,7 +65,8 @@ fn without_computed_only(block: &Block, prior: &Value) -> Value {
     Value::object(attributes)
 }
 
-/// A key at the end of a path means the map around it, or, where that is no map, all of it.
+/// Resolves an ignored path. A string key at the end addresses one key of a map, or the whole value
+/// if that is not a map.
 fn place(prior: &Value, path: &Path) -> Option<Place> {
     let (path, key) = match path.steps().split_last() {
         Some((PathStep::Index(key), before)) if key.as_str().is_some() => {
@@ -76,7 +78,7 @@ fn place(prior: &Value, path: &Path) -> Option<Place> {
     Some(Place { path, key, prior })
 }
 
-/// The value with every ignored place inside it put back to what it was.
+/// Returns the value with the prior values at all ignored paths.
 fn rewrite(value: &Value, at: &mut Path, places: &[Place]) -> Value {
     let here: Vec<&Place> = places.iter().filter(|p| p.path == *at).collect();
     let whole = |p: &&&Place| p.key.is_none() || !value.ty().is_map();
@@ -116,6 +118,7 @@ fn rewrite(value: &Value, at: &mut Path, places: &[Place]) -> Value {
             _ => Value::object_from_map(inside),
         };
     }
+    // Elements of a set have no paths that could be ignored one by one.
     if let Some(slice) = value.as_slice().filter(|_| !value.ty().is_set()) {
         let inside: Vec<Value> = slice
             .iter()
@@ -137,7 +140,8 @@ fn rewrite(value: &Value, at: &mut Path, places: &[Place]) -> Value {
     value.clone()
 }
 
-/// A map of the configuration with the ignored keys as they were: added, changed back or removed.
+/// Returns a map of the configuration with its ignored keys restored: added, changed back or
+/// removed.
 fn rewrite_keys(value: &Value, here: &[&Place]) -> Value {
     if !value.is_known() {
         return value.clone();
@@ -155,6 +159,7 @@ fn rewrite_keys(value: &Value, here: &[&Place]) -> Value {
             }
         }
     }
+    // A null map stays null: an empty one would be a change.
     match value.ty().element_type() {
         _ if map.is_empty() && value.is_null() => value.clone(),
         Some(element) => Value::try_map(element.clone(), map).unwrap_or_else(|_| value.clone()),

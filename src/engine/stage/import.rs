@@ -1,6 +1,6 @@
-//! `import` blocks: which objects are to be taken into the state under which ids, and what their
-//! provider says of them. Pure but for the provider's calls; the state gets an imported object when
-//! the stage is deployed. What is imported by hand is looked at here too, see [`super::adopt`].
+//! `import` blocks: evaluates targets and ids, and fetches the objects from providers. Pure except
+//! for provider calls: an imported object enters the state when the stage is deployed.
+//! [`super::adopt`] uses it for the import command.
 
 mod fetch;
 mod names;
@@ -24,19 +24,19 @@ use lang::syntax::ast::{Expr, ExprKind, Traversal};
 pub use names::resolve;
 use std::collections::BTreeMap;
 
-/// What an `import` block, or an operator, asks for one instance.
+/// Import of one instance, requested by an `import` block or a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanted {
-    /// Empty where the object is to be created after all, or the identity says which object it is.
+    /// Empty if the object will be created instead, or if `identity` names it.
     pub id: String,
-    /// As it is written, not yet of the type that the provider wants.
+    /// As evaluated, not yet of the provider's type.
     pub identity: Option<Value>,
-    /// The block; the resource where an operator asks.
+    /// Place of the block, or of the resource for the command.
     pub span: Span,
 }
 
 impl Wanted {
-    /// What the object is imported by; `None` where it is to be created after all.
+    /// Returns the key to import by; `None` if the object will be created instead.
     pub fn by(&self) -> Option<Importing> {
         match &self.identity {
             Some(identity) => Some(Importing::Identity {
@@ -46,7 +46,7 @@ impl Wanted {
         }
     }
 
-    /// What is shown of it.
+    /// Describes the key for messages.
     fn shown(&self) -> String {
         match self.by() {
             Some(Importing::Identity { identity }) => format!("identity {identity}"),
@@ -55,7 +55,7 @@ impl Wanted {
     }
 }
 
-/// The resource that a block imports into, whatever the keys in its address.
+/// Returns the resource that a block imports into, independently of keys in its address.
 pub fn resource_of(import: &Import) -> Option<ConfigResource> {
     let target = Target::from_traversal(&names(&import.to)?).ok()?;
     let resource = match &target {
@@ -69,7 +69,7 @@ pub fn resource_of(import: &Import) -> Option<ConfigResource> {
     })
 }
 
-/// The address without computed keys.
+/// Returns the address without computed keys.
 fn names(expr: &Expr) -> Option<Traversal> {
     match &expr.kind {
         ExprKind::Traversal(t) => Some(t.clone()),
@@ -83,7 +83,7 @@ fn names(expr: &Expr) -> Option<Traversal> {
     }
 }
 
-/// The expressions of computed keys in an address.
+/// Collects the expressions of computed keys in an address.
 fn keys<'e>(expr: &'e Expr, out: &mut Vec<&'e Expr>) {
     match &expr.kind {
         ExprKind::Index { source, key, .. } => {
@@ -95,7 +95,7 @@ fn keys<'e>(expr: &'e Expr, out: &mut Vec<&'e Expr>) {
     }
 }
 
-/// Everything that has to be worked out before a block's objects are known.
+/// Returns all expressions that must be evaluated before a block's objects are known.
 pub fn expressions(import: &Import) -> Vec<&Expr> {
     let mut all: Vec<&Expr> = [&import.id, &import.identity, &import.for_each]
         .into_iter()
@@ -105,7 +105,7 @@ pub fn expressions(import: &Import) -> Vec<&Expr> {
     all
 }
 
-/// What can be said against the blocks without a plan.
+/// Checks the blocks without a plan.
 pub fn validate(walk: &Walk) -> Diagnostics {
     let root = &walk.around.root;
     let here = ModuleInstance::root();
@@ -121,7 +121,7 @@ pub fn validate(walk: &Walk) -> Diagnostics {
             let detail = format!("{target} is no managed resource; only those can be imported.");
             diags.push(Diagnostic::error("Invalid import target", detail).at(import.span));
         } else if !declared || target.resource.mode == Mode::Data {
-            // Somebody may be about to declare it: a plan needs it, and asks for it.
+            // The plan reports it: the configuration for it may still be generated.
             continue;
         } else if let Some(provider) = &import.provider {
             let detail = format!(
@@ -161,14 +161,14 @@ pub fn validate(walk: &Walk) -> Diagnostics {
     diags
 }
 
-/// The error of an import that needs the resource it imports into: the instances of a resource are
-/// planned with their imports, so that neither could be first.
+/// Returns the error of an import that refers to its own target. Instances are planned together
+/// with their imports, so neither could be evaluated first.
 fn self_reference(expr: &Expr, target: &ConfigResource) -> Option<Diagnostic> {
     let names_target = |t: &&Traversal| {
         let parsed = refs::parse(t);
         matches!(parsed, Ok(Ref::Resource { resource, .. }) if resource == target.resource)
     };
-    // The block stands in the root module, where names of resources mean those of the root.
+    // The block is in the root module, so its references name resources of the root.
     let own = expr.traversals().into_iter().find(names_target)?;
     target.module.is_root().then(|| {
         let detail = format!(
@@ -178,7 +178,7 @@ fn self_reference(expr: &Expr, target: &ConfigResource) -> Option<Diagnostic> {
     })
 }
 
-/// How objects of the type are told apart, where its provider says.
+/// Returns the identity schema of a type, if its provider has one.
 fn identities<'w>(walk: &'w Walk, target: &ConfigResource) -> Option<&'w IdentitySchema> {
     let root = &walk.around.root;
     let module = root.descendant(&target.module.0)?;
@@ -188,7 +188,7 @@ fn identities<'w>(walk: &'w Walk, target: &ConfigResource) -> Option<&'w Identit
     schema.identities.get(&*target.resource.kind)
 }
 
-/// Blocks whose target nobody declares. Planning ends there, before anything else is looked at.
+/// Reports blocks whose target is not declared. Planning ends there, before other checks.
 pub fn undeclared(root: &Module) -> Diagnostics {
     let mut diags = Diagnostics::new();
     for import in &root.imports {
@@ -214,7 +214,7 @@ fn no_configuration(target: &str, span: Span) -> Diagnostic {
 }
 
 impl PlanWalk {
-    /// Notes what is to be imported into a resource; `false` where that cannot be worked out.
+    /// Returns the imports into a resource; `None` after errors.
     pub fn imports(
         &self,
         address: &ConfigResource,

@@ -1,6 +1,6 @@
-//! A stage as the store keeps it, and back. Values are kept as msgpack with their marks beside
-//! them; types are kept once. Ephemeral values are never kept: a configured object that has some is
-//! worked out again when the stage is deployed.
+//! Encoding of stages for the store. Values are msgpack with their marks beside them; each type is
+//! stored once. Ephemeral values are never stored: a configured object that contains one is
+//! evaluated again when the stage is deployed.
 
 mod error;
 mod file;
@@ -25,16 +25,16 @@ use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Version of the detail's layout; another one is refused.
+/// Version of the detail's layout; other versions are refused.
 const LAYOUT: u32 = 4;
 
-/// As it is read; written as [`write::Written`].
+/// Deserialized form; serialized as [`write::Written`].
 #[derive(Deserialize)]
 struct Detail {
     request: StageRequest,
     origin: StateOrigin,
     took_ms: u64,
-    /// Types of values, each once.
+    /// Types of values, without duplicates.
     types: Vec<Json>,
     changes: Vec<KeptChange>,
     outputs: Vec<KeptOutput>,
@@ -47,11 +47,11 @@ struct Detail {
     relevant: Vec<Relevant>,
     variables: BTreeMap<String, Kept>,
     overridden: BTreeMap<String, Vec<Kept>>,
-    /// By what was looked at, as text.
+    /// By the text of the lookup.
     sights: BTreeMap<String, Sight>,
 }
 
-/// A value: its type's number, base64 of its msgpack, and its marks by path.
+/// Value: index of its type, base64 of its msgpack, and its marks by path.
 #[derive(Serialize, Deserialize)]
 struct Kept(usize, String, #[serde(default)] Vec<(Json, Vec<KeptMark>)>);
 
@@ -76,7 +76,7 @@ struct KeptChange {
     action: Action,
     reason: Option<Reason>,
     before: Kept,
-    /// `None` where it is as before.
+    /// `None` if equal to `before`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after: Option<Kept>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
-//! Links as they are worked out before their provider sees them: the arguments that name two
-//! resource instances become the addresses of these, and whether a plugin links the two is found
-//! out. What a provider is told of the ends is for whoever walks ([`end`]).
+//! Evaluates links before their provider sees them: the arguments that name two resource instances
+//! become addresses, and the schemas decide whether a plugin links the two types. The walk adds the
+//! objects at the ends ([`end`]).
 
 use super::scope::{ModuleScope, Phase};
 use super::walk::Walk;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 const SUMMARY: &str = "Invalid end of a link";
 
-/// The arguments of a resource, as [`Walk::decode_resource`] has them; of a link its ends are
+/// Decodes the arguments of a resource like [`Walk::decode_resource`]; the ends of a link become
 /// addresses.
 pub fn decoded(
     walk: &Walk,
@@ -29,6 +29,7 @@ pub fn decoded(
     let Some(ends) = &resource.link else {
         return walk.decode_resource(resource, schema, scope);
     };
+    // The schema declares the ends as strings, but their expressions name whole resources.
     let mut open = schema.block.clone();
     for name in LINK_ENDS {
         if let Some(attribute) = open.attributes.get_mut(name) {
@@ -47,7 +48,7 @@ pub fn decoded(
             Ok(Some(address)) => {
                 members.insert(name.into(), Value::string(address.to_string()));
             }
-            // Which instance it is shows with the plan.
+            // The plan determines the instance.
             Ok(None) => drop(members.insert(name.into(), Value::unknown(Type::String))),
             Err(fault) => diags.push(fault),
         }
@@ -58,7 +59,7 @@ pub fn decoded(
     }
 }
 
-/// The instance that an end names, whose value is `object`; `None` where that is not known yet.
+/// Returns the instance that an end names; `object` is its value. `None` if not known yet.
 fn address(
     scope: &ModuleScope<'_>,
     expr: &Expr,
@@ -88,7 +89,7 @@ fn address(
     Ok(Some(resource.instance(key.unwrap_or_default())))
 }
 
-/// Why the plugins that are in use do not make this link, where they do not.
+/// Returns an error if no loaded plugin makes this link, or the wrong one is selected.
 pub fn fault(walk: &Walk, module: &Module, link: &Resource) -> Option<Diagnostic> {
     let ends = link.link.as_ref()?;
     let wrong = |summary: &str, detail: String| {
@@ -112,6 +113,7 @@ pub fn fault(walk: &Walk, module: &Module, link: &Resource) -> Option<Diagnostic
     let own = provider_addr::for_resource(&walk.around.root, module, link).address;
     let names = all.iter().map(|address| short_provider(address).to_owned());
     let names = names.collect::<Vec<String>>().join(", ");
+    // Without this case an old plugin would only be reported as not linking at all.
     if let Some(LinkTypes::Refused(_, why)) = schemas.get(&own).map(|s| &s.links)
         && all.contains(&own)
     {
@@ -140,7 +142,7 @@ pub fn fault(walk: &Walk, module: &Module, link: &Resource) -> Option<Diagnostic
     None
 }
 
-/// Which of the ends are of providers that know nothing of links.
+/// Returns the ends that belong to providers without links, as text.
 fn foreign(walk: &Walk, module: &Module, ends: [&Expr; 2]) -> Result<Vec<String>, Diagnostic> {
     let mut foreign = Vec::new();
     for expr in ends {
@@ -160,7 +162,7 @@ fn foreign(walk: &Walk, module: &Module, ends: [&Expr; 2]) -> Result<Vec<String>
     Ok(foreign)
 }
 
-/// What can be linked instead.
+/// Lists the pairs that can be linked.
 fn linked_at_all(all: &[LinkPair]) -> String {
     const NAMED: usize = 12;
     let one = |[from, to]: &LinkPair| format!("{from} to {to}");
@@ -172,7 +174,7 @@ fn linked_at_all(all: &[LinkPair]) -> String {
     }
 }
 
-/// The ends of a link by what is declared, of whichever instances they are.
+/// Returns the declared ends of a link, independently of instances.
 pub fn declared(walk: &Walk, address: &ConfigResource, link: &Resource) -> Option<Arc<Linked>> {
     let (ends, module) = (link.link.as_ref()?, walk.module(&address.module)?);
     let end = |expr: &Expr| {
@@ -194,7 +196,7 @@ pub fn declared(walk: &Walk, address: &ConfigResource, link: &Resource) -> Optio
     }))
 }
 
-/// An end by what the configuration and the state say of it; `None` where neither knows it.
+/// Builds an end from the configuration or the state; `None` if neither has it.
 pub fn end(walk: &Walk, address: &AbsInstance, held: Option<(&str, Held)>) -> Option<LinkEnd> {
     let declared = walk.module(&address.module.path()).and_then(|module| {
         let resource = module.resources.get(&address.resource)?;
@@ -214,15 +216,15 @@ pub fn end(walk: &Walk, address: &AbsInstance, held: Option<(&str, Held)>) -> Op
     })
 }
 
-/// The instances at the ends of a link, by its object.
+/// Returns the instances at the ends of a link, from its object.
 pub fn ends_of(object: &Value) -> Option<[AbsInstance; 2]> {
     let plain = object.clone().unmark_deep().0;
     let [from, to] = LINK_ENDS.map(|name| plain.get_attr(name)?.as_str()?.parse().ok());
     Some([from?, to?])
 }
 
-/// What the state has of a link, with its ends where they have moved; `None` where neither has. The
-/// link is the same: its plugin is told of the ends as it was when it made it.
+/// Returns the recorded link with moved ends renamed; `None` if none has moved. The rest of the
+/// record stays the same, because its plugin made the link with it.
 pub fn followed(attributes: &str, moved: impl Fn(&str) -> Option<String>) -> Option<String> {
     let mut json: serde_json::Value = serde_json::from_str(attributes).ok()?;
     let mut any = false;
@@ -237,7 +239,7 @@ pub fn followed(attributes: &str, moved: impl Fn(&str) -> Option<String>) -> Opt
     any.then(|| json.to_string())
 }
 
-/// The same by what the state has of it.
+/// Returns the instances at the ends of a link, from its state record.
 pub fn ends_in(attributes: &str) -> Option<[AbsInstance; 2]> {
     let json: serde_json::Value = serde_json::from_str(attributes).ok()?;
     let [from, to] = LINK_ENDS.map(|name| json.get(name)?.as_str()?.parse().ok());

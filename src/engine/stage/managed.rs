@@ -1,6 +1,5 @@
-//! The plan of one managed resource instance: what the provider is asked, how its answer is
-//! checked, and which action follows. Knows nothing of configuration files: it gets values. Rules:
-//! `engine.md` 3.3 of the project's references, after the reference engine.
+//! Plans one managed resource instance: the request to the provider, the checks of its answer, and
+//! the resulting action. Works on values, without the configuration. Same rules as OpenTofu.
 
 mod ask;
 mod destroy;
@@ -17,31 +16,31 @@ pub use destroy::plan_destroy;
 use proto::Bytes;
 pub use reason::Reason;
 
-/// The object that is there, fit for the schema of now.
+/// Prior object, converted to the current schema.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prior {
-    /// Of the schema's implied type, marked where the state says sensitive.
+    /// Has the schema's implied type; marked if sensitive in the state.
     pub value: Value,
     pub private: Bytes,
     pub tainted: bool,
     pub identity: Option<Value>,
 }
 
-/// What is planned for.
+/// Input of a plan.
 pub struct Question<'a> {
     pub type_name: &'a str,
     pub schema: &'a Schema,
-    /// The configured object, marked; it may have unknown values.
+    /// Configured object, marked; may contain unknown values.
     pub config: Value,
     pub prior: Option<&'a Prior>,
     pub ignore: &'a Ignore,
-    /// Replace whatever the provider says, for this reason.
+    /// Reason to replace even if the provider does not require it.
     pub force: Option<Reason>,
-    /// Whether a replacement is created before the old object is destroyed.
+    /// True if a replacement is created before the old object is destroyed.
     pub create_first: bool,
 }
 
-/// The plan.
+/// Result of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
     pub action: Action,
@@ -56,12 +55,12 @@ pub struct Planned {
     pub warnings: Vec<ProviderDiagnostic>,
 }
 
-/// Why there is no plan.
+/// Reason that there is no plan.
 #[derive(Debug)]
 pub enum NoPlan {
     /// The call failed.
     Call(ProviderError),
-    /// The provider answered errors, or an answer that breaks the rules.
+    /// The provider returned errors, or an answer that breaks the protocol's rules.
     Refused(Vec<ProviderDiagnostic>),
 }
 
@@ -71,7 +70,7 @@ impl From<ProviderError> for NoPlan {
     }
 }
 
-/// Marks of the configuration and of the schema, put on an object.
+/// Applies the marks of the configuration and of the schema to an object.
 pub fn mark(schema: &Schema, value: Value, config_marks: &[(Path, Marks)]) -> Value {
     let sensitive: Vec<(Path, Marks)> = schema
         .block
@@ -84,8 +83,8 @@ pub fn mark(schema: &Schema, value: Value, config_marks: &[(Path, Marks)]) -> Va
         .mark_with_paths(&sensitive)
 }
 
-/// What a provider read, as the reference engine takes it from every provider: a block that is null
-/// stands as the empty one that it means.
+/// Normalizes an object that a provider read: a null block becomes the equivalent empty one.
+/// OpenTofu does this for all providers.
 pub fn as_read(schema: &Schema, state: &Value, marks: &[(Path, Marks)]) -> Value {
     mark(
         schema,
@@ -94,7 +93,7 @@ pub fn as_read(schema: &Schema, state: &Value, marks: &[(Path, Marks)]) -> Value
     )
 }
 
-/// Asks the provider and decides.
+/// Requests a plan and derives the action.
 pub async fn plan(
     provider: &dyn Provider,
     question: Question<'_>,
@@ -108,7 +107,7 @@ pub async fn plan(
         .prior
         .map_or_else(|| Value::null(ty.clone()), |p| p.value.clone());
     let there = before.clone().unmark_deep().0;
-    // A tainted object is planned as if it were not there, and replaced.
+    // A tainted object is planned as a create, because it is replaced in any case.
     let prior = if tainted {
         Value::null(ty.clone())
     } else {
@@ -122,6 +121,8 @@ pub async fn plan(
     let identity = question.prior.and_then(|p| p.identity.clone());
     let first = ask(provider, &question, &prior, &asked, private, identity, ctx).await?;
     let mut warnings = warnings(&first);
+    // Providers on the legacy SDK may plan changes of ignored attributes, so these are restored
+    // once more.
     let planned = if first.legacy {
         question.ignore.apply(&schema.block, &prior, &first.planned)
     } else {
@@ -149,8 +150,8 @@ pub async fn plan(
         let after = mark(schema, planned, &config_marks);
         return Ok(kept_or_updated(before, after, same, first, warnings));
     }
-    // The create half is planned against nothing, with the configuration as written. Of a tainted
-    // object that was planned already.
+    // The create half is planned without a prior object, from the unfiltered configuration. A
+    // tainted object was already planned that way.
     let null = Value::null(ty);
     let second = if tainted {
         first
@@ -158,6 +159,7 @@ pub async fn plan(
         let private = first.private;
         ask(provider, &question, &null, &config, private, None, ctx).await?
     };
+    // A second plan repeats most warnings of the first.
     warnings.truncate(64);
     Ok(Planned {
         action: if question.create_first {
@@ -182,7 +184,7 @@ fn kept_or_updated(
     answer: PlanResponse,
     warnings: Vec<ProviderDiagnostic>,
 ) -> Planned {
-    // Equal objects are one: most of what there is does not change.
+    // If nothing changes both sides share one value, which saves memory for most objects.
     let (action, after) = if !same || marks_differ(&before, &after) {
         (Action::Update, after)
     } else {
@@ -202,7 +204,7 @@ fn kept_or_updated(
 
 fn why_replaced(force: Option<Reason>, tainted: bool, paths: &[Path]) -> Reason {
     match () {
-        // What the configuration asks for says more than what would have come of it anyway.
+        // An explicit trigger explains more than the other reasons.
         () if force == Some(Reason::ReplaceByTriggers) => Reason::ReplaceByTriggers,
         () if tainted => Reason::ReplaceBecauseTainted,
         () if !paths.is_empty() => Reason::ReplaceBecauseCannotUpdate,
@@ -210,7 +212,7 @@ fn why_replaced(force: Option<Reason>, tainted: bool, paths: &[Path]) -> Reason 
     }
 }
 
-/// The paths that really force a replacement: those whose value changes.
+/// Returns the paths that force a replacement: those whose value changes.
 fn replace_paths(
     prior: &Value,
     planned: &Value,
@@ -222,6 +224,7 @@ fn replace_paths(
         if prior.is_null() {
             continue;
         }
+        // A write-only value is null in both objects, so the provider's word has to be enough.
         let write_only = match path.steps() {
             [cty::PathStep::Attr(name)] => schema
                 .block
@@ -233,7 +236,7 @@ fn replace_paths(
         match (path.apply(prior), path.apply(planned)) {
             _ if write_only => out.push(path.clone()),
             (Ok(a), Ok(b)) => {
-                // Nulls of all types are one; so nothing is replaced for their sake.
+                // Nulls of different types are equal and do not force a replacement.
                 if !b.is_known() || a.equals(&b).unmark().0.as_bool() != Some(true) {
                     out.push(path.clone());
                 }
@@ -252,7 +255,7 @@ fn replace_paths(
     Ok(out)
 }
 
-/// Whether what is sensitive differs between two objects of the same value.
+/// Returns true if two equal values differ in their sensitive parts.
 fn marks_differ(before: &Value, after: &Value) -> bool {
     let paths = |v: &Value| {
         let mut all: Vec<String> = v
@@ -269,7 +272,8 @@ fn marks_differ(before: &Value, after: &Value) -> bool {
     paths(before) != paths(after)
 }
 
-/// As much of a path as may be told, where the schema says that what is there is sensitive.
+/// Returns the longest prefix of a path that may be shown if the schema marks its value as
+/// sensitive.
 pub fn at_sensitive(schema: &Schema, value: &Value, path: &Path) -> Option<Path> {
     let found = schema
         .block

@@ -1,11 +1,11 @@
-//! Values as the plan representation writes them: known parts as JSON, and masks of what is unknown
-//! and what is sensitive. Pure.
+//! Encodes values for the plan representation: known parts as JSON, and masks of unknown and
+//! sensitive parts. Pure.
 
 use cty::Value;
 use serde_json::{Map, Value as Json};
 
-/// The value without what is unknown: absent from objects and maps, null in sequences (their order
-/// tells what is unknown). Null for a value that is unknown itself.
+/// Encodes the known parts of a value. Unknown parts are absent from objects and maps, and null in
+/// sequences, whose positions matter. An unknown value is null.
 pub fn known_json(value: &Value) -> Json {
     if !value.is_known() || value.is_null() {
         return Json::Null;
@@ -13,7 +13,7 @@ pub fn known_json(value: &Value) -> Json {
     if let Some(text) = value.as_str() {
         text.into()
     } else if let Some(n) = value.as_number() {
-        // All digits are kept; infinity has no JSON.
+        // Keeps all digits; JSON has no infinity.
         serde_json::from_str(&n.to_text()).unwrap_or(Json::Null)
     } else if let Some(b) = value.as_bool() {
         b.into()
@@ -25,14 +25,14 @@ pub fn known_json(value: &Value) -> Json {
     }
 }
 
-/// True where the value is unknown; known members of objects and maps are left out.
+/// Encodes true at unknown parts; known members of objects and maps are omitted.
 pub fn unknown(value: &Value) -> Json {
     mask(value, &|v| !v.is_known(), &|_| Json::Bool(false))
 }
 
-/// True where the value is sensitive; other members of objects and maps are left out.
+/// Encodes true at sensitive parts; other members of objects and maps are omitted.
 pub fn sensitive(value: &Value) -> Json {
-    // Of an unknown container nothing is known of what is inside.
+    // The contents of an unknown container have no mask of their own.
     let unknown_container = |v: &Value| match () {
         () if v.is_known() || v.is_null() => Json::Bool(false),
         () if v.ty().is_object() || v.ty().is_map() => Json::Object(Map::new()),

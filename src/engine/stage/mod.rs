@@ -1,5 +1,5 @@
-//! Staging: configuration and state to changes. A walk over the configuration's nodes, each worked
-//! out once; nothing is written but the stage itself.
+//! Staging: plans changes from configuration and state. A walk evaluates each node of the
+//! configuration once; the only result is the stage.
 
 pub mod adopt;
 pub mod cell;

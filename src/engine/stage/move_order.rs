@@ -1,13 +1,13 @@
-//! Which `moved` statement is made before which: chains from their beginning, and what lies within
-//! something that moves together with it. Pure.
+//! Orders `moved` statements: chains start at their beginning, and moves within an object that
+//! moves itself are ordered around it. Pure.
 
 use crate::engine::graph::{Graph, Step};
 use lang::addr::{InstanceKey, ModuleInstance, ModulePath, Resource, Target};
 use lang::config::Moved;
 use std::sync::Arc;
 
-/// The order of statements, each with the module that it stands in, by their number; or those that
-/// wait for each other.
+/// Returns the order of the statements, by index, each given with its declaring module. The error
+/// contains the statements of all cycles.
 pub fn order(all: &[(ModulePath, &Moved)]) -> Result<Vec<Step>, Vec<Step>> {
     let statements: Vec<Statement<'_>> = all
         .iter()
@@ -33,22 +33,22 @@ pub fn order(all: &[(ModulePath, &Moved)]) -> Result<Vec<Step>, Vec<Step>> {
 struct Statement<'m> {
     from: End<'m>,
     to: End<'m>,
-    /// How deep the module lies that declares it.
+    /// Depth of the declaring module.
     depth: usize,
 }
 
-/// One side of a statement, as seen from the root.
+/// Side of a statement, relative to the root.
 struct End<'m> {
-    /// Steps to the module; the key is not there where any instance is meant.
+    /// Path of the module; a key is `None` if all instances are meant.
     path: Vec<(Arc<str>, Option<InstanceKey>)>,
     what: What<'m>,
 }
 
 #[derive(Clone, Copy)]
 enum What<'m> {
-    /// All instances of the call at the end of the path.
+    /// All instances of the last call of the path.
     Call,
-    /// The one instance.
+    /// One module instance.
     Module,
     Resource(&'m Resource),
     Instance(&'m Resource, &'m InstanceKey),
@@ -69,8 +69,9 @@ impl<'m> Statement<'m> {
         }
     }
 
-    /// Whether this one is made after `other`.
+    /// Returns true if this statement is applied after `other`.
     fn waits_for(&self, other: &Self) -> bool {
+        // A chain: `other` moves an object to the place that this one moves it from.
         if self.from.follows(&other.to) {
             return true;
         }
@@ -78,8 +79,8 @@ impl<'m> Statement<'m> {
         if !inside && !other.from.within(&self.from) && !other.to.within(&self.from) {
             return false;
         }
-        // A call that only changes its keys keeps its name, and what moves within it would match on
-        // both sides.
+        // A call whose name stays matches moves within it on both sides; in this case the depth
+        // decides, or both would wait for each other.
         self.depth >= other.depth || !self.keeps_its_name()
     }
 
@@ -99,7 +100,7 @@ impl<'m> Statement<'m> {
 }
 
 impl<'m> End<'m> {
-    /// `one`: the statement is about one instance, even where this side has no key.
+    /// `one`: the statement concerns one instance, even if this side has no key.
     fn of(path: &ModulePath, target: &'m Target, one: bool) -> Self {
         const NO_KEY: &InstanceKey = &InstanceKey::None;
         let mut steps: Vec<_> = path.0.iter().map(|name| (name.clone(), None)).collect();
@@ -125,7 +126,7 @@ impl<'m> End<'m> {
         Self { path: steps, what }
     }
 
-    /// Whether this path can begin with that of `other`.
+    /// Returns true if the path of `other` can be a prefix of this path.
     fn begins_with(&self, other: &Self) -> bool {
         let same = |(a, b): (
             &(Arc<str>, Option<InstanceKey>),
@@ -134,7 +135,7 @@ impl<'m> End<'m> {
         other.path.len() <= self.path.len() && other.path.iter().zip(&self.path).all(same)
     }
 
-    /// Whether both can be the same object.
+    /// Returns true if both can name the same object.
     fn follows(&self, other: &Self) -> bool {
         let same = match (self.what, other.what) {
             (What::Call | What::Module, What::Call | What::Module) => true,
@@ -145,7 +146,7 @@ impl<'m> End<'m> {
         same && self.path.len() == other.path.len() && self.begins_with(other)
     }
 
-    /// Whether this lies in `other`.
+    /// Returns true if this lies within `other`.
     fn within(&self, other: &Self) -> bool {
         if !self.begins_with(other) {
             return false;

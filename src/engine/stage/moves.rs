@@ -1,5 +1,5 @@
-//! Moves: what `moved` blocks say, and what adding or removing `count` implies, made in a copy of
-//! the state before anything is staged. Pure.
+//! Applies moves to a copy of the state before planning: `moved` blocks, and implied moves when
+//! `count` is added or removed. Pure.
 
 use super::move_order;
 use super::prior::PriorState;
@@ -8,13 +8,13 @@ use lang::config::{Module, Moved};
 use lang::diag::{Diagnostic, Diagnostics};
 use std::collections::HashSet;
 
-/// Makes all moves of a configuration, with warnings.
+/// Applies all moves of a configuration; returns warnings.
 ///
 /// # Errors
-/// Moves that wait for each other: nothing is made then.
+/// If the moves form a cycle; nothing is applied then.
 pub fn apply(root: &Module, state: &mut PriorState) -> Result<Diagnostics, Diagnostics> {
     let mut diags = Diagnostics::new();
-    // What a block has moved does not move on by itself.
+    // An instance that a block has moved is not moved again by an implied move.
     let mut here: HashSet<AbsInstance> = state
         .resources
         .iter()
@@ -53,6 +53,8 @@ fn explicit(path: &ModulePath, moved: &Moved, state: &mut PriorState, diags: &mu
     for from in all {
         if from.module.0.len() < path.0.len() || from.module.path().0[..path.0.len()] != path.0[..]
         {
+            // The statement is relative to its module, so it applies in each instance of that
+            // module.
             continue;
         }
         let outer = ModuleInstance(from.module.0[..path.0.len()].to_vec());
@@ -85,8 +87,8 @@ fn explicit(path: &ModulePath, moved: &Moved, state: &mut PriorState, diags: &mu
     }
 }
 
-/// Where an instance goes by one move; `None` where it is not concerned. All relative to the module
-/// of the move.
+/// Returns the target of an instance under one move, or `None` if it is not affected. All addresses
+/// are relative to the module of the move.
 fn translate(instance: &AbsInstance, from: &Target, to: &Target) -> Option<AbsInstance> {
     match (from, to) {
         (Target::Module(a), Target::Module(b)) => {
@@ -97,8 +99,7 @@ fn translate(instance: &AbsInstance, from: &Target, to: &Target) -> Option<AbsIn
             if before_a != before_head || last_a.0 != last_head.0 {
                 return None;
             }
-            // A call named without a key means all of its instances, unless the other side says
-            // which.
+            // A call without a key means all its instances, unless the other side has a key.
             let (last_b, before_b) = b.0.split_last()?;
             let whole = last_a.1 == InstanceKey::None && last_b.1 == InstanceKey::None;
             if !whole && last_a.1 != last_head.1 {
@@ -129,7 +130,7 @@ fn translate(instance: &AbsInstance, from: &Target, to: &Target) -> Option<AbsIn
     }
 }
 
-/// The one instance that an address names where the other side of its move has a key.
+/// Returns the one instance that an address names if the other side of the move has a key.
 fn single(target: &Target) -> Option<AbsInstance> {
     match target {
         Target::Instance(i) => Some(i.clone()),
@@ -138,8 +139,8 @@ fn single(target: &Target) -> Option<AbsInstance> {
     }
 }
 
-/// `x` becomes `x[0]` where `count` was added, and back where it was taken away; the same for
-/// module calls.
+/// Applies implied moves: `x` becomes `x[0]` when `count` is added, and back when it is removed;
+/// likewise for module calls.
 fn implied(root: &Module, state: &mut PriorState, here: &mut HashSet<AbsInstance>) {
     for module in root.all() {
         for call in module.calls.values() {
@@ -165,6 +166,8 @@ fn implied(root: &Module, state: &mut PriorState, here: &mut HashSet<AbsInstance
                 if from.module.0[at].1 == was && here.contains(&from) {
                     to.module.0[at].1 = becomes;
                     state.rename(&from, &to);
+                    // Registered, so that the resources in it can move on by an implied move of
+                    // their own.
                     here.insert(to);
                 }
             }

@@ -1,6 +1,6 @@
-//! What is to be said of names that a configuration uses, whatever their values: functions of
-//! providers that a module does not require, variables and outputs that their module's author wants
-//! nobody to use any more, attributes and types of which a provider says so. Pure.
+//! Checks the names that a configuration uses, independently of values: functions of providers that
+//! a module does not require, deprecated variables and outputs of modules, deprecated attributes
+//! and types of providers. Pure.
 
 use super::nodes::schema_of;
 use crate::engine::provider::{ProviderSchema, builtin};
@@ -15,31 +15,30 @@ use lang::syntax::ast::{Step, StepKind, Traversal};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// What the names of providers' functions begin with.
+/// Prefix of provider function names.
 const OF_PROVIDERS: &str = "provider::";
 
 const DEPRECATED: &str = "Value derived from a deprecated source";
 
-/// What was found, by place: one place is used in several instances, and told once.
+/// Findings by place: a place is evaluated in several instances but reported once.
 #[derive(Default)]
 pub struct Names {
     schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
     found: BTreeMap<Span, Diagnostic>,
     unregistered: BTreeMap<Span, Arc<str>>,
-    /// What providers call deprecated, by what is said of it: one cause, and all its places.
+    /// Deprecations by providers, by message with all places: each message is reported once.
     outdated: BTreeMap<String, BTreeSet<Span>>,
 }
 
-/// A function of a provider, as it is called.
+/// Called function of a provider.
 pub struct ProviderFunction<'a> {
-    /// The provider's local name.
+    /// Local name of the provider.
     pub provider: &'a str,
     pub alias: Option<&'a str>,
     pub function: &'a str,
 }
 
-/// What `provider::NAME::FUNCTION` calls, or the same with an alias in between; `None` for any
-/// other function.
+/// Parses `provider::NAME::FUNCTION`, or the same with an alias; `None` for other functions.
 pub fn provider_function(name: &str) -> Option<ProviderFunction<'_>> {
     let mut names = name.strip_prefix(OF_PROVIDERS)?.splitn(3, "::");
     let (provider, second, third) = (names.next()?, names.next()?, names.next());
@@ -55,7 +54,7 @@ pub fn provider_function(name: &str) -> Option<ProviderFunction<'_>> {
 }
 
 impl Names {
-    /// Nothing yet, of a configuration with these providers.
+    /// Creates an empty set for a configuration with these providers.
     pub fn with(schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>) -> Self {
         Self {
             schemas: schemas.clone(),
@@ -86,7 +85,7 @@ impl Names {
             .or_insert_with(|| diagnostic.at(span));
     }
 
-    /// A function of a provider is called by the name that the module gives that provider.
+    /// Checks a called function: it must belong to a provider that the module requires.
     pub fn called(&mut self, module: &Module, name: &str, span: Span) {
         let Some(called) = provider_function(name) else {
             if name.starts_with(OF_PROVIDERS) {
@@ -121,19 +120,18 @@ impl Names {
         }
     }
 
-    /// A function is called of a configuration with instances, and of none of them.
+    /// Records a call on a provider configuration with instances that selects none.
     pub fn without_instance(&mut self, address: Arc<str>, span: Span) {
         self.unregistered.insert(span, address);
     }
 
-    /// Where functions are called that are not in the schemas of their providers, with the address
-    /// of each: a provider may have them once it is configured. With those that are called of no
-    /// instance where there are several.
+    /// Returns the places of functions that the schemas lack, with the provider's address: a
+    /// provider may offer them once it is configured. Includes calls that select no instance.
     pub fn unregistered(&self) -> &BTreeMap<Span, Arc<str>> {
         &self.unregistered
     }
 
-    /// A value for a variable of a module that is called.
+    /// Checks a value passed to a variable of a module.
     pub fn passed(&mut self, variable: &Variable, span: Span) {
         if let Some(why) = &variable.deprecated {
             let detail = format!(
@@ -147,7 +145,7 @@ impl Names {
         }
     }
 
-    /// A reference, perhaps to an output of a module that is called, or into a resource.
+    /// Checks a reference to a module's output or into a resource.
     pub fn referred(&mut self, module: &Module, t: &Traversal) {
         let (call, name) = match refs::parse(t) {
             Ok(Ref::ModuleOutput { call, output, .. }) => (call, output),
@@ -167,9 +165,9 @@ impl Names {
         }
     }
 
-    /// What is read of a resource.
+    /// Checks the attributes read from a resource.
     fn read(&mut self, module: &Module, resource: &Resource, steps: &[Step], span: Span) {
-        // What is merely waited for is not read.
+        // A bare reference only orders; it reads no attribute.
         if steps.is_empty() {
             return;
         }
@@ -192,15 +190,14 @@ impl Names {
     }
 }
 
-/// The first thing on the way into an object that its provider calls deprecated: its path, and what
-/// the provider says of it.
+/// Returns the path and message of the first deprecated item along the steps.
 fn outdated<'s>(block: &'s Block, steps: &[Step]) -> Option<(String, &'s str)> {
     let mut path = String::new();
     if block.deprecated {
         return Some((path, &block.deprecation_message));
     }
     let (mut attributes, mut blocks) = (&block.attributes, Some(&block.blocks));
-    // Keys of elements lead nowhere else in a schema.
+    // Element keys do not change the position in the schema.
     let names = steps.iter().filter_map(|step| match &step.kind {
         StepKind::Attr(name) => Some(name),
         StepKind::Index(_) => None,

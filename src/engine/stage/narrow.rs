@@ -1,8 +1,7 @@
-//! How far a staging reaches where targets or excludes narrow it: which nodes are worked out, which
-//! instances are planned, and, destroying, which objects go. Rules as the reference engine's: a
-//! target brings what it needs; what needs something that is left out is left out. Destroying turns
-//! that round: what goes takes what depends on it along and nothing else, by what the state says of
-//! dependencies. Pure.
+//! Extent of a stage with targets or excludes: nodes to evaluate, instances to plan, and objects to
+//! destroy. Same rules as OpenTofu: targets include their dependencies; dependents of excluded
+//! resources are excluded. A destroy uses the recorded dependencies the other way: it includes
+//! dependents only. Pure.
 
 use super::change::Change;
 use super::nodes::{Node, Nodes};
@@ -17,22 +16,20 @@ use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// What a staging is limited to.
+/// Limits of a stage.
 pub struct Narrow {
     targets: Vec<Target>,
     excludes: Vec<Target>,
-    /// Nodes that are worked out; of all others the state is kept.
+    /// Nodes to evaluate; resources outside keep their state.
     steps: BTreeSet<Step>,
-    /// Resources whose instances are planned only as far as the targets reach; all instances of the
-    /// others are.
+    /// Resources of which only targeted instances are planned; of all others every instance is.
     aimed: HashSet<ConfigResource>,
-    /// Destroying, the instances that go, by what declares or declared them.
+    /// Instances to destroy, by resource; `None` unless the mode is destroy.
     going: Option<HashMap<ConfigResource, BTreeSet<AbsInstance>>>,
 }
 
 impl Narrow {
-    /// What these addresses leave of a staging; `None` where there are none, and everything is
-    /// staged.
+    /// Computes the limits; `None` without targets and excludes.
     pub fn new(
         nodes: &Nodes,
         root: &Module,
@@ -63,6 +60,8 @@ impl Narrow {
             for instance in narrow.destroyed(prior) {
                 going.entry(instance.config()).or_default().insert(instance);
             }
+            // Destroyed objects need their providers, even if their resources are outside of the
+            // targets.
             let needed = going
                 .keys()
                 .filter_map(|r| needed_to_destroy(nodes, root, prior, r))
@@ -74,12 +73,12 @@ impl Narrow {
         Some(narrow)
     }
 
-    /// Whether a node is worked out.
+    /// Returns true if a node is evaluated.
     pub fn works_out(&self, step: Step) -> bool {
         self.steps.contains(&step)
     }
 
-    /// Whether an instance of a resource that is worked out is planned, or, destroying, looked at.
+    /// Returns true if an instance of an evaluated resource is planned, or read before a destroy.
     pub fn plans(&self, instance: &AbsInstance) -> bool {
         if !self.targets.is_empty() && self.aimed.contains(&instance.config()) {
             return self.named(instance);
@@ -87,12 +86,12 @@ impl Narrow {
         !self.excludes.iter().any(|t| t.contains(instance))
     }
 
-    /// Whether left-over objects of an instance are destroyed: no other object brings them along.
+    /// Returns true if deposed objects of an instance are destroyed: only if it is named itself.
     pub fn clears(&self, instance: &AbsInstance) -> bool {
         self.named(instance)
     }
 
-    /// Whether a destroy takes an instance.
+    /// Returns true if the instance is destroyed.
     pub fn destroys(&self, instance: &AbsInstance) -> bool {
         self.going
             .as_ref()
@@ -100,9 +99,9 @@ impl Narrow {
             .is_some_and(|all| all.contains(instance))
     }
 
-    /// Changes that were worked out with a resource which the targets need, though they need none
-    /// of these instances: they are left out to begin with. The error: what the targets need of a
-    /// resource that they name by other instances.
+    /// Returns the changes to deselect initially: they were planned together with a needed
+    /// resource, but no target needs these instances. Returns an error if the targets need an
+    /// instance that they leave out.
     pub fn besides(
         &self,
         changes: &[Change],
@@ -143,8 +142,8 @@ impl Narrow {
         }
     }
 
-    /// Declared instances that do not exist yet and that the targets leave out, though they name
-    /// other instances of the same resource.
+    /// Returns declared instances that do not exist yet and are outside of the targets, although
+    /// other instances of their resource are targeted.
     fn cut_off(
         &self,
         prior: &PriorState,
@@ -170,7 +169,7 @@ impl Narrow {
         cut_off
     }
 
-    /// Whether an instance is among what the addresses name.
+    /// Returns true if targets or excludes leave the instance in.
     fn named(&self, instance: &AbsInstance) -> bool {
         if self.targets.is_empty() {
             !self.excludes.iter().any(|t| t.contains(instance))
@@ -179,7 +178,7 @@ impl Narrow {
         }
     }
 
-    /// What the targets name, with all that it needs.
+    /// Returns the targeted nodes and their dependencies.
     fn targeted(&mut self, nodes: &Nodes) -> BTreeSet<Step> {
         let direct: Vec<Step> = resources(nodes)
             .filter(|(_, r)| self.targets.iter().any(|t| t.may_contain(r)))
@@ -192,14 +191,15 @@ impl Narrow {
         nodes.graph.closure(direct)
     }
 
-    /// What is neither left out nor needs something of which a part is left out, with all that it
-    /// needs.
+    /// Returns all nodes except excluded ones and dependents of partly excluded ones, with the
+    /// dependencies of the rest.
     fn not_excluded(&self, nodes: &Nodes) -> BTreeSet<Step> {
         let excluded = |by: fn(&Target, &ConfigResource) -> bool| {
             resources(nodes)
                 .filter(move |(_, r)| self.excludes.iter().any(|t| by(t, r)))
                 .map(|(s, _)| s)
         };
+        // Dependents of a partly excluded resource go, but its other instances stay.
         let in_part: BTreeSet<Step> = excluded(Target::may_contain).collect();
         let needing = nodes
             .graph
@@ -217,8 +217,7 @@ impl Narrow {
         nodes.graph.closure(kept)
     }
 
-    /// Outputs of the root that rest on resources which are worked out, and on no others, with all
-    /// that they need.
+    /// Returns root outputs that depend only on evaluated resources, with their dependencies.
     fn outputs(&self, nodes: &Nodes) -> BTreeSet<Step> {
         let mut all = BTreeSet::new();
         for (step, node) in nodes.nodes.iter().enumerate() {
@@ -237,8 +236,8 @@ impl Narrow {
         all
     }
 
-    /// The instances that a destroy takes: what the targets name with all that depends on it, or
-    /// everything but what is left out and what that depends on.
+    /// Returns the instances to destroy: targets and their dependents, or everything except
+    /// excluded instances and their dependencies.
     fn destroyed(&self, prior: &PriorState) -> BTreeSet<AbsInstance> {
         let web = Dependencies::new(prior);
         let named = |wanted: bool| {
@@ -256,7 +255,8 @@ impl Narrow {
     }
 }
 
-/// The instances that a need stands for: one, or all of a resource where it is not known which.
+/// Returns the missing instances that a need stands for: one, or all of a resource if the instance
+/// is not known.
 fn needed_of<'m>(
     missing: &'m HashMap<ConfigResource, Vec<AbsInstance>>,
     need: &str,
@@ -268,7 +268,7 @@ fn needed_of<'m>(
     all.filter(|instance| target.contains(instance)).collect()
 }
 
-/// Resources among the nodes, declared or no longer.
+/// Returns all resource nodes, declared or orphaned.
 fn resources(nodes: &Nodes) -> impl Iterator<Item = (Step, &ConfigResource)> {
     nodes
         .nodes
@@ -277,7 +277,7 @@ fn resources(nodes: &Nodes) -> impl Iterator<Item = (Step, &ConfigResource)> {
         .filter_map(|(step, node)| Some((step, node.resource()?)))
 }
 
-/// Whether all instances of a resource lie in a target.
+/// Returns true if all instances of a resource lie in a target.
 fn covers(target: &Target, resource: &ConfigResource) -> bool {
     let keyless = target
         .module()
@@ -287,8 +287,8 @@ fn covers(target: &Target, resource: &ConfigResource) -> bool {
     keyless && !matches!(target, Target::Instance(_)) && target.may_contain(resource)
 }
 
-/// What must be worked out so that objects of a resource can be destroyed: their provider, and what
-/// may forbid it.
+/// Returns the steps needed to destroy objects of a resource: its provider and the expression of
+/// `prevent_destroy`.
 fn needed_to_destroy(
     nodes: &Nodes,
     root: &Module,
@@ -319,7 +319,7 @@ fn needed_to_destroy(
     Some(provider.into_iter().chain(forbids).collect())
 }
 
-/// What the state says of who depends on whom.
+/// Dependencies as recorded in the state.
 struct Dependencies<'s> {
     all: BTreeMap<AbsInstance, BTreeSet<&'s str>>,
     of_resource: HashMap<String, Vec<AbsInstance>>,
@@ -355,7 +355,8 @@ impl<'s> Dependencies<'s> {
 
     fn with_what_they_need(&self, mut seen: BTreeSet<AbsInstance>) -> BTreeSet<AbsInstance> {
         let mut queue: Vec<AbsInstance> = seen.iter().cloned().collect();
-        // What instances need is mostly the same for all of a resource, and is looked at once.
+        // Instances of one resource mostly have the same dependencies, so each is followed once per
+        // module instance.
         let mut looked: HashSet<(&str, ModuleInstance)> = HashSet::new();
         while let Some(instance) = queue.pop() {
             for on in self.all.get(&instance).into_iter().flatten() {
@@ -397,8 +398,8 @@ fn spread(
     }
 }
 
-/// Whether two objects are in different instances of one module: what a module says of its own
-/// resources holds within each instance of it.
+/// Returns true if two objects are in different instances of one module: dependencies between
+/// resources of a module hold only within each instance.
 fn apart(a: &AbsInstance, b: &AbsInstance) -> bool {
     a.module != b.module && a.module.path() == b.module.path()
 }

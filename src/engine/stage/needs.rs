@@ -1,7 +1,6 @@
-//! What each resource instance needs, by instance wherever its expressions say which one (`a["x"]`,
-//! `a[each.key]`, `module.app["billing"].id`), else by resource. Only what is referred to without
-//! another managed resource between: whoever asks further goes on from there. Filled in the order
-//! of the walk, so that nothing here descends deeper than one step.
+//! Direct needs of resource instances: by instance if the expression names one (`a["x"]`,
+//! `a[each.key]`, `module.app["billing"].id`), otherwise by resource. Managed resources end the
+//! search; callers follow theirs. Filled in walk order, so that each search descends only one step.
 
 mod instances;
 mod references;
@@ -18,25 +17,25 @@ use references::{Named, Place, chained};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
-/// Addresses of resource instances, or of resources of which it is not known which instance.
+/// Addresses of resource instances, or of resources if the instance is not known.
 pub type Needs = BTreeSet<String>;
 
-/// What was asked before.
+/// Cache of one walk.
 #[derive(Default)]
 pub struct Known {
     named: Mutex<HashMap<(ModuleInstance, Named), Arc<Needs>>>,
-    /// Lookups of a resource's blocks, the same for all its instances.
+    /// Lookups in the blocks of a resource, the same for all its instances.
     lookups: Mutex<HashMap<(Vec<Arc<str>>, Name), Arc<Vec<Lookup>>>>,
 }
 
-/// Finds needs in what one walk has worked out so far.
+/// Computes needs from the evaluated part of a walk.
 pub struct Needing<'w> {
     pub around: &'w Surroundings,
     pub known: &'w Known,
 }
 
 impl Needing<'_> {
-    /// Looks at a node that the walk has passed, in all instances of its module.
+    /// Caches the needs of an evaluated node, for all instances of its module.
     pub fn pass(&self, node: &Node) {
         let (path, named) = match node {
             Node::Variable(path, name) => (path, Named::Variable(name.clone())),
@@ -50,20 +49,19 @@ impl Needing<'_> {
         }
     }
 
-    /// Looks at a data source or ephemeral resource whose instance the walk has passed: what refers
-    /// to it goes on from what it needs.
+    /// Caches the needs of an evaluated data source or ephemeral resource, for its dependents.
     pub fn pass_data(&self, address: &AbsInstance) {
         for key in [None, Some(address.key.clone())] {
             self.named(&address.module, Named::Data(address.resource.clone(), key));
         }
     }
 
-    /// What an output of the root needs.
+    /// Returns the needs of a root output.
     pub fn of_output(&self, name: &Arc<str>) -> Needs {
         (*self.named(&ModuleInstance::root(), Named::Output(name.clone()))).clone()
     }
 
-    /// What an instance of a declared resource needs.
+    /// Returns the needs of an instance of a declared resource.
     pub fn of_instance(
         &self,
         module: &Module,
@@ -101,13 +99,15 @@ impl Needing<'_> {
             self.expr(by.key, place, out);
         }
         let key = route.block;
+        // All instances of the module call configure it alike, so the first one stands for them.
         if let Some(instance) = self.around.values.instances(&key.module).first() {
             out.extend(self.named(instance, Named::Provider(key)).iter().cloned());
         }
         self.of_calls(place.instance, out);
     }
 
-    /// What `for_each` needs but for the one instance that it pairs this one with.
+    /// Adds the needs of `for_each`. If it chains another resource, only the instance with the same
+    /// key counts.
     fn repeated_over(&self, place: &Place<'_>, out: &mut Needs) {
         match place.for_each {
             Some(expr) if chained(expr).is_some() => self.each_value(place, out),
@@ -119,7 +119,7 @@ impl Needing<'_> {
     fn each_value(&self, place: &Place<'_>, out: &mut Needs) {
         let Some(expr) = place.for_each else { return };
         match chained(expr) {
-            // The value of one key of another resource or module: the one instance with that key.
+            // A chained `for_each` pairs instances with equal keys.
             Some(t) => self.reference(
                 t,
                 key_of(place.repetition.each_key.as_ref()),
@@ -131,7 +131,7 @@ impl Needing<'_> {
         }
     }
 
-    /// What decides whether a module instance is there, and what its calls wait for.
+    /// Adds the needs of the enclosing module calls: their repetition and their `depends_on`.
     fn of_calls(&self, instance: &ModuleInstance, out: &mut Needs) {
         let mut at = instance.clone();
         while let (Some(outer), Some((path, name))) = (at.parent(), at.path().parent()) {

@@ -1,5 +1,5 @@
-//! What is to be worked out, and in which order: the configuration as a graph of nodes, whatever
-//! the instances. Built once for a walk; pure.
+//! Graph of the configuration. Nodes are declarations, independent of instances; edges are their
+//! references. Built once per walk; pure.
 
 mod edges;
 mod providers;
@@ -18,24 +18,24 @@ use lang::source::Span;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
-/// One thing to work out.
+/// Node of the graph.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Node {
     Variable(ModulePath, Arc<str>),
     Local(ModulePath, Arc<str>),
     Output(ModulePath, Arc<str>),
-    /// How often a module call is there; the module called from this path by this name.
+    /// Repetition of a module call: the module called from this path by this name.
     Call(ModulePath, Arc<str>),
     /// A `provider` block, with all of its instances.
     Provider(ConfigKey),
     Resource(ConfigResource),
-    /// Objects in the state of a resource that is declared no longer.
+    /// State objects of a resource that is no longer declared.
     Orphan(ConfigResource),
     Check(ModulePath, Arc<str>),
 }
 
 impl Node {
-    /// For people: in a cycle's words, in progress.
+    /// Returns the name for display.
     pub fn text(&self) -> String {
         let within = |m: &ModulePath, rest: String| {
             if m.is_root() {
@@ -55,7 +55,7 @@ impl Node {
         }
     }
 
-    /// The resource that it is about.
+    /// Returns the resource of the node, if any.
     pub fn resource(&self) -> Option<&ConfigResource> {
         match self {
             Self::Resource(r) | Self::Orphan(r) => Some(r),
@@ -69,47 +69,46 @@ pub struct Nodes {
     pub graph: Graph,
     pub nodes: Vec<Node>,
     by_node: HashMap<Node, Step>,
-    /// Of what one step needs of a resource: the keys of the instances, where it names no others.
+    /// Instance keys a step depends on, per resource, if all its references have constant keys.
     named: HashMap<(Step, Step), BTreeSet<InstanceKey>>,
-    /// By resource, the instances of itself that it names, `None` for all of them.
+    /// By resource: instances of itself that its provisioners refer to; `None` means all.
     siblings: BTreeMap<Step, BTreeSet<Option<InstanceKey>>>,
     names: Names,
-    /// Calls of providers' functions that are not connected yet: by which step, in which module.
+    /// Calls of provider functions that are not connected yet: step, module, name and place.
     calls: Vec<(Step, ModulePath, Arc<str>, Span)>,
-    /// Dependencies by direct needs, as they are asked for.
+    /// Cache of transitive dependencies, by direct needs.
     dependencies: Mutex<HashMap<Vec<Step>, Arc<BTreeSet<String>>>>,
 }
 
-/// What the graph is built from.
+/// Input of the graph.
 pub struct Sources<'a> {
     pub root: &'a Module,
     pub schemas: &'a HashMap<Arc<str>, Arc<ProviderSchema>>,
-    /// Resources that are in the state.
+    /// Resources in the state.
     pub in_state: &'a BTreeSet<ConfigResource>,
-    /// For those of them that are not declared: the provider configuration that the state names,
-    /// and what they depended on.
+    /// Provider configurations that the state records for undeclared resources.
     pub orphan_providers: &'a BTreeMap<ConfigResource, ConfigKey>,
 }
 
 impl Nodes {
-    /// The step of a node.
+    /// Returns the step of a node.
     pub fn step(&self, node: &Node) -> Option<Step> {
         self.by_node.get(node).copied()
     }
 
-    /// The step of the block that a provider configuration is, or is an instance of.
+    /// Returns the step of a provider configuration's block.
     pub fn provider(&self, key: &ConfigKey) -> Option<Step> {
         self.step(&Node::Provider(key.block()))
     }
 
-    /// The instances of a resource that a step needs, where its references name them by constant
-    /// keys; `None` where it needs the resource as a whole.
+    /// Returns the instance keys of a resource that a step depends on; `None` if it depends on the
+    /// whole resource.
     pub fn instances_needed(&self, step: Step, resource: Step) -> Option<&BTreeSet<InstanceKey>> {
         self.named.get(&(step, resource))
     }
 
-    /// The resources whose provisioners name instances of the resource itself: by key, `None` where
-    /// they name all of them.
+    /// Returns the resources whose provisioners refer to instances of the resource itself: by key,
+    /// `None` for all.
     pub fn siblings(
         &self,
     ) -> impl Iterator<Item = (&ConfigResource, &BTreeSet<Option<InstanceKey>>)> + '_ {
@@ -118,13 +117,12 @@ impl Nodes {
             .filter_map(|(step, keys)| Some((self.nodes[*step].resource()?, keys)))
     }
 
-    /// What is to be said of the names that the configuration uses, before anything is worked out.
+    /// Returns the diagnostics of names, before evaluation.
     pub fn said_of_names(&self) -> Diagnostics {
         self.names.said()
     }
 
-    /// Where functions are called that are not in the schemas of their providers, with the address
-    /// of each.
+    /// Returns the places of functions that the schemas lack, with the provider's address.
     pub fn unregistered_functions(&self) -> &BTreeMap<Span, Arc<str>> {
         self.names.unregistered()
     }
@@ -153,8 +151,7 @@ impl Nodes {
             dependencies: Mutex::default(),
         };
         let modules = from.root.all();
-        // All nodes first, in the order in which they are to be worked out where nothing else
-        // decides.
+        // Nodes come first, in the order of evaluation among independent ones.
         for module in &modules {
             let path = &module.path;
             for name in module.variables.keys() {
@@ -199,9 +196,9 @@ impl Nodes {
         all
     }
 
-    /// The graph as a plan is walked: why an object goes that is declared no longer depends on
-    /// whether its module is there still, which its call says. What a deploy does with it has
-    /// nothing to do with that.
+    /// Returns the graph for a plan. It adds edges from orphans to the calls of their modules,
+    /// because the reason of their destroy depends on the module's instances. A deploy does not
+    /// need these edges.
     pub fn to_plan(&self) -> Graph {
         let mut graph = self.graph.clone();
         for (step, node) in self.nodes.iter().enumerate() {
@@ -221,8 +218,8 @@ impl Nodes {
         graph
     }
 
-    /// The resources on which a step depends, in any number of steps: what the state keeps as
-    /// `dependencies`. Steps that need the same share one set: most resources of a module do.
+    /// Returns the transitive dependencies of a step, as recorded in the state's `dependencies`.
+    /// Steps with equal needs share one set, like most resources of a module.
     pub fn dependencies(&self, step: Step) -> Arc<BTreeSet<String>> {
         let needs: Vec<Step> = self.graph.needs(step).collect();
         if let Some(known) = lock(&self.dependencies).get(&needs) {
@@ -238,7 +235,7 @@ impl Nodes {
     }
 }
 
-/// A resource of a module.
+/// Returns the address of a module's resource.
 pub fn config_resource(module: &ModulePath, resource: &Resource) -> ConfigResource {
     ConfigResource {
         module: module.clone(),

@@ -1,5 +1,5 @@
-//! Expressions, and bodies of them by a schema: what stands in `dynamic` blocks is left out, as is
-//! what the schema does not name.
+//! Encodes expressions, and bodies by a schema. Contents of `dynamic` blocks and names that the
+//! schema lacks are omitted.
 
 use super::{Configuration, reference};
 use crate::engine::stage::masks;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Configuration<'_> {
-    /// An expression: the constant that it is, and what it refers to.
+    /// Encodes an expression: its constant value or its references.
     pub(super) fn expression(&self, expr: &Expr) -> Map<String, Json> {
         let mut references: Vec<String> = expr
             .traversals()
@@ -26,7 +26,7 @@ impl Configuration<'_> {
         told(constant_value(expr, self.sources).as_ref(), references)
     }
 
-    /// How often something is there, where an expression says so.
+    /// Encodes `count` or `for_each`.
     pub(super) fn repetition(
         &self,
         (count, for_each): (Option<&Expr>, Option<&Expr>),
@@ -44,7 +44,7 @@ impl Configuration<'_> {
         }
     }
 
-    /// What a body says of what this schema names, by name.
+    /// Encodes the parts of a body that the schema names, by name.
     pub(super) fn body(&self, body: &Body, schema: &Block) -> Map<String, Json> {
         let as_blocks = decode::written_as_blocks(body, schema);
         let (content, _, _) = body.partial_content(&names(schema, &as_blocks));
@@ -91,7 +91,7 @@ impl Configuration<'_> {
     }
 }
 
-/// The names that a body of this schema may hold.
+/// Returns the body schema of a block type.
 fn names(schema: &Block, as_blocks: &BTreeSet<&str>) -> BodySchema {
     let mut out = BodySchema::new();
     for name in schema.attributes.keys().map(|name| &**name) {
@@ -111,8 +111,7 @@ fn names(schema: &Block, as_blocks: &BTreeSet<&str>) -> BodySchema {
     out
 }
 
-/// An argument that is a list of objects and is written as blocks, as the expression that it stands
-/// for.
+/// Encodes an argument that is a list of objects but is written as blocks.
 fn objects(blocks: &[&body::Block], schema: &Block) -> Json {
     let found = |block: &&body::Block| decode::references(&block.body, schema);
     let traversals: Vec<Traversal> = blocks.iter().flat_map(found).collect();
@@ -134,7 +133,7 @@ fn objects(blocks: &[&body::Block], schema: &Block) -> Json {
     told(constant.map(Value::tuple).as_ref(), references).into()
 }
 
-/// A function of a provider is referred to by its name.
+/// A provider's function is referenced by its name.
 fn of_provider(name: &str) -> Option<String> {
     name.starts_with("provider::").then(|| name.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Modules: what each declares, and the modules that it calls inside of their calls.
+//! Encodes modules: their declarations, with called modules nested in their calls.
 
 use super::provider::{Providers, key};
 use super::{Configuration, put, reference};
@@ -12,7 +12,7 @@ use lang::syntax::ast::Traversal;
 use serde_json::{Map, Value as Json};
 
 impl Configuration<'_> {
-    /// A module with all that it calls.
+    /// Encodes a module and all modules that it calls.
     pub(super) fn module(&self, module: &Module, providers: &Providers) -> Json {
         let mut out = Map::new();
         let outputs = module.outputs.iter();
@@ -120,7 +120,7 @@ impl Configuration<'_> {
     }
 }
 
-/// Managed resources come first, then data sources.
+/// Managed resources first, then data sources, then ephemeral resources.
 fn rank(mode: Mode) -> u8 {
     match mode {
         Mode::Managed => 0,
@@ -153,7 +153,7 @@ fn variable(declared: &Variable) -> Json {
     out.into()
 }
 
-/// What a provisioner of this kind may be told.
+/// Returns the arguments of a provisioner of this kind.
 fn provisioner(kind: &str) -> Block {
     let texts = || Type::list(Type::String);
     let arguments = match kind {

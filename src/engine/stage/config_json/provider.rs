@@ -1,5 +1,5 @@
-//! Provider configurations of all modules in one table: blocks, requirements that have none, and
-//! what callers pass, which stands for the caller's own and is found through it.
+//! Table of provider configurations of all modules: blocks, requirements without a block, and
+//! configurations that callers pass, each resolved to the caller's own.
 
 use super::{Configuration, put};
 use crate::engine::words::whole_provider;
@@ -11,18 +11,18 @@ use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// One row of the table.
+/// Row of the table.
 struct Row {
     json: Map<String, Json>,
     address: Arc<str>,
-    /// The configuration that this one stands for.
+    /// Key of the caller's configuration that this one refers to.
     parent: Option<String>,
 }
 
-/// The table, by local name within its module.
+/// Rows by module and local name.
 pub(super) struct Providers(BTreeMap<String, Row>);
 
-/// What names a configuration of a module in the table.
+/// Returns the table key of a configuration in a module.
 pub(super) fn key(module: &ModulePath, local: &str) -> String {
     if module.is_root() {
         local.to_owned()
@@ -38,14 +38,14 @@ impl Providers {
         table
     }
 
-    /// The rows that stand for themselves.
+    /// Returns the rows that are not passed from a caller.
     pub(super) fn json(&self) -> Map<String, Json> {
         let own = self.0.iter().filter(|(_, row)| row.parent.is_none());
         own.map(|(key, row)| (key.clone(), row.json.clone().into()))
             .collect()
     }
 
-    /// The row that stands for what a resource uses.
+    /// Returns the key of the row behind a configuration that a resource uses.
     pub(super) fn source_of(&self, key: &str) -> String {
         let parent = self.0.get(key).and_then(|row| row.parent.as_ref());
         parent
@@ -53,8 +53,8 @@ impl Providers {
             .map_or_else(|| key.to_owned(), Clone::clone)
     }
 
-    /// A module's rows, and those of what it calls. `declared` is the same module without what was
-    /// found out about its providers.
+    /// Adds the rows of a module and of its calls. `declared` is the same module before its
+    /// provider requirements were completed.
     fn add(&mut self, configuration: &Configuration<'_>, declared: &Module, module: &Module) {
         let needed = requirements(declared, module);
         for block in &module.providers {
@@ -105,7 +105,7 @@ impl Providers {
         }
     }
 
-    /// A row that has no block, and may be the caller's.
+    /// Adds a row without a block, which may be inherited from the caller.
     fn inherited(
         &mut self,
         local: &str,
@@ -127,7 +127,7 @@ impl Providers {
         self.0.insert(own, row);
     }
 
-    /// What a call passes.
+    /// Adds the configurations that a call passes.
     fn passed<'p>(
         &mut self,
         all: impl Iterator<Item = &'p (ProviderRef, ProviderRef)>,
@@ -144,7 +144,7 @@ impl Providers {
         }
     }
 
-    /// Follows rows that stand for others to the one that does not.
+    /// Follows references from row to row and returns the last.
     fn source(&self, start: String, address: &str) -> Option<String> {
         let mut found = None;
         let mut next = Some(start);
@@ -160,7 +160,7 @@ impl Providers {
 }
 
 impl Row {
-    /// Members in the order of the representation.
+    /// Sorts the members into the order of the representation.
     fn in_order(&mut self) {
         const ORDER: [&str; 6] = [
             "name",
@@ -186,10 +186,10 @@ fn compact(reference: &ProviderRef) -> String {
     }
 }
 
-/// By address, the conditions on its versions.
+/// Version constraints by provider address.
 type Requirements = BTreeMap<Arc<str>, Vec<Arc<str>>>;
 
-/// The providers that a module itself needs.
+/// Returns the providers that a module itself requires.
 fn requirements(declared: &Module, module: &Module) -> Requirements {
     let mut out = Requirements::new();
     for (name, required) in &declared.required_providers {
@@ -220,7 +220,7 @@ fn requirements(declared: &Module, module: &Module) -> Requirements {
     out
 }
 
-/// The type of the resource that an import is to.
+/// Returns the resource type of an import's target.
 fn kind_of(to: &Expr) -> Option<Arc<str>> {
     let mut names = Vec::new();
     attributes(to, &mut names);
@@ -233,7 +233,7 @@ fn kind_of(to: &Expr) -> Option<Arc<str>> {
     rest.first().cloned()
 }
 
-/// The names in a reference whose keys may be expressions.
+/// Collects the names of a reference whose keys may be expressions.
 fn attributes(expr: &Expr, names: &mut Vec<Arc<str>>) {
     let attribute = |step: &Step| match &step.kind {
         StepKind::Attr(name) => Some(name.clone()),

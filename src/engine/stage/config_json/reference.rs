@@ -1,10 +1,10 @@
-//! What an expression refers to, as texts: a reference with all of its steps, then without the last
-//! one and so on down to what it names, then what that is part of.
+//! References of expressions as strings. A reference is listed with all of its steps, then without
+//! the last one, and so on down to its subject, then the object that contains the subject.
 
 use lang::addr::{InstanceKey, Reference, Subject};
 use lang::syntax::ast::{Step, StepKind, Traversal};
 
-/// The texts of one reference; none where it is no reference.
+/// Returns the strings of one reference; empty if the traversal is not a reference.
 pub(super) fn texts(traversal: &Traversal) -> Vec<String> {
     let Ok(reference) = Reference::parse(traversal) else {
         return Vec::new();
@@ -31,14 +31,15 @@ pub(super) fn texts(traversal: &Traversal) -> Vec<String> {
     out
 }
 
-/// What a reference names, without the steps after it; empty where it is no reference.
+/// Returns the subject of a reference without further steps; empty if the traversal is not a
+/// reference.
 pub(super) fn named(traversal: &Traversal) -> String {
     Reference::parse(traversal)
         .map(|reference| subject_text(traversal, &reference.subject))
         .unwrap_or_default()
 }
 
-/// The subject of this reference as text.
+/// Renders the subject of a reference.
 fn subject_text(traversal: &Traversal, subject: &Subject) -> String {
     match subject {
         Subject::Variable(name)
@@ -65,7 +66,7 @@ fn step_text(step: &Step) -> String {
     }
 }
 
-/// A text in quotes, where what begins a template means nothing.
+/// Quotes a string; template markers are not escaped.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

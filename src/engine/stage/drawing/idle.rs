@@ -1,4 +1,4 @@
-//! What a deploy works out that has nothing to change, drawn.
+//! Graph of a deploy without changes.
 
 use super::{Drawing, Drawn};
 use crate::engine::graph::Step;
@@ -6,9 +6,9 @@ use crate::engine::stage::nodes::{Node, Nodes};
 use std::collections::BTreeSet;
 
 impl Drawing {
-    /// What a deploy works out that has nothing to change: root variables and outputs, checks, and
-    /// what these need; of resources those that something but a root output refers to, as the
-    /// reference engine has it.
+    /// Draws the nodes that a deploy without changes evaluates: root variables, root outputs,
+    /// checks and their dependencies. Resources are drawn only if something other than a root
+    /// output refers to them, as in OpenTofu's graph.
     pub fn of_no_changes(nodes: &Nodes) -> Self {
         let is_root_output =
             |step: Step| matches!(&nodes.nodes[step], Node::Output(module, _) if module.is_root());
@@ -31,7 +31,7 @@ impl Drawing {
         Self::of_nodes(nodes, &reached, false)
     }
 
-    /// A node as a deploy has it that changes nothing.
+    /// Draws a node of a deploy without changes.
     pub(super) fn idle(&mut self, nodes: &Nodes, some: &BTreeSet<Step>, step: Step) -> Drawn {
         let node = &nodes.nodes[step];
         let is_used = || {
@@ -39,7 +39,7 @@ impl Drawing {
             all.any(|s| nodes.graph.needs(*s).any(|needed| needed == step))
         };
         match node {
-            // Nobody refers to it.
+            // A root variable without dependents is one node without its reference node.
             Node::Variable(module, _) if module.is_root() && !is_used() => {
                 let look = Some((node.text(), "note"));
                 self.one(Some(node.text()), look, module.clone())
@@ -48,7 +48,7 @@ impl Drawing {
         }
     }
 
-    /// Modules end whether anything of them is drawn or not.
+    /// Adds all modules, so that each is closed even if none of its nodes is drawn.
     pub(super) fn modules_of(&mut self, nodes: &Nodes) {
         for node in &nodes.nodes {
             if let Node::Call(parent, name) = node {

@@ -1,6 +1,6 @@
-//! What a walk has opened. A lease runs beside the walk: it is renewed whenever the provider wants
-//! that, and closed when nothing in the graph needs it any more, whatever became of the steps that
-//! did. Owned by one walk.
+//! Open ephemeral resources of one walk. A lease is renewed when the provider requests it, and
+//! closed once no unfinished step needs it, even after failures. Owned by the walk and polled
+//! beside it.
 
 use crate::engine::calls::{Answer, CallContext, Checked, ProviderError};
 use crate::engine::graph::{Graph, Releases, Step};
@@ -20,10 +20,10 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// A provider that wants to be asked again at once is asked this often at most.
+/// Shortest interval between renewals.
 const SOONEST: Duration = Duration::from_millis(100);
 
-/// One instance that is open.
+/// Open instance.
 pub(super) struct Lease {
     pub(super) address: AbsInstance,
     pub(super) span: Span,
@@ -32,9 +32,9 @@ pub(super) struct Lease {
     pub(super) renew_at: Option<SystemTime>,
 }
 
-/// The leases of one walk.
+/// Leases of one walk.
 pub struct Leases {
-    /// Plugins are killed: nothing can be asked of them any more.
+    /// Cancelled when plugins are killed and take no calls any more.
     kill: CancellationToken,
     inner: Mutex<Inner>,
     news: Notify,
@@ -42,11 +42,11 @@ pub struct Leases {
 
 #[derive(Default)]
 struct Inner {
-    /// Which steps are needed still; none before and after the walk.
+    /// Steps that are still needed; `None` before and after the walk.
     releases: Option<Releases>,
-    /// Opened, and not yet looked after.
+    /// Opened leases that no task watches yet.
     new: Vec<(Step, Lease, CancellationToken)>,
-    /// By the step that has opened them, how many are open, and what tells them to close.
+    /// By the step that opened them: number of open leases, and the token that closes them.
     open: HashMap<Step, (usize, CancellationToken)>,
 }
 
@@ -59,7 +59,7 @@ impl Inner {
 }
 
 impl Leases {
-    /// None. `kill` ends even the calls that open and close.
+    /// Creates an empty set. `kill` aborts even the calls that open and close.
     pub fn new(kill: CancellationToken) -> Self {
         Self {
             kill,
@@ -68,15 +68,16 @@ impl Leases {
         }
     }
 
-    /// What drops a call that opens or closes: nothing less than the plugins' end, so that nothing
-    /// is left open.
+    /// Returns the token that aborts calls which open or close. Only the end of the plugins does,
+    /// so that no resource is left open.
     pub(super) fn kill(&self) -> &CancellationToken {
         &self.kill
     }
 
-    /// Keeps what a step, which has not ended, has opened.
+    /// Registers a lease that a running step has opened.
     pub(super) fn hold(&self, step: Step, lease: Lease) {
         let mut inner = lock(&self.inner);
+        // The hold keeps the step's own needs open until its leases are closed.
         if let Some(releases) = &mut inner.releases {
             releases.hold(step);
         }
@@ -87,7 +88,7 @@ impl Leases {
         self.news.notify_one();
     }
 
-    /// A step of the graph has ended, or will not begin.
+    /// Reports that a step has ended or will not start.
     pub fn ended(&self, graph: &Graph, step: Step) {
         let mut inner = lock(&self.inner);
         let due = inner
@@ -98,8 +99,8 @@ impl Leases {
         inner.close(due);
     }
 
-    /// Does the work of a walk, and beside it looks after what that opens. Ends when the work is
-    /// done and all is closed.
+    /// Runs the work of a walk and, beside it, renews and closes leases. Returns once the work is
+    /// done and all leases are closed.
     pub async fn beside<F: Future>(&self, walk: &Walk, graph: &Graph, work: F) -> F::Output {
         lock(&self.inner).releases = Some(Releases::new(graph));
         let mut kept = FuturesUnordered::new();
@@ -112,6 +113,8 @@ impl Leases {
                 () = self.news.notified() => {}
             }
         };
+        // The work may have opened leases in its last poll, and cancelled steps never report their
+        // end.
         kept.extend(self.take_new(walk));
         self.all_ended(graph);
         while let Some(step) = kept.next().await {
@@ -141,8 +144,8 @@ impl Leases {
         inner.close(due);
     }
 
-    /// One of a step's leases is closed; with the last one, what the step needed itself may be
-    /// closed.
+    /// Records that one lease of a step is closed. The last one releases the leases that the step
+    /// needed itself.
     fn closed(&self, graph: &Graph, step: Step) {
         let mut inner = lock(&self.inner);
         let Some((count, _)) = inner.open.get_mut(&step) else {
@@ -162,6 +165,8 @@ impl Leases {
     }
 
     async fn look_after(&self, walk: &Walk, step: Step, mut lease: Lease, due: &CancellationToken) {
+        // A renewal that fails leaves `renew_at` empty, so that a broken provider is not called in
+        // a loop.
         while let Some(at) = lease.renew_at.take() {
             let wait = at
                 .duration_since(SystemTime::now())
@@ -176,6 +181,7 @@ impl Leases {
             }
             self.renew(walk, step, &mut lease).await;
         }
+        // The token is cancelled once no step needs the lease.
         due.cancelled().await;
         self.close(walk, step, lease).await;
     }
@@ -194,6 +200,7 @@ impl Leases {
             private, renew_at, ..
         }) = answer
         {
+            // A provider that returns no private data keeps the former.
             lease.private = private.or(lease.private.take());
             lease.renew_at = renew_at;
         }
@@ -209,6 +216,7 @@ impl Leases {
     }
 
     async fn close(&self, walk: &Walk, step: Step, mut lease: Lease) {
+        // The plugin cannot close it any more; the operator must know that it may still be open.
         let trouble = if self.kill.is_cancelled() {
             vec![(true, "its plugin was killed".to_owned())]
         } else {
@@ -235,7 +243,7 @@ impl Leases {
     }
 }
 
-/// What went wrong with a call, or was only warned of.
+/// Returns the errors and warnings of a call; true marks an error.
 fn trouble<T: Answer>(answer: &Result<T, ProviderError>) -> Vec<(bool, String)> {
     match answer {
         Err(error) => vec![(true, error.to_string())],
@@ -254,7 +262,7 @@ fn trouble<T: Answer>(answer: &Result<T, ProviderError>) -> Vec<(bool, String)> 
     }
 }
 
-/// Nothing in the world depends on a lease that is over, so that this is never an error of the run.
+/// Adds warnings: a failed renewal or close never fails the run, because no object depends on it.
 fn warn(
     walk: &Walk,
     step: Step,

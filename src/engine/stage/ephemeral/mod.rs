@@ -1,5 +1,5 @@
-//! Ephemeral resources: opened where a walk comes to them, renewed while something needs them,
-//! closed once nothing does. Nothing of them is kept: not in the state, not with the stage.
+//! Ephemeral resources: opened when a walk reaches them, renewed while a step needs them, closed
+//! afterwards. Neither the state nor the stage contains them.
 
 mod leases;
 mod open;

@@ -1,5 +1,4 @@
-//! Opening the instances of an ephemeral resource: from its configuration to the value that others
-//! see.
+//! Opens the instances of an ephemeral resource and produces the value that references see.
 
 use super::leases::Lease;
 use crate::engine::calls::CallContext;
@@ -25,20 +24,20 @@ use lang::config::{Condition, Module, Resource};
 use lang::diag::Diagnostic;
 use std::collections::HashMap;
 
-/// How many instances of one resource are opened at a time.
+/// Instances of one resource opened at a time.
 const AT_A_TIME: usize = 10;
 
-/// Whether an instance is opened.
+/// Time at which an instance is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     Now,
-    /// With the deploy: what it is to wait for has not happened yet.
+    /// With the deploy, because a dependency has a pending change.
     Later,
-    /// It is outside of what is asked for.
+    /// Never: outside of the targets.
     Never,
 }
 
-/// What all instances of a resource share.
+/// Input shared by all instances of a resource.
 struct Declared<'a> {
     step: Step,
     module: &'a Module,
@@ -47,7 +46,7 @@ struct Declared<'a> {
     schema: &'a Schema,
 }
 
-/// An ephemeral resource of which nothing is known.
+/// Returns the unknown value of an ephemeral resource.
 pub fn nothing_known(resource: &Resource, schema: Option<&Schema>) -> Value {
     let repeated = resource.count.is_some() || resource.for_each.is_some();
     let value = match schema.filter(|_| !repeated) {
@@ -58,8 +57,7 @@ pub fn nothing_known(resource: &Resource, schema: Option<&Schema>) -> Value {
 }
 
 impl Walk {
-    /// Opens all instances of an ephemeral resource that are to be open by now, and gives it its
-    /// value.
+    /// Opens all instances that `when` allows now and sets the value of the resource.
     pub async fn open(
         &self,
         step: Step,
@@ -81,7 +79,7 @@ impl Walk {
         cell.ended(good)
     }
 
-    /// Gives an ephemeral resource that is not opened at all its value.
+    /// Sets the unknown value of a resource that is not opened.
     pub fn leave_shut(&self, address: &ConfigResource) -> Cell {
         let mut cell = Cell::default();
         let Some(module) = self.module(&address.module) else {
@@ -105,7 +103,7 @@ impl Walk {
         cell
     }
 
-    /// `None` where its provider has no such type.
+    /// Returns `None` if the provider has no such resource type.
     fn ephemeral(&self, step: Step, address: &ConfigResource) -> Option<Declared<'_>> {
         let module = self.module(&address.module)?;
         let resource = module.resources.get(&address.resource)?;
@@ -155,6 +153,8 @@ impl Walk {
             .await;
         let mut good = true;
         let mut values: HashMap<InstanceKey, Value> = HashMap::new();
+        // Leases of opened instances stay registered if another instance fails; the walk closes
+        // them.
         for (key, value, part) in opened {
             cell.append(part);
             good &= value.is_ok();
@@ -195,6 +195,7 @@ impl Walk {
         let (config, diags) = self.decode_resource(resource, schema, &scope);
         ok(cell.report(about(diags, address)))?;
         let (plain, marks) = config.unmark_deep_with_paths();
+        // Calls that open end only with the plugins: a dropped call might leave the resource open.
         let ctx = CallContext {
             cancel: self.leases.kill().clone(),
             ..self
@@ -203,6 +204,8 @@ impl Walk {
         };
         self.validated(declared, &chosen, address, &plain, &ctx, cell)
             .await?;
+        // A plan proposes a value if the configuration is unknown; a deploy requires it to be
+        // known.
         let value = match when {
             When::Now if plain.is_wholly_known() => {
                 self.opened(declared, &chosen, address, plain, &ctx, cell)
@@ -263,8 +266,8 @@ impl Walk {
         ctx: &CallContext,
         cell: &mut Cell,
     ) -> Result<Value, ()> {
-        // Nothing more is begun once the end was asked for; what was begun is waited for, so that
-        // it can be closed.
+        // After cancellation nothing new is opened. A running open completes, so that the resource
+        // can be closed.
         if self.cancel.is_cancelled() {
             return Err(());
         }
@@ -291,6 +294,7 @@ impl Walk {
             renew_at,
             ..
         } = answer;
+        // Registered before the result is checked, so that an invalid one is closed too.
         let provider = provider.clone();
         self.leases.hold(
             declared.step,

@@ -1,4 +1,4 @@
-//! The object that an import names, as its provider has it.
+//! Fetches the object of an import from its provider.
 
 use super::Wanted;
 use super::names::identity;
@@ -12,7 +12,7 @@ use cty::schema::Schema;
 use lang::addr::AbsInstance;
 use lang::diag::{Diagnostic, Diagnostics};
 
-/// What the provider has under an id, read as it is now.
+/// Imports the object by its id or identity, then reads its current state.
 pub async fn fetch(
     walk: &Walk,
     provider: &dyn Provider,
@@ -79,7 +79,7 @@ pub async fn fetch(
     ))
 }
 
-/// The identity to ask by, where one is written, of the type that the provider wants.
+/// Converts the given identity, if any, to the provider's type.
 fn asked_by(
     provider: &dyn Provider,
     kind: &str,
@@ -101,7 +101,7 @@ fn asked_by(
     })
 }
 
-/// The one object that an answer has, of the type that is wanted.
+/// Returns the only object of an answer, which must have the wanted type.
 fn only_object<'a>(
     imported: &'a [Imported],
     who: &str,

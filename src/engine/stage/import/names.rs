@@ -1,4 +1,4 @@
-//! What an import block says it wants: which object, by which id or identity, into which address.
+//! Evaluates import blocks: target address and id or identity.
 
 use super::{Wanted, resource_of};
 use crate::engine::provider::IdentitySchema;
@@ -11,7 +11,7 @@ use lang::diag::{Diagnostic, Diagnostics};
 use lang::syntax::ast::{Expr, ExprKind, Step, StepKind, Traversal};
 use std::collections::BTreeMap;
 
-/// The instances that the blocks name for one resource, with what is wrong with them.
+/// Returns the instances that the blocks import into one resource, with diagnostics.
 pub fn resolve(
     around: &Surroundings,
     address: &ConfigResource,
@@ -65,8 +65,7 @@ pub fn resolve(
     (all, diags)
 }
 
-/// What the blocks for one resource say that can be judged before anything is planned: what is not
-/// known yet may turn out to be right.
+/// Checks a block without a plan. Unknown values are accepted, because they may turn out valid.
 pub fn validate(
     around: &Surroundings,
     import: &Import,
@@ -101,8 +100,7 @@ fn fault(expr: &Expr, what: &str) -> Diagnostic {
     Diagnostic::error("Invalid for_each argument", detail).at(expr.span)
 }
 
-/// `each` for the elements: those of a tuple have their number as key. `None` where they are not
-/// known.
+/// Returns `each` for all elements; elements of a tuple are keyed by index. `None` if unknown.
 fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Result<Option<Vec<Repetition>>, Diagnostics> {
     let (value, diags) = scope.evaluate(expr);
     if diags.has_errors() {
@@ -173,7 +171,7 @@ fn address(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Opt
     }
 }
 
-/// The address with its keys worked out.
+/// Returns the target address with its keys evaluated.
 fn concrete(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Option<Traversal> {
     match &expr.kind {
         ExprKind::Traversal(t) => Some(t.clone()),
@@ -215,7 +213,7 @@ fn concrete(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Op
     }
 }
 
-/// The value of an `id` or an `identity`: known, not null, and fit to be shown and kept.
+/// Evaluates an `id` or `identity`: must be known, not null, and neither sensitive nor ephemeral.
 fn plain(
     scope: &ModuleScope<'_>,
     expr: &Expr,
@@ -243,6 +241,7 @@ fn plain(
         return fault("cannot be ephemeral: it is kept with the stage.");
     }
     let plain = value.unmark_deep().0;
+    // While validating, an unknown value is not an error yet.
     if !plain.is_wholly_known() && scope.around.phase == Phase::Validate {
         return None;
     }
@@ -274,7 +273,7 @@ fn id(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Option<S
     text
 }
 
-/// Why what is given is no identity of a type, as a sentence.
+/// Reason that a value is not a valid identity, as a sentence.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoIdentity {
     #[error("{0} has no identities; import its objects by id.")]
@@ -298,7 +297,7 @@ pub(super) enum NoIdentity {
     Missing(String),
 }
 
-/// An identity as its type's provider wants it: what may be left out and is, is null.
+/// Converts an identity to its type; missing optional attributes become null.
 pub(super) fn identity(
     schema: Option<&IdentitySchema>,
     kind: &str,

@@ -1,10 +1,10 @@
-//! Why a stage cannot be kept, or read back.
+//! Errors of encoding and decoding a stage.
 
 use cty::{CodecError, ConvertError, PathJsonError, TypeJsonError};
 use lang::addr::AddrError;
 use std::sync::Arc;
 
-/// Why a stage cannot be kept, or read back.
+/// Failure to encode or decode a stage.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum KeepError {
     #[error("the {what} of the stage cannot be kept: {source}")]
@@ -12,7 +12,7 @@ pub enum KeepError {
         what: &'static str,
         source: Arc<serde_json::Error>,
     },
-    /// A value of the resource, output or variable `of` has no form in the store.
+    /// A value of the resource, output or variable `of` cannot be encoded.
     #[error("{of} cannot be kept: {source}")]
     Value { of: String, source: CodecError },
     #[error("stage {stage} cannot be read back: {source}; stage again")]
@@ -36,7 +36,7 @@ impl KeepError {
     }
 }
 
-/// Which flightdeck has another layout.
+/// Returns the age of a flightdeck with another layout, relative to this one.
 fn age(found: u32, known: u32) -> &'static str {
     match found < known {
         true => "an older",
@@ -44,7 +44,7 @@ fn age(found: u32, known: u32) -> &'static str {
     }
 }
 
-/// What of the record of a stage cannot be read.
+/// Invalid part of a stage record.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BackError {
     #[error(transparent)]
@@ -73,7 +73,7 @@ pub enum BackError {
         address: String,
         source: ConvertError,
     },
-    /// What evaluation looked at has no such name.
+    /// The external inputs have no such function.
     #[error("{0}")]
     Look(String),
 }

@@ -1,16 +1,16 @@
-//! A stage in a file of its own, to be looked at and applied later.
+//! Stage in a file, to be shown and deployed later.
 
 use super::error::{BackError, KeepError};
 use crate::engine::store::model::{Packed, StageRecord};
 use crate::engine::words::{StageId, StageSummary};
 use serde::{Deserialize, Serialize};
 
-/// What such a file says it is.
+/// Format marker of a stage file.
 const FORMAT: &str = "flightdeck stage";
-/// How it is laid out.
+/// Version of the file's layout.
 const LAYOUT: u32 = 2;
 
-/// What such a file holds: the stage as it is on record, sensitive values included, and its plan
+/// Content of a stage file: the stage record, including sensitive values, and its plan
 /// representation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StageFile {
@@ -22,7 +22,7 @@ pub struct StageFile {
 }
 
 impl StageFile {
-    /// Of a stage on record.
+    /// Creates the file of a recorded stage.
     pub fn new(stage: StageRecord, plan: &serde_json::Value) -> Self {
         Self {
             format: FORMAT.to_owned(),
@@ -32,24 +32,25 @@ impl StageFile {
         }
     }
 
-    /// Its text.
+    /// Encodes the file.
     ///
     /// # Errors
-    /// It has no form as JSON.
+    /// If it cannot be encoded as JSON.
     pub fn text(&self) -> Result<String, KeepError> {
         serde_json::to_string(self).map_err(|e| KeepError::text("file", e))
     }
 
-    /// Reads a file's text.
+    /// Parses a stage file.
     ///
     /// # Errors
-    /// It is no such file, or one that a later flightdeck wrote.
+    /// If it is not a stage file, or has another layout.
     pub fn read(text: &str) -> Result<Self, KeepError> {
         #[derive(Deserialize)]
         struct Head {
             format: String,
             layout: u32,
         }
+        // Format and layout are parsed alone first, because the rest may differ in other versions.
         let head: Head = serde_json::from_str(text).map_err(|_| KeepError::NoStageFile)?;
         if head.format != FORMAT {
             return Err(KeepError::NoStageFile);
@@ -63,24 +64,25 @@ impl StageFile {
         serde_json::from_str(text).map_err(|e| KeepError::text("file", e))
     }
 
-    /// The stage as it is shown.
+    /// Returns the summary for display.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// If it cannot be decoded.
     pub fn summary(&self) -> Result<StageSummary, KeepError> {
         let read = self.stage.summary.read();
         let mut summary: StageSummary = read.map_err(|e: serde_json::Error| KeepError::Back {
             stage: self.stage.id,
             source: BackError::from(e),
         })?;
+        // The selection is stored beside the summary, which has the one of the plan.
         summary.left.clone_from(&self.stage.left);
         Ok(summary)
     }
 
-    /// The stage as it would be on record under another number.
+    /// Returns the stage record under another number.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// If it cannot be decoded.
     pub fn record(self, id: StageId) -> Result<StageRecord, KeepError> {
         let mut summary = self.summary()?;
         summary.stage = id;
@@ -92,12 +94,12 @@ impl StageFile {
         })
     }
 
-    /// Whether it holds this very stage.
+    /// Returns true if the file contains this same stage: time and content are equal.
     pub fn holds(&self, record: &StageRecord) -> bool {
         (self.stage.at, &self.stage.detail) == (record.at, &record.detail)
     }
 
-    /// The number that it had where it was worked out.
+    /// Returns the stage's number in the store that planned it.
     pub fn id(&self) -> StageId {
         self.stage.id
     }

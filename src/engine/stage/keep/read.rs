@@ -1,4 +1,4 @@
-//! The half that reads.
+//! Decodes a stage from its record.
 
 use super::error::{BackError, KeepError};
 use super::{Detail, Kept, KeptChange, KeptDrift, KeptMark, KeptOutput, LAYOUT};
@@ -17,11 +17,11 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// The stage of a record. `schemas` answers the schema of a resource (by provider address and
-/// resource) where the provider is at hand; values must fit it.
+/// Decodes the stage of a record. `schemas` returns the schema of a resource (by provider address
+/// and resource) if the provider is loaded; values are converted to it.
 ///
 /// # Errors
-/// Where the record cannot be read or does not fit the schemas of now.
+/// If the record cannot be decoded or does not fit the current schemas.
 pub fn restore(
     record: &StageRecord,
     schemas: impl Fn(&str, &Resource) -> Option<Schema>,
@@ -37,6 +37,7 @@ fn read(
     schemas: &dyn Fn(&str, &Resource) -> Option<Schema>,
 ) -> Result<Stage, BackError> {
     let text = record.detail.text().map_err(serde_json::Error::io)?;
+    // The layout is checked alone first: another layout need not have the same fields.
     known_layout(&text)?;
     let detail: Detail = serde_json::from_str(&text)?;
     let mut finder = Finder {
@@ -85,20 +86,20 @@ fn read(
     })
 }
 
-/// What the stage of a record was asked for.
+/// Request of a recorded stage.
 pub struct Asked {
     pub request: StageRequest,
-    /// Ephemeral variables whose values were given and are not in the request.
+    /// Ephemeral variables whose values were given; the request does not contain these.
     pub withheld: Vec<String>,
     /// Values of the other variables.
     pub variables: BTreeMap<Arc<str>, Value>,
     pub overridden: Overridden,
 }
 
-/// What the stage of a record was asked for.
+/// Decodes the request of a recorded stage.
 ///
 /// # Errors
-/// Where the record cannot be read.
+/// If the record cannot be decoded.
 pub fn asked(record: &StageRecord) -> Result<Asked, KeepError> {
     read_asked(record).map_err(|source| KeepError::Back {
         stage: record.id,
@@ -131,7 +132,7 @@ fn read_asked(record: &StageRecord) -> Result<Asked, BackError> {
     })
 }
 
-/// Refuses the record of another version of flightdeck.
+/// Returns an error if the record has the layout of another version.
 fn known_layout(text: &str) -> Result<(), BackError> {
     #[derive(Deserialize)]
     struct Version {
@@ -151,7 +152,7 @@ fn types(kept: &[serde_json::Value]) -> Result<Vec<Type>, BackError> {
     Ok(types.collect::<Result<_, _>>()?)
 }
 
-/// Reads; finds schemas once for each resource.
+/// Decoder; looks up the schema of each resource once.
 struct Finder<'a> {
     types: Vec<Type>,
     schemas: &'a dyn Fn(&str, &Resource) -> Option<Schema>,
@@ -190,7 +191,7 @@ impl Finder<'_> {
         Ok(value.mark_with_paths(&marks))
     }
 
-    /// A value of a resource: as its schema of now has it.
+    /// Decodes a resource's value, converted to the current schema.
     fn object(
         &mut self,
         kept: &Kept,
@@ -200,6 +201,7 @@ impl Finder<'_> {
         let value = self.value(kept)?;
         let key = (provider.address.to_string(), address.resource.to_string());
         let schemas = self.schemas;
+        // Providers may have been upgraded since the stage was recorded.
         let ty = self.known.entry(key).or_insert_with(|| {
             Some(
                 schemas(&provider.address, &address.resource)?
@@ -222,6 +224,7 @@ impl Finder<'_> {
         let before = self.object(&kept.before, &provider, &address)?;
         let after = match &kept.after {
             Some(after) => self.object(after, &provider, &address)?,
+            // Unchanged objects are stored once.
             None => before.clone(),
         };
         let config = kept.config.as_ref();

@@ -1,4 +1,4 @@
-//! The half that writes.
+//! Encodes a stage into its record.
 
 use super::error::KeepError;
 use super::{Kept, KeptChange, KeptDrift, KeptMark, KeptOutput, LAYOUT};
@@ -18,13 +18,13 @@ use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
-/// What is read as [`super::Detail`]: changes are turned into text one by one, since all of them at
-/// once take much memory.
+/// Serialized form of [`super::Detail`]. Changes are encoded one by one during serialization,
+/// because all of them at once take much memory.
 #[derive(Serialize)]
 struct Written<'a> {
     layout: u32,
     request: StageRequest,
-    /// Ephemeral variables whose values were given and are not in the request.
+    /// Ephemeral variables whose values were given; the request does not contain these.
     withheld: Vec<String>,
     origin: &'a StateOrigin,
     took_ms: u64,
@@ -38,7 +38,7 @@ struct Written<'a> {
     variables: BTreeMap<String, Kept>,
     overridden: BTreeMap<String, Vec<Kept>>,
     sights: BTreeMap<String, &'a Sight>,
-    /// Behind everything that has values.
+    /// Serialized last, because all values before it collect their types here.
     types: Collected<'a>,
 }
 
@@ -67,17 +67,18 @@ impl Serialize for Collected<'_> {
     }
 }
 
-/// The record of a stage, and what is shown of it, which `show` makes meanwhile. `snapshot` is the
-/// configuration as it was read: relative names and texts.
+/// Encodes a stage, while `show` builds its summary in another thread. `snapshot` is the
+/// configuration as read: relative file names and contents.
 ///
 /// # Errors
-/// Where a value cannot be kept.
+/// If a value cannot be encoded.
 pub fn record(
     stage: &Stage,
     show: impl FnOnce() -> StageSummary + Send,
     snapshot: Vec<(String, String)>,
     name: Option<String>,
 ) -> Result<(StageRecord, StageSummary), KeepError> {
+    // Both halves are independent and take most of the time of a large stage.
     let (detail, (summary, shown)) = std::thread::scope(|scope| {
         let shown = scope.spawn(|| {
             let summary = show();
@@ -170,8 +171,8 @@ fn detail(stage: &Stage) -> Result<Packed, KeepError> {
     packed("detail", &written)
 }
 
-/// What was asked for, without the values of ephemeral variables, and the names of those: who
-/// deploys the stage gives them again.
+/// Returns the request without values of ephemeral variables, and the names of these variables:
+/// they must be given again for the deploy.
 fn kept_request(stage: &Stage) -> (StageRequest, Vec<String>) {
     let mut request = stage.request.clone();
     let fleeting = |name: &str| {
@@ -191,13 +192,13 @@ fn kept_request(stage: &Stage) -> (StageRequest, Vec<String>) {
     (request, withheld)
 }
 
-/// Writes; collects types.
+/// Encoder; collects types.
 #[derive(Default)]
 struct Keeper {
     types: Vec<Json>,
     numbers: HashMap<Type, usize>,
-    /// The one before: values of one resource type follow each other, and to look at a type whole
-    /// takes longer than to write a value of it.
+    /// Type of the previous value. Values of one resource type follow each other, and hashing a
+    /// type takes longer than encoding a value.
     last: Option<(Type, usize)>,
 }
 
@@ -237,9 +238,12 @@ impl Keeper {
         let id = change.id();
         let (before, after) = (&change.before, &change.after);
         let recorded = &change.recorded;
+        // An unchanged object is stored once.
         let planned = (!after.value.raw_equals(&before.value)).then_some(&after.value);
         let config = change
             .config()
+            // Omitted, and evaluated again by the deploy: an ephemeral value must not outlive the
+            // run.
             .filter(|c| !c.contains_mark(&Mark::Ephemeral));
         Ok(KeptChange {
             address: change.address.to_string(),

@@ -1,4 +1,4 @@
-//! A plan as the provider has it, checked.
+//! Requests a plan from the provider and checks the answer.
 
 use super::{NoPlan, Question, at_sensitive};
 use crate::engine::calls::{CallContext, ProviderDiagnostic};
@@ -6,7 +6,7 @@ use crate::engine::provider::{PlanRequest, PlanResponse, Provider};
 use cty::{Path, Value};
 use proto::Bytes;
 
-/// One PlanResourceChange, checked.
+/// Calls PlanResourceChange and checks the answer.
 pub(super) async fn ask(
     provider: &dyn Provider,
     question: &Question<'_>,
@@ -43,9 +43,12 @@ pub(super) async fn ask(
             ),
         )]));
     }
+    // Providers on the legacy SDK break the rules in known ways, so that OpenTofu accepts their
+    // plans too.
     if !response.legacy {
         let broken = cty::plan::assert_plan_valid(block, prior, config, &response.planned);
         if !broken.is_empty() {
+            // The rule's message contains values, so it is hidden at sensitive paths.
             let secret = |path: &Path| {
                 let before = question.prior.and_then(|p| p.value.hides_at(path));
                 question

@@ -1,4 +1,4 @@
-//! The plan of a destruction.
+//! Plan of a destroy.
 
 use super::ask::warnings;
 use super::{NoPlan, Planned, Prior};
@@ -8,8 +8,8 @@ use crate::engine::words::Action;
 use cty::Value;
 use cty::schema::Schema;
 
-/// The plan of a destroy; asks the provider only where it wants to be asked. `None` means there is
-/// nothing to plan with.
+/// Plans a destroy. Calls the provider only if `plan_destroy` is set, as the provider declares in
+/// its capabilities.
 pub async fn plan_destroy(
     provider: &dyn Provider,
     type_name: &str,

@@ -1,6 +1,6 @@
-//! Why an object is replaced, destroyed, forgotten or read later.
+//! Reasons for a replacement, destroy, removal from the state or deferred read.
 
-/// Why a change is what it is, in the words of the plan representation.
+/// Reason for an action, with the names of the plan representation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
@@ -23,7 +23,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// As the plan representation writes it.
+    /// Returns the word of the plan representation.
     pub fn word(self) -> &'static str {
         match self {
             Self::ReplaceBecauseTainted => "replace_because_tainted",
@@ -49,7 +49,7 @@ impl Reason {
         }
     }
 
-    /// For people.
+    /// Returns the text for display.
     pub fn text(self) -> &'static str {
         match self {
             Self::ReplaceBecauseTainted => "the object is tainted: its creation did not finish",

@@ -1,4 +1,4 @@
-//! Which instances and modules a name stands for.
+//! Resolves names to resource instances and module instances.
 
 use super::references::{Named, Place};
 use super::{Needing, Needs};
@@ -30,14 +30,14 @@ impl Needing<'_> {
         } else {
             Some(InstanceKey::None)
         };
-        // What is opened anew each time is in no stage and no state.
+        // Neither a stage nor a state contains ephemeral resources.
         if name.mode != Mode::Ephemeral {
             out.insert(
                 key.clone()
                     .map_or_else(|| abs.to_string(), |key| abs.instance(key).to_string()),
             );
         }
-        // What was read while staging is no change, and leads on to what it needed.
+        // A data source that was read has no change, so its own needs count for its dependents.
         if name.mode != Mode::Managed {
             out.extend(
                 self.named(place.instance, Named::Data(name.clone(), key))
@@ -47,7 +47,7 @@ impl Needing<'_> {
         }
     }
 
-    /// One output or all of a module call, in one of its instances or in all.
+    /// Adds one output or all outputs of a module call, in one instance or all.
     pub(super) fn of_module(
         &self,
         call: &Arc<str>,
@@ -101,7 +101,7 @@ impl Needing<'_> {
         }
     }
 
-    /// What a `depends_on` entry names: a module stands for everything in it.
+    /// Adds a `depends_on` entry: a module stands for all its resources.
     pub(super) fn whole(&self, t: &Traversal, place: &Place<'_>, out: &mut Needs) {
         let (call, key) = match refs::parse(t) {
             Ok(Ref::Module { call, key } | Ref::ModuleOutput { call, key, .. }) => (call, key),

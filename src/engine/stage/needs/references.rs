@@ -1,4 +1,4 @@
-//! What an expression refers to, followed through everything that it is put together from.
+//! References of an expression, followed through locals, variables, outputs and data sources.
 
 use super::instances::key_of;
 use super::{Needing, Needs};
@@ -22,12 +22,12 @@ pub(super) enum Named {
     Data(Name, Option<InstanceKey>),
 }
 
-/// Where an expression stands.
+/// Context of an expression.
 pub(super) struct Place<'w> {
     pub(super) module: &'w Module,
     pub(super) instance: &'w ModuleInstance,
     pub(super) repetition: Repetition,
-    /// Over what it is repeated.
+    /// Collection of the enclosing `for_each`.
     pub(super) for_each: Option<&'w Expr>,
 }
 
@@ -42,6 +42,7 @@ impl Needing<'_> {
             self.work_out(module, instance, &key.1, &mut out);
         }
         let out = Arc::new(out);
+        // No lock is held while evaluating; a concurrent evaluation computes the same result.
         lock(&self.known.named).insert(key, out.clone());
         out
     }
@@ -130,7 +131,7 @@ impl Needing<'_> {
         }
     }
 
-    /// What stands in the blocks of a resource, but for how often it is there.
+    /// Returns the lookups in the blocks of a resource, except in its repetition.
     pub(super) fn lookups_of(&self, module: &Module, resource: &Resource) -> Arc<Vec<Lookup>> {
         let key = (module.path.0.clone(), resource.name.clone());
         if let Some(known) = lock(&self.known.lookups).get(&key) {
@@ -183,7 +184,8 @@ impl Needing<'_> {
         self.reference(&lookup.traversal, key, &lookup.then, place, out);
     }
 
-    /// `looked_up`: the key that follows the traversal, where it has none of its own.
+    /// `looked_up` is the key evaluated from an index expression, if the traversal has no constant
+    /// one.
     pub(super) fn reference(
         &self,
         t: &Traversal,
@@ -243,7 +245,7 @@ impl Needing<'_> {
     }
 }
 
-/// The resource or module of which `for_each` takes all instances as they are.
+/// Returns the resource or module whose instances `for_each` uses unchanged.
 pub(super) fn chained(expr: &Expr) -> Option<&Traversal> {
     let lang::syntax::ast::ExprKind::Traversal(t) = &expr.kind else {
         return None;

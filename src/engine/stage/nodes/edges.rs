@@ -1,4 +1,4 @@
-//! Which nodes each node needs, by what its expressions name.
+//! Edges of the graph, from the references in expressions.
 
 use super::{Node, Nodes, Sources, config_resource};
 use crate::engine::graph::Step;
@@ -50,7 +50,7 @@ impl Nodes {
             }
             self.need_for_calls(from, module, step);
         }
-        // What an import needs is worked out before the resource that it imports into.
+        // Imports are evaluated before the resource that they import into.
         for import in &module.imports {
             let Some(step) = crate::engine::stage::import::resource_of(import)
                 .and_then(|r| self.step(&Node::Resource(r)))
@@ -71,7 +71,8 @@ impl Nodes {
         }
     }
 
-    /// What is passed by the call of its module, and what its validations ask for beside itself.
+    /// Adds the needs of a variable: the argument of its module's call, and its validations without
+    /// the variable itself.
     fn connect_variable(
         &mut self,
         module: &Module,
@@ -105,7 +106,7 @@ impl Nodes {
         }
     }
 
-    /// How often a module is there, and which instances of providers it is given.
+    /// Adds the needs of a call: its repetition and the provider instances that it passes.
     fn connect_call(&mut self, module: &Module, call: &config::ModuleCall, step: Step) {
         let instances = call
             .providers
@@ -154,6 +155,7 @@ impl Nodes {
         }
         self.need_conditions(step, module, &resource.lifecycle.preconditions);
         self.need_conditions(step, module, &resource.lifecycle.postconditions);
+        // Destroy provisioners refer only to `self`, so they add no edges.
         for provisioner in resource.provisioners.iter().filter(|p| !p.on_destroy) {
             for body in [Some(&provisioner.body), provisioner.connection.as_ref()]
                 .into_iter()
@@ -171,7 +173,7 @@ impl Nodes {
         self.need_for_calls(from, module, step);
     }
 
-    /// What a provisioner names of its own resource are the other instances.
+    /// Records the instances of its own resource that a provisioner refers to.
     fn need_siblings(&mut self, step: Step, own: &config::Resource, expr: &Expr) {
         for t in expr.traversals() {
             if let Ok(Ref::Resource { resource, key, .. }) = refs::parse(t)
@@ -182,7 +184,7 @@ impl Nodes {
         }
     }
 
-    /// What a calling module's depends_on names is needed by everything inside.
+    /// Adds the needs of enclosing `depends_on` entries to everything in the module.
     fn need_for_calls(&mut self, from: &Sources<'_>, module: &Module, step: Step) {
         let mut at = module.path.clone();
         while let Some((parent_path, call)) = at.parent().map(|(p, c)| (p, c.clone())) {
@@ -210,7 +212,7 @@ impl Nodes {
         }
     }
 
-    /// What an expression refers to.
+    /// Returns the steps that an expression refers to.
     pub fn of_expr(&self, module: &Module, expr: &Expr) -> Vec<Step> {
         expr.traversals()
             .into_iter()
@@ -247,10 +249,11 @@ impl Nodes {
 
     fn need_one(&mut self, step: Step, needed: Step, key: Option<&InstanceKey>) {
         let own = self.nodes[step].resource().is_some();
-        // A resource's reference to itself is reported where it is evaluated, with a place.
+        // Evaluation reports a self-reference, with its place.
         if needed == step && own {
             return;
         }
+        // Keys stay recorded only while all references between the two steps have one.
         let known = self.graph.has(step, needed);
         match (key, self.named.get_mut(&(step, needed))) {
             (Some(key), Some(keys)) => drop(keys.insert(key.clone())),
@@ -274,8 +277,8 @@ impl Nodes {
         }
     }
 
-    /// The nodes that a reference names. A module call that is used as a whole stands for
-    /// everything in the module.
+    /// Returns the nodes of a reference. A module call used as a whole stands for everything in the
+    /// module.
     fn of_ref(&self, module: &Module, t: &Traversal) -> Vec<Step> {
         let path = &module.path;
         let one = |node: Node| self.step(&node).into_iter().collect::<Vec<_>>();
@@ -305,7 +308,7 @@ impl Nodes {
         }
     }
 
-    /// What a `depends_on` entry names: one output of a module stands for the module too.
+    /// Returns the nodes of a `depends_on` entry; an output stands for its whole module.
     pub fn of_whole(&self, module: &Module, t: &Traversal) -> Vec<Step> {
         match refs::parse(t) {
             Ok(Ref::Module { call, .. } | Ref::ModuleOutput { call, .. }) => {
@@ -315,7 +318,7 @@ impl Nodes {
         }
     }
 
-    /// A module call with everything in the module, and in those that it calls.
+    /// Returns a module call with all resources and outputs in it and in nested modules.
     fn of_call(&self, module: &Module, call: &Arc<str>) -> Vec<Step> {
         let mut all = vec![Node::Call(module.path.clone(), call.clone())];
         for inner in module
@@ -325,8 +328,8 @@ impl Nodes {
             .into_iter()
             .flat_map(|child| child.all())
         {
-            // What a check asks for gives nothing to anybody, and is asked last: who waits for the
-            // module does not wait for that.
+            // Data sources of checks are excluded: they provide no values and run last, so that
+            // nothing waits for them.
             all.extend(
                 inner
                     .resources
@@ -345,7 +348,7 @@ impl Nodes {
     }
 }
 
-/// The schema of a resource type in a provider's schemas.
+/// Returns the schema of a resource type.
 pub fn schema_of<'a>(
     schemas: &'a ProviderSchema,
     resource: &Resource,

@@ -1,5 +1,4 @@
-//! Which provider configurations are made ready, and what they need: those of resources, and those
-//! whose functions are called.
+//! Provider configurations in the graph: those of resources and those whose functions are called.
 
 use super::{Node, Nodes, Sources};
 use crate::engine::graph::Step;
@@ -13,9 +12,12 @@ use lang::syntax::ast::Expr;
 use std::sync::Arc;
 
 impl Nodes {
-    /// The blocks that something uses: what nothing uses is not configured, that may ask for things
-    /// that are not there. A function that is called uses one too, in a block as well.
+    /// Connects the used provider blocks. Unused ones are not configured, because their arguments
+    /// may need services that do not exist. Calling a function counts as use, also within another
+    /// block.
     pub(super) fn connect_providers(&mut self, from: &Sources<'_>) {
+        // Connecting a block may add further provider nodes at the end, so the loop has no fixed
+        // limit.
         for step in 0.. {
             for (caller, path, name, span) in std::mem::take(&mut self.calls) {
                 self.need_function(from, caller, &path, (&name, span));
@@ -43,7 +45,7 @@ impl Nodes {
         }
     }
 
-    /// A function is called where its provider is configured, if it is.
+    /// Connects a called function to its provider's configuration, if there is one.
     fn need_function(
         &mut self,
         from: &Sources<'_>,
