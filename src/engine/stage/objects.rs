@@ -1,5 +1,5 @@
-//! Between the state's records and values: decoding what is stored (after the provider has upgraded
-//! it) and encoding what is to be stored.
+//! Converts between state records and values: decodes stored objects, after the provider has
+//! upgraded them, and encodes new ones.
 
 use super::change::Recorded;
 use super::keep::KeepError;
@@ -17,14 +17,14 @@ use lang::addr::AbsInstance;
 use proto::Bytes;
 use std::collections::BTreeSet;
 
-/// Why a stored object cannot be used.
+/// Reason that a stored object cannot be used.
 #[derive(Debug)]
 pub enum Unusable {
     Call(ProviderError),
     Refused(Vec<ProviderDiagnostic>),
 }
 
-/// Makes a stored object fit for the provider's schema of now.
+/// Upgrades a stored object to the provider's current schema and decodes it.
 pub async fn load(
     provider: &dyn Provider,
     schema: &Schema,
@@ -44,8 +44,9 @@ pub async fn load(
             ),
         )]));
     }
-    // With a version of its own the provider is to see what it had; else what the schema does not
-    // know any more is nobody's.
+    // An older schema version is sent unchanged, because the provider's upgrade may need attributes
+    // that the current schema lacks. With the current version unknown attributes are dropped, like
+    // in OpenTofu.
     let attributes = if stored == schema.version {
         known(&object.attributes, schema.implied_type())
     } else {
@@ -75,7 +76,7 @@ pub async fn load(
     })
 }
 
-/// Attributes as JSON text without those that the type does not have.
+/// Returns the JSON text without attributes that the type lacks.
 fn known(attributes: &str, ty: &Type) -> String {
     fn strip(value: &mut serde_json::Value, ty: &Type) -> bool {
         use serde_json::Value as Json;
@@ -100,7 +101,7 @@ fn known(attributes: &str, ty: &Type) -> String {
             _ => false,
         }
     }
-    // What is no JSON is told by who reads it.
+    // The decoder of the text reports invalid JSON.
     let Ok(mut value) = serde_json::from_str(attributes) else {
         return attributes.to_owned();
     };
@@ -111,8 +112,8 @@ fn known(attributes: &str, ty: &Type) -> String {
     }
 }
 
-/// What the provider knows a stored object by, fit for the identity's schema of now. One that was
-/// kept for a type without identities (any more) is none.
+/// Decodes the identity of a stored object, upgraded to the current identity schema. `None` if the
+/// type has no identities (any more).
 async fn load_identity(
     provider: &dyn Provider,
     object: &StateObject,
@@ -175,8 +176,8 @@ async fn load_identity(
     Ok(answer.identity)
 }
 
-/// An identity as the state keeps it: its JSON and the version of its schema. One that is not
-/// wholly known is not kept.
+/// Encodes an identity for the state: its JSON and its schema version. `None` unless it is wholly
+/// known.
 pub fn kept_identity(
     around: &Surroundings,
     provider: &ConfigKey,
@@ -195,7 +196,7 @@ pub fn kept_identity(
     ))
 }
 
-/// Everything of a state record but the value.
+/// Parts of a state record beside the value.
 #[derive(Debug, Clone)]
 pub struct Around<'a> {
     pub address: &'a AbsInstance,
@@ -206,11 +207,12 @@ pub struct Around<'a> {
     pub skip_destroy: bool,
     pub dependencies: &'a BTreeSet<String>,
     pub needs: &'a Needs,
-    /// As [`kept_identity`] makes it.
+    /// As returned by [`kept_identity`].
     pub identity: Option<(String, i64)>,
 }
 
-/// The record of an object; marks of `value` and of the schema become its sensitive paths.
+/// Builds the state record of an object; the marks of `value` and the schema become its sensitive
+/// paths.
 pub fn record(
     around: &Around<'_>,
     schema: &Schema,
@@ -242,12 +244,13 @@ pub fn record(
         needs: around.needs.iter().cloned().collect(),
         identity: around.identity.as_ref().map(|(text, _)| text.clone()),
         identity_version: around.identity.as_ref().map_or(0, |(_, version)| *version),
-        // Of the object that was before; what it said was not said of this one.
+        // Unknown fields of the previous record are not carried over: they described the previous
+        // object.
         rest: String::new(),
     })
 }
 
-/// Marks of the schema and of the configuration, for keeping an object in the state.
+/// Returns the sensitive paths of the configuration's marks and of the schema.
 fn sensitive_paths(schema: &Schema, value: &Value, config_marks: &[(Path, Marks)]) -> Vec<Path> {
     let mut all: Vec<Path> = config_marks
         .iter()
@@ -262,8 +265,8 @@ fn sensitive_paths(schema: &Schema, value: &Value, config_marks: &[(Path, Marks)
     all
 }
 
-/// What the state says of an object beside its values. What it needed is not on record where it
-/// depends on something and needs nothing.
+/// Returns the recorded data of an object beside its values. Its needs count as not recorded if it
+/// has dependencies but no needs.
 pub fn recorded(object: &StateObject) -> Recorded {
     let has_needs = !object.needs.is_empty() || object.dependencies.is_empty();
     Recorded {
@@ -273,7 +276,7 @@ pub fn recorded(object: &StateObject) -> Recorded {
     }
 }
 
-/// A stored output's value, marked where it is sensitive.
+/// Decodes a stored output's value, marked if sensitive.
 pub fn output_value(output: &crate::engine::store::model::StateOutput) -> Option<Value> {
     let ty = Type::from_json(output.ty.as_bytes()).ok()?;
     let value = cty::json::decode(output.value.as_bytes(), &ty).ok()?;

@@ -1,5 +1,5 @@
-//! Bodies of resources as they were looked at, each once in a walk: they are decoded for every
-//! instance.
+//! Cache of parsed resource bodies. Each body is parsed once per walk, though it is decoded for
+//! every instance.
 
 use crate::engine::mutex::lock;
 use cty::schema::Schema;
@@ -8,12 +8,13 @@ use lang::decode::Outline;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// By where a resource stands in memory: the configuration of a walk stays where it is for as long.
+/// Key: memory address of the resource, which is stable because the walk owns the configuration.
 #[derive(Default)]
 pub struct Outlines(Mutex<HashMap<usize, Arc<Outline>>>);
 
 impl Outlines {
-    /// `resource` is one of the configuration that is walked, `schema` that of its type.
+    /// Returns the outline of `resource`, which must belong to the walk's configuration; `schema`
+    /// is that of its type.
     pub fn of(&self, resource: &Resource, schema: &Schema) -> Arc<Outline> {
         let place = std::ptr::from_ref(resource).addr();
         let outline = || Outline::of(&resource.body, &schema.block, schema.implied_type());

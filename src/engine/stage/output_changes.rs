@@ -1,4 +1,4 @@
-//! What becomes of the root outputs.
+//! Changes of root outputs.
 
 use super::change::OutputChange;
 use super::nodes::Node;
@@ -10,9 +10,9 @@ use cty::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The changes of root outputs.
+/// Computes the changes of root outputs.
 pub(super) fn outputs(plan: &PlanWalk) -> Vec<OutputChange> {
-    // A narrowed destroy leaves them as they are.
+    // A narrowed destroy does not change outputs.
     if plan.wishes.mode == StageMode::Destroy && plan.wishes.narrow.is_some() {
         return Vec::new();
     }
@@ -25,7 +25,7 @@ pub(super) fn outputs(plan: &PlanWalk) -> Vec<OutputChange> {
         let stored = plan.prior.outputs.get(name.as_ref());
         let before = stored.and_then(objects::output_value);
         let output = declared.get(&name);
-        // Outside of what is staged, or declared no longer while not all is: it stays.
+        // Unchanged: outside of the targets, or undeclared while targets narrow the stage.
         let step = plan
             .walk
             .nodes
@@ -44,8 +44,8 @@ pub(super) fn outputs(plan: &PlanWalk) -> Vec<OutputChange> {
             .filter(|o| !o.ephemeral)
             .and_then(|_| plan.walk.around.values.output(&root, &name));
         let given = |v: &Value| !(v.is_known() && v.is_null());
-        // A destroy ends what refreshing a state that is there would have put into it, even if it
-        // was never deployed.
+        // A destroy with refresh also removes outputs that the refresh would have added to the
+        // state, even if they were never deployed. OpenTofu shows them in the same way.
         let before = before.or_else(|| {
             worked_out
                 .clone()
@@ -75,8 +75,8 @@ pub(super) fn outputs(plan: &PlanWalk) -> Vec<OutputChange> {
     out
 }
 
-/// What becomes of an output; `None` where it neither was nor will be. `stays`: it is declared, and
-/// kept with the state. `as_before`: it is as sensitive, and as deprecated, as it was.
+/// Returns the action on an output; `None` if it neither exists nor will. `stays`: it is declared
+/// and stored in the state. `as_before`: sensitivity and deprecation are unchanged.
 fn action_of(
     (before, after): (Option<&Value>, Option<&Value>),
     stays: bool,
@@ -87,7 +87,7 @@ fn action_of(
         (None, None) if !stays => return None,
         (None, None) => Action::NoOp,
         (None, Some(_)) => Action::Create,
-        // One that is declared and null is kept nowhere, and yet it is no deletion.
+        // A declared output with a null value is not stored, but OpenTofu plans an update for it.
         (Some(_), None) if stays => Action::Update,
         (Some(_), None) => Action::Destroy,
         (Some(b), Some(a)) if plain(b).raw_equals(&plain(a)) && as_before => Action::NoOp,

@@ -1,6 +1,5 @@
-//! A stage as Terraform's plan representation (`format_version` 1.2), shaped as OpenTofu shapes it,
-//! so that policy and cost tools read it. Values are whole, sensitive ones too: what is made here
-//! goes to a file of mode 0600 alone.
+//! Plan representation (`format_version` 1.2) in OpenTofu's form, for policy and cost tools.
+//! Contains sensitive values unredacted, so it is only written to files of mode 0600.
 
 use super::change::{Change, Drift, Importing, Stage};
 use super::checks_json::check;
@@ -17,10 +16,10 @@ use std::collections::BTreeMap;
 
 /// Version of the plan representation.
 const FORMAT_VERSION: &str = "1.2";
-/// Version of the representation of values within `prior_state`.
+/// Version of the values in `prior_state`.
 const STATE_FORMAT_VERSION: &str = "1.0";
 
-/// The representation of a state.
+/// Builds the representation of a state.
 pub fn state_json(state: &State) -> Json {
     if state.objects.is_empty() && state.outputs.is_empty() {
         return json!({ "format_version": STATE_FORMAT_VERSION });
@@ -37,8 +36,8 @@ pub fn state_json(state: &State) -> Json {
     out
 }
 
-/// The plan representation; `state` is the one that the stage was made from, `configuration` what
-/// it is for.
+/// Builds the plan representation. `state` is the one that the stage was planned on,
+/// `configuration` its configuration.
 pub fn plan_json(stage: &Stage, state: &State, configuration: &Configuration<'_>) -> Json {
     let mut out = Map::new();
     out.insert("format_version".into(), FORMAT_VERSION.into());
@@ -51,8 +50,8 @@ pub fn plan_json(stage: &Stage, state: &State, configuration: &Configuration<'_>
         "planned_values".into(),
         planned_values(stage, configuration),
     );
-    // A destroy begins with what there is. Left-over objects are no part of it; what is moved alone
-    // stands among the changes where there are any.
+    // A destroy reports no drift, because it starts from the refreshed state. Deposed objects are
+    // left out, and pure moves appear here only if there are no changes to show them.
     let whose = |d: &&&Drift| {
         stage.request.mode != StageMode::Destroy
             && d.deposed.is_none()
@@ -102,8 +101,8 @@ pub fn plan_json(stage: &Stage, state: &State, configuration: &Configuration<'_>
     Json::Object(out)
 }
 
-/// Root variables: what was given, and the defaults of what was not. An ephemeral value is nobody's
-/// to keep, and the representation is kept.
+/// Encodes root variables: given values and defaults. Ephemeral values are omitted, because the
+/// representation is stored.
 fn variables(stage: &Stage, root: &Module) -> Map<String, Json> {
     let given = stage.variables.iter();
     let given = given.filter(|(_, value)| !value.contains_mark(&cty::Mark::Ephemeral));
@@ -125,7 +124,7 @@ fn sorted<T, K: Ord>(all: &[T], key: impl Fn(&T) -> K) -> Vec<&T> {
     all
 }
 
-/// What names a resource instance that changes.
+/// Encodes the address of a changed resource instance.
 fn named_changed(address: &AbsInstance, previous: Option<&AbsInstance>) -> Map<String, Json> {
     let mut out = Map::new();
     out.insert("address".into(), address.to_string().into());
@@ -146,9 +145,10 @@ fn named_changed(address: &AbsInstance, previous: Option<&AbsInstance>) -> Map<S
     out
 }
 
-/// What names an object that is, or will be.
+/// Encodes the address of an object.
 pub(super) fn named(address: &AbsInstance) -> Map<String, Json> {
     let mut out = named_changed(address, None);
+    // `values` has no module address: the module tree contains it.
     out.shift_remove("module_address");
     out
 }
@@ -192,7 +192,7 @@ fn resource_change(change: &Change) -> Json {
         ("before_identity", &change.before.identity),
         ("after_identity", &change.after.identity),
     ] {
-        // One that is not wholly known is not told: its unknown parts have no place here.
+        // The format cannot express unknown parts of an identity.
         if let Some(identity) = identity.as_ref().filter(|v| v.is_wholly_known()) {
             what.insert(name.into(), masks::known_json(identity));
         }
@@ -217,7 +217,7 @@ fn drifted(drift: &Drift) -> Json {
     out.into()
 }
 
-/// The `change` object of a resource.
+/// Encodes the `change` object of a resource.
 fn sides(actions: &[&str], before: &Value, after: &Value) -> Map<String, Json> {
     let mut out = Map::new();
     out.insert("actions".into(), json!(actions));
@@ -265,7 +265,7 @@ fn output_changes(stage: &Stage) -> Json {
                 .filter(|v| !v.is_wholly_known())
                 .map_or(false.into(), masks::unknown),
         );
-        // A plan knows only whether an output was or is sensitive, so both sides say the same.
+        // The plan only knows whether an output is or was sensitive, so both sides are equal.
         one.insert("before_sensitive".into(), change.sensitive.into());
         one.insert("after_sensitive".into(), change.sensitive.into());
         all.insert(change.name.to_string(), one.into());
@@ -273,7 +273,7 @@ fn output_changes(stage: &Stage) -> Json {
     all.into()
 }
 
-/// What will be there: outputs, and the resources that stay or come.
+/// Encodes the planned outputs and objects.
 fn planned_values(stage: &Stage, configuration: &Configuration<'_>) -> Json {
     let mut out = Map::new();
     let mut outputs = Map::new();
@@ -297,7 +297,7 @@ fn planned_values(stage: &Stage, configuration: &Configuration<'_>) -> Json {
         out.insert("outputs".into(), outputs.into());
     }
     let mut modules: BTreeMap<_, Vec<Json>> = BTreeMap::new();
-    // In the order of addresses as texts.
+    // In OpenTofu's order: by address as text.
     for change in sorted(&stage.changes, |c| c.address.to_string()) {
         if change.deposed.is_some() || change.action() == Action::Destroy {
             continue;
@@ -308,8 +308,7 @@ fn planned_values(stage: &Stage, configuration: &Configuration<'_>) -> Json {
             change.provider.address.as_ref().into(),
         );
         one.insert("schema_version".into(), change.schema_version.into());
-        // What is forgotten is there, and nothing is known of it any more. The reference leaves out
-        // what would be empty.
+        // A forgotten object still exists, but without known values; OpenTofu omits empty values.
         let values = masks::known_json(&change.after.value);
         if values.as_object().is_some_and(|all| !all.is_empty()) {
             one.insert("values".into(), values);

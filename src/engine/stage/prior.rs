@@ -1,5 +1,5 @@
-//! The state as a stage starts from it: objects by resource and instance, with moves already made.
-//! Owned by one walk.
+//! State at the start of a stage: objects by resource and instance, with moves applied. Owned by
+//! one walk.
 
 use super::renames::Renames;
 use crate::engine::store::model::{State, StateEdit, StateObject, StateOutput};
@@ -9,32 +9,32 @@ use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// What is there of one resource instance.
+/// Objects of one resource instance.
 #[derive(Debug, Clone, Default)]
 pub struct Objects {
     pub current: Option<StateObject>,
     pub deposed: Vec<StateObject>,
-    /// Where it was before a move.
+    /// Address before a move.
     pub previous: Option<AbsInstance>,
 }
 
-/// The state, indexed.
+/// Indexed state.
 #[derive(Debug, Clone, Default)]
 pub struct PriorState {
     pub serial: i64,
     pub resources: BTreeMap<AbsResource, BTreeMap<InstanceKey, Objects>>,
     pub outputs: BTreeMap<String, StateOutput>,
-    /// Edits that moves, and other addresses of providers, amount to.
+    /// State edits from moves and provider address changes.
     pub moves: Vec<StateEdit>,
-    /// What the moves have given other addresses.
+    /// Addresses that moves have changed.
     pub renames: Renames,
 }
 
-/// Address of a provider as configuration or state have it → as it was found.
+/// Provider address in configuration or state → resolved address.
 pub type Meant = HashMap<Arc<str>, Arc<str>>;
 
 impl PriorState {
-    /// Indexes a state. Objects whose address cannot be read are left alone.
+    /// Indexes a state. Objects with an invalid address are ignored.
     pub fn new(state: &State) -> Self {
         let mut out = Self {
             serial: state.serial,
@@ -64,8 +64,8 @@ impl PriorState {
         out
     }
 
-    /// Takes objects to belong to their providers as those were found: a state that another tool
-    /// wrote may name another default host.
+    /// Replaces provider addresses by the resolved ones: a state of another tool may use another
+    /// default host.
     pub fn translate(&mut self, meant: &Meant) {
         let objects = self.resources.values_mut().flat_map(BTreeMap::values_mut);
         for object in objects.flat_map(|o| o.current.iter_mut().chain(&mut o.deposed)) {
@@ -80,7 +80,7 @@ impl PriorState {
         }
     }
 
-    /// Resources as declared that have objects.
+    /// Returns the resources that have objects.
     pub fn config_resources(&self) -> BTreeSet<ConfigResource> {
         self.resources
             .iter()
@@ -89,7 +89,7 @@ impl PriorState {
             .collect()
     }
 
-    /// The provider configuration of each resource, as the state names it.
+    /// Returns the provider configuration of each resource, as recorded.
     pub fn providers(&self) -> BTreeMap<ConfigResource, ConfigKey> {
         let mut out = BTreeMap::new();
         for (resource, instances) in &self.resources {
@@ -103,7 +103,7 @@ impl PriorState {
         out
     }
 
-    /// Instances of all resources behind one declaration.
+    /// Returns the instances of a resource in all instances of its module.
     pub fn of_config<'a>(
         &'a self,
         resource: &'a ConfigResource,
@@ -113,13 +113,12 @@ impl PriorState {
         })
     }
 
-    /// One instance's objects.
+    /// Returns the objects of one instance.
     pub fn objects(&self, address: &AbsInstance) -> Option<&Objects> {
         self.resources.get(&address.abs())?.get(&address.key)
     }
 
-    /// Ends the moves: from here on it is known what has another address, and links follow those of
-    /// their ends that have.
+    /// Completes the moves: computes the renames and applies them to the ends of links.
     pub(super) fn settle(&mut self) {
         let all = || {
             self.resources.iter().flat_map(|(resource, instances)| {
@@ -145,7 +144,7 @@ impl PriorState {
         self.renames = renames;
     }
 
-    /// Gives an instance another address, unless something is there. Answers whether it did.
+    /// Renames an instance unless the target exists; returns true if it did.
     pub fn rename(&mut self, from: &AbsInstance, to: &AbsInstance) -> bool {
         if self.objects(to).is_some_and(|o| o.current.is_some()) {
             return false;
@@ -159,6 +158,7 @@ impl PriorState {
         if instances.is_empty() {
             self.resources.remove(&from.abs());
         }
+        // Chained moves keep the first address; a move back removes it.
         objects.previous.get_or_insert_with(|| from.clone());
         if objects.previous.as_ref() == Some(to) {
             objects.previous = None;
@@ -178,7 +178,7 @@ impl PriorState {
     }
 }
 
-/// Paths as state version 4 writes them.
+/// Encodes paths like state version 4.
 pub fn paths_to_json(paths: &[Path]) -> String {
     let all: Vec<serde_json::Value> = paths
         .iter()
@@ -197,7 +197,7 @@ fn step_to_json(step: &PathStep) -> serde_json::Value {
                     "number",
                     n.to_i64().map_or(serde_json::Value::Null, Into::into),
                 ),
-                // A set's element: its place in the set's order is all that can be written.
+                // The element's value cannot be encoded, so the path is not precise.
                 _ => ("dynamic", serde_json::Value::Null),
             };
             serde_json::json!({"type": "index", "value": {"value": value, "type": ty}})
@@ -205,8 +205,8 @@ fn step_to_json(step: &PathStep) -> serde_json::Value {
     }
 }
 
-/// Reads what [`paths_to_json`] writes. What cannot be read ends a path early, so that more is
-/// meant and not less.
+/// Decodes the output of [`paths_to_json`]. An invalid step ends its path early, so that more is
+/// marked sensitive, not less.
 pub fn paths_from_json(text: &str) -> Vec<Path> {
     let Ok(serde_json::Value::Array(all)) = serde_json::from_str(text) else {
         return vec![Path::root()];
@@ -236,7 +236,7 @@ fn step_from_json(step: &serde_json::Value) -> Option<PathStep> {
     }
 }
 
-/// The value marked sensitive where the state says so.
+/// Marks a value at the sensitive paths of the state.
 pub fn marked(value: Value, sensitive: &str) -> Value {
     let paths: Vec<(Path, Marks)> = paths_from_json(sensitive)
         .into_iter()

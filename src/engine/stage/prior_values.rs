@@ -1,5 +1,4 @@
-//! The state as the plan representation's `values`: modules in a tree with their resources. Made
-//! from the store's records alone.
+//! Builds `values` of the plan representation from state records: resources in a tree of modules.
 
 use super::change::Stage;
 use super::config_json::Configuration;
@@ -12,7 +11,7 @@ use lang::config::{Module, Output};
 use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The state as it is once these edits are made, as the store makes them.
+/// Returns the state after these edits, applied as the store does.
 pub fn after_edits(state: &State, edits: &[StateEdit]) -> State {
     let mut objects: BTreeMap<(String, String), StateObject> = state
         .objects
@@ -91,7 +90,7 @@ fn rekey(
     }
 }
 
-/// Puts into a state the outputs that are known already, as refreshing does.
+/// Adds the outputs that are already known, like a refresh.
 pub fn refresh_outputs(state: &mut State, stage: &Stage, root: &Module) {
     let destroying = stage.request.mode == StageMode::Destroy;
     for change in &stage.outputs {
@@ -124,9 +123,9 @@ pub fn refresh_outputs(state: &mut State, stage: &Stage, root: &Module) {
     state.outputs.sort_by(|a, b| a.name.cmp(&b.name));
 }
 
-/// Puts objects into a state as refreshing leaves them: what is read by the deploy is not there,
-/// what a check has read and what is to be imported is, and a destroy begins with all data that
-/// there was. What depended on nothing depends on what is written now.
+/// Updates objects to their refreshed form: without objects that the deploy reads, with check data
+/// and imports, and for a destroy with all recorded data sources. Objects without dependencies get
+/// the current ones.
 pub fn refresh_objects(
     prior: &mut State,
     state: &State,
@@ -161,18 +160,18 @@ pub fn refresh_objects(
     }
 }
 
-/// What a state says of an output beside its value, as JSON text; empty where that is nothing.
+/// Returns further attributes of an output's record as JSON text; empty if none.
 pub fn output_rest(declared: &Output) -> String {
     let deprecated = declared.deprecated.as_ref();
     deprecated.map_or_else(String::new, |why| json!({ "deprecated": why }).to_string())
 }
 
-/// Why an output is not to be used any more, as a state has it.
+/// Returns the deprecation message of a stored output.
 pub fn deprecated(output: &StateOutput) -> Option<String> {
     Some(parsed(&output.rest).get("deprecated")?.as_str()?.to_owned())
 }
 
-/// The `values` object of a state.
+/// Builds the `values` object of a state.
 pub fn values(state: &State) -> Json {
     let mut out = Map::new();
     let mut outputs = Map::new();
@@ -212,13 +211,13 @@ fn resource(address: &AbsInstance, object: &StateObject) -> Json {
         .map_or_else(|| object.provider.clone(), |key| key.address.to_string());
     let (values, sensitive) = value_and_mask(&Paths::of(object).from(&parsed(&object.attributes)));
     out.insert("provider_name".into(), provider.into());
-    // Of left-over objects it is not told.
+    // OpenTofu writes no schema version for deposed objects.
     let version = match object.deposed.is_empty() {
         true => object.schema_version,
         false => 0,
     };
     out.insert("schema_version".into(), version.into());
-    // Left out where it would be empty, as with the reference.
+    // OpenTofu omits empty values.
     if values.as_object().is_none_or(|all| !all.is_empty()) {
         out.insert("values".into(), values);
     }
@@ -242,8 +241,7 @@ fn resource(address: &AbsInstance, object: &StateObject) -> Json {
     out.into()
 }
 
-/// The values as they are, without the types that are kept beside them, and the mask of what is
-/// sensitive.
+/// Returns the values without their stored types, and the mask of sensitive parts.
 fn value_and_mask(at: &Place<'_>) -> (Json, Json) {
     let hidden = at.hidden();
     let (value, mask) = match at.value {
@@ -277,9 +275,9 @@ fn value_and_mask(at: &Place<'_>) -> (Json, Json) {
     (value, if hidden { true.into() } else { mask })
 }
 
-/// The root module with the others in it, each in the one that calls it.
+/// Builds the module tree.
 pub fn module_tree(mut modules: BTreeMap<ModuleInstance, Vec<Json>>) -> Json {
-    // A module without resources may have some inside that do.
+    // Adds parents without resources of their own.
     let parents: Vec<ModuleInstance> = modules.keys().cloned().collect();
     for module in parents {
         let mut at = module.parent();
@@ -289,8 +287,7 @@ pub fn module_tree(mut modules: BTreeMap<ModuleInstance, Vec<Json>>) -> Json {
         }
     }
     let mut children: BTreeMap<ModuleInstance, Vec<Json>> = BTreeMap::new();
-    // Longer paths come last in the order of modules, so from the end each module's children are
-    // complete.
+    // Children sort after their parents, so popping from the end completes all children first.
     while let Some((module, resources)) = modules.pop_last() {
         let mut one = Map::new();
         if !resources.is_empty() {

@@ -1,5 +1,5 @@
-//! Provider configurations: each block evaluated, once or for every instance that its `for_each`
-//! makes, and given to a process of its own.
+//! Evaluates provider configurations, per instance if the block has `for_each`, and configures a
+//! process for each.
 
 use super::cell::{Cell, Ready};
 use super::scope::{ModuleScope, Phase};
@@ -14,18 +14,18 @@ use futures_util::stream::{self, StreamExt};
 use lang::config::ProviderConfig;
 use std::sync::Arc;
 
-/// How many instances of one block are configured at a time.
+/// Instances of one block configured at a time.
 const AT_A_TIME: usize = 8;
 
 impl Walk {
-    /// Evaluates a provider block and gives it to its processes.
+    /// Evaluates a provider block and configures its processes.
     pub(super) async fn provider_block(&self, key: &ConfigKey, cell: &mut Cell) -> bool {
         let Some(schema) = self.around.schemas.get(&key.address).cloned() else {
             return true;
         };
         let Some(block) = provider_addr::block_of(&self.around.root, key) else {
-            // Only the default configuration of the root may be left out; objects of another one
-            // are told of where they are met.
+            // Only the root's default configuration may be undeclared. Missing others are reported
+            // with the objects that need them.
             return !provider_addr::is_there(&self.around.root, key)
                 || self
                     .provider(key, &schema, None, Repetition::default(), cell)
@@ -58,7 +58,7 @@ impl Walk {
         !cell.failed
     }
 
-    /// Evaluates one configuration and gives it to its process.
+    /// Evaluates and configures one provider configuration.
     async fn provider(
         &self,
         key: &ConfigKey,
@@ -81,6 +81,7 @@ impl Walk {
         let body = declared.map(|d| &d.body);
         let checked = async {
             let plain = self.providers.plain(&key.address, &ctx).await?;
+            // Like in OpenTofu, only the validate walk lets providers check their blocks.
             if self.around.phase != Phase::Validate || declared.is_none() {
                 return Ok(None);
             }
@@ -101,6 +102,7 @@ impl Walk {
         if self.around.phase == Phase::Validate {
             return true;
         }
+        // The pool may return a process that already has this configuration.
         let (provider, done) = match self.providers.configured(key, &config, &ctx).await {
             Ok(found) => found,
             Err(error) => return cell.report_call(&error, &address, span),
@@ -127,7 +129,7 @@ impl Walk {
         true
     }
 
-    /// What a block says; where there is nothing to be configured, whether all is well.
+    /// Evaluates a block. The error is true if there is nothing to configure, false after errors.
     fn config_of(
         &self,
         key: &ConfigKey,
@@ -148,8 +150,8 @@ impl Walk {
         }
     }
 
-    /// The functions that a configured provider has beside those of its schema, asked for where the
-    /// configuration calls such; `None` with errors.
+    /// Fetches the functions that a configured provider has beside its schema, if the configuration
+    /// calls any; `None` after errors.
     async fn functions_of(
         &self,
         key: &ConfigKey,

@@ -1,5 +1,5 @@
-//! What provisioner and connection blocks say: read with the object as `self`, looked at while
-//! planning and validating, and once more when a deploy does what they say.
+//! Reads provisioner and connection blocks with the object as `self`: during validation and
+//! planning as a check, and by the deploy to run them.
 
 mod arguments;
 mod connection;
@@ -21,22 +21,21 @@ use lang::diag::{Diagnostic, Diagnostics};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a block says.
+/// Arguments of a provisioner, by kind.
 pub(in crate::engine) enum What {
     Local(LocalExec),
     Remote(RemoteExec),
     File(FileCopy),
 }
 
-/// What is wrong with a provisioner before there is an object: kinds that are not supported,
-/// arguments.
+/// Checks a provisioner before there is an object: its kind and its arguments.
 pub fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Diagnostics {
     let mut diags = read(scope, provisioner, None).err().unwrap_or_default();
     diags.append(connection::validate(scope, provisioner));
     diags
 }
 
-/// Whether a provisioner refers to this resource by its name.
+/// Returns true if a provisioner refers to this resource by name.
 pub fn names(provisioner: &Provisioner, resource: &lang::addr::Resource) -> bool {
     let named = |t: &lang::syntax::Traversal| matches!(refs::parse(t), Ok(Ref::Resource { resource: name, .. }) if name == *resource);
     [Some(&provisioner.body), provisioner.connection.as_ref()]
@@ -50,8 +49,8 @@ pub fn names(provisioner: &Provisioner, resource: &lang::addr::Resource) -> bool
         })
 }
 
-/// Digest of a provisioner's text: its kind and its arguments as they are written, those of its
-/// connection too. Values do not count: a time in a command would make it another one each time.
+/// Returns a digest of a provisioner's source text: kind, arguments and connection. Values do not
+/// count, because a timestamp in a command would change the digest each time.
 pub(in crate::engine) fn text_digest(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> String {
     let sources = &scope.around.sources;
     let bodies = [Some(&provisioner.body), provisioner.connection.as_ref()];
@@ -66,8 +65,8 @@ pub(in crate::engine) fn text_digest(scope: &ModuleScope<'_>, provisioner: &Prov
     digest([provisioner.kind.to_string()].into_iter().chain(arguments))
 }
 
-/// What is to be done; `secrets` learn of what it is given. Without them nothing is done yet, and
-/// values that are not known yet are no error.
+/// Reads a provisioner. `secrets` learn its values; without them this is a check before the deploy,
+/// and unknown values are no errors.
 pub(in crate::engine) fn read(
     scope: &ModuleScope<'_>,
     provisioner: &Provisioner,

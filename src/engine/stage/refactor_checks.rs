@@ -1,5 +1,4 @@
-//! What is wrong with `moved` and `removed` blocks, seen against what is declared and against what
-//! is staged. Pure.
+//! Checks `moved` and `removed` blocks against the declarations and the targets. Pure.
 
 use super::nodes::Node;
 use super::prior::PriorState;
@@ -10,7 +9,7 @@ use lang::diag::{Diagnostic, Diagnostics};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
-/// `removed` blocks whose object is declared still.
+/// Reports `removed` blocks whose object is still declared.
 pub fn removed(root: &Module) -> Diagnostics {
     let mut diags = Diagnostics::new();
     for module in root.all() {
@@ -43,7 +42,7 @@ pub fn removed(root: &Module) -> Diagnostics {
     diags
 }
 
-/// Moves that targets cut through: an object that moves must be staged at both of its addresses.
+/// Reports moves that cross the targets: both addresses of a moved object must be staged.
 pub fn targeted(state: &PriorState, targets: &[Target], excludes: &[Target]) -> Option<Diagnostic> {
     if targets.is_empty() && excludes.is_empty() {
         return None;
@@ -81,8 +80,8 @@ pub fn targeted(state: &PriorState, targets: &[Target], excludes: &[Target]) -> 
     ))
 }
 
-/// One side of a move in one module instance. A resource or call named without a key on both sides
-/// means all its instances.
+/// Side of a move in one module instance. A resource or call without a key on both sides means all
+/// its instances.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum End {
     Call(ModuleInstance),
@@ -138,7 +137,7 @@ fn ends(moved: &Moved, within: &ModuleInstance) -> Option<(End, End)> {
 }
 
 impl PlanWalk {
-    /// What is wrong with the `moved` blocks, now that it is known which instances are declared.
+    /// Checks the `moved` blocks once the declared instances are known.
     pub fn moves_faults(&self) -> Diagnostics {
         let root = &self.walk.around.root;
         let mut diags = Diagnostics::new();
@@ -194,7 +193,7 @@ impl PlanWalk {
         diags
     }
 
-    /// Whether a resource was expanded, to keys like these.
+    /// Returns true if the resource was expanded to keys that fulfil `wanted`.
     fn has_keys(
         &self,
         resource: &AbsResource,

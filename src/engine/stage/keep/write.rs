@@ -318,8 +318,7 @@ impl Keeper {
     }
 }
 
-/// The path as far as it can be written: one that leads into a set ends at the set, as its marks
-/// do.
+/// Encodes a path. A path into a set ends at the set, like the marks in it.
 fn path_json(path: &Path) -> Json {
     let mut path = path.clone();
     loop {

@@ -1,5 +1,5 @@
-//! What an instance's configuration has to pass: its conditions, and what we and its provider think
-//! of it.
+//! Checks of an instance's configuration: conditions, ephemeral values and the provider's
+//! validation.
 
 use super::instance::Declared;
 use super::walk::PlanWalk;
@@ -17,8 +17,8 @@ use lang::addr::{AbsInstance, Mode};
 use lang::diag::Severity;
 
 impl PlanWalk {
-    /// An instance's configuration, worked out, once its preconditions hold and neither we nor its
-    /// provider have anything against it; and on whose behalf it is planned with.
+    /// Evaluates the configuration of an instance after its preconditions, and lets the provider
+    /// validate it. Returns it with the call context to plan with.
     pub(super) async fn configured(
         &self,
         declared: &Declared<'_>,
@@ -35,6 +35,7 @@ impl PlanWalk {
             return Err(());
         }
         self.nothing_ephemeral(declared, address, &config, cell)?;
+        // The provider of a link needs the objects at its ends.
         let ctx = match resource.link.is_some() {
             true => self.linked(ctx, &config),
             false => ctx.clone(),
@@ -44,7 +45,7 @@ impl PlanWalk {
         Ok((config, ctx))
     }
 
-    /// Whether what an instance becomes is as its configuration wants it.
+    /// Checks the postconditions of an instance against its planned value.
     pub(super) fn postconditions(
         &self,
         declared: &Declared<'_>,
@@ -61,8 +62,8 @@ impl PlanWalk {
         self.conditions(declared, &scope, all, Kind::Postcondition, cell)
     }
 
-    /// How the conditions of what was only refreshed stand: what does not hold is warned of, since
-    /// nothing is going to be done about it.
+    /// Evaluates the conditions of an instance that was only refreshed. Failures become warnings,
+    /// because no action follows.
     pub(super) fn refreshed(
         &self,
         declared: &Declared<'_>,
@@ -152,7 +153,7 @@ impl PlanWalk {
     ) -> Result<(), ()> {
         let object = declared.resource.name.to_string();
         let mut good = true;
-        // What is to go need not fulfil anything.
+        // A destroy ignores the conditions.
         for condition in all
             .iter()
             .filter(|_| self.wishes.mode != StageMode::Destroy)
@@ -167,7 +168,7 @@ impl PlanWalk {
     }
 }
 
-/// Names the instance that diagnostics are about.
+/// Sets the instance as the address of diagnostics without one.
 pub fn about(mut diags: lang::diag::Diagnostics, address: &AbsInstance) -> lang::diag::Diagnostics {
     for d in &mut diags.0 {
         d.address.get_or_insert_with(|| address.to_string());

@@ -1,4 +1,4 @@
-//! Data sources: read now where that can be done, else with the deploy.
+//! Data sources: read while planning if possible, otherwise by the deploy.
 
 use super::PlanWalk;
 use super::gone::forget_data;
@@ -23,7 +23,7 @@ use lang::diag::Diagnostics;
 use std::collections::BTreeSet;
 
 impl PlanWalk {
-    /// A data source: read now where that can be done, else with the deploy.
+    /// Plans a data source: reads it now if possible, otherwise defers it to the deploy.
     pub(super) async fn data(
         &self,
         declared: &Declared<'_>,
@@ -67,7 +67,7 @@ impl PlanWalk {
         let was_read = read.is_some();
         let unread = || cty::plan::proposed_new(block, &unknown_object(block), &plain);
         let value = read.unwrap_or_else(unread);
-        // A check asks again when everything is done.
+        // The data source of a check is read again by the deploy, after the changes.
         let nested = declared.resource.check.is_some() && self.wishes.mode == StageMode::Normal;
         let later = later.or_else(|| nested.then_some(Reason::ReadBecauseCheckNested));
         let value = managed::mark(declared.schema, value, &marks);
@@ -78,7 +78,7 @@ impl PlanWalk {
         }
         self.needing().pass_data(address);
         match later {
-            // Nothing is read for its own sake any more, and nothing of it stays.
+            // A destroy removes its state record, because nothing depends on it any more.
             _ if self.wishes.destroys(address) => {
                 if let Some(there) = self.prior.objects(address) {
                     forget_data(there, cell);
@@ -95,7 +95,7 @@ impl PlanWalk {
         Ok(value)
     }
 
-    /// What was read; `None` where that failed and is a check's to say.
+    /// Reads a data source; `None` if that failed and its check reports it.
     async fn read_now(
         &self,
         declared: &Declared<'_>,
@@ -200,6 +200,7 @@ impl PlanWalk {
             needs: &none,
             identity: None,
         };
+        // Data sources are no changes: their values enter the state with the stage's edits.
         if let Ok(new) = objects::record(&around, declared.schema, value, &[]) {
             let old = self.prior.objects(address).and_then(|o| o.current.as_ref());
             if old.is_none_or(|old| !same_record(&new, old)) {
@@ -208,8 +209,8 @@ impl PlanWalk {
         }
     }
 
-    /// Whether an ephemeral resource's instance is opened while planning: what it waits for, it
-    /// waits for as a data source does.
+    /// Returns the time to open an instance of an ephemeral resource. It waits for the same changes
+    /// as a data source.
     pub(super) fn when(&self, step: Step, address: &AbsInstance) -> When {
         self.needing().pass_data(address);
         (self.progress)(address);
@@ -219,6 +220,7 @@ impl PlanWalk {
             .module(&config.module)
             .and_then(|m| Some((m, m.resources.get(&config.resource)?)));
         match declared {
+            // A destroy opens all instances, because provider configurations may refer to them.
             _ if self.wishes.mode != StageMode::Destroy && !self.wishes.wants(address) => {
                 When::Never
             }
@@ -232,9 +234,9 @@ impl PlanWalk {
         }
     }
 
-    /// Whether something that the data source is to wait for is going to change: a managed resource
-    /// that it refers to or names in `depends_on`, anything in a module that it names there or that
-    /// a call around it waits for; with conditions of its own anything that it depends on at all.
+    /// Returns true if a dependency of the data source has a pending change: a referenced managed
+    /// resource, a resource in `depends_on`, or a resource in a module named there or by an
+    /// enclosing call. With conditions of its own, every transitive dependency counts.
     fn pending(
         &self,
         step: Step,
@@ -279,6 +281,7 @@ impl PlanWalk {
             }
             at = parent;
         }
+        // Changes in other instances of the same module do not affect it.
         let elsewhere = |c: &Change| {
             c.address.module != address.module && c.address.module.path() == module.path
         };
@@ -292,7 +295,7 @@ impl PlanWalk {
     }
 }
 
-/// An object of which every attribute is unknown: what a data source was before it was ever read.
+/// Returns an object with all attributes unknown, for a data source that was not read yet.
 pub fn unknown_object(block: &cty::schema::Block) -> Value {
     let ty = block.implied_type();
     match ty.as_object() {

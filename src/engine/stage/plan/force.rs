@@ -1,5 +1,4 @@
-//! Replacement whatever the provider says: asked for, or triggered; and destruction that is not
-//! allowed.
+//! Forced replacement, by request or trigger, and `prevent_destroy`.
 
 use super::PlanWalk;
 use super::instance::Declared;
@@ -17,10 +16,9 @@ use lang::diag::Diagnostic;
 use lang::syntax::ast::{Expr, StepKind};
 
 impl PlanWalk {
-    /// Whether what is planned for an instance may be: `destroy` must be true or false and
-    /// `prevent_destroy` must have a fit value for
-    /// any change, and be false where the object is destroyed. Instances that are gone have neither
-    /// `each` nor `count`, so nobody has them there.
+    /// Checks `destroy` and `prevent_destroy` of an instance. `prevent_destroy` must have a valid
+    /// value for any change, and be false for a destroy. `each` and `count` are not available in
+    /// it, because undeclared instances have neither.
     pub(super) fn prevented(
         &self,
         module: &Module,
@@ -76,7 +74,7 @@ impl PlanWalk {
         }
     }
 
-    /// Whether the instance is to be replaced whatever its provider says.
+    /// Returns the reason to replace the instance independently of its provider, if any.
     pub(super) fn force(
         &self,
         declared: &Declared<'_>,
@@ -129,7 +127,7 @@ impl PlanWalk {
             .flat_map(|cell| &cell.changes)
             .filter(named)
             .collect();
-        // What is not staged at all has no change, and nobody says that it should have one.
+        // With targets, a resource outside of them has no change; this is not an error.
         if changes.is_empty() && self.wishes.narrow.is_none() {
             let detail = format!(
                 "Nothing is planned for {abs} that this could be replaced with: it has no such instance, or it is a data source that is read while planning, or the resource itself."
@@ -142,7 +140,7 @@ impl PlanWalk {
         }
         let mut hit = false;
         for change in changes {
-            // What goes triggers nothing, only what comes or changes.
+            // Only creates, updates and replacements trigger.
             if matches!(
                 change.action(),
                 Action::NoOp | Action::Read | Action::Destroy | Action::Forget
@@ -158,6 +156,7 @@ impl PlanWalk {
                 path.apply(&change.after.value),
             );
             hit |= match (before, after) {
+                // Marks do not count: a value that only becomes sensitive is no trigger.
                 (Ok(a), Ok(b)) => {
                     !b.is_known() || !a.unmark_deep().0.raw_equals(&b.unmark_deep().0)
                 }
@@ -168,8 +167,8 @@ impl PlanWalk {
     }
 }
 
-/// What a `replace_triggered_by` expression names: a resource, perhaps one instance, perhaps a path
-/// in it. Index keys may use `each` and `count`.
+/// Parses a `replace_triggered_by` expression: a resource, optionally an instance, optionally a
+/// path in it. Index keys may use `each` and `count`.
 pub(in crate::engine::stage) fn trigger(
     scope: &ModuleScope<'_>,
     expr: &Expr,
@@ -224,7 +223,7 @@ pub(in crate::engine::stage) fn trigger(
     ))
 }
 
-/// Whether it is said in a fit way that an object is destroyed or forgotten once it goes.
+/// Reports an invalid value of `destroy`.
 pub(super) fn decided(
     resource: &Resource,
     address: &AbsInstance,
@@ -237,7 +236,7 @@ pub(super) fn decided(
     Err(())
 }
 
-/// A `prevent_destroy` of a value that decides nothing.
+/// Returns the error for an invalid `prevent_destroy`.
 pub fn no_guard(expr: &Expr, why: &str) -> Diagnostic {
     Diagnostic::error(
         "Invalid value for prevent_destroy",

@@ -1,4 +1,4 @@
-//! What is needed to look at an object and to destroy it, and what looking at it has found.
+//! Inputs to read and destroy an object, and the result of reading it.
 
 use super::instance::Declared;
 use super::resource::Shared;
@@ -11,23 +11,21 @@ use crate::engine::words::ConfigKey;
 use cty::schema::Schema;
 use std::sync::Arc;
 
-/// What is needed to look at objects and to destroy them, whether they are declared or not; but for
-/// whom to ask.
+/// Input to read and destroy objects of a resource, declared or not, except the provider process.
 #[derive(Clone)]
 pub(super) struct Going<'a> {
-    /// The provider block, and whether it is for the state to say which of its instances an object
-    /// belongs to.
+    /// Provider block; if `by_record`, the state selects its instance.
     pub(super) block: ConfigKey,
     pub(super) by_record: bool,
     pub(super) schema: &'a Schema,
     pub(super) plan_destroy: bool,
-    /// Whether its `lifecycle` says that objects are forgotten and not destroyed; what the state
-    /// says where it is not declared.
+    /// `lifecycle.destroy = false` of a declared resource; `None` if undeclared, then the state
+    /// decides.
     pub(super) forgets: Option<bool>,
     pub(super) span: Option<lang::source::Span>,
 }
 
-/// The same for one object.
+/// The same for one object, with its provider.
 pub(super) struct Gone<'a> {
     pub(super) going: Going<'a>,
     pub(super) key: ConfigKey,
@@ -51,7 +49,7 @@ impl<'a> Going<'a> {
         }
     }
 
-    /// Why an object is forgotten where it would be destroyed; `None` where it is destroyed.
+    /// Returns the reason to forget an object instead of destroying it; `None` if it is destroyed.
     pub(super) fn forgotten(&self, object: &StateObject) -> Option<Reason> {
         match self.forgets {
             Some(declared) => declared.then_some(Reason::ForgotBecauseLifecycleDestroyInConfig),
@@ -77,12 +75,12 @@ pub(super) fn going<'a>(shared: &Shared<'a>) -> Going<'a> {
     }
 }
 
-/// An object's record and what it is now.
+/// Object's state record and its current value.
 #[derive(Default)]
 pub(super) struct Looked {
     pub(super) now: Option<Prior>,
     pub(super) object: Option<StateObject>,
     pub(super) drifted: bool,
-    /// How it is imported.
+    /// Key of its import, if it is imported.
     pub(super) imported: Option<Importing>,
 }

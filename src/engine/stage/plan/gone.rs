@@ -1,4 +1,4 @@
-//! What is declared no longer, or set aside: looked at, then destroyed or forgotten.
+//! Objects that are undeclared or deposed: read, then destroyed or forgotten.
 
 use super::PlanWalk;
 use super::going::{Going, Gone, Looked};
@@ -19,17 +19,17 @@ use lang::config::{Module, Removed, Resource};
 use lang::diag::Diagnostic;
 use std::sync::Arc;
 
-/// How an object ends.
+/// Removal of an object.
 pub(super) struct End<'a> {
-    /// The key of one that was set aside.
+    /// Key of a deposed object.
     pub(super) deposed: Option<&'a str>,
     pub(super) reason: Option<Reason>,
-    /// Whether it is left where it is, and only the state forgets it.
+    /// True if only the state forgets the object.
     pub(super) forget: bool,
 }
 
 impl PlanWalk {
-    /// Plans the destruction of an object that was looked at.
+    /// Plans the destroy of an object that was read.
     pub(super) async fn destroy(
         &self,
         gone: &Gone<'_>,
@@ -43,20 +43,21 @@ impl PlanWalk {
             return Ok(());
         };
         let Some(now) = &looked.now else {
-            // Somebody else has destroyed it: all that is left to do is to forget it.
+            // The object was deleted outside of flightdeck, so only its record is removed.
             cell.edits.push(StateEdit::Remove {
                 address: object.address.clone(),
                 deposed: object.deposed.clone(),
             });
             return Ok(());
         };
+        // Destroy provisioners run only for complete current objects, as in OpenTofu.
         let commands = if !end.forget && end.deposed.is_none() && !object.tainted {
             self.destruction_runs(address, &now.value, cell)?
         } else {
             Vec::new()
         };
         let planned = self.plan_end(gone, address, now, end.forget, cell).await?;
-        // Everything goes: where from makes no difference any more.
+        // In a destroy of everything the previous address does not matter.
         let previous = there.previous.clone();
         let previous = previous.filter(|_| self.wishes.mode != StageMode::Destroy);
         let create_first = object.create_before_destroy;
@@ -134,8 +135,7 @@ impl PlanWalk {
         })
     }
 
-    /// An instance that is not declared: its object is destroyed (or forgotten), its deposed
-    /// objects too.
+    /// Plans the removal of an undeclared instance: its current object and its deposed ones.
     pub(super) async fn gone(
         &self,
         going: &Going<'_>,
@@ -167,6 +167,7 @@ impl PlanWalk {
             self.keep_looked_at(gone, address, &looked, cell);
             return self.deposed(going, address, there, cell).await;
         }
+        // The move is the more precise reason: its target is not declared.
         let reason = if there.previous.is_some() && reason == Reason::DeleteBecauseNoResourceConfig
         {
             Reason::DeleteBecauseNoMoveTarget
@@ -205,7 +206,7 @@ impl PlanWalk {
         good & self.deposed(going, address, there, cell).await
     }
 
-    /// Whom to ask about an object that no declared instance speaks of.
+    /// Returns the provider of an object without a declared instance.
     fn asking<'a>(
         &self,
         going: &Going<'a>,
@@ -230,8 +231,8 @@ impl PlanWalk {
         Some(going.clone().by(chosen?))
     }
 
-    /// The `removed` block that decides how an instance ends. Destroy mode takes no account of
-    /// these blocks, as in OpenTofu: only `destroy = false` of a resource keeps its objects then.
+    /// Returns the `removed` block of an instance. Destroy mode ignores these blocks, as in
+    /// OpenTofu:
     fn removed_block(&self, address: &AbsInstance) -> Option<&Removed> {
         let found = removed(&self.walk.around.root, address);
         found
@@ -239,7 +240,7 @@ impl PlanWalk {
             .filter(|_| self.wishes.mode != StageMode::Destroy)
     }
 
-    /// Warns of an object that is destroyed although a `removed` block would keep it.
+    /// Warns if an object is destroyed although a `removed` block would keep it.
     fn warn_of_kept(&self, address: &AbsInstance, cell: &mut Cell) {
         let Some((_, removed)) = removed(&self.walk.around.root, address) else {
             return;
@@ -255,7 +256,7 @@ impl PlanWalk {
         cell.report(warning.at(removed.span));
     }
 
-    /// The declaration that an instance belonged to, where its resource is declared still.
+    /// Returns the declaration of an instance's resource, if it is still declared.
     fn guard(&self, address: &AbsInstance) -> Option<(&Module, &Resource)> {
         let module = self.walk.module(&address.module.path())?;
         Some((module, module.resources.get(&address.resource)?))
@@ -306,7 +307,7 @@ impl PlanWalk {
     }
 }
 
-/// What was read of a data source does not stay.
+/// Removes the state record of a data source.
 pub(super) fn forget_data(there: &Objects, cell: &mut Cell) {
     if let Some(object) = &there.current {
         cell.edits.push(StateEdit::Remove {

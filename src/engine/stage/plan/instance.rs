@@ -1,4 +1,4 @@
-//! One instance: who is asked about it, and whether it is planned or stays as it is.
+//! Plans one instance: selects its provider, then plans it or keeps it unchanged.
 
 use super::going::going;
 use super::resource::Shared;
@@ -14,7 +14,7 @@ use cty::Value;
 use lang::addr::{AbsInstance, Mode};
 use std::sync::Arc;
 
-/// One instance of it, with the provider configuration that is its own.
+/// Instance of a resource with its own provider configuration.
 pub(super) struct Declared<'a> {
     pub(super) shared: &'a Shared<'a>,
     pub(super) key: ConfigKey,
@@ -30,7 +30,7 @@ impl<'a> std::ops::Deref for Declared<'a> {
 }
 
 impl PlanWalk {
-    /// One instance; answers what references to it see.
+    /// Plans one instance; returns the value that references to it see.
     pub(super) async fn instance(
         &self,
         shared: &Shared<'_>,
@@ -43,7 +43,7 @@ impl PlanWalk {
         }
         let there = self.prior.objects(address).and_then(|o| o.current.as_ref());
         let chosen: Option<Chosen> = match there {
-            // What is only to go is asked of whom it came from.
+            // A destroy without refresh uses the provider instance that made the object.
             Some(object)
                 if self.wishes.mode == StageMode::Destroy
                     && !self.wishes.refresh
@@ -66,7 +66,7 @@ impl PlanWalk {
         }
     }
 
-    /// An instance outside of what is staged: it stays what it is.
+    /// Returns the value of an instance outside of the targets, which stays unchanged.
     async fn as_it_is(
         &self,
         shared: &Shared<'_>,
@@ -83,7 +83,7 @@ impl PlanWalk {
             .walk
             .context_of(&key.address, address, cell)
             .ok_or(())?;
-        // Making a record fit for the schema of now takes no configuration.
+        // Upgrading a record needs no provider configuration.
         let provider = match self.walk.providers.plain(&key.address, &ctx).await {
             Ok(provider) => provider,
             Err(error) => {
@@ -103,7 +103,7 @@ impl PlanWalk {
             .value)
     }
 
-    /// An object of a resource that is declared, without an instance for it.
+    /// Plans the removal of an object whose declared resource has no such instance.
     pub(super) async fn undeclared(
         &self,
         shared: &Shared<'_>,

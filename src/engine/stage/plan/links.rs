@@ -1,5 +1,5 @@
-//! What a provider is told of links while it is asked about an instance: of a link its ends, with
-//! what is staged for them, of another resource the links that write into it.
+//! Link data in provider calls. A link's provider receives the objects at both ends with their
+//! staged values; the provider of another resource receives the links that write into it.
 
 use super::walk::PlanWalk;
 use crate::engine::calls::{CallContext, Held, LinkEnd, Linked};
@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 pub struct ByEnd(OnceLock<HashMap<String, Vec<Held>>>);
 
 impl PlanWalk {
-    /// For a look at an object that is there.
+    /// Returns the context to read an existing object.
     pub(super) fn linked_there(
         &self,
         ctx: &CallContext,
@@ -45,7 +45,7 @@ impl PlanWalk {
         }
     }
 
-    /// For questions about what a link is to be, by its configuration.
+    /// Returns the context to plan a link from its configuration.
     pub(super) fn linked(&self, ctx: &CallContext, config: &Value) -> CallContext {
         let ends = links::ends_of(config);
         let ends = ends.and_then(|[from, to]| Some([self.to_be(&from)?, self.to_be(&to)?]));
@@ -60,14 +60,14 @@ impl PlanWalk {
         }
     }
 
-    /// An end as the state has it.
+    /// Returns an end with its state.
     fn there(&self, address: &AbsInstance) -> Option<LinkEnd> {
         let object = self.prior.objects(address).and_then(|o| o.current.as_ref());
         let held = object.map(|object| (&*object.provider, Held::from(object)));
         links::end(&self.walk, address, held)
     }
 
-    /// An end with what is staged for it.
+    /// Returns an end with its state and its staged change.
     fn to_be(&self, address: &AbsInstance) -> Option<LinkEnd> {
         let end = self.there(address)?;
         let step = self.walk.nodes.step(&Node::Resource(address.config()));

@@ -1,4 +1,5 @@
-//! What is there: a stored object loaded, read in the world, and what that changed in the state.
+//! Reads stored objects: decodes the record, lets the provider read the object, and records drift
+//! and state edits.
 
 use super::PlanWalk;
 use super::going::{Gone, Looked};
@@ -20,7 +21,7 @@ use lang::diag::Diagnostic;
 use std::collections::BTreeSet;
 
 impl PlanWalk {
-    /// Reads the object in the world; notes drift.
+    /// Reads the current object of an instance; records drift.
     pub(super) async fn look(
         &self,
         gone: &Gone<'_>,
@@ -46,6 +47,7 @@ impl PlanWalk {
         cell: &mut Cell,
     ) -> Result<Looked, ()> {
         let ctx = &self.linked_there(ctx, address, object);
+        // After a move between resource types only the provider can convert the object.
         let stored = match previous.filter(|p| p.resource.kind != address.resource.kind) {
             Some(previous) => {
                 self.take_over(gone, previous, address, object, ctx, cell)
@@ -71,7 +73,7 @@ impl PlanWalk {
             let plain = |prior: &Prior| prior.value.clone().unmark_deep().0;
             !plain(now).raw_equals(&plain(&stored))
         });
-        // Where nothing but the record is to follow the world, a move is all that there is to tell.
+        // A refresh-only stage reports moves as drift too, because it has no changes to show them.
         let moved = previous.is_some_and(|p| p.resource.kind == address.resource.kind)
             && self.wishes.mode == StageMode::RefreshOnly;
         if drifted || moved {
@@ -100,7 +102,7 @@ impl PlanWalk {
         })
     }
 
-    /// What an object is now; `None` where it is there no longer.
+    /// Lets the provider read an object; `None` if it does not exist any more.
     async fn read(
         &self,
         gone: &Gone<'_>,
@@ -129,6 +131,7 @@ impl PlanWalk {
         if answer.state.is_null() {
             return Ok(None);
         }
+        // The marks of the record are kept until the next change, as the read cannot know them.
         let (_, marks) = stored.value.clone().unmark_deep_with_paths();
         Ok(Some(Prior {
             value: managed::as_read(gone.schema, &answer.state, &marks),
@@ -138,8 +141,7 @@ impl PlanWalk {
         }))
     }
 
-    /// The object of another resource type as its new type has it, which is for the provider to
-    /// say.
+    /// Lets the provider convert an object to another resource type.
     async fn take_over(
         &self,
         gone: &Gone<'_>,
@@ -223,8 +225,7 @@ impl PlanWalk {
         }
     }
 
-    /// Notes what looking at an object that is declared no longer, or left over, changed in the
-    /// state.
+    /// Adds the state edit from reading an undeclared or deposed object.
     pub(super) fn keep_looked_at(
         &self,
         gone: &Gone<'_>,
@@ -253,8 +254,8 @@ impl PlanWalk {
         keep_record(gone.schema, &around, looked, cell);
     }
 
-    /// Notes what looking at an object changed in the state; with `dependencies`, those of now
-    /// replace the old ones.
+    /// Adds the state edit from reading an object. `dependencies` replace the recorded ones if
+    /// given.
     pub(super) fn keep_refreshed(
         &self,
         declared: &Declared<'_>,
@@ -290,7 +291,7 @@ impl PlanWalk {
     }
 }
 
-/// Writes the record of an object anew where it is another one.
+/// Adds a state edit if the record has changed.
 fn keep_record(schema: &Schema, around: &Around<'_>, looked: &Looked, cell: &mut Cell) {
     let Some(object) = &looked.object else { return };
     let edit = match &looked.now {
@@ -307,7 +308,7 @@ fn keep_record(schema: &Schema, around: &Around<'_>, looked: &Looked, cell: &mut
     cell.edits.push(edit);
 }
 
-/// Whether two records hold the same, the order of dependencies and the provider's spelling aside.
+/// Returns true if two records are equal; JSON is compared by value, not by text.
 pub(super) fn same_record(new: &StateObject, old: &StateObject) -> bool {
     let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
     new.schema_version == old.schema_version

@@ -1,5 +1,5 @@
-//! An instance of a managed resource: what is there, what the configuration wants, and the change
-//! between the two, which its provider plans.
+//! Plans an instance of a managed resource: reads the object, evaluates the configuration, and lets
+//! the provider plan the change.
 
 use super::force::decided;
 use super::going::{Looked, declared_gone};
@@ -46,8 +46,8 @@ impl PlanWalk {
             return self.ended(declared, address, &there, looked, cell).await;
         }
         if self.wishes.mode != StageMode::Normal {
-            // What it needs by now is added to what it needed; nothing is planned that would take
-            // the place of that.
+            // Current dependencies are added, not replaced: the recorded ones stay valid until a
+            // deploy.
             let merged = looked.object.as_ref().map(|object| {
                 let mut all = (*declared.dependencies).clone();
                 all.extend(object.dependencies.iter().cloned());
@@ -58,7 +58,7 @@ impl PlanWalk {
             if let (StageMode::RefreshOnly, Some(now)) = (self.wishes.mode, &looked.now) {
                 self.refreshed(declared, address, repetition, now.value.clone(), cell);
             }
-            // One that is not there is not known either, as nothing is planned for it.
+            // A missing object is unknown, because no plan follows.
             let ty = declared.schema.implied_type();
             return Ok(looked
                 .now
@@ -85,7 +85,7 @@ impl PlanWalk {
             address,
             scope.repetition.clone(),
         );
-        // What nothing is done about takes over what it depends on now; all others with their
+        // Unchanged objects take over their current dependencies now; all others do so with their
         // operation.
         let now = (planned.action == Action::NoOp).then_some((&*declared.dependencies, &needs));
         self.keep_refreshed(declared, address, &looked, now, cell);
@@ -96,7 +96,7 @@ impl PlanWalk {
         Ok(after)
     }
 
-    /// Everything is to go: the object of a declared instance, unless its declaration holds it.
+    /// Plans the destroy of a declared instance unless its declaration prevents it.
     async fn ended(
         &self,
         declared: &Declared<'_>,
@@ -117,6 +117,7 @@ impl PlanWalk {
         };
         self.destroy(&declared_gone(declared), address, there, looked, end, cell)
             .await?;
+        // The declaration orders the destroy too, in case it has new dependencies.
         let own = cell.changes.last_mut();
         if let Some(change) = own.filter(|change| change.address == *address) {
             change.ends_before(&declared.dependencies);
@@ -165,7 +166,7 @@ impl PlanWalk {
         Ok(planned)
     }
 
-    /// What a change runs beside the calls to its provider, unless it may not be made at all.
+    /// Returns the commands that a change runs, after checking that the change is allowed.
     fn commands(
         &self,
         declared: &Declared<'_>,
@@ -177,7 +178,7 @@ impl PlanWalk {
         let destroys = planned.action.destroys() && !declared.resource.lifecycle.forgets();
         self.prevented(declared.module, declared.resource, address, destroys, cell)?;
         let mut commands = Vec::new();
-        // An object that was never finished has nothing to be run at its end.
+        // A tainted object runs no destroy provisioners: its creation never completed.
         if planned.action == Action::Replace
             && !declared.resource.lifecycle.forgets()
             && planned.reason != Some(Reason::ReplaceBecauseTainted)
@@ -188,8 +189,7 @@ impl PlanWalk {
         Ok(commands)
     }
 
-    /// Looks at the object that an import block names for an instance which the state does not
-    /// have.
+    /// Fetches the object of an import block, if the state does not have the instance.
     pub(super) async fn import(
         &self,
         declared: &Declared<'_>,
@@ -198,7 +198,7 @@ impl PlanWalk {
         ctx: &CallContext,
         cell: &mut Cell,
     ) -> Result<(), ()> {
-        // An empty id stands for nothing to import: the object is created.
+        // An empty id means that there is nothing to import: the object is created.
         let Some(wanted) = declared.imports.get(address) else {
             return Ok(());
         };
@@ -294,8 +294,8 @@ pub(super) fn planned_change(
     }
 }
 
-/// The configured object as far as it may be kept with the stage: not at all where it has a
-/// write-only value in it, which is nobody's to keep. A deploy then has it validated again.
+/// Returns the configured object if the stage may contain it; `None` if it has a write-only value.
+/// The deploy then evaluates and validates it again.
 pub(super) fn keepable(schema: &Schema, config: Value) -> Option<Value> {
     let plain = config.clone().unmark_deep().0;
     let written = schema

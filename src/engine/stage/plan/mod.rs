@@ -1,6 +1,5 @@
-//! The planning walk over resources: each instance read, validated and planned by its provider;
-//! what is no longer declared is found. Instances are worked out on all cores, each to a part of
-//! its resource's cell.
+//! Plan walk over resources: providers read, validate and plan each instance; undeclared objects
+//! are found here too. Instances run on all cores, each filling a part of its resource's cell.
 
 mod checks;
 mod data;

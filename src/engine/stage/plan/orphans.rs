@@ -1,5 +1,5 @@
-//! Objects that no declared instance speaks of: those of resources that are declared no longer, and
-//! those that a narrowed destroy takes by what the state says.
+//! Objects without a declared instance: orphaned resources, and instances that a narrowed destroy
+//! selects by the state.
 
 use super::PlanWalk;
 use super::going::Going;
@@ -15,8 +15,8 @@ use lang::diag::Diagnostic;
 use std::collections::BTreeMap;
 
 impl PlanWalk {
-    /// A node that is not worked out: what a narrowed destroy takes of it all the same goes by what
-    /// the state says.
+    /// Plans the removal of a node's objects that a narrowed destroy includes, although the node
+    /// itself is not evaluated.
     pub async fn by_state(&self, step: Step) -> Cell {
         match &self.walk.nodes.nodes[step] {
             _ if self.wishes.mode != StageMode::Destroy => Cell::default(),
@@ -56,7 +56,7 @@ impl PlanWalk {
         cell.ended(good)
     }
 
-    /// Objects of a resource that is declared no longer.
+    /// Plans the removal of all objects of an undeclared resource.
     pub(super) async fn orphans(&self, address: &ConfigResource) -> Cell {
         let mut cell = Cell::default();
         let all: Vec<(AbsInstance, Objects)> = self
@@ -84,7 +84,8 @@ impl PlanWalk {
         cell.ended(good)
     }
 
-    /// `None` where its provider is not to be had: then nothing can be said of any of them.
+    /// Plans the removal of one instance. `None` if its provider has no schemas, which holds for
+    /// all others too.
     async fn orphan(
         &self,
         instance: &AbsInstance,
@@ -120,7 +121,7 @@ impl PlanWalk {
         Some(self.gone(&going, instance, there, reason, cell).await)
     }
 
-    /// Whether its module instance is gone, or the resource alone.
+    /// Returns the reason: the module instance does not exist any more, or only the resource.
     fn orphaned(&self, instance: &AbsInstance) -> Reason {
         let module = instance.module.path();
         let exists = self

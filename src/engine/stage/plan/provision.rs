@@ -1,5 +1,5 @@
-//! What provisioners will be given, looked at while planning: their commands are named, and what
-//! they rest on is kept, so that a deploy runs what was staged.
+//! Evaluates provisioners while planning, to list their commands and to record the external inputs
+//! that they use.
 
 use super::PlanWalk;
 use super::instance::Declared;
@@ -48,7 +48,7 @@ impl PlanWalk {
         )
     }
 
-    /// The same for those of an object that is destroyed.
+    /// Evaluates the destroy provisioners of an object and returns their commands.
     pub(super) fn destruction_runs(
         &self,
         address: &AbsInstance,
@@ -65,6 +65,7 @@ impl PlanWalk {
                 None => return Ok(Vec::new()),
             },
         };
+        // A `removed` block may belong to an outer module, whose scope its provisioners use.
         let within = ModuleInstance(address.module.0[..module.path.0.len()].to_vec());
         self.runs(
             module,
@@ -94,8 +95,8 @@ impl PlanWalk {
                 ..ModuleScope::new(&self.walk.around, module, instance).repeated(repetition.clone())
             };
             named.extend(commands::of(&scope, provisioner));
-            // What cannot be worked out yet may well be when its turn has come, and rests on
-            // nothing so far.
+            // An invalid provisioner may become valid with values of the deploy, so its external
+            // inputs are not recorded yet.
             if provision::validate(&scope, provisioner).has_errors() {
                 continue;
             }

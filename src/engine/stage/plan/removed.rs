@@ -1,13 +1,11 @@
-//! What is known of an instance that is declared no longer: the `removed` block that speaks of it,
-//! and its key.
+//! `removed` blocks and repetition values of undeclared instances.
 
 use crate::engine::stage::values::Repetition;
 use cty::Value;
 use lang::addr::{AbsInstance, InstanceKey, ModuleInstance, Target};
 use lang::config::Module;
 
-/// The `removed` block that speaks of an instance, with the module that has it; the last one
-/// counts.
+/// Returns the `removed` block that matches an instance, with its module. The last match counts.
 pub fn removed<'m>(
     root: &'m Module,
     address: &AbsInstance,
@@ -33,7 +31,7 @@ pub fn removed<'m>(
     answer
 }
 
-/// What `count` and `each` are in an instance of which the key alone is known.
+/// Returns `count` and `each` as far as the key determines them.
 pub fn repetition(key: &InstanceKey) -> Repetition {
     match key {
         InstanceKey::None => Repetition::default(),

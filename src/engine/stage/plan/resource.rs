@@ -1,5 +1,4 @@
-//! A resource: what its instances share, how many there are, each as a task of its own, and the
-//! value that is put together from theirs.
+//! Plans a resource: expands it, plans each instance in its own task, and assembles the value.
 
 use super::going::going;
 use super::gone::wrong_key;
@@ -22,7 +21,7 @@ use lang::syntax::ast::StepKind;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// A resource as declared, with all that its instances share.
+/// Declared resource with the data shared by its instances.
 pub(super) struct Shared<'a> {
     pub(super) step: Step,
     pub(super) resource: &'a Resource,
@@ -30,17 +29,16 @@ pub(super) struct Shared<'a> {
     pub(super) route: Route<'a>,
     pub(super) schema: &'a Schema,
     pub(super) create_first: bool,
-    /// Whether the provider wants to be asked about destroys.
+    /// True if the provider plans destroys.
     pub(super) plan_destroy: bool,
     worked_out: Arc<WorkedOut>,
 }
 
-/// What of it is worked out once, however many instances there are: each is a task of its own, and
-/// borrows the rest anew.
+/// Data computed once for all instances. Tasks share it and borrow the rest of [`Shared`] again.
 pub(super) struct WorkedOut {
     pub(super) dependencies: Arc<BTreeSet<String>>,
     pub(super) ignore: Ignore,
-    /// What is to be imported into it.
+    /// Imports into the resource.
     pub(super) imports: BTreeMap<AbsInstance, Wanted>,
 }
 
@@ -73,7 +71,7 @@ impl PlanWalk {
             good &= self.expanded(&shared, &abs, &mut cell).await;
         }
         good = good && self.imports_without_configuration(&shared.imports, &mut cell);
-        // Objects in module instances that are there no longer.
+        // Objects in module instances that do not exist any more.
         for (abs, instances) in self.prior.of_config(address) {
             if !seen.contains(abs) {
                 for (instance_key, there) in instances {
@@ -93,7 +91,7 @@ impl PlanWalk {
         cell.ended(good)
     }
 
-    /// What all instances of a declared resource share; `None` where its provider has no such type.
+    /// Builds the shared data of a declared resource; `None` if its provider has no such type.
     pub(super) fn shared(
         &self,
         step: Step,
@@ -140,7 +138,7 @@ impl PlanWalk {
         })
     }
 
-    /// All instances of a resource in one module instance.
+    /// Plans all instances of a resource in one module instance.
     async fn expanded(
         self: &Arc<Self>,
         shared: &Shared<'_>,
@@ -186,6 +184,7 @@ impl PlanWalk {
         });
         let mut good = true;
         let mut values: HashMap<InstanceKey, Value> = HashMap::new();
+        // Results come back in instance order, so that diagnostics do not depend on timing.
         for (key, value, part) in side_by_side(self.wishes.parallelism, work).await {
             cell.append(part);
             good &= value.is_ok();
@@ -211,7 +210,7 @@ impl PlanWalk {
     }
 }
 
-/// The value of a resource from those of its instances; what is missing is unknown.
+/// Assembles the value of a resource from its instances; missing ones are unknown.
 pub fn assemble(
     expansion: &Expansion,
     values: &HashMap<InstanceKey, Value>,
@@ -232,7 +231,7 @@ pub fn assemble(
     }
 }
 
-/// `ignore_changes` as paths of values.
+/// Converts `ignore_changes` to value paths.
 pub fn ignore(changes: &IgnoreChanges) -> Ignore {
     match changes {
         IgnoreChanges::None => Ignore::Nothing,

@@ -1,4 +1,4 @@
-//! The planning walk, node by node.
+//! Plan walk, node by node.
 
 use super::links::ByEnd;
 use super::wishes::Wishes;
@@ -13,24 +13,24 @@ use std::collections::HashSet;
 use std::fmt::Display;
 use std::sync::Arc;
 
-/// The planning walk.
+/// State of the plan walk.
 pub struct PlanWalk {
     pub walk: Walk,
     pub prior: PriorState,
     pub wishes: Wishes,
-    /// Resources that are created before the old object is destroyed: declared, or needed by one
-    /// that is.
+    /// Resources that are created before the old object is destroyed: declared so, or needed by
+    /// such a resource.
     pub create_first: HashSet<ConfigResource>,
-    /// Links of the state by what they link.
+    /// Links of the state by their ends.
     pub by_end: ByEnd,
-    /// What nodes and instances need, as far as they were looked at.
+    /// Cache of direct needs.
     pub needs: needs::Known,
     /// Called after each instance with its address.
     pub progress: Box<dyn Fn(&dyn Display) + Send + Sync>,
 }
 
 impl PlanWalk {
-    /// Finds what instances need.
+    /// Returns the computation of needs.
     pub fn needing(&self) -> needs::Needing<'_> {
         needs::Needing {
             around: &self.walk.around,
@@ -38,7 +38,7 @@ impl PlanWalk {
         }
     }
 
-    /// Works out one node.
+    /// Evaluates one node.
     pub async fn run(self: &Arc<Self>, step: Step) -> Cell {
         let node = &self.walk.nodes.nodes[step];
         if let Some(cell) = self.walk.common(node).await {

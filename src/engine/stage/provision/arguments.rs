@@ -1,5 +1,5 @@
-//! Arguments of a provisioner or of its connection: evaluated with the object as `self`, each
-//! looked at by itself, and told to the register of secrets.
+//! Arguments of a provisioner or its connection, evaluated with the object as `self`. Each argument
+//! is checked on its own, and its value becomes known to the redaction.
 
 use crate::engine::secrets::Secrets;
 use crate::engine::stage::scope::ModuleScope;
@@ -8,12 +8,12 @@ use lang::body::{Body, BodySchema, Content};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
 
-/// What an argument says.
+/// Value of an argument.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Given<T> {
-    /// Nothing, or null.
+    /// Missing or null.
     No,
-    /// What only a deploy can tell.
+    /// Known only during the deploy.
     Unknown,
     Yes(T),
 }
@@ -39,19 +39,19 @@ impl<T> Given<T> {
     }
 }
 
-/// A body that is being read.
+/// Body being read.
 pub(super) struct Arguments<'a, 's> {
     scope: &'a ModuleScope<'s>,
     secrets: Option<&'a Secrets>,
     content: Content,
     diags: Diagnostics,
-    /// Whether anything of it is sensitive or ephemeral.
+    /// True if any value is sensitive or ephemeral.
     pub(super) secret: bool,
 }
 
 impl<'a, 's> Arguments<'a, 's> {
-    /// `secrets` learn of what is given. Without them nothing is run yet, and what is not known is
-    /// no error.
+    /// Reads a body. `secrets` learn its values; without them this is a check before the deploy,
+    /// and unknown values are no errors.
     pub(super) fn of(
         scope: &'a ModuleScope<'s>,
         body: &Body,
@@ -68,12 +68,12 @@ impl<'a, 's> Arguments<'a, 's> {
         }
     }
 
-    /// Whether nothing is run yet.
+    /// Returns true during a check before the deploy.
     pub(super) fn early(&self) -> bool {
         self.secrets.is_none()
     }
 
-    /// The place of an argument's value.
+    /// Returns the place of an argument's value.
     pub(super) fn place(&self, name: &str) -> Option<Span> {
         self.content.attribute(name).map(|a| a.expr.span)
     }
@@ -117,12 +117,12 @@ impl<'a, 's> Arguments<'a, 's> {
             .map(|v| v.as_str().unwrap_or_default().to_owned())
     }
 
-    /// A text; none where it is empty.
+    /// Returns a non-empty string.
     pub(super) fn filled(&mut self, name: &str) -> Option<String> {
         self.text(name).known().filter(|text| !text.is_empty())
     }
 
-    /// A list of texts; those that are null are none.
+    /// Returns a list of strings; null elements are `None`.
     pub(super) fn texts(&mut self, name: &str) -> Given<Vec<Option<String>>> {
         let all = |v: Value| {
             v.as_slice()
@@ -143,12 +143,12 @@ impl<'a, 's> Arguments<'a, 's> {
         self.diags.push(diagnostic);
     }
 
-    /// Whether anything is wrong by now.
+    /// Returns true if any error was found.
     pub(super) fn is_wrong(&self) -> bool {
         self.diags.has_errors()
     }
 
-    /// What is wrong with it, where anything is.
+    /// Returns the errors, if any.
     pub(super) fn end(self) -> Result<(), Diagnostics> {
         if self.diags.has_errors() {
             Err(self.diags)

@@ -1,5 +1,5 @@
-//! A `connection` block: which machine, who to be there, and how it is proven. The resource's and
-//! the provisioner's own are one block by then.
+//! `connection` blocks: address and credentials of a remote machine. The blocks of resource and
+//! provisioner are already merged.
 
 use super::arguments::{Arguments, Given};
 use crate::engine::secrets::Secrets;
@@ -38,21 +38,21 @@ const TEXTS: [&str; 22] = [
 const NUMBERS: [&str; 3] = ["port", "proxy_port", "bastion_port"];
 const FLAGS: [&str; 4] = ["agent", "https", "insecure", "use_ntlm"];
 
-/// How long it is tried to connect unless the block says otherwise.
+/// Default time limit to connect.
 const TIMEOUT: Duration = Duration::from_secs(5 * 60);
 const PORT: u16 = 22;
 const USER: &str = "root";
-/// What is put in the place of a number that nobody else has.
+/// Placeholder for a random number in script paths.
 const RANDOM: &str = "%RAND%";
 
-/// A machine that is to be connected to.
+/// Machine to connect to.
 pub(in crate::engine) struct Connection {
     pub(in crate::engine) target: Target,
     script_path: String,
 }
 
 impl Connection {
-    /// A path for a script there that no other has.
+    /// Returns a unique path for a script on the machine.
     pub(in crate::engine) fn script_path(&self) -> String {
         let number = uuid::Uuid::new_v4().as_u128() & 0x7fff_ffff;
         self.script_path.replace(RANDOM, &number.to_string())
@@ -67,7 +67,7 @@ fn schema() -> BodySchema {
         .optional(&FLAGS)
 }
 
-/// What is wrong with the block of a provisioner before there is an object.
+/// Checks the block of a provisioner before there is an object.
 pub(super) fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Diagnostics {
     let Some(body) = &provisioner.connection else {
         return Diagnostics::new();
@@ -95,14 +95,14 @@ fn no_winrm(arguments: &mut Arguments<'_, '_>, provisioner: &Provisioner) {
     }
 }
 
-/// Why there is no machine: the block has no values, or they are no good. The latter is a failure
-/// of the provisioner, which may be told to go on.
+/// Reason that there is no connection. `Wrong` means invalid values; it fails the provisioner,
+/// which `on_failure = continue` may ignore. `Faulty` means evaluation errors.
 pub(in crate::engine) enum Unread {
     Faulty(Diagnostics),
     Wrong(Diagnostics),
 }
 
-/// The machine of a provisioner.
+/// Reads the connection of a provisioner.
 pub(in crate::engine) fn read(
     scope: &ModuleScope<'_>,
     provisioner: &Provisioner,
@@ -136,7 +136,7 @@ pub(in crate::engine) fn read(
 struct Reading<'a, 's> {
     arguments: Arguments<'a, 's>,
     provisioner: &'a Provisioner,
-    /// Values that are no good.
+    /// Invalid values.
     wrong: Diagnostics,
 }
 
@@ -208,7 +208,7 @@ impl Reading<'_, '_> {
         })
     }
 
-    /// What is not given for the bastion is as for the machine itself.
+    /// Reads the bastion; missing arguments default to those of the machine.
     fn bastion(&mut self, body: &Body, to: &Endpoint) -> Option<Endpoint> {
         let host = self.arguments.filled("bastion_host")?;
         let mut or = |name: &str, other: &Option<String>| {
@@ -254,7 +254,7 @@ impl Reading<'_, '_> {
         })
     }
 
-    /// The agent of whoever runs this, unless it is not wanted.
+    /// Returns the operator's SSH agent unless `agent = false`.
     fn agent(&mut self, body: &Body, scope: &ModuleScope<'_>) -> Option<Agent> {
         let wanted = self.arguments.flag("agent").known();
         let identity = self.arguments.filled("agent_identity");
@@ -274,7 +274,7 @@ impl Reading<'_, '_> {
         })
     }
 
-    /// What is no duration is as if it were not there, as in the reference engine.
+    /// An invalid duration means the default, as in OpenTofu.
     fn timeout(&mut self) -> Duration {
         let Some(text) = self.arguments.filled("timeout") else {
             return TIMEOUT;
@@ -285,7 +285,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Zero is as if it were not there.
+    /// Zero means the default port.
     fn port(&mut self, name: &str, body: &Body) -> Option<u16> {
         let number = self.arguments.get(name, &Type::Number).known()?;
         let port = number
@@ -312,7 +312,7 @@ impl Reading<'_, '_> {
     }
 }
 
-/// An address of version 6 may stand in brackets.
+/// Removes the brackets of an IPv6 address.
 fn bare(host: &str) -> String {
     host.strip_prefix('[')
         .and_then(|h| h.strip_suffix(']'))

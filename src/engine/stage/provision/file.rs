@@ -1,4 +1,4 @@
-//! `file`: a file, a folder or a text, copied to another machine.
+//! `file` provisioner: copies a file, a directory or a string to a remote machine.
 
 use super::arguments::{Arguments, Given};
 use crate::engine::secrets::Secrets;
@@ -7,11 +7,11 @@ use lang::body::BodySchema;
 use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
 
-/// What a `file` block says.
+/// Arguments of a `file` provisioner.
 pub(in crate::engine) struct FileCopy {
     pub(in crate::engine) from: From,
     pub(in crate::engine) destination: String,
-    /// Whether anything of it is sensitive or ephemeral.
+    /// True if any value is sensitive or ephemeral.
     pub(in crate::engine) secret: bool,
 }
 

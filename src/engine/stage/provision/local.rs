@@ -1,4 +1,4 @@
-//! `local-exec`: a command on this machine.
+//! `local-exec` provisioner: runs a command on this machine.
 
 use super::arguments::{Arguments, Given};
 use crate::engine::secrets::Secrets;
@@ -9,14 +9,14 @@ use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
 use std::collections::BTreeMap;
 
-/// What a `local-exec` block says.
+/// Arguments of a `local-exec` provisioner.
 pub(in crate::engine) struct LocalExec {
     pub(in crate::engine) command: String,
     pub(in crate::engine) interpreter: Vec<String>,
     pub(in crate::engine) dir: Option<String>,
     pub(in crate::engine) environment: BTreeMap<String, String>,
     pub(in crate::engine) quiet: bool,
-    /// Whether anything of it is sensitive or ephemeral.
+    /// True if any value is sensitive or ephemeral.
     pub(in crate::engine) secret: bool,
 }
 

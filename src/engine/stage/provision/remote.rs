@@ -1,4 +1,4 @@
-//! `remote-exec`: scripts on another machine.
+//! `remote-exec` provisioner: runs scripts on a remote machine.
 
 use super::arguments::{Arguments, Given};
 use crate::engine::secrets::Secrets;
@@ -7,17 +7,17 @@ use lang::body::BodySchema;
 use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
 
-/// What a `remote-exec` block says.
+/// Arguments of a `remote-exec` provisioner.
 pub(in crate::engine) struct RemoteExec {
     pub(in crate::engine) scripts: Scripts,
-    /// Whether anything of it is sensitive or ephemeral.
+    /// True if any value is sensitive or ephemeral.
     pub(in crate::engine) secret: bool,
 }
 
 pub(in crate::engine) enum Scripts {
     /// Lines of one script.
     Inline(Vec<Option<String>>),
-    /// Files of this machine.
+    /// Files on this machine.
     Files(&'static str, Vec<Option<String>>),
 }
 
