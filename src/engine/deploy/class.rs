@@ -1,31 +1,31 @@
-//! Which class a failure has whose reason a provider gives: read from where it points, and from
-//! what it says, since there is no other sign. Pure.
+//! Classifies failures that a provider reports, by the place and text of its diagnostics, because
+//! there is no other sign. Pure.
 
 use crate::engine::calls::ProviderDiagnostic;
 use crate::engine::words::{FailureClass, Severity};
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// A status of HTTP as clients write it: `StatusCode: 403`, `Error 429:`, `HTTP/1.1 503`, `403
+/// HTTP status as clients write it: `StatusCode: 403`, `Error 429:`, `HTTP/1.1 503`, `403
 /// Forbidden`.
 static STATUS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r#"(?i)\b(?:status(?:[ _-]?code)?|http(?:/[0-9.]+)?|error|code|response)[ :=("']{1,3}([45][0-9]{2})\b|\b([45][0-9]{2})[ :-]{1,3}(?:bad request|unauthorized|forbidden|too many requests|unprocessable|bad gateway|service unavailable|gateway time-?out)"#,
     )
 });
-/// Words for a limit that was reached, or for an absence, that pass.
+/// Phrases for rate limits and temporary unavailability.
 static PASSES: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?i)throttl|rate.?limit|rate exceeded|too ?many ?requests|request ?limit ?exceeded|\bslow ?down\b|(?:try|retry) again later|temporarily unavailable|service unavailable",
     )
 });
-/// Words for what whoever asks may not do.
+/// Phrases for missing permissions.
 static DENIED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?i)access ?denied|permission ?denied|unauthorized ?operation|not authorized|authorization ?failed|is forbidden: user|insufficient (?:permission|privilege)|unauthenticated|expired ?token|invalid ?client ?token",
     )
 });
-/// Words of a call that ends because it was asked to.
+/// Phrases for a call that was cancelled.
 static STOPPED: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?i)\bcancel|\bstopped\b|\binterrupted\b|\baborted\b"));
 
@@ -33,8 +33,8 @@ fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a test compiles every pattern")
 }
 
-/// The class of what a provider said: as it says itself, or by its words; of several errors that of
-/// the first that has one.
+/// Returns the class of provider diagnostics: as declared, otherwise by their text. With several
+/// errors the first one with a class decides.
 pub fn class_of(said: &[ProviderDiagnostic]) -> FailureClass {
     let errors = || said.iter().filter(|d| d.severity == Severity::Error);
     if let Some(said) = errors().find_map(|d| d.class) {
@@ -51,7 +51,7 @@ pub fn class_of(said: &[ProviderDiagnostic]) -> FailureClass {
 }
 
 fn class_of_text(text: &str) -> FailureClass {
-    // Words go first: some answer that they throttle with a 400.
+    // Phrases come first: some services report throttling with status 400.
     if PASSES.is_match(text) {
         return FailureClass::Transient;
     }
@@ -69,8 +69,7 @@ fn class_of_text(text: &str) -> FailureClass {
     }
 }
 
-/// Whether a failure of no other class tells that the call ended because plugins were asked to
-/// stop.
+/// Returns true if the text of an otherwise unclassified failure says that the call was cancelled.
 pub fn says_stopped(summary: &str, detail: &str) -> bool {
     STOPPED.is_match(summary) || STOPPED.is_match(detail)
 }

@@ -1,6 +1,5 @@
-//! The apply of one managed resource instance: what the provider is asked, how its answer is
-//! checked, and what is left in the state whatever happens. Rules: 3.5 of the project's engine
-//! reference, after the reference engine.
+//! Applies one managed resource instance: the request to the provider, the checks of its answer,
+//! and the resulting state in each case. Same rules as OpenTofu.
 
 use super::class::class_of;
 use crate::engine::calls::{CallContext, Method, ProviderDiagnostic, ProviderError};
@@ -11,7 +10,7 @@ use cty::Value;
 use cty::schema::Schema;
 use proto::Bytes;
 
-/// What is applied.
+/// Input of an apply.
 pub struct Applying<'a> {
     pub type_name: &'a str,
     pub schema: &'a Schema,
@@ -20,7 +19,7 @@ pub struct Applying<'a> {
     pub prior: Value,
     /// Unmarked; null for a destroy.
     pub planned: Value,
-    /// The same with its marks: what must not be said of it.
+    /// The planned object with its marks, to hide sensitive paths.
     pub shown: &'a Value,
     /// Wholly known; null for a destroy.
     pub config: Value,
@@ -28,36 +27,36 @@ pub struct Applying<'a> {
     pub identity: Option<Value>,
 }
 
-/// What came of it.
+/// Result of an apply.
 #[derive(Debug, Clone)]
 pub struct Applied {
-    /// The object that the provider left, unmarked. `None` with a failure: the provider answered no
-    /// object, and the state keeps its own. `None` without one: the object is destroyed.
+    /// Object after the call, unmarked. After a failure `None` means that the provider returned no
+    /// object and the state keeps its own; otherwise the object is destroyed.
     pub object: Option<Value>,
     pub private: Bytes,
     pub identity: Option<Value>,
-    /// A created object that is not as it should be.
+    /// True if a created object failed.
     pub tainted: bool,
     pub warnings: Vec<ProviderDiagnostic>,
-    /// Why it failed, where it did.
+    /// Failure, if any.
     pub failure: Option<Failed>,
 }
 
-/// What to do about an outcome that is not known.
+/// Remedy for an unknown outcome.
 pub const WHAT_NOW: &str = "What the plugin did is not known: look whether the object is there before the next stage. `flightdeck logs` has what the plugin said last.";
 
-/// Why an apply failed.
+/// Failure of an apply.
 #[derive(Debug, Clone)]
 pub struct Failed {
     pub class: FailureClass,
     pub diagnostics: Vec<ProviderDiagnostic>,
     pub error: Option<ProviderError>,
-    /// Whether it is not known what the plugin did.
+    /// True if the outcome is unknown.
     pub unknown: bool,
 }
 
 impl Failed {
-    /// The call that failed, where it is known by name.
+    /// Returns the method of the failed call, if known.
     pub fn method(&self) -> Option<Method> {
         match &self.error {
             Some(error) => error.method(),
@@ -69,7 +68,7 @@ impl Failed {
         }
     }
 
-    /// The first error's summary and detail.
+    /// Returns summary and detail of the first error.
     pub fn text(&self) -> (String, String) {
         match (
             &self.error,
@@ -91,7 +90,7 @@ impl Failed {
     }
 }
 
-/// Calls the provider and judges what it answers. Never drops a call that was sent.
+/// Calls the provider and checks its answer. A call that was sent is never dropped.
 pub async fn apply(provider: &dyn Provider, asked: Applying<'_>, ctx: &CallContext) -> Applied {
     let request = ApplyRequest {
         type_name: asked.type_name.to_owned(),
@@ -116,7 +115,7 @@ pub async fn apply(provider: &dyn Provider, asked: Applying<'_>, ctx: &CallConte
     }
 }
 
-/// The outcome of a call without an answer: the state keeps its object.
+/// Returns the result of a call without an answer: the state keeps its object.
 fn unanswered(asked: Applying<'_>, error: ProviderError) -> Applied {
     let unknown = error.may_have_acted();
     Applied {
@@ -134,7 +133,7 @@ fn unanswered(asked: Applying<'_>, error: ProviderError) -> Applied {
     }
 }
 
-/// What an answer leaves in the state, and whether it is what was asked for.
+/// Returns the resulting object, and checks it against the plan.
 fn judged(asked: Applying<'_>, response: ApplyResponse, who: &str) -> Applied {
     let (mut errors, warnings): (Vec<_>, Vec<_>) = response
         .diagnostics
@@ -142,17 +141,18 @@ fn judged(asked: Applying<'_>, response: ApplyResponse, who: &str) -> Applied {
         .partition(|d| d.severity == Severity::Error);
     let provider_failed = !errors.is_empty();
     let mut class = class_of(&errors);
-    // The SDKs answer no value at all where they mean null.
+    // The SDKs return no value instead of null.
     let mut new = response
         .new_state
         .unwrap_or_else(|| Value::null(asked.schema.implied_type().clone()));
-    // A provider that failed has said so, and what it left is what it could.
+    // After an error the result need not match the plan.
     if !provider_failed {
         errors = faults(&asked, &new, response.legacy, who);
         if !errors.is_empty() {
             class = FailureClass::InconsistentResult;
         }
     }
+    // The state cannot contain unknown values.
     if !new.is_wholly_known() {
         new = new.unknown_as_null();
     }
@@ -163,7 +163,7 @@ fn judged(asked: Applying<'_>, response: ApplyResponse, who: &str) -> Applied {
         tainted: failed && creates && object.is_some(),
         object,
         private: response.private,
-        // A failed change may come without: the object is still known by what it was known by.
+        // A failed change may return no identity; the object keeps the known one.
         identity: response
             .identity
             .or(asked.identity.filter(|v| failed && v.is_wholly_known())),
@@ -177,7 +177,7 @@ fn judged(asked: Applying<'_>, response: ApplyResponse, who: &str) -> Applied {
     }
 }
 
-/// In what an answer that tells of no error is not what was planned.
+/// Returns the differences between the plan and a result without errors.
 fn faults(asked: &Applying<'_>, new: &Value, legacy: bool, who: &str) -> Vec<ProviderDiagnostic> {
     let mut faults = Vec::new();
     if !new.is_wholly_known() {
@@ -188,7 +188,7 @@ fn faults(asked: &Applying<'_>, new: &Value, legacy: bool, who: &str) -> Vec<Pro
         (true, true) => {}
         (true, false) => faults.push(broken(who, "it left an object after a destroy")),
         (false, true) => faults.push(broken(who, "it left no object after the apply")),
-        // The old SDK cannot keep to what it planned, and says so.
+        // The legacy SDK declares that it cannot keep to its plan.
         (false, false) if legacy => {}
         (false, false) => {
             let schema = asked.schema;

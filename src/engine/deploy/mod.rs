@@ -1,5 +1,5 @@
-//! Deploying: a selection becomes steps, run in order; every call that changes the world is on
-//! record before and after.
+//! Deploy: turns a selection into steps and runs them in order. Every call that changes something
+//! is recorded before and after it.
 
 mod class;
 pub mod instance;

@@ -1,6 +1,5 @@
-//! Which attributes of resources have a part in what is to be done: found by following references
-//! back from what changes, through variables, locals and modules. Instances of a module are not
-//! told apart.
+//! Attributes that contribute to the changes, found by following references backwards through
+//! variables, locals and modules. Does not distinguish the instances of a module.
 
 mod resource;
 
@@ -17,22 +16,22 @@ use serde_json::Value as Json;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// An attribute of a resource.
+/// Attribute of a resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relevant {
     /// Address of the instance.
     pub resource: String,
-    /// The steps to the attribute, as JSON: names and keys.
+    /// Steps to the attribute as JSON: names and keys.
     pub attribute: Json,
 }
 
-/// What is followed.
+/// Configuration whose references are followed.
 pub struct Following<'a> {
     pub root: &'a Module,
     pub schemas: &'a HashMap<Arc<str>, Arc<ProviderSchema>>,
 }
 
-/// Where a reference stands: in a module, or in a resource of it where it is to `count` or `each`.
+/// Reference with its place: a module, or a resource in it for `count` and `each`.
 #[derive(Clone)]
 struct Referred {
     module: ModuleInstance,
@@ -42,7 +41,7 @@ struct Referred {
 }
 
 impl Referred {
-    /// The same for references to the same.
+    /// Returns a key that is equal for equal references.
     fn key(&self) -> String {
         let steps = self.remaining.iter().map(ToString::to_string);
         let steps = steps.collect::<String>();
@@ -72,7 +71,7 @@ impl Referred {
     }
 }
 
-/// What has a part in these changes, in those of outputs, and in what modules answer.
+/// Returns the attributes that contribute to changes, changed root outputs and outputs of modules.
 pub(super) fn of_plan(
     plan: &PlanWalk,
     changes: &[Change],
@@ -105,14 +104,14 @@ pub(super) fn of_plan(
 }
 
 impl Following<'_> {
-    /// What has a part in these objects and in these outputs of modules.
+    /// Returns the attributes that contribute to these objects and module outputs.
     pub fn relevant<'c>(
         &self,
         changed: impl IntoIterator<Item = &'c AbsInstance>,
         outputs: impl IntoIterator<Item = (ModuleInstance, Arc<str>)>,
     ) -> Vec<Relevant> {
         let mut next: Vec<Referred> = Vec::new();
-        // All instances of a resource refer to the same.
+        // All instances of a resource have the same references.
         let mut begun = HashSet::new();
         let changed = changed.into_iter();
         for address in changed.filter(|a| begun.insert((&a.module, &a.resource))) {
@@ -123,6 +122,7 @@ impl Following<'_> {
         }
         let mut met: HashSet<String> = HashSet::new();
         let mut all: Vec<Relevant> = Vec::new();
+        // Cycles end here: a reference is followed only once.
         while let Some(found) = next.pop() {
             if met.insert(found.key()) {
                 all.extend(found.relevant());
@@ -134,7 +134,7 @@ impl Following<'_> {
         all
     }
 
-    /// What stands in what a reference names.
+    /// Returns the references in the target of a reference.
     fn behind(&self, found: &Referred) -> Vec<Referred> {
         let at = &found.module;
         let here = || self.root.descendant(&at.path().0);
@@ -177,7 +177,7 @@ impl Following<'_> {
             .unwrap_or_default()
     }
 
-    /// What the caller gives for a variable.
+    /// Returns the references in the argument that the caller passes.
     fn of_argument(&self, at: &ModuleInstance, name: &Arc<str>) -> Vec<Referred> {
         let Some((caller, (call, _))) = at.parent().zip(at.0.last()) else {
             return Vec::new();

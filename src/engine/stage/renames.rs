@@ -1,5 +1,5 @@
-//! What others say of objects that have other addresses now: what they depend on and need, what
-//! they link. Pure.
+//! Renamed addresses, applied to references of other objects: dependencies, needs and ends of
+//! links. Pure.
 
 use super::links;
 use super::needs::Needs;
@@ -8,18 +8,18 @@ use crate::engine::store::model::StateObject;
 use lang::addr::AbsInstance;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Instances that have other addresses now.
+/// Instances with new addresses.
 #[derive(Debug, Clone, Default)]
 pub struct Renames {
     instances: HashMap<String, String>,
-    /// By the addresses in the configuration.
+    /// New configuration addresses, by the old one.
     declared: BTreeMap<String, BTreeSet<String>>,
-    /// Addresses in the configuration of which some instances stay: who depends on them still does.
+    /// Configuration addresses of which some instances stay, so that dependencies on them remain.
     stay: BTreeSet<String>,
 }
 
 impl Renames {
-    /// From old and new addresses, and those of all objects that stay where they are.
+    /// Builds the renames from old and new addresses, and the addresses of all other objects.
     pub fn new<'a>(
         moves: impl IntoIterator<Item = (&'a AbsInstance, &'a AbsInstance)>,
         staying: impl IntoIterator<Item = AbsInstance>,
@@ -37,23 +37,23 @@ impl Renames {
         all
     }
 
-    /// Whether nothing has moved.
+    /// Returns true if nothing has moved.
     pub fn is_empty(&self) -> bool {
         self.instances.is_empty()
     }
 
-    /// Where an instance is now, where it has moved.
+    /// Returns the new address of an instance, if it has moved.
     pub fn address(&self, was: &str) -> Option<&String> {
         self.instances.get(was)
     }
 
-    /// Whether who depends on a resource by this name depends on something else now.
+    /// Returns true if dependencies on this configuration address change.
     pub fn concern(&self, on: &str) -> bool {
         self.declared.contains_key(on)
     }
 
-    /// The names of what is depended on, as resources are declared; as long as one of the instances
-    /// stays, a dependency on its resource holds.
+    /// Renames dependencies on resources. A dependency remains as long as one instance of the
+    /// resource stays.
     pub fn dependencies<'a>(&self, on: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
         let mut all = BTreeSet::new();
         for name in on {
@@ -66,14 +66,14 @@ impl Renames {
         all
     }
 
-    /// The addresses of what is needed, by instance.
+    /// Renames needs.
     pub fn needs<'a>(&self, of: impl IntoIterator<Item = &'a String>) -> Needs {
         let now = |was: &String| self.address(was).unwrap_or(was).clone();
         of.into_iter().map(now).collect()
     }
 
-    /// What the state says of a link whose ends have moved; `None` where neither has, and where it
-    /// is no link.
+    /// Returns the record of a link with its moved ends renamed; `None` if no end has moved, or if
+    /// the object is not a link.
     pub fn link(&self, object: &StateObject) -> Option<String> {
         let address = object.address.parse::<AbsInstance>().ok()?;
         let is_link = *address.resource.kind == *LINK;

@@ -1,4 +1,4 @@
-//! Stages made by hand, for tests of what shows and keeps them.
+//! Hand-made stages for tests.
 
 use super::change::{Act, Change, Details, Digests, Object, Recorded, Stage};
 use super::conditions::Statuses;
@@ -12,7 +12,7 @@ use lang::source::SourceMap;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// A change of `address` between two objects.
+/// Builds a change of `address` between two objects.
 pub fn change(address: &str, action: Action, before: Value, after: Value) -> Change {
     Change {
         address: address.parse().expect("an address"),
@@ -34,7 +34,7 @@ pub fn change(address: &str, action: Action, before: Value, after: Value) -> Cha
     }
 }
 
-/// A change without values.
+/// Builds a change without values.
 pub fn bare(address: &str, action: Action, needs: &[&str], needed_before: &[&str]) -> Change {
     let null = Value::null(Type::Dynamic);
     let mut bare = change(address, action, null.clone(), null);
@@ -44,7 +44,7 @@ pub fn bare(address: &str, action: Action, needs: &[&str], needed_before: &[&str
     bare
 }
 
-/// A replacement for the sake of these paths.
+/// Builds a replacement forced by these paths.
 pub fn replacing(paths: Vec<Path>) -> Act {
     let details = Details {
         replace_paths: paths,
@@ -53,7 +53,7 @@ pub fn replacing(paths: Vec<Path>) -> Act {
     Act::of(Action::Replace, details)
 }
 
-/// A stage of these changes and nothing else.
+/// Builds a stage of these changes.
 pub fn stage(changes: Vec<Change>) -> Stage {
     Stage {
         id: 7,
@@ -80,7 +80,7 @@ pub fn stage(changes: Vec<Change>) -> Stage {
     }
 }
 
-/// The plan representation of a stage for a configuration that declares nothing.
+/// Builds the plan representation of a stage with an empty configuration.
 pub fn represented(stage: &Stage, state: &State) -> serde_json::Value {
     let nothing = Module::default();
     let configuration = Configuration {

@@ -1,5 +1,5 @@
-//! What names mean in one module instance while a walk goes on: answers the evaluator from the
-//! walk's [`Values`].
+//! Names of one module instance during a walk: resolves the evaluator's references from the walk's
+//! [`Values`].
 
 mod faults;
 mod functions;
@@ -30,22 +30,22 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// In which part of the work an expression is evaluated.
+/// Phase in which an expression is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing is known of instances and of root variables.
+    /// Instances and root variables are unknown.
     Validate,
     Plan,
     Apply,
 }
 
-/// A moment in RFC 3339, to the second.
+/// Formats a time as RFC 3339, in seconds.
 pub fn timestamp(at: UnixMs) -> String {
     let at = jiff::Timestamp::from_millisecond(at).unwrap_or_default();
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// What every evaluation of one walk shares.
+/// Data shared by all evaluations of one walk.
 pub struct Surroundings {
     pub root: Arc<Module>,
     pub dir: PathBuf,
@@ -53,18 +53,18 @@ pub struct Surroundings {
     pub phase: Phase,
     pub schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
     pub functions: Functions,
-    /// Where functions are called that are not in the schemas of their providers; the walk knows.
+    /// Places of functions that their providers' schemas lack; set by the walk.
     pub unregistered: BTreeSet<Span>,
     pub values: Values,
-    /// The moment of the plan, RFC 3339.
+    /// Time of the plan, RFC 3339.
     pub timestamp: String,
-    /// Ends every evaluation.
+    /// Cancels every evaluation.
     pub cancel: CancellationToken,
     pub sights: Sights,
 }
 
 impl Surroundings {
-    /// The schema of a resource or data source, where the provider has one.
+    /// Returns the schema of a resource or data source, if the provider has one.
     pub fn schema(&self, address: &str, resource: &Resource) -> Option<&cty::schema::Schema> {
         let schemas = self.schemas.get(address)?;
         match resource.mode {
@@ -75,36 +75,35 @@ impl Surroundings {
     }
 }
 
-/// The names of one module instance, with `each`, `count` and `self` where they are given.
+/// Names of one module instance, with `each`, `count` and `self` if set.
 pub struct ModuleScope<'a> {
     pub around: &'a Surroundings,
     pub module: &'a Module,
     pub instance: &'a ModuleInstance,
     pub repetition: Repetition,
     pub self_value: Option<Value>,
-    /// The resource that `self` is an instance of, where what follows is to be checked against its
-    /// schema.
+    /// Resource that `self` is an instance of, to check attributes against its schema.
     pub self_of: Option<&'a Resource>,
-    /// The check whose assertions are evaluated.
+    /// Check whose assertions are evaluated.
     pub check: Option<&'a str>,
-    /// A resource that must not refer to itself.
+    /// Resource that must not refer to itself.
     pub own: Option<&'a Resource>,
-    /// A variable's own value, while its validation is checked.
+    /// Variable's own value while its validation is checked.
     pub own_variable: Option<(Arc<str>, Value)>,
-    /// Where what evaluation finds is kept instead of with the walk.
+    /// External inputs of this scope, if kept apart from those of the walk.
     pub sights: Option<&'a Sights>,
-    /// What evaluation here found changed: no `try` gets over it.
+    /// External input that changed during evaluation; `try` does not hide it.
     pub changed: OnceLock<Changed>,
-    /// How often evaluation has asked whether it is to go on.
+    /// Rounds of the evaluation: calls of `cut`.
     pub rounds: AtomicU32,
 }
 
-/// After so many rounds, some milliseconds, an evaluation is one that takes its time.
+/// Rounds, some milliseconds, after which an evaluation yields.
 const MANY: u32 = 50_000;
 
-/// Lets others have this thread's part of the runtime: as many evaluations as there are cores would
-/// keep the console from hearing a key. The pause is for another thread to take it; where none
-/// does, it is tried again after as many rounds.
+/// Yields this worker of the runtime to other tasks: as many evaluations as cores would block the
+/// console's input. The pause lets another thread take the worker over; otherwise it is tried again
+/// after as many rounds.
 fn make_way() {
     let here = tokio::runtime::Handle::try_current();
     if here.is_ok_and(|h| h.runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread) {
@@ -113,7 +112,7 @@ fn make_way() {
 }
 
 impl<'a> ModuleScope<'a> {
-    /// Names of a module instance alone.
+    /// Creates the scope of a module instance without repetition.
     pub fn new(around: &'a Surroundings, module: &'a Module, instance: &'a ModuleInstance) -> Self {
         Self {
             around,
@@ -131,14 +130,14 @@ impl<'a> ModuleScope<'a> {
         }
     }
 
-    /// With `each` and `count`.
+    /// Sets `each` and `count`.
     #[must_use]
     pub fn repeated(mut self, repetition: Repetition) -> Self {
         self.repetition = repetition;
         self
     }
 
-    /// The value of an expression, after its references were checked.
+    /// Checks the references of an expression, then evaluates it.
     pub fn evaluate(&self, expr: &lang::syntax::ast::Expr) -> (Value, Diagnostics) {
         let mut diags = self.check(&expr.traversals());
         diags.append(self.missing(|| {
@@ -153,8 +152,7 @@ impl<'a> ModuleScope<'a> {
         (value, diags)
     }
 
-    /// What was evaluated here must rest on nothing that has changed meanwhile; where no function
-    /// could say so, it is said now.
+    /// Reports a change of external inputs during evaluation, unless a function has reported it.
     pub fn unchanged(&self, diags: &mut Diagnostics, span: Option<Span>) {
         let changed = self.changed.get().map(ToString::to_string);
         if let Some(text) = changed

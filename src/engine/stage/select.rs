@@ -1,5 +1,6 @@
-//! Taking and leaving changes of a stage: a selection stays closed under dependency, and says what
-//! was pulled in or dropped and by what. Pure; linear in changes and their dependencies.
+//! Selects and deselects changes of a stage. A selection stays closed under dependency, and names
+//! changes selected or deselected along, with their cause. Pure; linear in changes and
+//! dependencies.
 
 mod web;
 
@@ -11,22 +12,21 @@ use std::collections::{BTreeSet, HashMap};
 pub use web::named_needs;
 use web::{Web, keys};
 
-/// What of a change matters here.
+/// Parts of a change that matter for selections.
 #[derive(Debug, Clone)]
 pub struct ChangeRef {
-    /// As [`Change::id`].
+    /// Id as in [`Change::id`].
     pub id: String,
     pub address: AbsInstance,
     pub action: Action,
-    /// Whether deploying it does something although the action is a no-op: an import.
+    /// True for an import, which acts even if the action is a no-op.
     pub imports: bool,
     pub needs: Needs,
-    /// What the old object needed: itself, where that is on record, else by resource and in any
-    /// number of steps.
+    /// Needs of the prior object.
     pub needed: Needed,
 }
 
-/// What an object needed when it was written.
+/// Recorded needs of an object.
 #[derive(Debug, Clone)]
 pub enum Needed {
     Itself(Needs),
@@ -51,12 +51,12 @@ impl From<&Change> for ChangeRef {
     }
 }
 
-/// Why there is nothing to take or to leave at an address.
+/// Reason that an address cannot be selected or deselected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
     #[error("{0} does not change in this stage, so there is nothing to take or to leave")]
     Unchanged(String),
-    /// No change has this address; `alike` are some of its instances that change.
+    /// No change has this address; `alike` are changed instances of it.
     #[error("there is no change of {address} in this stage{}", hint(alike))]
     NoChange { address: String, alike: Vec<String> },
 }
@@ -69,16 +69,15 @@ fn hint(alike: &[String]) -> String {
     }
 }
 
-/// The changes of a stage.
+/// Returns the changes of a stage in this form.
 pub fn references(stage: &Stage) -> Vec<ChangeRef> {
     stage.changes.iter().map(ChangeRef::from).collect()
 }
 
-/// The selection after `how`, where `left` are the changes left out so far. Changes that do nothing
-/// belong to neither side.
+/// Applies `how` to a selection; `left` are the deselected changes. Changes without effect
 ///
 /// # Errors
-/// For an address without a change to take or leave.
+/// If the address has no change to select or deselect.
 pub fn select(
     changes: &[ChangeRef],
     left: &BTreeSet<String>,
@@ -121,10 +120,10 @@ pub fn select(
     Ok(selection(changes, &taken, along))
 }
 
-/// The selection of these changes with all that they need.
+/// Selects only these changes and their needs.
 ///
 /// # Errors
-/// For an address without a change to take.
+/// If an address has no change to select.
 pub fn only(changes: &[ChangeRef], addresses: &[String]) -> Result<Selection, SelectError> {
     let mut taken = vec![false; changes.len()];
     let by_id: HashMap<&str, usize> = changes
@@ -165,7 +164,7 @@ fn selection(changes: &[ChangeRef], taken: &[bool], along: Vec<(usize, usize)>) 
     }
 }
 
-/// Whether there is anything to take.
+/// Returns true if the change has an effect.
 fn acts(change: &ChangeRef) -> bool {
     change.action != Action::NoOp || change.imports
 }
@@ -185,7 +184,7 @@ fn find(changes: &[ChangeRef], address: &str) -> Result<usize, SelectError> {
     }
 }
 
-/// Whether a change has a part that others can need: what is there after it.
+/// Returns true if other changes can need the result of this change.
 fn applies(change: &ChangeRef) -> bool {
     matches!(
         change.action,
@@ -197,9 +196,9 @@ fn applies(change: &ChangeRef) -> bool {
     ) || change.imports
 }
 
-/// What the old object of a change needed, as names of points. Of what only the resource is known,
-/// all instances count; in its own module those of its own instance, since names mean other objects
-/// in another one.
+/// Returns the needs of the prior object as point names. A need of a resource means all its
+/// instances, but within the same module only those of the own module instance, because names are
+/// relative to it.
 fn needed(change: &ChangeRef) -> BTreeSet<String> {
     let own = keys(&change.address);
     let all: BTreeSet<String> = match &change.needed {

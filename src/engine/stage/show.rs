@@ -1,5 +1,5 @@
-//! A stage as people see it: changes as rows, why each of them is, what it needs. Pure; values pass
-//! through [`super::diff`] alone, which masks what is sensitive.
+//! Summary of a stage for display: rows of changes with reasons and needs. Pure; all values pass
+//! through [`super::diff`], which masks sensitive parts.
 
 use super::change::{Change, Drift, Importing, OutputChange, Stage};
 use super::managed::Reason;
@@ -11,11 +11,11 @@ use cty::{Path, PathStep, Value};
 use lang::addr::Mode;
 use std::collections::BTreeSet;
 
-/// How many attributes are named in words.
+/// Limit of attributes named in a reason.
 const NAMED: usize = 3;
 
-/// The whole stage, ready to be shown. A provider may repeat in one attribute what is sensitive in
-/// another: known secrets are hidden wherever they stand.
+/// Returns the summary of a stage, redacted: a provider may repeat a sensitive attribute in another
+/// one, so known secrets are hidden everywhere.
 pub fn shown(stage: &Stage, secrets: &Secrets) -> StageSummary {
     let mut summary = summary(stage);
     summary
@@ -45,7 +45,7 @@ pub fn shown(stage: &Stage, secrets: &Secrets) -> StageSummary {
     summary
 }
 
-/// The same with nothing hidden but what is marked.
+/// Returns the summary with marked values masked, but without further redaction.
 pub fn summary(stage: &Stage) -> StageSummary {
     let needs = select::named_needs(&select::references(stage));
     let mut counts = Counts::default();
@@ -89,9 +89,9 @@ fn view(change: &Change, mode: StageMode, needs: Vec<String>) -> ChangeView {
     }
 }
 
-/// A side of a change, marked where it repeats what is marked: what a `terraform_data` gives back
-/// is as sensitive as what it was given. For showing alone: an expression that reads it gets a
-/// value without marks.
+/// Returns a side of a change with further marks: `terraform_data` returns its input as output, so
+/// the output is as sensitive as the input. For display only; expressions that read it see no
+/// marks.
 fn echoed(change: &Change, side: &Value) -> Value {
     let resource = &change.address.resource;
     if resource.mode != Mode::Managed || &*resource.kind != "terraform_data" || !diff::hides(side) {
@@ -146,7 +146,7 @@ fn output(change: &OutputChange) -> OutputView {
     }
 }
 
-/// What caused a change, in words. Names of attributes only, no values.
+/// Describes the reason of a change, without values.
 fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> String {
     let mut parts = Vec::new();
     match change.importing() {
@@ -173,7 +173,7 @@ fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> Stri
         Action::Create => parts.push("in the configuration and not yet there".to_owned()),
         Action::Read => parts.push(format!("read during the deploy: {}", reason(change))),
         Action::Update => parts.push(match names(attributes, |a| a.changed) {
-            // A change of what the state says without one in any value.
+            // Only the marks or the private data change.
             names if names.is_empty() => {
                 "the plugin plans an update without a visible change".to_owned()
             }
@@ -222,14 +222,14 @@ fn reason(change: &Change) -> String {
     )
 }
 
-/// The attributes that are concerned, outermost names, those with known values first.
+/// Returns the affected attributes by their outermost name, known values first.
 fn names(attributes: &[AttributeChange], pick: impl Fn(&AttributeChange) -> bool) -> String {
     let of = |unknown: bool| attributes.iter().filter(move |a| a.unknown == unknown);
     let mut seen = BTreeSet::new();
     let mut names: Vec<&str> = Vec::new();
     for unknown in [false, true] {
-        // What is only known after apply follows from what is changed; it is named where nothing
-        // else is.
+        // Values known after apply usually follow from the others, so they are named only if there
+        // are no others.
         if unknown && !names.is_empty() {
             break;
         }

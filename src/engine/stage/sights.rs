@@ -1,6 +1,5 @@
-//! What evaluation found outside of the configuration: files that functions read, names that
-//! patterns match, answers of providers' functions. A stage is made by what was found; its deploy
-//! goes by the same or not at all. Owned by one walk.
+//! External inputs of a walk: files that functions read, matches of patterns, answers of provider
+//! functions. A stage records them, and its deploy must use the same ones. Owned by one walk.
 
 use crate::engine::mutex::lock;
 use lang::functions::{Finding, Look};
@@ -8,37 +7,36 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// What was found, by what was looked at.
+/// Recorded external inputs, by lookup.
 pub type Seen = BTreeMap<Look, Sight>;
 
-/// What was found at one look.
+/// Result of one lookup.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Sight {
     pub digest: String,
-    /// Whether the place must not be shown.
+    /// True if the place must not be shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret: bool,
 }
 
-/// What is outside of the configuration is not what it was: nothing may rest on it. The words do
-/// not name a place that must not be shown.
+/// Changed external input. The message does not name a sensitive place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Changed {
     #[error(
         "changed {since}: {what}; stage again; where a resource of this configuration writes it, refer to that resource instead"
     )]
     Place { since: Since, what: String },
-    /// What a function of a provider says.
+    /// Answer of a provider function.
     #[error("changed {since}: {what}; the provider answers otherwise now")]
     Answer { since: Since, what: String },
 }
 
-/// Since when something must stay as it is.
+/// Time since which an input must not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Since {
-    /// A stage was made by it, which is deployed.
+    /// Since the stage, during its deploy.
     Stage,
-    /// The same stage rests on it already.
+    /// Since an earlier lookup of the same plan.
     Look,
 }
 
@@ -51,17 +49,17 @@ impl std::fmt::Display for Since {
     }
 }
 
-/// What is seen by one walk.
+/// External inputs of one walk.
 #[derive(Debug, Default)]
 pub struct Sights {
     seen: Mutex<Seen>,
-    /// Whether `seen` is what a stage was made by: what is not in it could not be known then, and
-    /// is not kept.
+    /// True if `seen` comes from a stage. Lookups that it lacks were unknown then and are not
+    /// recorded.
     staged: bool,
 }
 
 impl Sights {
-    /// Of a deploy: what its stage was made by.
+    /// Creates the inputs of a deploy from those of its stage.
     pub fn of_stage(seen: &Seen) -> Self {
         Self {
             seen: Mutex::new(seen.clone()),
@@ -69,18 +67,19 @@ impl Sights {
         }
     }
 
-    /// All that was seen.
+    /// Returns all recorded inputs.
     pub fn seen(&self) -> Seen {
         lock(&self.seen).clone()
     }
 
-    /// Takes note of what was found.
+    /// Records a lookup.
     ///
     /// # Errors
-    /// It is not what was found before.
+    /// If the result differs from the recorded one.
     pub fn found(&self, finding: Finding) -> Result<(), Changed> {
         let mut seen = lock(&self.seen);
         match seen.get_mut(&finding.look) {
+            // A place is sensitive as soon as one of its lookups is.
             Some(before) => {
                 before.secret |= finding.secret;
                 if before.digest == finding.digest {
@@ -103,8 +102,8 @@ impl Sights {
         }
     }
 
-    /// What a stage found of a file: that one was there, or was not, holds for its deploy, whatever
-    /// the deploy itself makes of it. What it holds is another matter, and must be as it was.
+    /// Returns the recorded presence of a file during a deploy, even if the deploy itself creates
+    /// or removes the file. Its content is compared instead.
     pub fn approved(&self, look: &Look) -> Option<String> {
         let kept = self.staged && matches!(look, Look::Presence(_) | Look::File(_));
         lock(&self.seen)
@@ -113,10 +112,10 @@ impl Sights {
             .map(|sight| sight.digest.clone())
     }
 
-    /// Takes over all that others have found.
+    /// Records all lookups of another set.
     ///
     /// # Errors
-    /// As [`found`](Self::found).
+    /// Like [`found`](Self::found).
     pub fn take(&self, others: Self) -> Result<(), Changed> {
         let others = others
             .seen
@@ -147,7 +146,7 @@ impl Sights {
     }
 }
 
-/// What is not any more as a stage found it, seen from the workspace's folder: names, each once.
+/// Returns the names of changed inputs, relative to the workspace's directory, without repetitions.
 pub fn moved_on(seen: &Seen, base: &Path) -> Vec<String> {
     let moved = seen
         .iter()
@@ -163,7 +162,7 @@ fn name(look: &Look, secret: bool) -> String {
     match look {
         Look::File(_) | Look::Presence(_) if secret => "a file whose name is sensitive".to_owned(),
         Look::Names(_) if secret => "the files that match a sensitive pattern".to_owned(),
-        // Behind the name of a function stands a digest of its arguments.
+        // The name of a function is followed by a digest of its arguments.
         Look::Answer(asked) => asked.split(' ').next().unwrap_or(asked).to_owned(),
         Look::Names(pattern) => format!("the files that match {pattern}"),
         Look::File(place) | Look::Presence(place) => place.clone(),

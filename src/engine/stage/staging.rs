@@ -1,5 +1,4 @@
-//! One staging from beginning to end: moves, the validating walk, the planning walk, and what they
-//! found put together.
+//! Sequence of one stage: moves, validate walk, plan walk, and assembly of the result.
 
 use super::cell::{Cell, Gathered};
 use super::change::{Change, Digests, OutputChange, Stage, StateOrigin, Worked};
@@ -36,11 +35,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio_util::sync::CancellationToken;
 
-/// How many nodes are worked on at a time; what really limits is slots of plugins and `parallelism`
-/// within a resource.
+/// Nodes evaluated at a time. The effective limits are the plugins' slots and `parallelism` within
+/// a resource.
 const NODES_AT_A_TIME: usize = 64;
 
-/// All that a staging starts from.
+/// Input of a stage.
 pub struct Basis {
     pub id: StageId,
     pub request: StageRequest,
@@ -49,23 +48,24 @@ pub struct Basis {
     pub sources: SourceMap,
     pub schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
     pub state: State,
-    /// Where its providers were found.
+    /// Resolved provider addresses.
     pub meant: Meant,
     pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
-    /// Values for root variables as they were given.
+    /// Values of root variables as given.
     pub written: BTreeMap<Arc<str>, Value>,
     pub overridden: Overridden,
     pub digests: Digests,
-    /// Where `state` is from.
+    /// Place of `state`.
     pub origin: StateOrigin,
     pub providers: Arc<dyn Providers>,
     pub cancel: CancellationToken,
-    /// Set when plugins are killed: what is open cannot be closed any more.
+    /// Cancelled when plugins are killed, so that open resources cannot be closed.
     pub kill: CancellationToken,
     pub parallelism: usize,
-    /// Whether what was worked out before an error is wanted all the same.
+    /// True if the caller wants the part that was planned before an error.
     pub shows_errored: bool,
-    /// Called after each resource instance: how many are done, of how many, and which.
+    /// Called after each resource instance with the number of done and all instances, and its
+    /// address.
     pub progress: Arc<dyn Fn(u32, u32, &dyn Display) + Send + Sync>,
 }
 
@@ -103,13 +103,12 @@ impl Basis {
     }
 }
 
-/// What is wrong with the configuration whatever values its variables have; with warnings.
+/// Validates the configuration independently of variable values; returns errors and warnings.
 async fn validate(basis: &Basis, prior: &PriorState, at: UnixMs) -> Diagnostics {
     let walk = Arc::new(basis.walk(Phase::Validate, prior, at));
     let cycles = cycles(&walk.nodes, &basis.root);
     if cycles.has_errors() {
-        // References can still be wrong apart from the cycles; the reference engine reports the
-        // cycles alone.
+        // Further errors may follow from the cycles; OpenTofu also reports the cycles alone.
         return cycles;
     }
     let names = walk.nodes.said_of_names();
@@ -131,12 +130,12 @@ async fn validate(basis: &Basis, prior: &PriorState, at: UnixMs) -> Diagnostics 
     cell.diags
 }
 
-/// What is wrong with a configuration by itself, whatever is in the state; with warnings.
+/// Validates a configuration without its state; returns errors and warnings.
 pub async fn validated(basis: &Basis) -> Diagnostics {
     validate(basis, &PriorState::new(&State::default()), now_ms()).await
 }
 
-/// A stage, or the reasons why there is none; with warnings either way.
+/// Plans a stage; `Errored` if there is none. Returns diagnostics in both cases.
 pub async fn stage(basis: Basis) -> (Worked, Diagnostics) {
     let (began, at) = (std::time::Instant::now(), now_ms());
     let mut prior = PriorState::new(&basis.state);
@@ -145,8 +144,8 @@ pub async fn stage(basis: Basis) -> (Worked, Diagnostics) {
         Ok(targets) => targets,
         Err(d) => return (Worked::Errored(None), d.into()),
     };
-    // Which moves are wrong shows once it is known what there is; that they go in a circle is said
-    // where nothing else is.
+    // A cycle of moves is reported last, because wrong moves, which may explain it, are only known
+    // after planning.
     let (mut diags, circle) = match moves::apply(&basis.root, &mut prior) {
         Ok(said) => (said, Diagnostics::new()),
         Err(circle) => (Diagnostics::new(), circle),
@@ -161,7 +160,7 @@ pub async fn stage(basis: Basis) -> (Worked, Diagnostics) {
         return (Worked::Errored(None), diags);
     }
     let graph = plan.walk.nodes.to_plan();
-    // Where nothing is there is nothing to destroy, and nobody is asked anything.
+    // Without state a destroy has nothing to plan, so no provider is called.
     let nothing = basis.state.objects.is_empty() && basis.state.outputs.is_empty();
     if basis.request.mode != StageMode::Destroy || !nothing {
         worked_out(&plan, &graph, &basis.cancel).await;
@@ -171,13 +170,12 @@ pub async fn stage(basis: Basis) -> (Worked, Diagnostics) {
         faults.append(circle);
     }
     if faults.has_errors() && !basis.cancel.is_cancelled() {
-        // Objects that were moved wrongly are likely the cause of all other errors, so those are
-        // not shown.
+        // Wrong moves are likely the cause of all other errors, so only they are shown.
         diags.append(faults);
         return (Worked::Errored(None), diags);
     }
     let mut gathered = plan.walk.cells.gather(graph.order());
-    // What was said of the configuration as a whole is said again of its instances.
+    // Both walks report the same diagnostics of the configuration.
     let before = diags.len();
     for d in std::mem::take(&mut gathered.diags) {
         if !diags.0[..before].contains(&d) {
@@ -203,12 +201,12 @@ pub async fn stage(basis: Basis) -> (Worked, Diagnostics) {
     }
 }
 
-/// Errors of blocks that refactor, and of targets beside moves; each kind only without the one
-/// before it.
+/// Checks `removed` blocks, import targets and targets of moves; each check runs only if the
+/// previous ones found no errors.
 fn refactor_faults(basis: &Basis, prior: &PriorState, targets: &Targets, diags: &mut Diagnostics) {
     if !diags.has_errors() {
         diags.append(refactor_checks::removed(&basis.root));
-        // Other modes import nothing, and may be the way out of such a configuration.
+        // Other modes do not import, and may be needed to repair such a configuration.
         if basis.request.mode == StageMode::Normal {
             diags.append(import::undeclared(&basis.root));
         }
@@ -219,7 +217,7 @@ fn refactor_faults(basis: &Basis, prior: &PriorState, targets: &Targets, diags: 
     }
 }
 
-/// The planning walk over what is known once the configuration is valid.
+/// Prepares the plan walk of a valid configuration.
 fn planning(
     basis: &Basis,
     prior: PriorState,
@@ -240,8 +238,8 @@ fn planning(
         targets.exclude,
         basis.request.mode,
     );
-    // How many there will be is known when all are expanded; until then the state has the best
-    // guess.
+    // The number of instances is known only after expansion; until then the state or the number of
+    // resources is the estimate.
     let in_state = prior.resources.values().map(|i| i.len()).sum::<usize>();
     let declared = basis.root.all().iter().map(|m| m.resources.len()).sum();
     let total = u32::try_from(in_state.max(declared)).unwrap_or(u32::MAX);
@@ -287,6 +285,7 @@ async fn worked_out(plan: &Arc<PlanWalk>, graph: &Graph, cancel: &CancellationTo
                 cell
             };
             let good = plan.walk.absorb(step, cell);
+            // Needs are cached in walk order, so that later look-ups descend only one step.
             plan.needing().pass(&plan.walk.nodes.nodes[step]);
             good
         }
@@ -298,7 +297,7 @@ async fn worked_out(plan: &Arc<PlanWalk>, graph: &Graph, cancel: &CancellationTo
     leases.beside(&plan.walk, graph, walking).await;
 }
 
-/// The stage of what the walk has found.
+/// Assembles the stage from the results of the walk.
 fn put_together(
     basis: Basis,
     plan: &PlanWalk,
@@ -308,7 +307,7 @@ fn put_together(
 ) -> Result<Stage, Diagnostics> {
     let mut outputs = outputs(plan);
     if errored {
-        // What was not got to is none that goes.
+        // Outputs that were not evaluated must not appear as removed.
         let declared = &basis.root.outputs;
         outputs.retain(|o| o.after.is_some() || o.null || !declared.contains_key(&o.name));
     }
@@ -334,7 +333,7 @@ fn put_together(
     }
     let (mut statuses, mut checked) = (found.statuses, found.checked);
     if basis.request.mode == StageMode::Destroy {
-        // What is to go need not fulfil anything, so nothing was looked at to the end.
+        // A destroy ignores the conditions, so their statuses are incomplete.
         statuses = Statuses::default();
         statuses.complete(&basis.root, |_| false);
         checked = Checked::default();
@@ -369,7 +368,7 @@ fn put_together(
     })
 }
 
-/// A stage that cannot be deployed is of no use, so that shows now.
+/// Builds the deploy steps once, so that a cycle is reported while planning.
 fn can_be_deployed(
     basis: &Basis,
     walk: &Walk,
@@ -384,7 +383,7 @@ fn can_be_deployed(
     steps::build(&walk.nodes, changes, &all, &ends).map(|_| ())
 }
 
-/// Changes in the order of dependencies; among equals by address.
+/// Sorts changes by dependency, then by address.
 fn in_order(nodes: &Nodes, mut changes: Vec<(Step, Change)>) -> Vec<Change> {
     let mut place = vec![usize::MAX; nodes.nodes.len()];
     for (at, step) in nodes.graph.order().into_iter().enumerate() {

@@ -1,6 +1,5 @@
-//! A selection as steps with edges: what is created or changed once what it needs is there, what is
-//! destroyed once what depends on it is gone or changed. Pure. The rules are those of the reference
-//! engine (3.6 of the project's reference).
+//! Steps of a deploy with their edges. Creations and updates wait for their dependencies, destroys
+//! for the changes of their dependents. Pure. Same rules as OpenTofu.
 
 mod builder;
 
@@ -13,34 +12,34 @@ use lang::addr::ModulePath;
 use lang::diag::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What a step of a deploy does.
+/// Task of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
-    /// A node of the configuration: evaluated, or for a resource its value put together.
+    /// Evaluates a node of the configuration, or assembles the value of a resource.
     Node(Step),
-    /// Puts the value of a resource together from some of its instances, for those who need no
-    /// others.
+    /// Assembles the value of a resource from some of its instances, for dependents that need only
+    /// these.
     Part(Step),
-    /// Works out the instances of a resource before any of them is applied.
+    /// Evaluates the expansion of a resource before its instances are applied.
     Open(Step),
-    /// Creates, updates, or reads the instance of a change.
+    /// Creates, updates or reads the instance of a change.
     Apply(usize),
     /// Destroys or forgets the object of a change.
     Destroy(usize),
-    /// Does nothing: what waits for all of many waits for this one, which waits for them.
+    /// No operation: joins many steps, so that others can wait for all of them with one edge.
     Gate,
 }
 
-/// The steps of a deploy.
+/// Steps of a deploy.
 pub struct Steps {
     pub graph: Graph,
     pub tasks: Vec<Task>,
-    /// By the step that begins a replacement, the one that ends it.
+    /// Second step of each replacement, by its first.
     pub second_halves: HashMap<Step, Step>,
 }
 
 impl Steps {
-    /// A cycle in words.
+    /// Returns the error for a cycle.
     fn cycle(&self, cycle: &[Step], nodes: &Nodes, changes: &[Change]) -> Diagnostic {
         let name = |step: &Step| match &self.tasks[*step] {
             Task::Node(n) | Task::Part(n) | Task::Open(n) => nodes.nodes[*n].text(),
@@ -63,12 +62,12 @@ impl Steps {
     }
 }
 
-/// Whether a change does anything at all.
+/// Returns true if a change has an effect.
 pub fn acts(change: &Change) -> bool {
     change.action() != Action::NoOp || change.importing().is_some()
 }
 
-/// Whether a change has a part that creates, updates, reads, or imports.
+/// Returns true if a change creates, updates, reads or imports.
 pub fn applies(change: &Change) -> bool {
     matches!(
         change.action(),
@@ -80,13 +79,13 @@ pub fn applies(change: &Change) -> bool {
     ) || change.importing().is_some()
 }
 
-/// Whether a change has a part that destroys or forgets.
+/// Returns true if a change destroys or forgets.
 pub fn destroys(action: Action) -> bool {
     action.destroys() || action == Action::Forget
 }
 
-/// The nodes that a deploy works out though no change needs them: the root outputs of the stage,
-/// and the checks. Of what targets or excludes have narrowed no check is asked.
+/// Returns the nodes that a deploy evaluates independently of changes: root outputs and checks.
+/// With targets or excludes no check is evaluated.
 pub fn ends(nodes: &Nodes, request: &StageRequest, outputs: &[&OutputChange]) -> BTreeSet<Step> {
     if request.mode == StageMode::Destroy {
         return BTreeSet::new();
@@ -104,8 +103,8 @@ pub fn ends(nodes: &Nodes, request: &StageRequest, outputs: &[&OutputChange]) ->
     outputs.chain(checks).collect()
 }
 
-/// Builds the steps for the changes that were taken, given by number, and for `ends`. The error is
-/// a cycle that cannot be opened, in words.
+/// Builds the steps for the selected changes, by index, and for `ends`. The error describes a cycle
+/// that cannot be broken.
 pub fn build(
     nodes: &Nodes,
     changes: &[Change],
@@ -116,7 +115,7 @@ pub fn build(
     if steps.graph.cycles().is_empty() {
         return Ok(steps);
     }
-    // Which single edge closes a circle shows only where none of them is bundled.
+    // Gates hide the single edges of a cycle, so it is built again without them.
     let mut steps = build_with(nodes, changes, taken, ends, usize::MAX);
     match steps.open_circles() {
         None => Ok(steps),
@@ -152,10 +151,10 @@ fn build_with(
 }
 
 impl Steps {
-    /// Removes edges that close a cycle and that can be done without. Returns a cycle that has no
-    /// such edge.
+    /// Breaks cycles by removing edges that are not essential. Returns a cycle without such an
+    /// edge.
     fn open_circles(&mut self) -> Option<Vec<Step>> {
-        // Each turn removes an edge, so this ends.
+        // Each iteration removes an edge, so the loop ends.
         loop {
             let cycle = self.graph.cycles().into_iter().next()?;
             match self.removable(&cycle) {
@@ -165,8 +164,9 @@ impl Steps {
         }
     }
 
-    /// A step of a cycle, with the steps that it need not wait for. All of these at once: each
-    /// closes a cycle of its own, because a way back to the step never leaves through the step.
+    /// Returns a step of a cycle and the needs that can be removed. All at once is safe: each of
+    /// them closes a cycle of its own, because a path back to the step never passes through the
+    /// step.
     fn removable(&self, cycle: &[Step]) -> Option<(Step, Vec<Step>)> {
         let inside: BTreeSet<Step> = cycle.iter().copied().collect();
         let needed_of = |step: Step, removable: &dyn Fn(&Task) -> bool| {
@@ -176,14 +176,14 @@ impl Steps {
                 .collect();
             (!needed.is_empty()).then_some((step, needed))
         };
-        // Objects of different providers: the reference engine drops this edge, too.
+        // The objects belong to different resources; OpenTofu drops this edge too.
         let destroy_of_another = |step: &Step| match self.tasks[*step] {
             Task::Apply(i) => needed_of(*step, &|t| matches!(t, Task::Destroy(d) if *d != i)),
             _ => None,
         };
-        // A create-before-destroy object waits until what it depended on has changed. Where that is
-        // destroyed before it is created, the dependents of the old object are destroyed even
-        // earlier.
+        // A create-before-destroy object is destroyed after the changes of its dependencies. If
+        // such a dependency is itself replaced by destroying first, the dependents of the old
+        // object must go even earlier.
         let apply_of_another = |step: &Step| match self.tasks[*step] {
             Task::Destroy(d) => needed_of(*step, &|t| matches!(t, Task::Apply(i) if *i != d)),
             _ => None,

@@ -1,4 +1,4 @@
-//! Nodes that are not staged: what they are worth is what the state has of them.
+//! Values of nodes outside of the stage, from the state.
 
 use super::cell::Cell;
 use super::nodes::Node;
@@ -9,8 +9,8 @@ use crate::engine::graph::Step;
 use cty::Value;
 use lang::addr::{InstanceKey, Mode};
 
-/// A node that is not staged: resources keep the value that the state has, everything else stays
-/// without one.
+/// Returns the cell of a node outside of the stage: resources have the value of the state, other
+/// nodes none.
 pub(super) fn keep_as_stored(walk: &Walk, prior: &PriorState, step: Step) -> Cell {
     let mut cell = Cell::default();
     let Node::Resource(address) = &walk.nodes.nodes[step] else {

@@ -1,4 +1,4 @@
-//! Addresses that a request names: read, and looked for.
+//! Parses and checks the addresses of a request.
 
 use super::change::Change;
 use super::nodes::Nodes;
@@ -6,7 +6,7 @@ use crate::engine::words::{StageMode, StageRequest};
 use lang::addr::{AbsInstance, Mode, Target};
 use lang::diag::Diagnostic;
 
-/// Instances of a resource that a hint names.
+/// Limit of instances named in a hint.
 const NAMED: usize = 8;
 
 pub(super) struct Targets {
@@ -50,7 +50,7 @@ pub(super) fn read_targets(request: &StageRequest) -> Result<Targets, Diagnostic
     })
 }
 
-/// Refuses replacements that no stage of this mode can have.
+/// Rejects replacements that the mode does not allow.
 fn replaceable(replace: &[AbsInstance], mode: StageMode) -> Result<(), Diagnostic> {
     let unmanaged = |address: &&AbsInstance| address.resource.mode != Mode::Managed;
     if let Some(address) = replace.iter().find(unmanaged) {
@@ -69,8 +69,8 @@ fn replaceable(replace: &[AbsInstance], mode: StageMode) -> Result<(), Diagnosti
     Ok(())
 }
 
-/// Warnings of addresses whose resource is there, without the instance that they name. A stage has
-/// a change for each managed instance, even if it does nothing.
+/// Returns warnings for addresses of existing resources without the named instance. Each managed
+/// instance has a change, even without effect.
 pub(super) fn without_instance(
     request: &StageRequest,
     nodes: &Nodes,
@@ -115,9 +115,8 @@ pub(super) fn without_instance(
     replace.chain(target).collect()
 }
 
-/// Addresses that were given and that neither the configuration nor the state has. Staging goes on:
-/// one that is gone already is no error, but a slip of the pen must be seen, above all where it was
-/// to be left out.
+/// Returns warnings for addresses that neither configuration nor state has. These are no errors,
+/// because the object may already be deleted; but a typo must be visible, above all in an exclude.
 pub(super) fn nowhere(request: &StageRequest, nodes: &Nodes) -> Vec<Diagnostic> {
     let flags = [
         ("target", &request.target, "Nothing is staged for it."),

@@ -1,5 +1,5 @@
-//! The validating walk over resources: every block once, with all that a deploy decides unknown.
-//! Errors found here hide those of the planning walk, as with the reference engine.
+//! Validate walk over resources: each block once, with all values of a deploy unknown. Its errors
+//! hide those of the plan walk, as in OpenTofu.
 
 mod depends_on;
 
@@ -104,10 +104,9 @@ async fn resource(walk: &Walk, address: &ConfigResource, cell: &mut Cell) -> boo
     good
 }
 
-/// A resource of which nothing is known but its type; not even that where it is there in any
-/// number.
+/// Returns the unknown value of a resource; untyped if the resource is repeated.
 fn anything(walk: &Walk, provider: &str, resource: &Resource) -> Value {
-    // One that may not be there at all shows with the plan what it is.
+    // With `enabled` the value may also be null.
     if resource.name.mode == Mode::Ephemeral && resource.lifecycle.enabled.is_none() {
         return nothing_known(resource, walk.around.schema(provider, &resource.name));
     }
@@ -125,7 +124,7 @@ fn anything(walk: &Walk, provider: &str, resource: &Resource) -> Value {
     Value::unknown(schema.implied_type().clone())
 }
 
-/// `self` of a resource.
+/// Returns `self` of a resource.
 fn some_instance(walk: &Walk, module: &Module, resource: &Resource) -> Value {
     anything(
         walk,
@@ -134,14 +133,13 @@ fn some_instance(walk: &Walk, module: &Module, resource: &Resource) -> Value {
     )
 }
 
-/// Where a configured object has ephemeral values that would be kept: anywhere but in write-only
-/// attributes.
+/// Reports ephemeral values in arguments that are stored, which means all except write-only ones.
 pub fn ephemeral_faults(block: &cty::schema::Block, config: &Value) -> Vec<ProviderDiagnostic> {
     if !config.contains_mark(&cty::Mark::Ephemeral) {
         return Vec::new();
     }
     let (_, marks) = config.clone().unmark_deep_with_paths();
-    // It is an argument as a whole that may take them or not.
+    // An argument is write-only as a whole.
     let argument = |path: &cty::Path| {
         let outer = (1..=path.len()).map(|n| cty::Path::new(path.steps()[..n].to_vec()));
         outer
@@ -177,8 +175,8 @@ fn address_of(
     .instance(InstanceKey::None)
 }
 
-/// A resource's pre- and postconditions, and `prevent_destroy`, as far as they can be seen without
-/// a plan.
+/// Checks conditions, `prevent_destroy` and triggers of a resource as far as possible without a
+/// plan.
 fn conditions_of(
     walk: &Walk,
     module: &Module,
@@ -199,7 +197,7 @@ fn conditions_of(
     for condition in &resource.lifecycle.postconditions {
         good &= cell.report(conditions::evaluable(&after, condition));
     }
-    // What refers to something is looked at where a plan is made.
+    // The plan checks an expression with references.
     if let Some(expr) = resource
         .lifecycle
         .prevent_destroy
@@ -214,7 +212,7 @@ fn conditions_of(
         }
     }
     for expr in &resource.lifecycle.replace_triggered_by {
-        // What there is no instance of never triggers anything, and that is no fault.
+        // A reference with a key to an unrepeated resource never triggers; this is not an error.
         let of_nothing = |t: &&Traversal| match refs::parse(t) {
             Ok(Ref::Resource {
                 resource,
@@ -233,7 +231,7 @@ fn conditions_of(
     good
 }
 
-/// A resource's provisioners, as far as they can be seen without an object.
+/// Checks the provisioners of a resource as far as possible without an object.
 fn provisioners(
     walk: &Walk,
     module: &Module,
@@ -249,7 +247,7 @@ fn provisioners(
             repetition: scope.repetition.clone(),
             ..ModuleScope::new(&walk.around, module, scope.instance)
         };
-        // What is wrong with a connection that they share is said once.
+        // Errors in a shared connection are reported once.
         good &= cell.report(crate::engine::stage::provision::validate(
             &scope,
             provisioner,
@@ -261,7 +259,7 @@ fn provisioners(
     good
 }
 
-/// The provider's own check of a block.
+/// Lets the provider validate a block.
 async fn ask(
     walk: &Walk,
     address: &ConfigResource,
@@ -323,7 +321,7 @@ fn no_such_type(address: &str, resource: &Resource) -> Diagnostic {
         .about(resource.name.to_string())
 }
 
-/// Attributes in `ignore_changes` that the schema does not have.
+/// Reports attributes in `ignore_changes` that the schema lacks.
 fn ignored_faults(resource: &Resource, block: &cty::schema::Block) -> Diagnostics {
     let mut diags = Diagnostics::new();
     let IgnoreChanges::Paths(paths) = &resource.lifecycle.ignore_changes else {
@@ -338,7 +336,7 @@ fn ignored_faults(resource: &Resource, block: &cty::schema::Block) -> Diagnostic
             .chain(t.steps.iter().cloned())
             .collect();
         diags.extend(lang::decode::traversal_fault(block, &steps));
-        // Keys of elements lead nowhere else in a schema.
+        // Element keys do not change the position in the schema.
         let names = steps.iter().filter_map(|step| match &step.kind {
             StepKind::Attr(name) => Some(cty::PathStep::Attr(name.clone())),
             StepKind::Index(_) => None,

@@ -1,5 +1,5 @@
-//! Values as a walk works them out: each once, then shared. Owned by one walk; locks are held for a
-//! look-up only.
+//! Evaluated values of one walk, each evaluated once and then shared. Locks are held only for
+//! single look-ups.
 
 use cty::Value;
 use lang::addr::{AbsResource, InstanceKey, ModuleInstance, ModulePath};
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// `each` and `count` where they are given.
+/// `each` and `count`, if set.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Repetition {
     pub count_index: Option<Value>,
@@ -15,7 +15,7 @@ pub struct Repetition {
     pub each_value: Option<Value>,
 }
 
-/// How often a module call or resource is there.
+/// Repetition of a module call or resource.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expansion {
     Single,
@@ -23,14 +23,14 @@ pub enum Expansion {
     Disabled,
     Count(u64),
     Each(Vec<(Arc<str>, Value)>),
-    /// Not known while validating; whether it is of `count`, and not of `for_each`.
+    /// Not known while validating; `count` is true for `count`, false for `for_each`.
     Unknown {
         count: bool,
     },
 }
 
 impl Expansion {
-    /// The instances, each with what `each` and `count` are in it.
+    /// Returns the instances, each with its `each` and `count`.
     pub fn instances(&self) -> Vec<(InstanceKey, Repetition)> {
         match self {
             Self::Single => vec![(InstanceKey::None, Repetition::default())],
@@ -57,7 +57,7 @@ impl Expansion {
                     (InstanceKey::Str(key.clone()), repetition)
                 })
                 .collect(),
-            // One stand-in, whose key is not looked at.
+            // Placeholder instance; its key is not used.
             Self::Unknown { count: true } => {
                 vec![(
                     InstanceKey::None,
@@ -106,13 +106,13 @@ impl<K: Eq + Hash, V: Clone> Map<K, V> {
 
 type Named = (ModuleInstance, Arc<str>);
 
-/// What a node has worked out for others to refer to.
+/// Published value of a node.
 pub enum Worked {
     Variable(ModuleInstance, Arc<str>, Value),
     Local(ModuleInstance, Arc<str>, Value),
     Output(ModuleInstance, Arc<str>, Value),
     Resource(AbsResource, Value),
-    /// How often a call is there, in every instance of the calling module.
+    /// Repetition of a call in every instance of the calling module.
     Calls(ModulePath, Arc<str>, Vec<(ModuleInstance, Expansion)>),
 }
 
@@ -123,13 +123,13 @@ pub struct Values {
     locals: Map<Named, Value>,
     outputs: Map<Named, Value>,
     resources: Map<AbsResource, Value>,
-    /// How often a call is there, by the calling module's instance.
+    /// Repetition of a call, by the instance of the calling module.
     calls: Map<Named, Arc<Expansion>>,
     /// Instances of each module.
     modules: Map<ModulePath, Arc<Vec<ModuleInstance>>>,
-    /// What `each` and `count` are in the call of a module instance.
+    /// `each` and `count` in the call of a module instance.
     repetitions: Map<ModuleInstance, Repetition>,
-    /// Whole objects of a call, built when first asked for.
+    /// Whole objects of calls, built on first use.
     whole: Map<Named, Value>,
 }
 
@@ -148,12 +148,12 @@ impl Values {
     named!(output, outputs, "an output");
     named!(whole_call, whole, "a module call as a whole");
 
-    /// Keeps the value of a module call as a whole, which is that of its outputs.
+    /// Caches the value of a module call as a whole, which consists of its outputs.
     pub fn put_whole_call(&self, module: &ModuleInstance, name: &Arc<str>, value: Value) {
         self.whole.put((module.clone(), name.clone()), value);
     }
 
-    /// Lets what was worked out be seen.
+    /// Publishes values.
     pub fn absorb(&self, all: impl IntoIterator<Item = Worked>) {
         for one in all {
             match one {
@@ -168,17 +168,17 @@ impl Values {
         }
     }
 
-    /// The value of a resource: one object, or a tuple or object of its instances.
+    /// Returns the value of a resource: an object, or a tuple or object of its instances.
     pub fn resource(&self, resource: &AbsResource) -> Option<Value> {
         self.resources.get(resource)
     }
 
-    /// How often a call is there.
+    /// Returns the repetition of a call.
     pub fn call(&self, module: &ModuleInstance, name: &Arc<str>) -> Option<Arc<Expansion>> {
         self.calls.get(&(module.clone(), name.clone()))
     }
 
-    /// Instances of a module; the root has one.
+    /// Returns the instances of a module; the root has one.
     pub fn instances(&self, module: &ModulePath) -> Arc<Vec<ModuleInstance>> {
         if module.is_root() {
             return Arc::new(vec![ModuleInstance::root()]);
@@ -186,13 +186,13 @@ impl Values {
         self.modules.get(module).unwrap_or_default()
     }
 
-    /// Whether the instances of a module are worked out and this is none of them.
+    /// Returns true if the instances of a module are evaluated and do not include this one.
     pub fn lacks(&self, instance: &ModuleInstance) -> bool {
         let all = self.modules.get(&instance.path());
         all.is_some_and(|all| !all.contains(instance))
     }
 
-    /// What `each` and `count` are in the call of a module instance.
+    /// Returns `each` and `count` in the call of a module instance.
     pub fn repetition(&self, module: &ModuleInstance) -> Repetition {
         self.repetitions.get(module).unwrap_or_default()
     }

@@ -1,11 +1,11 @@
-//! Values of root variables that belong to a stage.
+//! Root variable values of a stage.
 
 use cty::{Mark, Value};
 use lang::config::Module;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The values that a deploy works with: as they were given, or the default.
+/// Returns the values that a deploy uses: given values, otherwise defaults.
 pub(super) fn of(root: &Module, given: &BTreeMap<Arc<str>, Value>) -> BTreeMap<Arc<str>, Value> {
     let declared = root.variables.iter();
     let all = declared.filter_map(|(name, declared)| {

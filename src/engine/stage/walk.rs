@@ -1,7 +1,6 @@
-//! What validating, planning and applying share: the nodes that are worked out without a resource's
-//! provider (variables, locals, outputs, calls), and the provider configurations. Owns the values
-//! and cells of one walk; a node is worked out to a [`Cell`], and reads what it needs of others
-//! from those that are there.
+//! Common part of validate, plan and apply walks: nodes without a resource's provider (variables,
+//! locals, outputs, calls) and provider configurations. Owns values and cells of one walk; a node
+//! reads published ones and is evaluated to a [`Cell`].
 
 mod decode;
 mod follow;
@@ -36,18 +35,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Where a walk gets its providers from.
+/// Source of providers for a walk.
 #[async_trait]
 pub trait Providers: Send + Sync {
-    /// A process for calls that need no configuration: schema, validation, upgrades.
+    /// Returns a process for calls without configuration: schema, validation, upgrades.
     async fn plain(
         &self,
         address: &str,
         ctx: &CallContext,
     ) -> Result<Arc<dyn Provider>, ProviderError>;
 
-    /// The process of one provider configuration. Answers whether it has been given this very
-    /// configuration already.
+    /// Returns the process of a provider configuration, and true if it already has exactly this
+    /// configuration.
     async fn configured(
         &self,
         key: &ConfigKey,
@@ -55,10 +54,10 @@ pub trait Providers: Send + Sync {
         ctx: &CallContext,
     ) -> Result<(Arc<dyn Provider>, bool), ProviderError>;
 
-    /// The functions of the providers that are up.
+    /// Returns the functions of running providers.
     fn functions(&self) -> Functions;
 
-    /// What must not be shown; whatever a walk evaluates that is sensitive is told to it.
+    /// Returns the redaction; a walk adds all sensitive values that it evaluates.
     fn secrets(&self) -> &Secrets;
 
     /// Where it is said what is done with objects.
@@ -71,21 +70,21 @@ pub struct Walk {
     pub nodes: Nodes,
     pub providers: Arc<dyn Providers>,
     pub cancel: CancellationToken,
-    /// Values given for root variables, converted; those without a value are not in it.
+    /// Given values of root variables, converted.
     pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
     pub cells: Cells,
-    /// Bodies of its resources, as they were looked at.
+    /// Parsed bodies of resources.
     pub outlines: Outlines,
-    /// What is open of ephemeral resources.
+    /// Open ephemeral resources.
     pub leases: Leases,
-    /// Whether root outputs and what only they need is evaluated at all.
+    /// True in a destroy: checks and output conditions are not evaluated.
     pub destroying: bool,
-    /// Values of root outputs that are settled: they are not worked out anew.
+    /// Final values of root outputs, which are not evaluated again.
     pub settled: HashMap<Arc<str>, Value>,
 }
 
 impl Walk {
-    /// A walk that has not begun.
+    /// Creates a walk.
     pub fn new(
         mut around: Surroundings,
         nodes: Nodes,
@@ -108,18 +107,18 @@ impl Walk {
         }
     }
 
-    /// A module of the configuration.
+    /// Returns a module of the configuration.
     pub fn module(&self, path: &ModulePath) -> Option<&Module> {
         self.around.root.descendant(&path.0)
     }
 
-    /// Lets others see what became of a step. Answers whether it was worked out well.
+    /// Publishes the result of a step. Returns true if the step succeeded.
     pub fn absorb(&self, step: Step, cell: Cell) -> bool {
         self.cells.absorb(step, cell, &self.around)
     }
 
-    /// What was said of the data source of a check is worth a warning and no more; where it is an
-    /// error, the check has failed. Answers whether it was none.
+    /// Reports the diagnostics of a check's data source as warnings; an error fails the check.
+    /// Returns true if there was no error.
     pub fn report_of_check(
         &self,
         check: &str,
@@ -143,13 +142,13 @@ impl Walk {
         !failed
     }
 
-    /// What happens on a call for one resource instance.
+    /// Returns the call context of a resource instance.
     pub fn context(&self, resource: impl Into<Arc<str>>) -> CallContext {
         CallContext::of(resource, &self.cancel)
     }
 
-    /// What happens on a call for one resource instance, with what its module tells the provider;
-    /// `None` with errors.
+    /// Returns the call context of a resource instance, with `provider_meta` of its module; `None`
+    /// after errors.
     pub fn context_of(
         &self,
         provider: &str,
@@ -164,8 +163,7 @@ impl Walk {
         })
     }
 
-    /// What the module of an instance tells the provider beside the resource, where it does; the
-    /// outer `None` with errors.
+    /// Returns `provider_meta` of an instance's module, if any; the outer `None` means errors.
     pub fn meta(
         &self,
         provider: &str,
@@ -205,7 +203,7 @@ impl Walk {
         cell.report(diags).then(|| Some(value.unmark_deep().0))
     }
 
-    /// Works out a node that needs no resource's provider; `None` for the others.
+    /// Evaluates a node that needs no resource's provider; `None` for other nodes.
     pub async fn common(&self, node: &Node) -> Option<Cell> {
         let mut cell = Cell::default();
         let good = match node {
@@ -335,7 +333,7 @@ impl Walk {
         let address = format!("check.{name}");
         let mut good = true;
         for instance in self.around.values.instances(path).iter() {
-            // Where its data source cannot be read there is nothing to look at.
+            // Without its data source the assertions cannot be evaluated.
             if let Some(data) = &check.data
                 && self.cells.is_unread(&AbsResource {
                     module: instance.clone(),
@@ -349,8 +347,8 @@ impl Walk {
                 ..ModuleScope::new(&self.around, module, instance)
             };
             for assertion in &check.asserts {
-                // A check that is not met is a warning and never fails a run; one that cannot be
-                // evaluated does.
+                // A failed assertion is a warning and never fails a run; an assertion that cannot
+                // be evaluated does.
                 if self.around.phase == Phase::Validate {
                     good &= cell.report(conditions::sayable(&scope, assertion));
                     continue;
@@ -363,7 +361,7 @@ impl Walk {
         good
     }
 
-    /// The process of a provider configuration that this walk has made ready.
+    /// Returns the provider of a configuration that this walk has configured.
     pub fn ready(&self, key: &ConfigKey) -> Option<Arc<dyn Provider>> {
         self.cells.ready(key)
     }

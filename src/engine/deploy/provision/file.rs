@@ -1,11 +1,11 @@
-//! `file`: a file, a folder or a text, copied to another machine.
+//! `file` provisioner: copies a file, a directory or a string to a remote machine.
 
 use super::{Doing, Fault};
 use crate::engine::shell::ssh::Source;
 use crate::engine::stage::provision::{Connection, FileCopy, From};
 use std::path::{Path, PathBuf};
 
-/// What every file gets, whatever it has here.
+/// Mode of every copied file, independently of the source.
 const MODE: u32 = 0o644;
 
 pub(super) async fn run(
@@ -28,8 +28,7 @@ pub(super) async fn run(
         };
         doing.say(&format!("copying {from} to {:?}", what.destination));
     }
-    // The reference connects first, and a source that is not there is told then; nobody has to wait
-    // for that here.
+    // Checked before connecting, to fail early. OpenTofu connects first.
     if let Source::Path(_, path) = &source {
         let found = tokio::fs::metadata(path).await;
         found.map_err(|e| {
@@ -47,7 +46,7 @@ pub(super) async fn run(
     done.map_err(|error| doing.ssh_fault(&error))
 }
 
-/// Why a path of this machine cannot be found.
+/// Reason that a local path cannot be resolved.
 #[derive(Debug, thiserror::Error)]
 enum LocalError {
     #[error("The source {0:?} names the home of somebody else, and only one's own can be found.")]
@@ -59,7 +58,7 @@ enum LocalError {
     },
 }
 
-/// A path of this machine: `~` is the home of whoever runs this.
+/// Resolves a path on this machine; `~` is the operator's home directory.
 fn local(text: &str, base: &Path) -> Result<PathBuf, LocalError> {
     let Some(rest) = text.strip_prefix('~') else {
         return Ok(base.join(text));

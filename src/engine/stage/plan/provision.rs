@@ -18,8 +18,8 @@ use lang::config::{Module, Provisioner};
 use lang::diag::{Diagnostic, Said};
 
 impl PlanWalk {
-    /// Looks at the provisioners of an instance that is created, with the planned object as `self`:
-    /// what they run.
+    /// Evaluates the creation provisioners of an instance with the planned object as `self`, and
+    /// returns their commands.
     pub(super) fn creation_runs(
         &self,
         declared: &Declared<'_>,

@@ -1,4 +1,4 @@
-//! What stands in a resource, or in the part of it that steps lead to.
+//! References in a resource, or in the part of it that steps lead to.
 
 use super::{Following, Referred, reference};
 use crate::engine::stage::nodes::schema_of;
@@ -11,7 +11,7 @@ use lang::syntax::ast::{Expr, Step, StepKind, Traversal};
 use std::sync::Arc;
 
 impl Following<'_> {
-    /// The references in a resource, as far as these steps lead to a part of it.
+    /// Returns the references in the part of a resource that these steps lead to.
     pub(super) fn of_resource(
         &self,
         at: &ModuleInstance,
@@ -36,11 +36,11 @@ impl Following<'_> {
     }
 }
 
-/// A part of a resource: bodies of one schema, and expressions met on the way there.
+/// Part of a resource: bodies of one schema, and expressions found on the way.
 struct Part<'s> {
     bodies: Vec<Body>,
     expressions: Vec<Arc<Expr>>,
-    /// `None` in an attribute.
+    /// `None` within an attribute.
     schema: Option<&'s Block>,
 }
 
@@ -76,7 +76,7 @@ impl<'s> Part<'s> {
                     self.block(&name);
                     self.schema = Some(&nested.block);
                 }
-                // Which of several blocks is meant is not followed: all of the body counts.
+                // The steps do not select one of several blocks; the whole body counts.
                 Some(_) => {}
                 None => {
                     (self.bodies, self.schema) = (Vec::new(), None);

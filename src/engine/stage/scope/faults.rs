@@ -1,5 +1,5 @@
-//! Faults of references that show without evaluating: what is not declared, and what cannot be
-//! asked for here.
+//! Checks references without evaluating them: undeclared names, and names not available in the
+//! scope.
 
 use super::{ModuleScope, Phase};
 use crate::engine::workspace::provider_addr;
@@ -11,16 +11,15 @@ use lang::syntax::ast::{Step, StepKind, Traversal};
 use std::sync::Arc;
 
 impl<'a> ModuleScope<'a> {
-    /// Faults of references that show without evaluating: undeclared resources and modules first;
-    /// where there are none, undeclared names.
+    /// Checks references. Undeclared resources and modules come first; undeclared names are
+    /// reported only without these.
     pub fn check(&self, traversals: &[&Traversal]) -> Diagnostics {
         let mut things = Diagnostics::new();
         let mut names = Diagnostics::new();
         for t in traversals {
             match refs::parse(t) {
                 Err(d) => things.push(d),
-                // Which outputs a declared module has is the affair of evaluation, so that `try`
-                // may ask for one.
+                // Evaluation reports a missing output, so that `try` and `can` work with it.
                 Ok(Ref::ModuleOutput { call, .. }) if self.module.calls.contains_key(&call) => {}
                 Ok(reference) => match self.fault(t, &reference) {
                     Some((d, true)) => things.push(d),
@@ -32,7 +31,7 @@ impl<'a> ModuleScope<'a> {
         if things.has_errors() { things } else { names }
     }
 
-    /// What is wrong with a reference, and whether that shows before anything is evaluated.
+    /// Returns the error of a reference, and true if it is reported even inside of `try`.
     pub(super) fn fault(&self, t: &Traversal, reference: &Ref) -> Option<(Diagnostic, bool)> {
         let error = |summary: &str, detail: String| Diagnostic::error(summary, detail).at(t.span());
         match reference {
@@ -156,8 +155,8 @@ impl<'a> ModuleScope<'a> {
         };
         let repeated = found.count.is_some() || found.for_each.is_some();
         if repeated && !keyed {
-            // Not an output at all: an attribute of a tuple or object of instances; the evaluator
-            // says so.
+            // In this case the step is an attribute of the collection of instances; evaluation
+            // reports it.
             return None;
         }
         let child = found.module.as_ref()?;
@@ -213,8 +212,7 @@ impl<'a> ModuleScope<'a> {
             );
             return Some(Diagnostic::error("Reference to scoped resource", detail).at(t.span()));
         }
-        // Of a resource without instances nothing is worked out, and so it is instances that are
-        // refused.
+        // Only instances are evaluated, so a resource without instances may refer to itself.
         if self.own == Some(resource) && self.around.phase != Phase::Validate {
             let detail = "Configuration for a resource may not refer to itself.";
             return Some(
@@ -277,7 +275,7 @@ impl<'a> ModuleScope<'a> {
         lang::decode::traversal_fault(&schema.block, &t.steps[used..]).map(|d| d.within(t.span()))
     }
 
-    /// What is wrong with what follows `self`.
+    /// Checks the steps after `self`.
     fn self_fault(&self, t: &Traversal) -> Option<Diagnostic> {
         let declared = self.module.resources.get(self.self_of?)?;
         let address = provider_addr::for_resource(&self.around.root, self.module, declared).address;
@@ -286,7 +284,7 @@ impl<'a> ModuleScope<'a> {
     }
 }
 
-/// "Did you mean …?" where a declared name is close.
+/// Returns "Did you mean …?" if a declared name is similar.
 fn suggestion<'n>(given: &Arc<str>, names: impl Iterator<Item = &'n Arc<str>>) -> String {
     let close = eval::closest(given, names.map(|n| &**n));
     close

@@ -1,4 +1,4 @@
-//! Functions of providers, by the names that a module calls them.
+//! Provider functions by the names that a module gives the providers.
 
 use super::{ModuleScope, Phase};
 use crate::engine::provider::functions::unregistered;
@@ -12,8 +12,8 @@ use lang::source::Span;
 use std::sync::Arc;
 
 impl ModuleScope<'_> {
-    /// A function of a provider, of the configuration that it has here; `None` where there is none,
-    /// and for other functions. The error is of the key by which its instance is chosen.
+    /// Returns a provider's function for the configuration in this scope; `None` if it does not
+    /// exist, and for other functions. Errors concern the key of the provider instance.
     pub(super) fn of_provider(&self, name: &str) -> Result<Option<Arc<Function>>, Diagnostics> {
         let Some(called) = provider_function(name) else {
             return Ok(None);
@@ -32,11 +32,11 @@ impl ModuleScope<'_> {
             _ => route.block,
         };
         let found = around.functions.find(&key, called.function);
-        // While validating a provider is not configured, and may have more functions once it is.
+        // An unconfigured provider may offer more functions once it is configured.
         Ok(found.or_else(|| validating.then(unregistered)))
     }
 
-    /// A configuration whose functions can be called as they are: one without instances.
+    /// Returns the configuration if it has no instances, otherwise an error.
     fn without_instance(&self, key: ConfigKey) -> Result<ConfigKey, Diagnostics> {
         let block = provider_addr::block_of(&self.around.root, &key);
         if block.is_none_or(|block| block.instances.is_none()) {
@@ -48,8 +48,7 @@ impl ModuleScope<'_> {
         Err(Diagnostic::error("Uninitialized function provider", detail).into())
     }
 
-    /// Functions that their providers do not have, not even now that they are configured, among
-    /// those that are called.
+    /// Reports called functions that even their configured providers do not have.
     pub(in crate::engine::stage) fn missing(
         &self,
         calls: impl FnOnce() -> Vec<(Arc<str>, Span)>,

@@ -1,6 +1,6 @@
-//! Values of a module instance that is in the state and not in the configuration any more, as far
-//! as they follow from its key and from what is left: its arguments, local values and outputs.
-//! Nothing of it is a node of the walk, so they are evaluated when first asked for.
+//! Values of a module instance that only the state has, as far as its key and the remaining
+//! configuration determine them: arguments, local values and outputs. The walk has no nodes for it,
+//! so they are evaluated on first use.
 
 use super::{ModuleScope, Phase};
 use crate::engine::stage::values::{Repetition, Worked};
@@ -11,13 +11,13 @@ use lang::syntax::ast::Expr;
 use std::sync::Arc;
 
 impl ModuleScope<'_> {
-    /// Whether the state alone has this module instance.
+    /// Returns true if only the state has this module instance.
     pub(in crate::engine::stage) fn is_orphaned(&self) -> bool {
         self.around.phase == Phase::Plan && self.around.values.lacks(self.instance)
     }
 
-    /// The value of a variable of an orphaned instance. What cannot be evaluated is unknown: there
-    /// is no error, because nothing in the configuration is wrong.
+    /// Returns the value of a variable of an orphaned instance, unknown if its evaluation fails.
+    /// There are no errors, because the configuration is not wrong.
     pub(super) fn orphaned_variable(&self, name: &Arc<str>) -> Option<Value> {
         let variable = self
             .module
@@ -36,8 +36,7 @@ impl ModuleScope<'_> {
         Some(value)
     }
 
-    /// The argument that the call gives to a variable, or the default. `None` where it has no
-    /// value.
+    /// Returns the argument of the call, or the default; `None` without a value.
     fn orphaned_argument(&self, variable: &Variable) -> Option<Value> {
         let (outer, call, key) = split(self.instance)?;
         let module = self.around.root.descendant(&outer.path().0)?;
@@ -69,7 +68,7 @@ impl ModuleScope<'_> {
         Some(value)
     }
 
-    /// The output of a module that an orphaned instance calls once.
+    /// Returns an output of a module that an orphaned instance calls without repetition.
     pub(super) fn orphaned_output(&self, call: &Arc<str>, output: &Arc<str>) -> Option<Value> {
         let call = self.module.calls.get(call).filter(|_| self.is_orphaned())?;
         if call.count.is_some() || call.for_each.is_some() || call.enabled.is_some() {
@@ -101,14 +100,13 @@ fn evaluated(scope: &ModuleScope<'_>, expr: &Expr) -> Option<Value> {
     (!diags.has_errors()).then_some(value)
 }
 
-/// The calling instance, the name of the call and the key of the instance.
+/// Splits an instance into the calling instance, the name of the call and the key.
 fn split(instance: &ModuleInstance) -> Option<(ModuleInstance, Arc<str>, InstanceKey)> {
     let (name, key) = instance.0.last()?;
     Some((instance.parent()?, name.clone(), key.clone()))
 }
 
-/// `each` and `count` in a call that does not have this key any more: the key says what they were,
-/// but for `each.value`.
+/// Returns `each` and `count` for a key that the call no longer has; `each.value` is unknown.
 fn repetition(call: &ModuleCall, key: &InstanceKey) -> Repetition {
     match key {
         InstanceKey::Int(index) if call.count.is_some() => Repetition {
@@ -124,7 +122,7 @@ fn repetition(call: &ModuleCall, key: &InstanceKey) -> Repetition {
     }
 }
 
-/// A value with the marks that its declaration asks for.
+/// Applies the marks of a declaration to a value.
 pub(in crate::engine::stage) fn marked(value: Value, sensitive: bool, ephemeral: bool) -> Value {
     let value = if sensitive {
         value.mark(Mark::Sensitive)

@@ -1,4 +1,4 @@
-//! What a reference is worth here, from what was worked out so far.
+//! Values of references, from the evaluated part of the walk.
 
 use super::{ModuleScope, Phase};
 use crate::engine::stage::values::Expansion;
@@ -77,8 +77,8 @@ impl<'a> ModuleScope<'a> {
         })
     }
 
-    /// A resource that is not worked out: while planning, one that asks how many it is has no
-    /// instances so far.
+    /// Returns the value of a resource that is not evaluated. While planning, a repeated resource
+    /// has no instances yet.
     fn nothing_yet(&self, resource: &Resource) -> Value {
         if resource.mode == Mode::Ephemeral {
             return Value::dynamic().mark(cty::Mark::Ephemeral);
@@ -162,7 +162,7 @@ impl<'a> ModuleScope<'a> {
         }
     }
 
-    /// A module call as an object (or tuple, or object of objects) of its outputs.
+    /// Returns a module call as an object of its outputs, or a tuple or object of these.
     fn whole_call(&self, call: &Arc<str>) -> Value {
         if let Some(value) = self.around.values.whole_call(self.instance, call) {
             return value;
@@ -179,6 +179,7 @@ impl<'a> ModuleScope<'a> {
         if self.around.phase == Phase::Validate {
             return Value::unknown(outputs_type(declared, module));
         }
+        // Cached below: large modules are referenced as a whole many times.
         let one = |key: InstanceKey| {
             let child = self.instance.child(call, key);
             Value::object(module.outputs.keys().map(|name| {
@@ -211,8 +212,7 @@ impl<'a> ModuleScope<'a> {
     }
 }
 
-/// The type of a module call as long as nothing is known of it: which outputs there are, and
-/// nothing of what they are.
+/// Returns the type of a module call while nothing is known: the names of its outputs.
 fn outputs_type(call: &ModuleCall, module: &Module) -> Type {
     let one = Type::object(
         module

@@ -1,18 +1,19 @@
-//! What draws what with it: changes and what stands for all of a resource, each with what it needs.
+//! Dependency closure of a selection: edges between changes, and between changes and groups of
+//! them.
 
 use super::{ChangeRef, acts, applies, needed};
 use crate::engine::words::Action;
 use lang::addr::AbsInstance;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-/// Who needs whom. Changes need others through points, so that instances of two resources do not
-/// all have edges to one another. What does nothing itself leads on to what it needs.
+/// Graph of needs. Changes need others through points, so that instances of two resources do not
+/// need edges for each pair. Changes without effect only pass on their own needs.
 pub(super) struct Web {
-    /// For each node (changes first, then points and passages) the nodes that it needs.
+    /// Edges by node: changes first, then points and passages.
     pub(super) needs: Vec<Vec<usize>>,
     needed_by: Vec<Vec<usize>>,
     points: HashMap<(Point, String), usize>,
-    /// Which of the nodes are changes that do something.
+    /// True for nodes that are changes with an effect.
     acting: Vec<bool>,
 }
 
@@ -22,7 +23,7 @@ enum Point {
     Applied,
     /// All that destroys objects which needed it, directly or not.
     Dependents,
-    /// The same, and all that updates them.
+    /// The same, and all changes that update them.
     DependentsMoved,
 }
 
@@ -59,9 +60,9 @@ impl Web {
         for point in [Point::Dependents, Point::DependentsMoved] {
             web.dependents(changes, point);
         }
-        // The old object goes before its replacement comes, and dependents that are updated look at
-        // the replacement afterwards; in all other cases they must have let go of the old object
-        // first.
+        // Under create_before_destroy the old object is destroyed last, so dependents that are
+        // updated must come first. A plain replacement destroys first, so only destroys of
+        // dependents precede it.
         for (i, change) in changes.iter().enumerate() {
             match change.action {
                 Action::Destroy | Action::ReplaceCreateFirst => {
@@ -74,8 +75,8 @@ impl Web {
         web
     }
 
-    /// What must let go of an object first: each change stands behind what its old object needed,
-    /// and passes on to those that needed its own.
+    /// Adds the changes that must precede the destroy of an object. Each change has a passage
+    /// behind the points of its old needs, which leads on to its own dependents.
     fn dependents(&mut self, changes: &[ChangeRef], point: Point) {
         let moves = |c: &ChangeRef| {
             c.action.destroys() || point == Point::DependentsMoved && c.action == Action::Update
@@ -130,12 +131,13 @@ impl Web {
         self.needed_by[what].push(who);
     }
 
-    /// Takes what is needed; answers what was taken along, and by which change.
+    /// Selects all needs of `start`. Returns the changes selected along, each with its cause.
     pub(super) fn pull(&self, taken: &mut [bool], start: Vec<usize>) -> Vec<(usize, usize)> {
         self.spread(&self.needs, taken, start, true)
     }
 
-    /// Leaves what needs something that is left; answers what was left along, and by which change.
+    /// Deselects all dependents of `start`. Returns the changes deselected along, each with its
+    /// cause.
     pub(super) fn drop(&self, taken: &mut [bool], start: Vec<usize>) -> Vec<(usize, usize)> {
         self.spread(&self.needed_by, taken, start, false)
     }
@@ -158,6 +160,7 @@ impl Web {
                 if std::mem::replace(&mut seen[next], true) {
                     continue;
                 }
+                // Points and passages keep the cause of the change that led to them.
                 if !self.acting[next] {
                     queue.push_back((next, cause));
                     continue;
@@ -173,8 +176,8 @@ impl Web {
     }
 }
 
-/// For each change by number the names of what it needs itself and what changes too: an instance,
-/// or a resource where it is not known which instance, or where it is several.
+/// Returns the names of changed needs for each change: an instance, or a resource if the instance
+/// is not known or several count.
 pub fn named_needs(changes: &[ChangeRef]) -> Vec<Vec<String>> {
     let web = Web::new(changes);
     let of = |(i, change): (usize, &ChangeRef)| {
@@ -223,7 +226,7 @@ pub fn named_needs(changes: &[ChangeRef]) -> Vec<Vec<String>> {
     changes.iter().enumerate().map(of).collect()
 }
 
-/// An instance's own address, that of its resource in its module, and that of what declares it.
+/// Returns the addresses of an instance, its resource, and its declaration.
 pub(super) fn keys(address: &AbsInstance) -> [String; 3] {
     [
         address.to_string(),

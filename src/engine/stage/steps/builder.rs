@@ -1,5 +1,4 @@
-//! The steps of a deploy and their order: what stands for each node, each instance, and between
-//! creations and destructions.
+//! Builds the steps of a deploy: for nodes, instances, and the order of creations and destroys.
 
 use super::{Steps, Task, applies, destroys};
 use crate::engine::graph::Step;
@@ -10,21 +9,20 @@ use crate::engine::words::Action;
 use lang::addr::{ConfigResource, InstanceKey, Mode, ModuleInstance, ModulePath};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// From how many edges on everything of one side waits for a gate instead of for everything of the
-/// other side.
+/// Number of edges between two groups from which they share a gate instead.
 pub(super) const GATED: usize = 64;
 
-/// Steps of one resource, in one instance of its module or in all of them.
+/// Steps of one resource, in one or all instances of its module.
 #[derive(Default)]
 struct Group {
     pub(super) apply: Vec<(usize, Step)>,
-    /// Objects that go before what they depended on changes.
+    /// Destroys before changes of the object's dependencies.
     early: Vec<(usize, Step)>,
-    /// Objects that go after everything else has changed.
+    /// Destroys after all other changes.
     late: Vec<(usize, Step)>,
 }
 
-/// A resource of which something was taken.
+/// Resource with selected changes.
 #[derive(Default)]
 struct Taken {
     path: ModulePath,
@@ -32,12 +30,12 @@ struct Taken {
     within: HashMap<ModuleInstance, Group>,
 }
 
-/// Steps of one resource that depends on another one.
+/// Steps of a resource that depends on another one.
 #[derive(Default)]
 struct Dependents {
-    /// They depend on it now, or did when the state was written.
+    /// Current and former dependents.
     pub(super) apply: Vec<(usize, Step)>,
-    /// They did when the state was written.
+    /// Dependents according to the state.
     apply_depended: Vec<(usize, Step)>,
     early: Vec<(usize, Step)>,
     late: Vec<(usize, Step)>,
@@ -46,9 +44,9 @@ struct Dependents {
 pub(super) struct Builder<'a> {
     pub(super) steps: Steps,
     pub(super) nodes: &'a Nodes,
-    /// The step of each node; `None` where the node is not needed.
+    /// Step of each node; `None` if the node is not needed.
     pub(super) of_node: Vec<Option<Step>>,
-    /// By resource and keys, what waits for these instances alone.
+    /// Steps that wait for some instances of a resource, by resource and keys.
     pub(super) parts: BTreeMap<(Step, BTreeSet<InstanceKey>), Step>,
     pub(super) apply: HashMap<usize, Step>,
     pub(super) destroy: HashMap<usize, Step>,
@@ -61,8 +59,8 @@ impl Builder<'_> {
         self.steps.graph.add()
     }
 
-    /// Nodes that something taken needs, and those that are worked out for their own sake, with all
-    /// that they need.
+    /// Adds steps for the needed nodes: those of selected changes and of `ends`, with their
+    /// dependencies.
     pub(super) fn nodes(
         &mut self,
         ends: &BTreeSet<Step>,
@@ -115,8 +113,7 @@ impl Builder<'_> {
         part
     }
 
-    /// What parts of resources wait for: those of their instances that are applied, or the resource
-    /// where none is.
+    /// Connects parts to the selected instances with their keys, or to the resource without any.
     fn parts(&mut self, changes: &[Change], opened: &HashMap<ConfigResource, Step>) {
         let mut applied: HashMap<ConfigResource, Vec<(&InstanceKey, Step)>> = HashMap::new();
         for (i, step) in self.apply.iter().filter(|_| !self.parts.is_empty()) {
@@ -185,9 +182,8 @@ impl Builder<'_> {
         self.siblings(changes);
     }
 
-    /// An instance waits for those of the same resource that its provisioners name. Where they name
-    /// all of them, each waits for the next one, which is the circle that the reference engine
-    /// finds too.
+    /// Adds edges between instances of a resource whose provisioners refer to each other. If a
+    /// provisioner refers to all instances, the edges form a cycle, which OpenTofu reports as well.
     fn siblings(&mut self, changes: &[Change]) {
         for (config, named) in self.nodes.siblings() {
             let mut within: BTreeMap<&ModuleInstance, BTreeMap<&InstanceKey, Step>> =
@@ -207,6 +203,7 @@ impl Builder<'_> {
                         self.steps.graph.need(*step, *needed);
                     }
                 }
+                // A ring is the smallest graph with a cycle through all instances.
                 if named.contains(&None) && steps.len() > 1 {
                     for (at, step) in steps.iter().enumerate() {
                         self.steps.graph.need(*step, steps[(at + 1) % steps.len()]);
@@ -216,7 +213,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Who goes before whom where something is destroyed.
+    /// Adds the edges that order destroys.
     pub(super) fn destruction_order(&mut self, changes: &[Change], taken: &BTreeSet<usize>) {
         if self.destroy.is_empty() {
             return;
@@ -234,8 +231,8 @@ impl Builder<'_> {
                 continue;
             };
             let needed = within.map_or(&needed.all, |w| needed.within.get(w).unwrap_or(&none));
-            // What an object depended on changes once the object is gone; one that is destroyed
-            // late waits for that.
+            // A dependency changes after the object is destroyed; a late destroy waits for that
+            // change.
             self.all_need_all(&dependents.late, &needed.apply);
             self.all_need_all(&needed.apply, &dependents.early);
             if on == config {
@@ -250,7 +247,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What is taken, by resource; the two halves of each replacement get their order on the way.
+    /// Groups selected changes by resource, and orders the two halves of each replacement.
     fn by_resource(&mut self, taken: &[(usize, &Change)]) -> HashMap<String, Taken> {
         let mut resources: HashMap<String, Taken> = HashMap::new();
         for &(i, change) in taken {
@@ -283,8 +280,8 @@ impl Builder<'_> {
         resources
     }
 
-    /// By what is needed, who needs it, and the instance of the module where both are in one: names
-    /// mean other objects in another instance.
+    /// Groups dependents by dependency. If both are in the same module, also by module instance,
+    /// because names are relative to it.
     fn dependents<'c>(
         &self,
         taken: &[(usize, &'c Change)],
@@ -322,7 +319,7 @@ impl Builder<'_> {
         edges
     }
 
-    /// What checks ask the world is asked when nothing changes any more.
+    /// Makes data sources of checks wait for all other changes.
     pub(super) fn checks_last(&mut self, changes: &[Change], taken: &BTreeSet<usize>) {
         let nested = |i: &&usize| changes[**i].reason == Some(Reason::ReadBecauseCheckNested);
         let asked: Vec<(usize, Step)> = taken
@@ -347,9 +344,11 @@ impl Builder<'_> {
         self.all_need_all(&asked, &all);
     }
 
-    /// Each of `steps` waits for each of `needed`, but for what belongs to the same change.
+    /// Adds edges from all `steps` to all `needed`, except within one change.
     fn all_need_all(&mut self, steps: &[(usize, Step)], needed: &[(usize, Step)]) {
         let apart = |(i, _): &(usize, Step)| needed.binary_search_by_key(i, |(j, _)| *j).is_err();
+        // A gate replaces n × m edges by n + m. It would connect the halves of a change that is in
+        // both groups, so those need single edges.
         if steps.len().saturating_mul(needed.len()) >= self.gated && steps.iter().all(apart) {
             let gate = self.add(Task::Gate);
             needed
@@ -368,7 +367,7 @@ impl Builder<'_> {
     }
 }
 
-/// Whether an object goes only after what takes its place, or has lost it, is done.
+/// Returns true if the object is destroyed after its replacement or its dependents are done.
 fn is_late(change: &Change) -> bool {
     change.deposed.is_some()
         || change.action() == Action::ReplaceCreateFirst

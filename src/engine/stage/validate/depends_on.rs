@@ -1,4 +1,4 @@
-//! `depends_on`: what it may name.
+//! Checks `depends_on` entries.
 
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::nodes::Node;
@@ -7,7 +7,7 @@ use crate::engine::stage::walk::Walk;
 use crate::engine::workspace::refs;
 use lang::diag::{Diagnostic, Diagnostics};
 
-/// Faults of an output's `depends_on`.
+/// Checks the `depends_on` of an output or module call.
 pub(super) fn depends_on(walk: &Walk, node: &Node, cell: &mut Cell) -> bool {
     let (path, entries) = match node {
         Node::Output(path, name) => (
@@ -35,7 +35,7 @@ pub(super) fn depends_on(walk: &Walk, node: &Node, cell: &mut Cell) -> bool {
     cell.report(dependency_faults(&scope, &entries))
 }
 
-/// What is wrong with the entries of a `depends_on`.
+/// Checks the entries of a `depends_on`.
 pub(super) fn dependency_faults(
     scope: &ModuleScope<'_>,
     entries: &[lang::syntax::ast::Traversal],
@@ -103,7 +103,7 @@ pub(super) fn dependency_faults(
     diags
 }
 
-/// The warning of an entry that is the same before and after every operation.
+/// Returns the warning for an entry that never changes.
 fn without_effect(entry: &lang::syntax::ast::Traversal) -> Diagnostic {
     let detail = format!(
         "{entry} never changes while something is deployed, so there is nothing to wait for. Remove the entry."

@@ -1,4 +1,4 @@
-//! Bodies of a walk as values, after what they refer to was checked.
+//! Decodes bodies to values after checking their references.
 
 use super::Walk;
 use crate::engine::stage::scope::ModuleScope;
@@ -10,7 +10,7 @@ use lang::decode::Outline;
 use lang::diag::Diagnostics;
 
 impl Walk {
-    /// A body as an object of its schema, after its references were checked.
+    /// Decodes a body to an object of its schema after checking its references.
     pub fn decode(
         &self,
         body: &Body,
@@ -21,7 +21,7 @@ impl Walk {
         self.decoded(&Outline::of(body, block, &ty), body, block, &ty, scope)
     }
 
-    /// The body of a resource of the configuration that is walked, by the schema of its type.
+    /// Decodes the body of a resource of the walk's configuration by the schema of its type.
     pub fn decode_resource(
         &self,
         resource: &Resource,

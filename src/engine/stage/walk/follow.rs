@@ -1,5 +1,4 @@
-//! Says what is done with an object to those who follow each step, and by which attribute people
-//! know it.
+//! Reports the steps of work on an object, with the attribute that identifies it to operators.
 
 use super::Walk;
 use crate::engine::bus::follow;
@@ -8,7 +7,7 @@ use cty::{Type, Value};
 use lang::addr::AbsInstance;
 
 impl Walk {
-    /// A step of what is done with an object; `value` is what the object is by then.
+    /// Reports a step of work on an object; `value` is its current value.
     pub fn follow(
         &self,
         address: &AbsInstance,
@@ -29,8 +28,8 @@ impl Walk {
     }
 }
 
-/// The attribute by which people know an object, as the reference engine chooses it: `id`, else
-/// `name`; with `tags` the name among those, where there is neither.
+/// Returns the attribute that identifies an object, chosen as in OpenTofu: `id`, otherwise `name`;
+/// with `tags` the name tag if there is neither.
 fn known_by(value: &Value, tags: bool) -> Option<(String, String)> {
     if value.is_null() || !value.is_known() {
         return None;
@@ -63,7 +62,7 @@ fn known_by(value: &Value, tags: bool) -> Option<(String, String)> {
     Some((format!("tags.{}", name.0), text(name.1)?))
 }
 
-/// Whether it may be told.
+/// Returns true if the value may be shown.
 fn told(value: &Value) -> bool {
     !value.marks().hide()
 }

@@ -1,4 +1,4 @@
-//! What providers say, as what a stage has to say.
+//! Converts provider diagnostics and failures to diagnostics of the stage.
 
 use crate::engine::calls::{ProviderDiagnostic, ProviderError};
 use cty::{Mark, Value};
@@ -7,7 +7,7 @@ use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
 use std::fmt::Display;
 
-/// The failure of a call.
+/// Converts the failure of a call.
 pub fn call_failed(error: &ProviderError, address: &dyn Display, span: Option<Span>) -> Diagnostic {
     let mut d =
         Diagnostic::error("Plugin call failed", error.to_string()).about(address.to_string());
@@ -15,7 +15,7 @@ pub fn call_failed(error: &ProviderError, address: &dyn Display, span: Option<Sp
     d
 }
 
-/// What a provider said, at the argument it is about where that can be found.
+/// Converts provider diagnostics, placed at the argument that they name if it can be found.
 pub fn placed(
     said: &[ProviderDiagnostic],
     address: &dyn Display,
@@ -36,7 +36,7 @@ pub fn placed(
         placed.subject = span;
         if let (Some(body), Some(path)) = (body, &d.path) {
             let place = lang::decode::place_of(body, path);
-            // What is not written there at all is about the block as a whole.
+            // A missing argument concerns the block as a whole.
             if place != body.missing_span() {
                 placed.subject = Some(place);
                 placed.context = span;
@@ -47,7 +47,7 @@ pub fn placed(
     out
 }
 
-/// What an output's value is that the output is not declared to be.
+/// Returns an error if an output's value has marks that the output does not declare.
 pub(super) fn undeclared_marks(
     output: &Output,
     value: &Value,
@@ -58,22 +58,22 @@ pub(super) fn undeclared_marks(
         let error = Diagnostic::error("Output refers to ephemeral values", detail);
         return Some(error.at(output.value.span));
     }
-    // Within the configuration a secret stays marked; out of the root it would be read.
+    // Within the configuration the mark stays; a root output would be readable outside.
     (value.contains_mark(&Mark::Sensitive) && !output.sensitive && of_root).then(|| {
         let detail = "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, root module outputs that contain sensitive data are required to be explicitly marked as sensitive: sensitive = true";
         Diagnostic::error("Output refers to sensitive values", detail).at(output.span)
     })
 }
 
-/// Why a value cannot be kept as an output of the root: numbers without end have no form in the
-/// state, and are told before anything is deployed.
+/// Returns an error if the state cannot contain the value of a root output: infinite numbers have
+/// no JSON. Reported while planning.
 pub(super) fn unkeepable(output: &Output, value: &Value) -> Option<Diagnostic> {
     let value = value.clone().unmark_deep().0.unknown_as_null();
     let error = cty::json::encode(&value, value.ty()).err()?;
     Some(unkept(output, &error))
 }
 
-/// A value that has no form in the state.
+/// Returns the error for a value that the state cannot contain.
 pub fn unkept(output: &Output, error: &impl Display) -> Diagnostic {
     let detail = format!(
         "The value of output {} cannot be kept: {error}.",

@@ -1,4 +1,4 @@
-//! Variables: given from outside, passed by a call, or their default; with their validations.
+//! Evaluates variables: given values, arguments of calls or defaults, with their validations.
 
 use super::Walk;
 use crate::engine::stage::cell::Cell;
@@ -40,7 +40,7 @@ impl Walk {
             if good {
                 good &= self.validate_variable(module, (instance, variable), &value, span, cell);
             }
-            // A module is valid for whatever it may be given, and not for what this call gives.
+            // A module is validated for any argument, not for the value of this call.
             let value = match self.around.phase {
                 Phase::Validate => marked(Value::unknown(variable.ty.ty.without_optional())),
                 _ => value,
@@ -64,7 +64,7 @@ impl Walk {
         }
     }
 
-    /// The value that a call gives to a variable of the module that it calls.
+    /// Returns the value that a call passes to a variable.
     fn passed(
         &self,
         parent: &ModulePath,
@@ -129,8 +129,8 @@ impl Walk {
             for d in &mut diags.0 {
                 if d.is_error() && d.summary == "Invalid value for variable" {
                     d.context = Some(validation.span);
-                    // Of the root's variables it is said where they are declared, whoever gave the
-                    // value.
+                    // For root variables the place is their declaration, wherever the value came
+                    // from.
                     d.subject = Some(
                         given
                             .filter(|_| !module.path.is_root())
@@ -146,8 +146,8 @@ impl Walk {
     }
 }
 
-/// A value that was passed as one of the variable's type; the default stands in for null where the
-/// variable cannot be that.
+/// Converts a passed value to the variable's type; the default replaces null if the variable is not
+/// nullable.
 fn suitable(
     variable: &Variable,
     instance: &ModuleInstance,
