@@ -1,6 +1,5 @@
-//! A graph of steps and its walk: every step runs when what it needs has succeeded, a bounded
-//! number at a time; a failure stops only what depends on it. Owned by one stage or deploy; knows
-//! nothing of what a step does.
+//! Graph of steps with a parallel walk: a step runs when its needs have succeeded; a failure stops
+//! only its dependents. Owned by one stage or deploy; independent of the steps' tasks.
 
 mod releases;
 mod urgency;
@@ -13,53 +12,53 @@ pub use walk::{Ended, Starts, side_by_side};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// Number of a step, in the order of adding.
+/// Index of a step, in the order of adding.
 pub type Step = usize;
 
-/// Steps and what each needs.
+/// Steps with their needs.
 #[derive(Debug, Default, Clone)]
 pub struct Graph {
     needs: Vec<BTreeSet<Step>>,
 }
 
 impl Graph {
-    /// Adds a step that needs nothing yet.
+    /// Adds a step without needs.
     pub fn add(&mut self) -> Step {
         self.needs.push(BTreeSet::new());
         self.needs.len() - 1
     }
 
-    /// `step` waits for `needed`. A step that needs itself is a cycle.
+    /// Makes `step` wait for `needed`. A step that needs itself is a cycle.
     pub fn need(&mut self, step: Step, needed: Step) {
         self.needs[step].insert(needed);
     }
 
-    /// Forgets that `step` waits for `needed`.
+    /// Removes a need of `step`.
     pub fn unneed(&mut self, step: Step, needed: Step) {
         self.needs[step].remove(&needed);
     }
 
-    /// What a step waits for.
+    /// Returns the needs of a step.
     pub fn needs(&self, step: Step) -> impl Iterator<Item = Step> + '_ {
         self.needs[step].iter().copied()
     }
 
-    /// Whether a step itself waits for another.
+    /// Returns true if a step directly needs another.
     pub fn has(&self, step: Step, needed: Step) -> bool {
         self.needs[step].contains(&needed)
     }
 
-    /// How many steps there are.
+    /// Returns the number of steps.
     pub fn len(&self) -> usize {
         self.needs.len()
     }
 
-    /// Whether there are no steps.
+    /// Returns true if there are no steps.
     pub fn is_empty(&self) -> bool {
         self.needs.is_empty()
     }
 
-    /// For each step, the steps that need it.
+    /// Returns the direct dependents of each step.
     pub fn dependents(&self) -> Vec<Vec<Step>> {
         let mut out = vec![Vec::new(); self.len()];
         for (step, needs) in self.needs.iter().enumerate() {
@@ -70,12 +69,12 @@ impl Graph {
         out
     }
 
-    /// All steps that these need, themselves included.
+    /// Returns all steps that these need, including themselves.
     pub fn closure(&self, from: impl IntoIterator<Item = Step>) -> BTreeSet<Step> {
         reach(from, |step| self.needs[step].iter().copied())
     }
 
-    /// The same, going no further where `end` says so.
+    /// Like [`Graph::closure`], but does not follow the needs of steps for which `end` is true.
     pub fn closure_until(
         &self,
         from: impl IntoIterator<Item = Step>,
@@ -91,16 +90,16 @@ impl Graph {
         })
     }
 
-    /// All steps that need these, themselves included.
+    /// Returns all steps that need these, including themselves.
     pub fn dependents_closure(&self, from: impl IntoIterator<Item = Step>) -> BTreeSet<Step> {
         let dependents = self.dependents();
         reach(from, |step| dependents[step].iter().copied())
     }
 
-    /// Every cycle, as the sorted steps of a strongly connected component.
+    /// Returns all cycles, each as the sorted steps of a strongly connected component.
     pub fn cycles(&self) -> Vec<Vec<Step>> {
-        // Steps that a repeated removal of "needs nothing" and "is needed by nothing" leaves, split
-        // by mutual reach.
+        // `order` leaves out the steps in and behind cycles. Steps that reach each other form a
+        // component.
         let order = self.order();
         if order.len() == self.len() {
             return Vec::new();
@@ -127,8 +126,8 @@ impl Graph {
         out
     }
 
-    /// Steps so that each comes after what it needs, lowest number first among equals; steps in or
-    /// behind a cycle are missing.
+    /// Returns the steps so that each follows its needs, lowest index first. Steps in or behind a
+    /// cycle are missing.
     pub fn order(&self) -> Vec<Step> {
         let dependents = self.dependents();
         let mut waiting: Vec<usize> = self.needs.iter().map(BTreeSet::len).collect();

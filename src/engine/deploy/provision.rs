@@ -1,6 +1,5 @@
-//! Provisioners: what is run on this machine or another, or copied there, with the object as
-//! `self`. The intent is on record before it is done and the outcome after it, what is written goes
-//! to the log.
+//! Runs provisioners: commands on this machine or a remote one, and copies, with the object as
+//! `self`. An intent is recorded before, an outcome after; output goes to the log.
 
 mod file;
 mod local;
@@ -21,15 +20,15 @@ use lang::diag::{Diagnostic, Diagnostics};
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
-/// What is told in the place of what a command says that was given secrets: it may say them in any
-/// spelling.
+/// Placeholder for the output of a command that was given secrets, which it may print in any
+/// encoding.
 const HIDDEN: &str = "(output hidden: the command was given a sensitive value)";
 
-/// Why a provisioner did not end well.
+/// Failure of a provisioner.
 pub enum Failed {
-    /// It ran, or could not be run.
+    /// It failed, or could not be run.
     Trouble(Box<Trouble>),
-    /// Its intent or its outcome could not be written down; whether it had run by then.
+    /// Its intent or outcome could not be recorded; true if it had run by then.
     Store(StoreError, bool),
 }
 
@@ -39,27 +38,28 @@ impl From<Diagnostics> for Failed {
     }
 }
 
-/// What went wrong with one that was begun.
+/// Failure of a provisioner that has started.
 struct Fault {
     diags: Diagnostics,
     class: Option<FailureClass>,
-    /// Whether it may go on, or have ended, where nobody sees it.
+    /// True if it may still run, or have ended, unobserved.
     unknown: bool,
 }
 
-/// A provisioner at work.
+/// Running provisioner.
 struct Doing<'a> {
     recorder: &'a DeployRecord,
     provisioner: &'a Provisioner,
-    /// The address of the object.
+    /// Address of the object.
     name: String,
-    /// Where paths of this machine begin.
+    /// Base directory of relative local paths.
     base: &'a Path,
     cancel: &'a CancellationToken,
 }
 
-/// Runs one provisioner of the object of `change`, the one at `place` in its block (from 1); a
-/// failure counts unless it is told to go on. `of` is there for a destroy-time one.
+/// Runs one provisioner for the object of `change`. `place` is its position among the provisioners
+/// of its resource, from 1; `of` is set for destroy provisioners. A failure counts unless
+/// `on_failure = continue`.
 pub async fn run(
     scope: &ModuleScope<'_>,
     provisioner: &Provisioner,
@@ -73,6 +73,7 @@ pub async fn run(
     let connection = match what {
         What::Local(_) => None,
         _ => match connection(scope, provisioner, recorder.secrets()) {
+            // Evaluation errors come before the intent, because nothing has run yet.
             Err(Unread::Faulty(diags)) => return Err(diags.into()),
             read => Some(read),
         },
@@ -94,7 +95,8 @@ pub async fn run(
     };
     let done = doing.carried_out(&what, connection).await;
     let go_on = done.is_err() && provisioner.go_on_after_failure && !cancel.is_cancelled();
-    // What may still go on over there has no outcome.
+    // With an unknown outcome the intent stays open, because the command may still run on the
+    // machine.
     if go_on || done.as_ref().err().is_none_or(|fault| !fault.unknown) {
         recorder
             .settle(change, &step, done.is_ok() || go_on, Vec::new())
@@ -119,7 +121,7 @@ pub async fn run(
     }
 }
 
-/// What those are told who follow each step.
+/// Returns the phase to report.
 fn ended(done: &Result<(), Fault>) -> ObjectPhase {
     match done {
         Ok(()) => ObjectPhase::Ended,
@@ -128,7 +130,7 @@ fn ended(done: &Result<(), Fault>) -> ObjectPhase {
 }
 
 impl Doing<'_> {
-    /// Runs or copies it, and says so to those who follow each step.
+    /// Runs or copies, and reports the phases.
     async fn carried_out(
         &self,
         what: &What,
@@ -159,14 +161,14 @@ impl Doing<'_> {
         self.tell(text);
     }
 
-    /// Says where a background process kept the output of a command open after its end.
+    /// Reports that a background process kept the output of a command open.
     fn tell_left_open(&self, output: &Output<'_>) {
         if output.is_left_open() {
             self.recorder.left_open(&self.name);
         }
     }
 
-    /// For those alone who follow each step.
+    /// Reports output as an object step only, without logging it.
     fn tell(&self, text: &str) {
         self.follow(ObjectPhase::Said(text.to_owned()));
     }

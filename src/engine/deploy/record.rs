@@ -1,5 +1,5 @@
-//! What a deploy leaves behind: events for those who watch, records for those who come later. Every
-//! operation's state lives here. Only intents and outcomes are waited for.
+//! Record of one deploy: owns the state of every operation, emits events, and writes to the store.
+//! Operations wait only for intents and outcomes.
 
 mod beside;
 mod failure;
@@ -23,29 +23,29 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Unfinished business of earlier deploys.
+/// Open records of earlier deploys.
 pub struct Earlier {
     pub unknown: Vec<UnknownOutcome>,
-    /// Commands that ended well in destroys that were cut off.
+    /// Commands that succeeded in interrupted destroys.
     pub destroy_steps: Vec<DestroyStep>,
 }
 
-/// Records one deploy.
+/// Recorder of one deploy.
 pub struct DeployRecord {
     store: Store,
     bus: Bus,
     pool: Pool,
     deploy: DeployId,
     operations: Arc<Mutex<Operations>>,
-    /// Told whenever there is more to be kept of them.
+    /// Notified when operations have changes to store.
     changed: Notify,
     earlier: Earlier,
-    /// Cancelled once operations are being stopped: what fails from then on was cut off.
+    /// Cancelled once operations are being stopped; later failures count as interrupted.
     stopping: CancellationToken,
 }
 
 impl DeployRecord {
-    /// For a deploy whose operations are on record.
+    /// Creates the recorder of a deploy whose operations are already stored.
     pub fn new(
         store: Store,
         bus: Bus,
@@ -77,12 +77,12 @@ impl DeployRecord {
         }
     }
 
-    /// What must not be in what is said and kept.
+    /// Returns the redaction for output and records.
     pub fn secrets(&self) -> &Secrets {
         self.pool.secrets()
     }
 
-    /// A step of a provisioner, for those who follow each.
+    /// Emits a step of a provisioner.
     pub fn follow(&self, address: &str, kind: &str, phase: impl FnOnce() -> ObjectPhase) {
         crate::engine::bus::follow(&self.bus, || ObjectStep {
             address: address.to_owned(),
@@ -99,7 +99,7 @@ impl DeployRecord {
         });
     }
 
-    /// What a provisioner or the like says of an operation.
+    /// Logs output of a provisioner for an operation.
     pub fn say(&self, address: &str, text: &str) {
         let plugin = PluginId(format!("provisioner {address}").into());
         let line = crate::engine::words::LogLine {

@@ -1,32 +1,32 @@
-//! What operations wait for, as far as it is told: some names of many, and others once those are
-//! done. Operations that wait for the same have one line. Owned by the record of a deploy.
+//! Displayed needs of waiting operations: only some names at a time, replaced once these are done.
+//! Operations with equal needs share a line. Owned by the record of a deploy.
 
 use std::collections::HashMap;
 
-/// How many of what an operation waits for are remembered, and how many of them are told at a time.
+/// Needs stored per line, and those displayed at a time.
 pub const REMEMBERED: usize = 64;
 const NAMED: usize = 8;
 
-/// Operations by their place in the deploy.
+/// Waits by index of the operation in the deploy.
 #[derive(Default)]
 pub struct Waits {
     lines: Vec<Line>,
-    /// The lines in which an operation is waited for.
+    /// Lines that wait for an operation.
     within: HashMap<usize, Vec<usize>>,
 }
 
-/// What is waited for, and by whom.
+/// Needs and the operations that wait for them.
 pub struct Line {
     pub waiting: Vec<usize>,
-    /// Told, and not done.
+    /// Displayed and not done.
     pub named: Vec<usize>,
-    /// Not told, and not done; the last to begin is last.
+    /// Not displayed and not done; in the order of their start.
     rest: Vec<usize>,
 }
 
 impl Line {
-    /// Those that begin last are named first: what is done early would soon have to be told anew to
-    /// everybody who waits.
+    /// Displays further needs. Those that start last come first, because early ones would soon have
+    /// to be replaced for every waiter.
     fn name_more(&mut self) {
         let more = self.rest.len().min(NAMED - self.named.len());
         self.named.extend(self.rest.drain(self.rest.len() - more..));
@@ -35,7 +35,7 @@ impl Line {
 }
 
 impl Waits {
-    /// Lines of those who wait for the same, and what for, in the order in which that begins.
+    /// Creates the lines from waiters with equal needs, the needs in the order of their start.
     pub fn of(all: impl IntoIterator<Item = (Vec<usize>, Vec<usize>)>) -> Self {
         let mut waits = Self::default();
         for (waiting, rest) in all {
@@ -54,13 +54,12 @@ impl Waits {
         waits
     }
 
-    /// All lines.
+    /// Returns all lines.
     pub fn lines(&self) -> &[Line] {
         &self.lines
     }
 
-    /// An operation is done; answers the lines of which nothing is left of what was named, and
-    /// others are named now.
+    /// Marks an operation as done. Returns the lines that display other needs now.
     pub fn done(&mut self, operation: usize) -> Vec<&Line> {
         let mut told = Vec::new();
         for at in self.within.remove(&operation).unwrap_or_default() {

@@ -1,13 +1,13 @@
-//! Which steps nothing needs any more.
+//! Tracks steps that no unfinished step needs any more.
 
 use super::{Graph, Step};
 use std::collections::HashSet;
 
-/// Which steps nothing needs any more: they have ended, and so has all that depends on them. A step
-/// that is held keeps what it needs itself until it is let go.
+/// Steps that no unfinished step needs: they have ended, and all their dependents too. A held step
+/// keeps its own needs until it is let go.
 #[derive(Debug)]
 pub struct Releases {
-    /// How many of a step's direct dependents are needed still.
+    /// Number of unreleased direct dependents per step.
     pub(super) dependents: Vec<usize>,
     pub(super) ended: Vec<bool>,
     released: Vec<bool>,
@@ -15,7 +15,7 @@ pub struct Releases {
 }
 
 impl Releases {
-    /// All steps of a graph, none of which has ended.
+    /// Starts with all steps of a graph unfinished.
     pub fn new(graph: &Graph) -> Self {
         let dependents = graph.dependents().iter().map(Vec::len).collect();
         Self {
@@ -26,19 +26,19 @@ impl Releases {
         }
     }
 
-    /// Keeps a step, which has not ended, from being released by itself.
+    /// Holds a running step: it keeps its needs after its end.
     pub fn hold(&mut self, step: Step) {
         self.held.insert(step);
     }
 
-    /// A step has ended, or will not begin. Gives the steps that are held and that nothing needs
-    /// any more.
+    /// Records that a step has ended or will not start. Returns held steps that are not needed any
+    /// more.
     pub fn end(&mut self, graph: &Graph, step: Step) -> Vec<Step> {
         self.ended[step] = true;
         self.settle(graph, step)
     }
 
-    /// Everything has ended.
+    /// Records that all steps have ended.
     pub fn end_all(&mut self, graph: &Graph) -> Vec<Step> {
         let open: Vec<Step> = (0..graph.len()).filter(|step| !self.ended[*step]).collect();
         open.iter().for_each(|step| self.ended[*step] = true);
@@ -47,7 +47,7 @@ impl Releases {
             .collect()
     }
 
-    /// A step that was held and that nothing needs is held no longer.
+    /// Releases a held step that is not needed.
     pub fn let_go(&mut self, graph: &Graph, step: Step) -> Vec<Step> {
         self.held.remove(&step);
         self.settle(graph, step)
@@ -60,6 +60,7 @@ impl Releases {
             if self.released[step] || !self.ended[step] || self.dependents[step] > 0 {
                 continue;
             }
+            // Its needs stay until the caller has closed what it holds.
             if self.held.contains(&step) {
                 due.push(step);
                 continue;

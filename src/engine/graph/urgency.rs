@@ -1,11 +1,11 @@
-//! Steps that go before all others, told to a walk while it runs.
+//! Urgent steps, added while a walk runs.
 
 use super::{Graph, Step};
 use crate::engine::mutex::lock;
 use std::collections::HashSet;
 use std::sync::Mutex;
 
-/// Steps that go before all others: something has begun that is whole only after them.
+/// Steps that start before all others, because they complete an operation that has started.
 #[derive(Debug, Default)]
 pub struct Urgency {
     inner: Mutex<Hurried>,
@@ -14,17 +14,17 @@ pub struct Urgency {
 #[derive(Debug, Default)]
 struct Hurried {
     pub(super) steps: HashSet<Step>,
-    /// Those of them that the walk has not heard of yet.
+    /// Urgent steps that the walk has not taken over yet.
     pub(super) news: Vec<Step>,
 }
 
 impl Urgency {
-    /// From now on `step` and all that it needs goes first.
+    /// Makes `step` and all its needs urgent.
     pub fn hurry(&self, graph: &Graph, step: Step) {
         let mut inner = lock(&self.inner);
         let mut queue = vec![step];
         while let Some(step) = queue.pop() {
-            // What was urgent before has had all that it needs hurried too.
+            // The needs of a step that is already urgent are urgent too.
             if inner.steps.insert(step) {
                 inner.news.push(step);
                 queue.extend(graph.needs(step));
@@ -32,12 +32,12 @@ impl Urgency {
         }
     }
 
-    /// Whether a step is urgent.
+    /// Returns true if a step is urgent.
     pub fn is_urgent(&self, step: Step) -> bool {
         lock(&self.inner).steps.contains(&step)
     }
 
-    /// Which of these is the first that is urgent, by its place among them.
+    /// Returns the position of the first urgent step.
     pub fn first_of(&self, mut steps: impl Iterator<Item = Step>) -> Option<usize> {
         let inner = lock(&self.inner);
         if inner.steps.is_empty() {

@@ -1,5 +1,4 @@
-//! The walk over a graph: every step is a task that runs when what it needs has succeeded, a
-//! bounded number at a time.
+//! Walk over a graph: each step is a task that starts when its needs have succeeded, with a limit.
 
 use super::urgency::Urgency;
 use super::{Graph, Step};
@@ -8,28 +7,28 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::future::Future;
 use tokio::task::{JoinError, JoinSet};
 
-/// How a step ended.
+/// End of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Done,
     Failed,
-    /// Not begun: something it needs did not succeed, or no more steps were wanted.
+    /// Not started: a need did not succeed, or starting was stopped.
     Skipped,
 }
 
-/// What may start now.
+/// Steps that may start now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Starts {
     All,
-    /// Only what is urgent.
+    /// Urgent steps only.
     Urgent,
     None,
 }
 
 impl Graph {
-    /// Runs every step once, at most `limit` at a time. `run` answers whether the step succeeded;
-    /// `go_on` is asked before each start, and once it says no, nothing more starts. Steps in a
-    /// cycle are skipped: look for cycles first.
+    /// Runs every step once, at most `limit` at a time. `run` returns true if the step succeeded.
+    /// `go_on` is called before each start; once it returns false, nothing more starts. Steps in a
+    /// cycle are skipped, so check for cycles first.
     pub async fn walk<F, Fut>(&self, limit: usize, go_on: impl Fn() -> bool, run: F) -> Vec<Ended>
     where
         F: Fn(Step) -> Fut,
@@ -40,9 +39,9 @@ impl Graph {
             .await
     }
 
-    /// As [`Graph::walk`], but urgent steps start before all others, and beyond the limit (up to
-    /// twice as many): the others may be waiting for them. `told` hears of each step that has
-    /// ended, or will not begin because of one that failed.
+    /// Like [`Graph::walk`], but urgent steps start first and beyond the limit (up to twice as
+    /// many), because the others may wait for them. `told` is called for each step that has ended,
+    /// or that will not start because of a failed need.
     pub async fn walk_urgent_first<F, Fut>(
         &self,
         limit: usize,
@@ -58,8 +57,7 @@ impl Graph {
         let limit = limit.max(1);
         let mut line = Line::new(self);
         let mut ended: Vec<Option<Ended>> = vec![None; self.len()];
-        // Tasks of their own: the steps of one walk run on all cores. Whoever drops the walk ends
-        // them.
+        // Separate tasks use all cores. Dropping the walk aborts them.
         let mut running = JoinSet::new();
         loop {
             line.hurry(urgency.news());
@@ -68,7 +66,7 @@ impl Graph {
                 running.len() < limit,
                 running.len() < limit.saturating_mul(2),
             ) {
-                // In its own place from the start: it is too large to be handed about.
+                // Boxed at once, because moving such large futures is expensive.
                 let future = Box::pin(run(step));
                 running.spawn(async move { (step, future.await) });
             }
@@ -79,6 +77,7 @@ impl Graph {
             ended[step] = Some(if ok { Ended::Done } else { Ended::Failed });
             told(step);
             let mut settled = vec![(step, ok)];
+            // A failed step skips its dependents, and they skip theirs.
             while let Some((step, ok)) = settled.pop() {
                 for d in line.dependents[step].clone() {
                     if !ok && ended[d].is_none() {
@@ -97,12 +96,13 @@ impl Graph {
     }
 }
 
-/// What a task has come to. It is never ended from outside; where it panicked, so do we.
+/// Returns the result of a task. Tasks are never aborted here, so an error is a panic, which is
+/// resumed.
 pub(super) fn whole<T>(joined: Result<T, JoinError>) -> T {
     joined.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }
 
-/// Runs all of these as tasks, at most `limit` at a time; what they come to, in their order.
+/// Runs all futures as tasks, at most `limit` at a time; returns their results in order.
 pub async fn side_by_side<T, Fut>(limit: usize, all: impl IntoIterator<Item = Fut>) -> Vec<T>
 where
     T: Send + 'static,
@@ -127,15 +127,15 @@ where
     done.into_values().collect()
 }
 
-/// Steps that wait for others, and those that wait for nothing but their start.
+/// Steps that wait for needs, and steps that are ready.
 struct Line {
     pub(super) dependents: Vec<Vec<Step>>,
-    /// How many steps each one waits for.
+    /// Number of unfinished needs per step.
     pub(super) waiting: Vec<usize>,
     begun: Vec<bool>,
     urgent: Vec<bool>,
     pub(super) ready: BinaryHeap<Reverse<Step>>,
-    /// As `ready`; what is in both starts from here.
+    /// Urgent ready steps. A step in both heaps starts from this one.
     urgent_ready: BinaryHeap<Reverse<Step>>,
 }
 
@@ -168,11 +168,12 @@ impl Line {
         }
     }
 
-    /// The next step to start, if there is one that may.
+    /// Returns the next step that may start.
     pub(super) fn next(&mut self, may: Starts, room: bool, room_for_urgent: bool) -> Option<Step> {
         let urgent = room_for_urgent && may != Starts::None;
         let pick = |heap: &mut BinaryHeap<Reverse<Step>>, begun: &mut [bool]| {
             while let Some(Reverse(step)) = heap.pop() {
+                // A step may be in both heaps; the second occurrence is dropped.
                 if !std::mem::replace(&mut begun[step], true) {
                     return Some(step);
                 }
@@ -189,8 +190,8 @@ impl Line {
         }
     }
 
-    /// A step waits for one step less; where it is the last, and the step is wanted still, it is
-    /// ready.
+    /// Removes one unfinished need of a step. The step is ready if it was the last and the step is
+    /// still wanted.
     fn one_less(&mut self, step: Step, wanted: bool) {
         self.waiting[step] -= 1;
         if self.waiting[step] == 0 && wanted {

@@ -74,7 +74,8 @@ pub fn references(stage: &Stage) -> Vec<ChangeRef> {
     stage.changes.iter().map(ChangeRef::from).collect()
 }
 
-/// Applies `how` to a selection; `left` are the deselected changes. Changes without effect
+/// Applies `how` to a selection; `left` are the deselected changes. Changes without effect belong
+/// to neither side.
 ///
 /// # Errors
 /// If the address has no change to select or deselect.

@@ -264,7 +264,7 @@ fn planning(
     }
 }
 
-/// Works out every node, each once what it needs is.
+/// Evaluates all nodes in dependency order.
 async fn worked_out(plan: &Arc<PlanWalk>, graph: &Graph, cancel: &CancellationToken) {
     let may = || {
         if cancel.is_cancelled() {

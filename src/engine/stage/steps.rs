@@ -176,7 +176,7 @@ impl Steps {
                 .collect();
             (!needed.is_empty()).then_some((step, needed))
         };
-        // The objects belong to different resources; OpenTofu drops this edge too.
+        // OpenTofu drops this edge too, between objects of different providers.
         let destroy_of_another = |step: &Step| match self.tasks[*step] {
             Task::Apply(i) => needed_of(*step, &|t| matches!(t, Task::Destroy(d) if *d != i)),
             _ => None,

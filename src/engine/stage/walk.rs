@@ -60,11 +60,11 @@ pub trait Providers: Send + Sync {
     /// Returns the redaction; a walk adds all sensitive values that it evaluates.
     fn secrets(&self) -> &Secrets;
 
-    /// Where it is said what is done with objects.
+    /// Returns the receiver of events about objects.
     fn sink(&self) -> &dyn EventSink;
 }
 
-/// One walk over the nodes.
+/// Walk over the nodes.
 pub struct Walk {
     pub around: Surroundings,
     pub nodes: Nodes,

@@ -1,4 +1,4 @@
-//! Calls that wait or run, how the last ones went, and the fold of their events.
+//! Waiting and running calls, latencies, and the fold of their events.
 
 use super::{View, push};
 use crate::engine::words::*;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A call that waits or runs.
+/// Waiting or running call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallView {
     pub call: CallId,
@@ -14,7 +14,7 @@ pub struct CallView {
     pub method: MethodName,
     pub resource: Option<Arc<str>>,
     pub queued_at: UnixMs,
-    /// `None` while it waits.
+    /// `None` while the call waits.
     pub started_at: Option<UnixMs>,
     pub slot: Option<u32>,
     pub slots: u32,
@@ -24,7 +24,7 @@ pub struct CallView {
     pub blocker: Option<CallId>,
 }
 
-/// How the last calls of one plugin went.
+/// Latencies of a plugin's recent calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latencies {
     pub all: Latency,
@@ -80,6 +80,7 @@ impl View {
                 );
             }
             EventKind::CallFinished(f) => {
+                // Its single calls are reported on their own.
                 self.calls.remove(&f.call);
                 if f.covers {
                     return;
@@ -98,7 +99,7 @@ impl View {
         }
     }
 
-    /// The time that 95 of a hundred of a plugin's last calls took at most.
+    /// Returns the 95th percentile of a plugin's recent call durations.
     pub fn p95_ms(&self, plugin: &PluginId) -> Option<u64> {
         self.latencies
             .get(plugin)
@@ -107,7 +108,7 @@ impl View {
             .map(|l| l.p95_ms)
     }
 
-    /// The running call that has held its slot longest.
+    /// Returns the running call that has held its slot longest.
     pub fn longest_blocker(&self) -> Option<&CallView> {
         self.calls
             .values()
@@ -115,7 +116,7 @@ impl View {
             .min_by_key(|c| c.started_at)
     }
 
-    /// Calls that hold a slot, and slots in all over plugins that are in use.
+    /// Returns the number of held slots, and of all slots of plugins in use.
     pub fn slots(&self) -> (usize, usize) {
         let mut by_plugin: BTreeMap<&PluginId, u32> = BTreeMap::new();
         let running = self.calls.values().filter(|c| c.slot.is_some());

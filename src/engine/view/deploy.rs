@@ -1,14 +1,14 @@
-//! A deploy as far as events tell.
+//! Deploy as folded from events.
 
 use super::{View, push};
 use crate::engine::words::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-/// How many finished calls of one deploy are kept.
+/// Limit of finished calls kept per deploy.
 const CALLS_OF_A_DEPLOY: usize = 20_000;
 
-/// A deploy as far as events tell.
+/// Deploy as folded from events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeployView {
     pub deploy: DeployId,
@@ -20,17 +20,17 @@ pub struct DeployView {
     pub operations: Vec<Operation>,
     pub summary: Option<DeploySummary>,
     pub cancel: Option<CancelRung>,
-    /// The calls that were made for it, as they ended.
+    /// Finished calls of the deploy, in order.
     pub calls: VecDeque<CallFinished>,
-    /// For how long calls for a resource stood in line, in milliseconds.
+    /// Queue time per resource, in milliseconds.
     pub queued_ms: BTreeMap<String, u64>,
-    /// Operations by address.
+    /// Indexes of operations by address.
     #[serde(skip)]
     places: HashMap<String, usize>,
 }
 
 impl DeployView {
-    /// A deploy of which no more is known than with what it began.
+    /// Creates the view of a deploy that has just started.
     pub fn new(started: DeployStarted, began: UnixMs) -> Self {
         let places = started
             .operations
@@ -54,20 +54,20 @@ impl DeployView {
         }
     }
 
-    /// The operation of an address.
+    /// Returns the operation of an address.
     pub fn operation(&self, address: &str) -> Option<&Operation> {
         self.operations.get(*self.places.get(address)?)
     }
 
-    /// The calls that were made for one resource, as they ended.
+    /// Returns the finished calls for one resource, in order.
     pub fn calls_of<'a>(&'a self, resource: &'a str) -> impl Iterator<Item = &'a CallFinished> {
         self.calls
             .iter()
             .filter(move |c| c.resource.as_deref() == Some(resource))
     }
 
-    /// What an operation needs and what is not done: first what is in its way for good, then what
-    /// runs, then what waits.
+    /// Returns the unfinished needs of an operation: failed ones first, then running ones, then
+    /// waiting ones.
     pub fn blockers<'a>(
         &'a self,
         operation: &'a Operation,
@@ -91,6 +91,7 @@ impl DeployView {
     }
 
     pub(super) fn finished(&mut self, call: &CallFinished) {
+        // Calls after the end belong to no operation of the deploy.
         if self.summary.is_none() {
             if self.calls.len() == CALLS_OF_A_DEPLOY {
                 self.calls.pop_front();

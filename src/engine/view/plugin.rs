@@ -1,11 +1,11 @@
-//! What is known of each plugin, and the fold of what plugins do.
+//! View of each plugin, and the fold of plugin events.
 
 use super::{View, push};
 use crate::engine::words::*;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// All that is known of one plugin.
+/// View of one plugin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PluginView {
     pub id: PluginId,
@@ -17,19 +17,19 @@ pub struct PluginView {
     pub last_line: Option<String>,
     pub restarts: u32,
     pub crashes: VecDeque<Crash>,
-    /// The process that serves or is on its way to; that of the last launch where none does.
+    /// Pid of the process that serves or starts, otherwise of the last launch.
     #[serde(default)]
     pub pid: Option<u32>,
-    /// How it stands with the replacement of that process, where one is due.
+    /// Pending replacement of that process.
     #[serde(default)]
     pub renewal: Option<Renewal>,
-    /// Processes that were replaced and still have calls, oldest first.
+    /// Replaced processes that still have calls, oldest first.
     #[serde(default)]
     pub leaving: Vec<Leaving>,
 }
 
 impl PluginView {
-    /// The launch of the process that serves or is on its way to; the newest one where none does.
+    /// Returns the launch attempt of the process that serves or starts, otherwise the newest one.
     pub fn attempt(&self) -> Option<&LaunchAttempt> {
         let newest = || self.attempts.iter().rev();
         newest()
@@ -38,13 +38,13 @@ impl PluginView {
             .or_else(|| newest().next())
     }
 
-    /// Whether it is a transformer, which serves no configuration.
+    /// Returns true for a transformer, which serves no configuration.
     pub fn is_transformer(&self) -> bool {
         let kind = self.found.as_ref().map(|f| f.kind);
         kind == Some(PluginKind::Transformer)
     }
 
-    /// What a transformer is, in words: `transformer, "serverless-2024"`.
+    /// Describes a transformer: `transformer, "serverless-2024" in blueprints`.
     pub fn transforms(&self) -> String {
         let name = self.found.as_ref().and_then(|f| f.transform.as_ref());
         match name {
@@ -53,7 +53,7 @@ impl PluginView {
         }
     }
 
-    /// Whether it is part of flightdeck and never a process.
+    /// Returns true for the builtin provider, which has no process.
     pub fn is_builtin(&self) -> bool {
         self.found
             .as_ref()
@@ -61,7 +61,7 @@ impl PluginView {
     }
 }
 
-/// A plugin died while it was in use.
+/// Crash of a plugin in use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Crash {
     pub incident: String,
@@ -95,7 +95,7 @@ impl View {
             PluginEvent::Found { plugin, found } => self.plugin(plugin).found = Some(found.clone()),
             PluginEvent::State { plugin, state } => {
                 let view = self.plugin(plugin);
-                // One that took the place of another is no restart: nothing was interrupted.
+                // A replacement is not a restart, because it interrupts no calls.
                 let was_ready = matches!(view.state, PluginState::Ready { .. });
                 if matches!(state, PluginState::Ready { .. })
                     && !was_ready
@@ -130,11 +130,11 @@ impl View {
             PluginEvent::Log { line } => {
                 self.plugin(&line.plugin).last_line = Some(line.text.clone())
             }
-            // The line in their place says it to people.
+            // The log line in their place tells operators.
             PluginEvent::LinesLeftOut { .. } => {}
             PluginEvent::Usage { plugin, usage } => {
                 let view = self.plugin(plugin);
-                // What one that was replaced takes is not what the plugin takes.
+                // The usage of a replaced process is not the plugin's usage.
                 if !view.leaving.iter().any(|l| l.pid == Some(usage.pid)) {
                     view.usage = Some(*usage);
                 }
@@ -163,7 +163,7 @@ impl View {
         }
     }
 
-    /// One process takes the place of another.
+    /// Folds events about the replacement of a process.
     fn apply_replacement(&mut self, event: &PluginEvent) {
         match event {
             PluginEvent::Renewal { plugin, renewal } => {

@@ -1,10 +1,10 @@
-//! What is being staged, and the fold of what is told of it.
+//! Stage in progress, and the fold of stage events.
 
 use super::View;
 use crate::engine::words::*;
 use serde::{Deserialize, Serialize};
 
-/// What is being staged right now.
+/// Stage in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Staging {
     pub stage: StageId,

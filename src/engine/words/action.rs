@@ -1,8 +1,8 @@
-//! What would happen, or has happened, to one resource instance, in all its words; counts of it.
+//! Planned or completed actions on a resource instance, with their words and counts.
 
 use serde::{Deserialize, Serialize};
 
-/// What would happen to one resource instance.
+/// Action on one resource instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -19,7 +19,8 @@ pub enum Action {
 }
 
 impl Action {
-    /// The sign that people know: `+`, `~`, `-/+`, `+/-`, `-`, `<=`, `×`.
+    /// Returns the symbol that OpenTofu's plans use: `+`, `~`, `-/+`, `+/-`, `-`, `<=`; `×` for
+    /// forget.
     pub fn sign(self) -> &'static str {
         match self {
             Self::NoOp => " ",
@@ -33,7 +34,7 @@ impl Action {
         }
     }
 
-    /// The word for a table cell.
+    /// Returns the word for a table cell.
     pub fn word(self) -> &'static str {
         match self {
             Self::NoOp => "no-op",
@@ -46,14 +47,14 @@ impl Action {
         }
     }
 
-    /// What an apply does, by its word.
+    /// Parses the word of an apply's action.
     pub fn of_apply(word: &str) -> Option<Self> {
         [Self::Create, Self::Update, Self::Destroy]
             .into_iter()
             .find(|known| known.word() == word)
     }
 
-    /// The word for what an operation does: one without an action imports.
+    /// Returns the word for an operation; a no-op operation is an import.
     pub fn operation_word(self) -> &'static str {
         if self == Self::NoOp {
             "import"
@@ -62,7 +63,7 @@ impl Action {
         }
     }
 
-    /// What an operation has done, in the past tense: the one table of it.
+    /// Returns the past tense for a completed operation. All other places use this table.
     pub fn done_word(self) -> &'static str {
         match self {
             Self::Create => "created",
@@ -75,7 +76,7 @@ impl Action {
         }
     }
 
-    /// Whether an object in the world is destroyed by it.
+    /// Returns true if the action destroys an object.
     pub fn destroys(self) -> bool {
         matches!(
             self,
@@ -83,7 +84,7 @@ impl Action {
         )
     }
 
-    /// Actions as the plan representation lists them.
+    /// Returns the actions as in the plan representation.
     pub fn plan_words(self) -> &'static [&'static str] {
         match self {
             Self::NoOp => &["no-op"],
@@ -98,7 +99,7 @@ impl Action {
     }
 }
 
-/// Counts of changes by action.
+/// Number of changes by action.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     pub create: u32,
@@ -125,7 +126,7 @@ impl Counts {
         }
     }
 
-    /// How many would do something to the world or the state.
+    /// Returns the number of changes that affect objects or the state.
     pub fn changes(&self) -> u32 {
         self.create + self.update + self.replace + self.destroy + self.forget + self.import
     }

@@ -1,4 +1,4 @@
-//! What the engine answers: plain data, fit to be shown.
+//! Answers of the engine: plain data for display.
 
 use super::{
     Action, DeployId, DeploySummary, DriftKind, Event, FailureClass, Latency, Later, LaunchAttempt,
@@ -6,16 +6,16 @@ use super::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The selection after a change of it.
+/// Selection after a request to change it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
     pub taken: Vec<String>,
     pub left: Vec<String>,
-    /// What was pulled in or dropped along with it: the change, and the change that made it so.
+    /// Changes selected or deselected along, each with the change that caused it.
     pub along: Vec<(String, String)>,
 }
 
-/// A plugin as the store remembers it.
+/// Plugin as recorded in the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PluginRow {
     pub id: PluginId,
@@ -23,7 +23,7 @@ pub struct PluginRow {
     pub attempts: Vec<LaunchAttempt>,
 }
 
-/// One resource instance object in the state, fit to be shown: sensitive values are masked.
+/// Object of a resource instance in the state, for display: sensitive values are masked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StateRow {
     pub address: String,
@@ -34,18 +34,17 @@ pub struct StateRow {
     pub name: String,
     pub provider: String,
     pub tainted: bool,
-    /// What the newest stage found of it in the world, where the state is still the one that it
-    /// started from.
+    /// Drift that the newest stage found, if the state has not changed since.
     pub drift: Option<DriftKind>,
     pub dependencies: Vec<String>,
-    /// Addresses of the resources that depend on it.
+    /// Addresses of dependent resources.
     pub dependents: Vec<String>,
     /// Attributes flattened to leaves, as text.
     pub attributes: Later<Vec<(String, String)>>,
 }
 
 impl StateRow {
-    /// The address; a left-over object has its key behind it.
+    /// Returns the address, with the key of a deposed object.
     pub fn id(&self) -> String {
         match &self.deposed {
             Some(key) => format!("{} (deposed {key})", self.address),
@@ -54,7 +53,7 @@ impl StateRow {
     }
 }
 
-/// Failures that are alike.
+/// Similar failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureGroup {
     pub fingerprint: String,
@@ -68,16 +67,16 @@ pub struct FailureGroup {
     pub addresses: Vec<String>,
     /// Newest first.
     pub deploys: Vec<DeployId>,
-    /// What became of the same resource in the next deploy that touched it, in words.
+    /// Outcome of the same resource in the next deploy that touched it, as text.
     pub followed_by: Option<String>,
-    /// Last log lines of the plugin at the newest of them.
+    /// Last log lines of the plugin at the newest failure.
     pub last_lines: Vec<String>,
-    /// When each of them was logged.
+    /// Times of these lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_lines_at: Vec<UnixMs>,
 }
 
-/// A remembered log line, with its number for following.
+/// Stored log line, with its number for following.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogRow {
     pub id: i64,
@@ -85,23 +84,23 @@ pub struct LogRow {
     pub line: LogLine,
 }
 
-/// One deploy with all that is remembered of it.
+/// One deploy with all its records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeployRecord {
     pub summary: DeploySummary,
     pub operations: Vec<Operation>,
-    /// The events of that time, for replay.
+    /// Events of the deploy, for replay.
     pub events: Vec<Event>,
 }
 
-/// How long a method of one plugin takes for one type of resource, from history.
+/// Usual duration of a plugin's method for one resource type, from history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallStat {
     pub plugin: PluginId,
     pub method: MethodName,
-    /// Empty for a method that is about no resource.
+    /// Empty for a method without a resource.
     pub resource_type: String,
-    /// What an apply does; `None` for other methods.
+    /// Action of an apply; `None` for other methods.
     pub action: Option<Action>,
     pub latency: Latency,
 }

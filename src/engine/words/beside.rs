@@ -1,23 +1,23 @@
-//! What an operation's call does to the world beside its own object, since its plugin asked another
-//! for it; and the locks that plugins take meanwhile.
+//! Calls that an operation's plugin requests from other plugins, beside its own object, and locks
+//! that plugins take meanwhile.
 
 use super::{Action, CallId, PluginId, UnixMs};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The phases of a link, which stand as kinds in its operation's record: types of plugins have a
-/// slash.
+/// Phases of a link, recorded like types of requested objects. Plugin types contain a slash, so the
+/// names cannot collide.
 pub const LINK_PHASES: [&str; 3] = ["resource_a", "resource_b", "intermediaries"];
 
-/// What a plugin asks of another through us: an object that is in no state. Or one of the phases in
+/// Action that a plugin requests from another one, on an object that is in no state; or a phase in
 /// which a link is made.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Deed {
-    /// Creates, updates or destroys it.
+    /// Create, update or destroy.
     pub action: Action,
-    /// The type as plugins write it: `aws/iam/role`.
+    /// Type as plugins write it: `aws/iam/role`.
     pub kind: String,
-    /// What the plugin that asks calls the object.
+    /// Name that the requesting plugin gives the object.
     pub name: String,
 }
 
@@ -30,21 +30,21 @@ impl fmt::Display for Deed {
 }
 
 impl Deed {
-    /// Whether it is a phase of a link.
+    /// Returns true for a phase of a link.
     pub fn is_of_link(&self) -> bool {
         LINK_PHASES.contains(&&*self.kind)
     }
 
-    /// What it makes may be there twice where it is made again.
+    /// Returns true for a create, which could make a second object if repeated.
     pub fn is_creation(&self) -> bool {
         self.action == Action::Create
     }
 
-    /// The deed that is written so.
+    /// Parses the display form.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (action, rest) = text.split_once(" of ")?;
         let action = Action::of_apply(action)?;
-        // What is quoted has no quote in it that is not escaped, and a type has none.
+        // Quotes in the name are escaped, and a type contains none.
         let (kind, name) = rest.split_once(" \"")?;
         Some(Self {
             action,
@@ -53,8 +53,8 @@ impl Deed {
         })
     }
 
-    /// The same in a form that can be written down and read: types of plugins have neither quotes
-    /// nor spaces in them, and what comes over the wire may.
+    /// Replaces characters of the type that the display form cannot represent. Plugin types have no
+    /// quotes or spaces, but data from the wire may.
     #[must_use]
     pub fn fit(mut self) -> Self {
         let odd = |c: char| c == '"' || c.is_whitespace() || c.is_control();
@@ -63,32 +63,32 @@ impl Deed {
     }
 }
 
-/// In quotes, with what is in it escaped.
+/// Quotes and escapes a text.
 fn in_quotes(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// What became of a deed.
+/// Outcome of a requested action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "end", content = "why")]
 pub enum DeedEnd {
-    /// It goes on.
+    /// In progress.
     Open,
     Done,
-    /// It was not done, and why.
+    /// Not done, with the reason.
     Failed(String),
-    /// Whether it was done is not known, and why.
+    /// Unknown outcome, with the reason.
     Unknown(String),
 }
 
-/// One deed of an operation, and what became of it.
+/// Requested action of an operation, with its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beside {
-    /// Its place among those of the operation, from 1.
+    /// Position among those of the operation, from 1.
     pub place: u32,
     #[serde(flatten)]
     pub deed: Deed,
-    /// Who asked for it, in words: `bluelink/aws`.
+    /// Requesting plugin, as text: `bluelink/aws`.
     pub asked_by: String,
     pub began: UnixMs,
     pub took_ms: Option<u64>,
@@ -109,23 +109,23 @@ impl Beside {
     }
 }
 
-/// A lock that a plugin has taken on a resource for as long as one of its calls lasts. Said again
-/// when somebody begins or ceases to wait for it.
+/// Lock that a plugin holds on a resource during one of its calls. Emitted again when its waiters
+/// change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceLock {
-    /// Its number: another one with each holder.
+    /// Number of the lock; each owner gets another one.
     pub lock: u64,
-    /// What is locked, as the plugin names it.
+    /// Locked resource, as named by the plugin.
     pub name: String,
-    /// Whose call holds it: the address of an operation, with what that asked for in turn.
+    /// Owner: address of the operation, and the request that it made, if any.
     pub holder: String,
     pub plugin: PluginId,
-    /// That call.
+    /// Call of the owner.
     pub call: Option<CallId>,
     pub since: UnixMs,
-    /// Who waits for it, in line.
+    /// Waiters, in order.
     pub waiters: Vec<String>,
-    /// False once, when it is given back.
+    /// False in the last event, when the lock is released.
     pub held: bool,
 }
 

@@ -1,22 +1,22 @@
-//! Calls to plugins: in line, sent, answered, and how long they take.
+//! Calls to plugins: queued, started, finished, and their durations.
 
 use super::{Action, CallId, MethodName, PluginId, UnixMs, now_ms};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A call has waited for a slot for 10 ms. Said again when what it waits for changes.
+/// A call has waited for a slot for 10 ms. Emitted again when its blocker changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallQueued {
     pub call: CallId,
     pub plugin: PluginId,
     pub method: MethodName,
     pub resource: Option<Arc<str>>,
-    /// What it waits for, in words: `slot of hashicorp/aws, held by aws_db_instance.main
+    /// Blocker as text: `slot of hashicorp/aws, held by aws_db_instance.main
     /// (ApplyResourceChange)`.
     pub waits_for: String,
-    /// The call that holds what it waits for, where one can be named.
+    /// Call that holds the slot or lock, if known.
     pub blocker: Option<CallId>,
-    /// How long it may wait, where that has an end of its own.
+    /// Time limit of the wait, if it has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ms: Option<u64>,
 }
@@ -26,13 +26,13 @@ pub struct CallQueued {
 pub struct CallStarted {
     pub call: CallId,
     pub plugin: PluginId,
-    /// From 1; 0 for a call that takes no slot (`StopProvider`).
+    /// Slot from 1; 0 for a call without a slot (`StopProvider`).
     pub slot: u32,
     pub slots: u32,
     pub method: MethodName,
     pub resource: Option<Arc<str>>,
     pub deadline_ms: Option<u64>,
-    /// How long such a call usually takes, from history.
+    /// Usual duration of such a call, from history.
     pub usual: Option<Latency>,
     pub queued_ms: u64,
 }
@@ -44,53 +44,52 @@ pub struct CallFinished {
     pub plugin: PluginId,
     pub method: MethodName,
     pub resource: Option<Arc<str>>,
-    /// The type of that resource.
+    /// Type of the resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_type: Option<Arc<str>>,
-    /// What an apply does: `create`, `update`, `destroy`.
+    /// Action of an apply: `create`, `update` or `destroy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
-    /// From when it was sent; the time in line before is not in it.
+    /// Duration since the call was sent, without queue time.
     pub took_ms: u64,
     pub outcome: CallOutcome,
-    /// The error in words.
+    /// Error as text.
     pub error: Option<String>,
-    /// The attempt that follows, where it failed for a moment.
+    /// Next attempt, after a transient failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<Retry>,
-    /// Whether it is the whole of a request that its dialect makes several calls for, which are
-    /// reported one by one. It counts for usual durations alone.
+    /// True if the dialect makes several calls for this request, which are reported one by one.
+    /// Such a call counts for usual durations only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub covers: bool,
-    /// How such calls go by now; of one that was cancelled nothing is measured. What is kept of a
-    /// deploy goes without.
+    /// Current latencies of such calls; `None` after a cancellation, and in stored deploys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measured>,
 }
 
-/// Another attempt at a call that failed for a moment.
+/// Next attempt at a call after a transient failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retry {
-    /// Its number, from 2.
+    /// Number of the attempt, from 2.
     pub attempt: u32,
-    /// How many are made at most.
+    /// Limit of attempts.
     pub of: u32,
-    /// When it is made, at the earliest; what is in line goes first.
+    /// Earliest time of the attempt; queued calls go first.
     pub at: UnixMs,
-    /// Why the last one failed.
+    /// Reason of the last failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
 }
 
-/// Longest reason of a retry, in characters.
+/// Limit of a retry's reason, in characters.
 const REASON: usize = 200;
 
-/// Wait between two looks at an object that is applied and not stable yet.
+/// Pause between two reads of an applied object that is not stable yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Look {
-    /// Number of the last look, from 1.
+    /// Number of the last read, from 1.
     pub look: u32,
-    /// When the next look follows.
+    /// Time of the next read.
     pub at: UnixMs,
 }
 
@@ -102,7 +101,7 @@ pub enum Pause {
 }
 
 impl Look {
-    /// The pause after this many looks.
+    /// Returns the pause after this many reads.
     pub fn after(look: u32, pause: std::time::Duration) -> Self {
         let at = now_ms() + millis(pause);
         Self { look, at }
@@ -130,7 +129,7 @@ fn millis(pause: std::time::Duration) -> UnixMs {
 }
 
 impl Retry {
-    /// What follows so many attempts after a pause.
+    /// Returns the attempt that follows `made` attempts after a pause.
     pub fn after(made: u32, of: u32, pause: std::time::Duration) -> Self {
         Self {
             attempt: made + 1,
@@ -140,7 +139,7 @@ impl Retry {
         }
     }
 
-    /// With the reason of the last failure, of which one short line is kept.
+    /// Adds the reason of the last failure, shortened to one line.
     #[must_use]
     pub fn because(self, reason: &str) -> Self {
         let line = reason.lines().next().unwrap_or_default();
@@ -151,7 +150,7 @@ impl Retry {
         }
     }
 
-    /// `attempt 2 of 5, again in 3 s`; without the end once it is made.
+    /// Returns `attempt 2 of 5, again in 3 s`, without the time once the attempt is due.
     pub fn text(&self, now: UnixMs) -> String {
         let Self {
             attempt, of, at, ..

@@ -1,31 +1,31 @@
-//! What a provisioner would run or copy, as it is named before anything runs.
+//! Commands and copies of a provisioner, shown before they run.
 
 use serde::{Deserialize, Serialize};
 
-/// What a provisioner would run on this machine or another, or copy to another. What is sensitive
-/// in it is masked, and what only the deploy can tell says so.
+/// Command or copy of a provisioner. Sensitive parts are masked, and parts known only after apply
+/// have a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandView {
     pub command: String,
-    /// What it is handed to, where that is not `/bin/sh -c`.
+    /// Interpreter, unless it is `/bin/sh -c`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interpreter: Option<String>,
-    /// Where it runs, where that is not the workspace.
+    /// Working directory, unless it is that of the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_dir: Option<String>,
-    /// Whether it runs before an object is destroyed, and not after one was created.
+    /// True for a destroy provisioner.
     #[serde(default)]
     pub on_destroy: bool,
-    /// On which machine, where that is not this one.
+    /// Remote machine, unless it runs on this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Whether it is no command: what is copied there, and to where.
+    /// True for a copy: `command` names source and destination.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub copies: bool,
 }
 
 impl CommandView {
-    /// What is done, and where.
+    /// Returns the kind of action and the machine.
     pub fn lead(&self) -> String {
         match &self.host {
             None => "runs on this machine".to_owned(),
@@ -34,7 +34,7 @@ impl CommandView {
         }
     }
 
-    /// When, what it is handed to, and where, around the command.
+    /// Returns the command with time, interpreter and directory.
     pub fn text(&self) -> String {
         let when = if self.on_destroy {
             "before it is destroyed: "
@@ -52,7 +52,7 @@ impl CommandView {
         format!("{when}{interpreter}{}{place}", self.command.trim_end())
     }
 
-    /// The same in one line; how many it has is said.
+    /// Returns the same in one line, with the number of further lines.
     pub fn line(&self) -> String {
         let text = self.text();
         let mut lines = text.lines().filter(|l| !l.trim().is_empty());

@@ -1,4 +1,4 @@
-//! Deploys as wholes, and the ladder that ends them early.
+//! Deploys and the cancel ladder.
 
 use super::{Counts, DeployId, Operation, OperationCounts, StageId, StageMode, UnixMs};
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub enum DeployOutcome {
 }
 
 impl DeployOutcome {
-    /// The word for a table cell.
+    /// Returns the word for a table cell.
     pub fn word(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -37,7 +37,7 @@ impl DeployOutcome {
     }
 }
 
-/// One deploy, as History lists it.
+/// Deploy as listed in the history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeploySummary {
     pub deploy: DeployId,
@@ -53,14 +53,14 @@ pub struct DeploySummary {
     pub config_digest: String,
 }
 
-/// The rungs of the cancel ladder, from soft to hard.
+/// Rungs of the cancel ladder, from soft to hard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CancelRung {
     /// No new operation starts.
     StopStarting,
-    /// Plugins are asked to stop what they do.
+    /// Plugins are asked to stop.
     AskPlugins,
-    /// Plugins are killed; what they were doing has an unknown outcome.
+    /// Plugins are killed; running operations have unknown outcomes.
     KillPlugins,
 }

@@ -1,4 +1,4 @@
-//! Errors and warnings, and the places in configuration files that they are about.
+//! Errors and warnings with their places in configuration files.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ pub enum Severity {
     Error,
 }
 
-/// An error or warning about the configuration, a plan, a deploy.
+/// Error or warning about a configuration, plan or deploy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
     pub severity: Severity,
@@ -20,15 +20,13 @@ pub struct Diagnostic {
     pub address: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<SourceRange>,
-    /// The source lines of the range, for people; absent from `--json`'s contract but harmless
-    /// there.
+    /// Source lines of the range, for display. `--json` does not promise it, but may contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snippet: Option<Snippet>,
-    /// Where else the same cause was met: in other instances, or other calls of the module whose
-    /// text it is in.
+    /// Further places of the same cause: other instances, or other calls of the same module.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub further: Option<Further>,
-    /// Of an unknown outcome: the number of what was intended. It is over once that is settled.
+    /// Number of the intent, for an unknown outcome. The diagnostic ends when it is settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<i64>,
 }
@@ -36,14 +34,14 @@ pub struct Diagnostic {
 /// Further places of one cause.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Further {
-    /// How many.
+    /// Number of places.
     pub count: usize,
-    /// The addresses of the first of them, as far as they have any.
+    /// Addresses of the first places, if known.
     pub addresses: Vec<String>,
 }
 
 impl Further {
-    /// For people: how many, and the first of them.
+    /// Returns the number of places and the first addresses as a sentence.
     pub fn text(&self) -> String {
         const SHOWN: usize = 3;
         let places = if self.count == 1 {
@@ -72,7 +70,7 @@ impl Further {
     }
 }
 
-/// A place in a configuration file, relative to the workspace.
+/// Range in a configuration file, relative to the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceRange {
     pub filename: String,
@@ -88,22 +86,22 @@ pub struct SourcePosition {
     pub byte: u32,
 }
 
-/// The line that a diagnostic is about.
+/// Line of a diagnostic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snippet {
     pub line: u32,
     pub text: String,
     /// Byte offsets of the marked part within `text`.
     pub mark: (u32, u32),
-    /// All lines, where it is about more than this one.
+    /// All lines, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<Box<Lines>>,
 }
 
-/// The lines that a diagnostic is about, where they are several.
+/// Several lines of a diagnostic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lines {
-    /// The first one's number.
+    /// Number of the first line.
     pub line: u32,
     pub text: String,
     /// Byte offsets of the marked part within `text`.

@@ -1,20 +1,20 @@
-//! What refreshing found of the world that is not as the state has it.
+//! Drift: differences between objects and the state.
 
 use super::AttributeChange;
 use serde::{Deserialize, Serialize};
 
-/// How the world, or the address, of an object differs from the state.
+/// Difference between an object, or its address, and the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DriftKind {
     Changed,
     Gone,
-    /// At another address, and as it was.
+    /// Unchanged, but at another address.
     Moved,
 }
 
 impl DriftKind {
-    /// As it is shown.
+    /// Returns the word for display.
     pub fn word(self) -> &'static str {
         match self {
             Self::Changed => "changed",
@@ -23,7 +23,7 @@ impl DriftKind {
         }
     }
 
-    /// What a refresh-only deploy makes of it.
+    /// Returns the effect of a refresh-only deploy.
     pub fn accepted(self) -> &'static str {
         match self {
             Self::Changed => "the state takes it over",
@@ -33,22 +33,22 @@ impl DriftKind {
     }
 }
 
-/// One object that is not as the state has it.
+/// Object with drift.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "DriftRead")]
 pub struct DriftView {
-    /// With the deposed key of a left-over object.
+    /// Address, with the key of a deposed object.
     pub address: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_address: Option<String>,
     pub resource_type: String,
     pub provider: String,
     pub what: DriftKind,
-    /// From what the state has to what is there.
+    /// Changes from the state's value to the current one.
     pub attributes: Vec<AttributeChange>,
 }
 
-/// Old records have addresses alone.
+/// Old records contain addresses only.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum DriftRead {

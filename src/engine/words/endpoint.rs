@@ -1,16 +1,16 @@
-//! Where programs that watch are reached.
+//! Addresses of monitoring endpoints.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Where a collector takes traces, below its address.
+/// Default path of a trace collector.
 const PATH: &str = "/v1/traces";
 
-/// Where traces are sent, by OTLP over HTTP: `http://127.0.0.1:4318`, or with a path of its own.
+/// Endpoint for traces, OTLP over HTTP: `http://127.0.0.1:4318`, optionally with a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint(http::Uri);
 
-/// What is no address of a collector.
+/// Invalid endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}; write where the collector takes OTLP over HTTP, as http://127.0.0.1:4318")]
 pub struct EndpointError {

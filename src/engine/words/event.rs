@@ -1,4 +1,4 @@
-//! What happened: one fact, numbered and timed.
+//! Events: numbered facts with a time.
 
 use super::{
     Absent, CallFinished, CallQueued, CallStarted, CancelRung, DeployStarted, DeploySummary,
@@ -9,7 +9,7 @@ use super::{
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// One fact, numbered without gaps within one engine.
+/// Event, numbered without gaps within one engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     pub seq: u64,
@@ -18,7 +18,7 @@ pub struct Event {
     pub kind: EventKind,
 }
 
-/// What happened.
+/// Kind and content of an event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventKind {
@@ -26,7 +26,7 @@ pub enum EventKind {
     CallQueued(CallQueued),
     CallStarted(CallStarted),
     CallFinished(CallFinished),
-    /// Who has locked a resource for whom, and who waits for it.
+    /// Owner and waiters of a resource lock.
     ResourceLock(ResourceLock),
     Diagnostic(Diagnostic),
     StageStarted(StageStarted),
@@ -50,41 +50,38 @@ pub enum EventKind {
     DeployStarted(DeployStarted),
     Operation(Operation),
     DeployFinished(DeploySummary),
-    /// What is done with one object, where somebody follows that.
+    /// Step of work on one object; only if following is enabled.
     Object(ObjectStep),
     Cancel {
         rung: CancelRung,
         text: String,
     },
-    /// Who holds the workspace; `None` when nobody does.
+    /// Lock owner of the workspace; `None` if it is not locked.
     Lock {
         holder: Option<LockHolder>,
         ours: bool,
     },
-    /// The state was changed by hand: an object was imported or forgotten.
+    /// A command changed the state: an object was imported or forgotten.
     StateChanged(StateChange),
-    /// What was begun and has no end on record, oldest first. Said when it is another list than
-    /// before.
+    /// Unknown outcomes, oldest first. Emitted when the list changes.
     UnknownOutcomes {
         outcomes: Vec<Unknown>,
     },
-    /// Plugins that came with the workspace's own files and were not launched, as they have no yes:
-    /// all of them, said whenever one was looked for, and once more when there are none any more.
+    /// Workspace plugins that were not launched because they are not trusted. Emitted with each
+    /// search for one, and once more when the list becomes empty.
     UntrustedPlugins {
         plugins: Vec<WorkspacePlugin>,
     },
-    /// Plugin processes of this workspace that have lost their flightdeck: all of them, said when
-    /// it is another list than before.
+    /// Plugin processes of this workspace whose flightdeck has ended. Emitted when the list
+    /// changes.
     Orphans {
         orphans: Vec<OrphanView>,
     },
-    /// What is not installed that the configuration calls for; said when it is another list than
-    /// before, the empty one too.
+    /// Missing modules and providers. Emitted when the list changes, also when it becomes empty.
     Absent(Absent),
-    /// What the configuration needs is fetched.
+    /// Progress of an installation.
     Install(InstallEvent),
-    /// Something that the operator should know and that is no error: a lock taken over, events
-    /// dropped.
+    /// Message for the operator that is not an error: a lock taken over, events dropped.
     Notice {
         text: String,
     },

@@ -1,25 +1,25 @@
-//! Why something failed, and of what nobody knows how it ended.
+//! Failures and unknown outcomes.
 
 use super::{DeployId, MethodName, OperationStep, PluginId, UnixMs};
 use serde::{Deserialize, Serialize};
 
-/// Why something failed.
+/// Failure of an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     pub class: FailureClass,
-    /// Equal for failures that are the same but for names, numbers and ids.
+    /// Equal for failures that differ only in names, numbers and ids.
     pub fingerprint: String,
     pub summary: String,
     pub detail: String,
     pub address: Option<String>,
     pub plugin: Option<PluginId>,
     pub method: Option<MethodName>,
-    /// The crash that took the call down.
+    /// Crash that interrupted the call.
     pub incident: Option<String>,
-    /// What the plugin logged since the operation began, at most 100 lines: the last ones, of a
-    /// panic the first.
+    /// Log lines of the plugin since the operation began, at most 100: the last ones, or the first
+    /// ones of a panic.
     pub last_lines: Vec<String>,
-    /// When each of them was logged.
+    /// Times of these lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_lines_at: Vec<UnixMs>,
 }
@@ -30,7 +30,7 @@ pub enum FailureClass {
     Unexpected,
     Transient,
     BadInput,
-    /// Whoever we work as may not do that.
+    /// Missing permissions.
     Denied,
     PluginCrashed,
     Deadline,
@@ -39,7 +39,7 @@ pub enum FailureClass {
 }
 
 impl FailureClass {
-    /// The class in words.
+    /// Returns the class as text.
     pub fn word(self) -> &'static str {
         match self {
             Self::Unexpected => "unexpected",
@@ -54,41 +54,39 @@ impl FailureClass {
     }
 }
 
-/// An operation that an earlier deploy began and whose end is not on record.
+/// Operation of an earlier deploy without a recorded outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unknown {
-    /// Number of what was intended, in its workspace.
+    /// Number of the intent in its workspace.
     #[serde(default)]
     pub intent: i64,
     pub deploy: DeployId,
     pub address: String,
-    /// Key of the deposed object that it was about; `None` for the current one.
+    /// Key of a deposed object; `None` for the current one.
     pub deposed: Option<String>,
-    /// What was begun.
+    /// Step that was started.
     pub step: OperationStep,
     pub begun_at: UnixMs,
-    /// Whether an object may be there that the state does not have. Reading back cannot settle
-    /// that.
+    /// True if an object may exist that the state does not have. Reading cannot settle that.
     pub creation: bool,
-    /// Whether it is a provisioner's command: what it has done is done, and whether the object is
-    /// as it should be is not known.
+    /// True for a provisioner: its effects are unknown and cannot be read back.
     pub provisioner: bool,
-    /// Whether that provisioner is one of a destroy: its object is still there as it was.
+    /// True for a destroy provisioner: its object still exists.
     #[serde(default)]
     pub destroy_time: bool,
-    /// The id of the object, where it was known before the call.
+    /// Id of the object, if known before the call.
     pub id: Option<String>,
-    /// What is known, and how it is settled, in words.
+    /// Known facts and remedy, as text.
     pub detail: String,
 }
 
-/// The name of what was asked for beside an object, by the number of its intent.
+/// Returns the name of a requested call beside an object, by the number of its intent.
 pub fn beside_name(address: &str, intent: i64) -> String {
     format!("{address} (beside {intent})")
 }
 
 impl Unknown {
-    /// As `state forget` and lists name it.
+    /// Returns the name for lists and `state forget`.
     pub fn name(&self) -> String {
         if self.step.beside().is_some() {
             return beside_name(&self.address, self.intent);

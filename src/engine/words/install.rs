@@ -1,87 +1,87 @@
-//! What a configuration needs and is not there, and what is told while it is fetched.
+//! Missing modules and providers, and the progress of their installation.
 
 use super::{Diagnostic, UnixMs};
 use serde::{Deserialize, Serialize};
 
-/// What is not installed that a configuration calls for.
+/// Missing modules and providers of a configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absent {
-    /// Calls of modules, joined by dots, in the order of the configuration.
+    /// Module calls, joined by dots, in the order of the configuration.
     pub modules: Vec<String>,
-    /// Providers, as an operator writes them; not known while a module is missing.
+    /// Providers in short form; empty while a module is missing, because its needs are unknown.
     pub providers: Vec<String>,
-    /// Why the backend is not the one that the directory was initialized for, in words.
+    /// Reason that the backend differs from the initialized one, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<String>,
 }
 
 impl Absent {
-    /// Whether nothing is missing.
+    /// Returns true if nothing is missing.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How much is missing.
+    /// Returns the number of missing parts.
     pub fn len(&self) -> usize {
         self.modules.len() + self.providers.len() + usize::from(self.backend.is_some())
     }
 }
 
-/// What becomes of states that are where the backend was before.
+/// Handling of states in the previous backend.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Bring {
-    /// Nothing, without an answer: where there are some, that is the end.
+    /// None; installation ends if there are any.
     #[default]
     Ask,
-    /// They are copied to where the backend is now.
+    /// Copy them to the new backend.
     Copy,
-    /// They stay, and what is where the backend is now counts.
+    /// Leave them; the states of the new backend count.
     Leave,
 }
 
-/// A step of installing.
+/// Step of an installation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum InstallStep {
-    /// A module's package is fetched.
+    /// A module's package is being fetched.
     ModuleFetching {
-        /// Its calls, joined by dots.
+        /// Calls of the module, joined by dots.
         module: String,
         source: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<String>,
     },
-    /// A module is where it belongs.
+    /// A module was installed.
     ModuleInstalled {
         module: String,
         dir: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<String>,
     },
-    /// A provider's version is looked for.
+    /// A provider's version is being resolved.
     ProviderSought {
         provider: String,
         constraints: String,
-        /// The version of the lock file.
+        /// Version in the lock file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         locked: Option<String>,
     },
-    /// A provider's package is fetched.
+    /// A provider's package is being fetched.
     ProviderFetching {
         provider: String,
         version: String,
         from: String,
     },
-    /// A provider is where it belongs.
+    /// A provider was installed.
     ProviderInstalled {
         provider: String,
         version: String,
         from: String,
-        /// The key that has signed it.
+        /// Key that signed it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signed_by: Option<String>,
     },
-    /// The hashes of a provider's package for a kind of machine are known.
+    /// The hashes of a provider's package for a platform were added.
     ProviderHashed {
         provider: String,
         version: String,
@@ -89,7 +89,7 @@ pub enum InstallStep {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signed_by: Option<String>,
     },
-    /// A provider's package for a kind of machine lies in the mirror.
+    /// A provider's package for a platform was added to the mirror.
     ProviderMirrored {
         provider: String,
         version: String,
@@ -97,24 +97,24 @@ pub enum InstallStep {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signed_by: Option<String>,
     },
-    /// A provider was there, as the lock file has it.
+    /// A provider was already installed, as the lock file requires.
     ProviderReused { provider: String, version: String },
     /// The lock file was written.
     Locked { file: String },
-    /// How far a download is.
+    /// Progress of a download.
     Bytes {
-        /// The module or provider that is fetched.
+        /// Module or provider being fetched.
         what: String,
-        /// Bytes that have come.
+        /// Bytes received.
         done: u64,
-        /// Bytes in all, where that was said.
+        /// Total bytes, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         total: Option<u64>,
     },
 }
 
 impl InstallStep {
-    /// The download that is over with this step.
+    /// Returns the download that ends with this step.
     pub fn over(&self) -> Option<&str> {
         match self {
             Self::ModuleInstalled { module, .. } => Some(module),
@@ -125,7 +125,7 @@ impl InstallStep {
         }
     }
 
-    /// The step as a line for people.
+    /// Returns the step as a line of text.
     pub fn text(&self) -> String {
         let with = |version: &Option<String>| {
             version
@@ -198,10 +198,10 @@ impl InstallStep {
     }
 }
 
-/// Width of a bar.
+/// Width of a progress bar.
 const BAR: u64 = 12;
 
-/// How far a download is: `aws ▕████████░░░░▏ 460.0 MB of 690.0 MB`
+/// Renders the progress of a download: `aws ▕████████░░░░▏ 460.0 MB of 690.0 MB`
 pub fn bar(what: &str, done: u64, total: Option<u64>) -> String {
     let Some(total) = total.filter(|total| *total > 0) else {
         return format!("{what} {}", size(done));
@@ -224,7 +224,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// An installation, from its beginning to its end.
+/// Events of one installation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InstallEvent {
@@ -233,44 +233,44 @@ pub enum InstallEvent {
     Ended(InstallEnd),
 }
 
-/// What came of an installation.
+/// Result of an installation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InstallEnd {
     Done {
-        /// How many modules there are, local ones too.
+        /// Number of modules, including local ones.
         modules: usize,
-        /// How many providers there are, without those that are part of the program.
+        /// Number of providers, without builtin ones.
         providers: usize,
-        /// What was done about the backend, and warnings, in words.
+        /// Changes of the backend, and warnings, as text.
         told: Vec<String>,
     },
     Failed {
         text: String,
         diagnostics: Vec<Diagnostic>,
     },
-    /// There are states where the backend was before: whether they are copied is to be said.
+    /// The previous backend has states; the operator must decide whether to copy them.
     Asks { from: String, to: String },
-    /// It was stopped by an operator; what is whole stays.
+    /// Stopped by an operator; completed parts stay.
     Stopped,
 }
 
-/// An installation as it stands.
+/// View of an installation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Installing {
     pub began: UnixMs,
-    /// Steps in their order, without how far downloads are.
+    /// Steps in order, without download progress.
     pub steps: Vec<InstallStep>,
-    /// Downloads that are under way: what, how many bytes, of how many.
+    /// Running downloads: name, received and total bytes.
     pub downloads: Vec<(String, u64, Option<u64>)>,
     pub end: Option<InstallEnd>,
 }
 
 impl Installing {
-    /// At most so many steps are kept: the first ones.
+    /// Limit of stored steps; later ones are dropped.
     const KEPT: usize = 2_000;
 
-    /// Folds an event in that came at a time.
+    /// Folds an event that was emitted at a time.
     pub fn apply(&mut self, at: UnixMs, event: &InstallEvent) {
         match event {
             InstallEvent::Began => {

@@ -1,4 +1,4 @@
-//! A value that is worked out when somebody looks at it.
+//! Lazily computed values.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -7,12 +7,12 @@ use std::sync::{Arc, LazyLock};
 
 type Work<T> = Box<dyn FnOnce() -> T + Send>;
 
-/// A value that is worked out when it is first looked at, once for all its clones. Of ten thousand
-/// resources a screen shows the attributes of one.
+/// Value computed on first use, once for all its clones. A screen shows the attributes of one of
+/// many thousand resources.
 pub struct Later<T>(Arc<LazyLock<T, Work<T>>>);
 
 impl<T> Later<T> {
-    /// What `work` will come to. Whoever looks first waits for it.
+    /// Creates a value from `work`. The first reader waits for it.
     pub fn new(work: impl FnOnce() -> T + Send + 'static) -> Self {
         Self(Arc::new(LazyLock::new(Box::new(work))))
     }

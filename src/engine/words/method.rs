@@ -1,12 +1,12 @@
-//! The name of what a plugin is asked, or asks.
+//! Names of plugin methods.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::ops::Deref;
 
-/// The name of what a plugin is asked, or asks: as protocol 6 has it where it is there, whatever is
-/// spoken. Written as the plain text; one that is known here costs no memory of its own.
+/// Name of a method that a plugin is called with, or calls itself: the name of protocol 6 if it has
+/// one, independently of the dialect. Serialized as plain text; known names are not allocated.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MethodName(Cow<'static, str>);
@@ -41,7 +41,7 @@ impl Deref for MethodName {
     }
 }
 
-/// A map by names is asked by text.
+/// Lets maps be queried by `str`.
 impl Borrow<str> for MethodName {
     fn borrow(&self) -> &str {
         &self.0

@@ -1,7 +1,6 @@
-//! Words of the house: ids, times, addresses as operators see them, what is asked of the engine and
-//! what it answers, and [`Event`] with its parts: all that an operator can ever see, as typed,
-//! numbered, timed facts. The live console, `--json` and the replay of an old deploy fold these
-//! same events (see [`super::view`]). The ground floor: every room may say them, they know no room.
+//! Model of the engine: ids, times, requests, answers and [`Event`], which covers everything an
+//! operator can see. The console, `--json` and replays fold the same events (see [`super::view`]).
+//! Lowest layer: every layer may use it, and it uses none.
 
 mod action;
 mod answer;

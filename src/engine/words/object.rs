@@ -1,43 +1,43 @@
-//! What is done with one object, step by step, for programs that follow each of them. Said only
-//! where the engine was started to be followed ([`crate::engine::settings::Settings::follow`]):
-//! operators see operations and calls, and nothing keeps these.
+//! Steps of work on one object, for programs that follow them. Emitted only if
+//! [`crate::engine::settings::Settings::follow`] is set; they are neither shown to operators nor
+//! stored.
 
 use super::Action;
 use serde::{Deserialize, Serialize};
 
-/// One step of what is done with an object.
+/// Step of work on one object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectStep {
-    /// Address of the instance; that of a left-over object goes without its key.
+    /// Address of the instance, without the key of a deposed object.
     pub address: String,
     pub work: ObjectWork,
     pub phase: ObjectPhase,
-    /// The attribute by which people know the object, and its text; never a sensitive one.
+    /// Attribute that identifies the object to operators, with its text; never sensitive.
     pub known_by: Option<(String, String)>,
 }
 
-/// What is done with it.
+/// Kind of work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectWork {
-    /// Read in the world, to see what became of it.
+    /// Read, to detect drift.
     Refresh,
-    /// Created, updated, destroyed; or a data source read. A replacement is two of them.
+    /// Create, update, destroy, or the read of a data source. A replacement is two of them.
     Apply(Action),
-    /// One of its provisioners, by its kind.
+    /// Provisioner, by kind.
     Provision(String),
-    /// An ephemeral resource.
+    /// Ephemeral resource.
     Open,
     Renew,
     Close,
 }
 
-/// How far that is.
+/// Progress of the work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectPhase {
     Begun,
-    /// What a provisioner says meanwhile.
+    /// Output of a provisioner.
     Said(String),
     Ended,
     Failed,

@@ -1,4 +1,4 @@
-//! One resource's part in a deploy, and how it stands.
+//! Operations: one resource instance's part of a deploy, with its state.
 
 use super::{
     Action, Beside, DeedEnd, DeployId, Failure, Look, OperationStep, PluginId, Reached, Retry,
@@ -6,7 +6,7 @@ use super::{
 };
 use serde::{Deserialize, Serialize};
 
-/// How an operation stands.
+/// State of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationState {
@@ -14,18 +14,17 @@ pub enum OperationState {
     Running,
     Done,
     Failed,
-    /// Not started: something it needs failed, or the deploy was cancelled.
+    /// Not started: a dependency failed, or the deploy was cancelled.
     NotAttempted,
-    /// Its intent is on record and its outcome is not.
+    /// The intent has no recorded outcome.
     Unknown,
-    /// A replacement of which one half was done and the other was not: the old object is destroyed
-    /// and there is no new one, or the new one is there beside the old one. The operation's step
-    /// says which.
+    /// Only one half of a replacement is done: the old object is destroyed without a new one, or
+    /// both exist. The operation's step tells which.
     HalfReplaced,
 }
 
 impl OperationState {
-    /// The word for a table cell.
+    /// Returns the word for a table cell.
     pub fn word(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -39,7 +38,7 @@ impl OperationState {
     }
 }
 
-/// One resource's part in a deploy; each event carries it whole.
+/// One resource instance's part of a deploy; events contain it as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
     pub deploy: DeployId,
@@ -49,40 +48,40 @@ pub struct Operation {
     pub plugin: Option<PluginId>,
     pub action: Action,
     pub state: OperationState,
-    /// How far it has come.
+    /// Progress.
     pub step: Reached,
-    /// Whether the first half of a replacement is done.
+    /// True if the first half of a replacement is done.
     #[serde(default)]
     pub half_done: bool,
-    /// The most attempts that one of its calls has needed so far.
+    /// Highest number of attempts that one of its calls has needed.
     pub attempt: u32,
-    /// While a call of it that failed for a moment is made again.
+    /// Pending retry after a transient failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
-    /// While its object is applied and not stable yet.
+    /// Set while the applied object is not stable yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stabilising: Option<Look>,
     pub began: Option<UnixMs>,
     pub took_ms: Option<u64>,
-    /// Addresses that it waits for, while it waits.
+    /// Addresses of needs while the operation waits.
     pub waits_for: Vec<String>,
-    /// The usual duration of its method, from history.
+    /// Usual duration of its method, from history.
     pub usual_ms: Option<u64>,
     pub failure: Option<Box<Failure>>,
     pub warnings: Vec<String>,
-    /// What its plugin asked another for meanwhile, of which no state has anything.
+    /// Calls that its plugin requested from others, which no state contains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Beside>,
 }
 
 impl Operation {
-    /// Whether its deploy ended before it did.
+    /// Returns true if the operation did not complete in its deploy.
     pub fn is_left(&self) -> bool {
         use OperationState::{Failed, HalfReplaced, NotAttempted, Unknown};
         matches!(self.state, Failed | NotAttempted | Unknown | HalfReplaced)
     }
 
-    /// The address of its resource instance: without the key of a left-over object.
+    /// Returns the address of the resource instance, without the key of a deposed object.
     pub fn instance(&self) -> &str {
         self.address
             .split(" (deposed")
@@ -90,13 +89,13 @@ impl Operation {
             .unwrap_or(&self.address)
     }
 
-    /// Whether it is a replacement that has begun and not ended.
+    /// Returns true for a replacement in progress.
     pub fn is_replacing(&self) -> bool {
         self.state == OperationState::Running
             && matches!(self.action, Action::Replace | Action::ReplaceCreateFirst)
     }
 
-    /// What is missing of a replacement of which one half is done.
+    /// Returns the missing half of a half-done replacement.
     pub fn missing_half(&self) -> Option<Reached> {
         match self.action {
             Action::Replace if self.half_done => Some(Reached::NotRecreated),
@@ -105,7 +104,7 @@ impl Operation {
         }
     }
 
-    /// Says how the unknown outcome of one of its steps was settled.
+    /// Records how the unknown outcome of a step was settled.
     pub fn settle(&mut self, step: &OperationStep, how: &str) {
         let OperationStep::Beside { place, .. } = step else {
             self.step = Reached::Settled(how.to_owned());
@@ -116,7 +115,7 @@ impl Operation {
         }
     }
 
-    /// How its outcome, which was unknown, was settled.
+    /// Returns how the unknown outcome was settled, if it was.
     pub fn settled(&self) -> Option<&str> {
         match &self.step {
             Reached::Settled(how) if self.state == OperationState::Unknown => Some(how),
@@ -131,13 +130,13 @@ pub struct OperationCounts {
     pub failed: u32,
     pub not_attempted: u32,
     pub unknown: u32,
-    /// Replacements of which one half was done and the other was not.
+    /// Replacements with only one half done.
     #[serde(default)]
     pub half_replaced: u32,
 }
 
 impl OperationCounts {
-    /// How many operations ended in these states; what has not ended counts as not attempted.
+    /// Counts operations by end state; unfinished ones count as not attempted.
     pub fn of<'o>(operations: impl IntoIterator<Item = &'o Operation>) -> Self {
         let mut counts = Self::default();
         for operation in operations {
@@ -154,7 +153,7 @@ impl OperationCounts {
         counts
     }
 
-    /// `7 done, 1 failed`: those that are not zero, in words.
+    /// Returns the non-zero counts as text: `7 done, 1 failed`.
     pub fn text(&self) -> String {
         let named = [
             (self.done, "done"),
@@ -175,7 +174,7 @@ impl OperationCounts {
         }
     }
 
-    /// How many ended otherwise than they should, or not at all although they had begun.
+    /// Returns the number of operations that failed, are half replaced, or have unknown outcomes.
     pub fn bad(&self) -> u32 {
         self.failed + self.unknown + self.half_replaced
     }

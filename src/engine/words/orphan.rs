@@ -1,20 +1,20 @@
-//! Plugin processes without the flightdeck that launched them.
+//! Plugin processes whose flightdeck has ended.
 
 use super::{PluginId, UnixMs};
 use serde::{Deserialize, Serialize};
 
-/// A process of a plugin that runs, and whose flightdeck is gone; with what it is known by.
+/// Plugin process whose flightdeck has ended, with its identity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrphanView {
     pub plugin: PluginId,
-    /// Leads its own process group, which has the same number.
+    /// Also the id of its process group.
     pub pid: u32,
-    /// Field 22 of `/proc/PID/stat`, in clock ticks since boot, as on record.
+    /// Recorded field 22 of `/proc/PID/stat`, in clock ticks since boot.
     pub start_time: u64,
-    /// `/proc/sys/kernel/random/boot_id`: the boot that this is of.
+    /// Recorded `/proc/sys/kernel/random/boot_id`.
     pub boot_id: String,
-    /// Whose child it is now; 0 where nobody says.
+    /// Current parent process; 0 if unknown.
     pub parent: u32,
-    /// When it was launched, by the record.
+    /// Recorded launch time.
     pub launched: UnixMs,
 }

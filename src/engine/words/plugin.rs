@@ -1,26 +1,25 @@
-//! What is known of a plugin process, as plain records: they travel in events, are kept in the
-//! store, and are all that the console and the command line ever see of a plugin.
+//! Records about plugin processes: sent in events, stored, and used by console and command line.
 
 use super::{Leaving, PluginId, Renewal, UnixMs};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// What is said of a transformer wherever somebody could look for a use of it.
+/// Note on transformers wherever operators could expect to use them.
 pub const NO_TRANSFORMERS: &str = "a configuration cannot use transformers";
 
-/// What a plugin is.
+/// Kind of a plugin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PluginKind {
     #[default]
     Provider,
-    /// Of Bluelink: it turns blueprints into others. Launched, supervised and shown, and called for
-    /// nothing but its name.
+    /// Bluelink transformer of blueprints. Launched, supervised and shown, but only asked for its
+    /// name.
     Transformer,
 }
 
 impl PluginKind {
-    /// As it is shown.
+    /// Returns the word for display.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -30,7 +29,7 @@ impl PluginKind {
     }
 }
 
-/// Self-description of a plugin, as it registers with.
+/// Self-description that a plugin registers with.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PluginAbout {
     pub display_name: String,
@@ -40,7 +39,7 @@ pub struct PluginAbout {
 }
 
 impl PluginAbout {
-    /// Its parts with their titles, without empty ones.
+    /// Returns the non-empty parts with their titles.
     pub fn parts(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let all = [
             ("name", &*self.display_name),
@@ -52,41 +51,40 @@ impl PluginAbout {
     }
 }
 
-/// What a plugin is and where it was found.
+/// Identity of a plugin, and where it was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PluginFound {
     #[serde(default)]
     pub kind: PluginKind,
-    /// The whole provider address, `registry.terraform.io/hashicorp/aws`; of a transformer its id,
-    /// written in the same way.
+    /// Full provider address, `registry.terraform.io/hashicorp/aws`; for a transformer its id in
+    /// the same form.
     pub address: String,
-    /// Version of the package, where the layout tells it.
+    /// Version of the package, if the directory layout contains it.
     pub version: Option<String>,
-    /// With its version: `tfplugin5`, `tfplugin6`, `bluelink1.0`; known only once the process has
-    /// said it, but for the name alone where the place tells that.
+    /// Dialect with version: `tfplugin5`, `tfplugin6`, `bluelink1.0`. Known once the process has
+    /// reported it; before that at most the name, if the place implies it.
     pub dialect: Option<String>,
-    /// The executable that is launched; `None` for the builtin provider and for reattached ones.
+    /// Executable to launch; `None` for the builtin provider and reattached ones.
     pub executable: Option<String>,
-    /// Where it was found, in words: `filesystem mirror /opt/tf-plugins`, `dev_overrides`,
-    /// `plugin path /opt/plugins`,
-    /// `TF_REATTACH_PROVIDERS`, `bundled`, `builtin`.
+    /// Place where it was found, as text: `filesystem mirror /opt/tf-plugins`, `dev_overrides`,
+    /// `plugin path /opt/plugins`, `TF_REATTACH_PROVIDERS`, `bundled`, `builtin`.
     pub source: String,
-    /// Why this one was taken: `newest of 3 versions that ~> 5.0 allows`.
+    /// Reason for the choice: `newest of 3 versions that ~> 5.0 allows`.
     pub why: String,
-    /// What a transformer says that blueprints call it by, once it has said so.
+    /// Transform name in blueprints, once a transformer has reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transform: Option<String>,
-    /// Known once the process has registered, where its dialect has such a thing.
+    /// Known after registration, if the dialect has a self-description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<PluginAbout>,
 }
 
-/// The life of a plugin. See `ARCHITECTURE.md`.
+/// States of a plugin. See `ARCHITECTURE.md`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum PluginState {
     Discovered,
-    /// The executable cannot be had: not found, not allowed by constraints.
+    /// No usable executable: not found, or excluded by constraints.
     Rejected {
         why: String,
     },
@@ -94,12 +92,12 @@ pub enum PluginState {
         attempt: u32,
         limit: u32,
     },
-    /// The process runs, its handshake line is awaited.
+    /// The process runs; its handshake line is awaited.
     Handshaking {
         attempt: u32,
         limit: u32,
     },
-    /// The process runs, and is to say at a socket of ours that it is there.
+    /// The process runs; its registration at our socket is awaited.
     Registering {
         attempt: u32,
         limit: u32,
@@ -109,18 +107,18 @@ pub enum PluginState {
     },
     Draining,
     Stopped,
-    /// Nobody used it, and so it was ended; the next call starts it again.
+    /// Ended because it was not used; the next call starts it again.
     Idle {
         why: String,
     },
-    /// Waits to be launched again.
+    /// Waits for the next launch.
     Backoff {
         until: UnixMs,
         attempt: u32,
         limit: u32,
         why: String,
     },
-    /// Died while it was ready.
+    /// Ended unexpectedly while it was ready.
     Crashed {
         code: Option<i32>,
         signal: Option<i32>,
@@ -129,7 +127,7 @@ pub enum PluginState {
     GaveUp {
         why: String,
     },
-    /// Another launch cannot change it.
+    /// Incompatible; further launches cannot help.
     Incompatible {
         why: String,
     },
@@ -137,7 +135,7 @@ pub enum PluginState {
 }
 
 impl PluginState {
-    /// One or two words for a table cell.
+    /// Returns one or two words for a table cell.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Discovered => "discovered",
@@ -157,7 +155,7 @@ impl PluginState {
         }
     }
 
-    /// The reason that goes with a state in which the plugin cannot be called.
+    /// Returns the reason of a state in which the plugin cannot be called.
     pub fn why(&self) -> Option<&str> {
         match self {
             Self::Rejected { why } | Self::GaveUp { why } | Self::Incompatible { why } => Some(why),
@@ -166,7 +164,7 @@ impl PluginState {
         }
     }
 
-    /// Whether there is a process that works, or is on its way to.
+    /// Returns true if a process works or is starting.
     pub fn has_process(&self) -> bool {
         matches!(
             self,
@@ -174,7 +172,7 @@ impl PluginState {
         )
     }
 
-    /// Whether the plugin has failed for good unless an operator does something.
+    /// Returns true if the plugin stays failed until an operator acts.
     pub fn is_failed(&self) -> bool {
         matches!(
             self,
@@ -186,14 +184,14 @@ impl PluginState {
     }
 }
 
-/// How far a launch attempt got; each with milliseconds since the attempt began.
+/// Phase that a launch attempt reached, in milliseconds since its start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
     pub name: PhaseName,
     pub at_ms: u64,
 }
 
-/// The name of a phase: `exec`, `first_output`, and what the plugin's dialect has after them.
+/// Name of a phase: `exec`, `first_output`, and those of the dialect.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PhaseName(Cow<'static, str>);
@@ -201,16 +199,16 @@ pub struct PhaseName(Cow<'static, str>);
 impl PhaseName {
     pub const EXEC: Self = Self::new("exec");
     pub const FIRST_OUTPUT: Self = Self::new("first_output");
-    /// Its schema is here.
+    /// The schema was fetched.
     pub const SCHEMA: Self = Self::new("schema");
 
-    /// One of a dialect, in snake case.
+    /// Name of a dialect's phase, in snake case.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self(Cow::Borrowed(name))
     }
 
-    /// The words on the attempt's timeline.
+    /// Returns the words for the attempt's timeline.
     #[must_use]
     pub fn word(&self) -> String {
         if *self == Self::FIRST_OUTPUT {
@@ -221,49 +219,49 @@ impl PhaseName {
     }
 }
 
-/// How a launch attempt ended.
+/// Result of a launch attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub struct Verdict {
-    /// A stable word for programs: `ready`, `running` (not ended yet), `not_found`,
-    /// `not_executable`, `wrong_architecture`, `not_approved`, `replaced`, `timed_out`, `exited`,
-    /// `connect`, `schema`, `stopped`; and those of the plugin's dialect: `other_program`,
-    /// `not_a_provider`, `not_a_transformer`, `unrecognised_line`, `core_version`,
-    /// `protocol_version`, `net_rpc`, `certificate`, `tls`;
-    /// `registered_as_another`, `plugin_type`, `foreign`, `late`, `no_address`, `no_port`,
-    /// `namespace`, `transform_name`, `attached`.
+    /// Stable word for programs: `ready`, `running` (not ended yet), `not_found`, `not_executable`,
+    /// `wrong_architecture`, `not_approved`, `replaced`, `timed_out`, `exited`, `connect`,
+    /// `schema`, `stopped`; and those of the dialects: `other_program`, `not_a_provider`,
+    /// `not_a_transformer`, `unrecognised_line`, `core_version`, `protocol_version`, `net_rpc`,
+    /// `certificate`, `tls`; `registered_as_another`, `plugin_type`, `foreign`, `late`,
+    /// `no_address`, `no_port`, `namespace`, `transform_name`, `attached`.
     pub kind: String,
-    /// For people: what failed, why, what to do.
+    /// Text for operators: failure, reason and remedy.
     pub text: String,
-    /// Whether another launch could change it.
+    /// True if another launch could succeed.
     pub retryable: bool,
 }
 
-/// One try at starting a plugin.
+/// Attempt to launch a plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchAttempt {
-    /// Counted from 1 since the last time an operator or a crash reset the count.
+    /// Number since the last reset by an operator or a crash, from 1.
     pub number: u32,
     pub limit: u32,
     pub began: UnixMs,
     pub phases: Vec<Phase>,
     pub pid: Option<u32>,
-    /// Field 22 of `/proc/PID/stat`, in clock ticks since boot: with the pid it names the process.
+    /// Field 22 of `/proc/PID/stat`, in clock ticks since boot; identifies the process together
+    /// with the pid.
     pub start_time: Option<u64>,
-    /// The start deadline that applied, in milliseconds.
+    /// Start deadline, in milliseconds.
     pub deadline_ms: u64,
     pub exit_code: Option<i32>,
     pub signal: Option<i32>,
-    /// The plugin's last lines on stderr and stdout, bounded.
+    /// Last output lines of the plugin, bounded.
     pub last_lines: Vec<String>,
-    /// `None` while the attempt goes on.
+    /// `None` while the attempt is running.
     pub verdict: Option<Verdict>,
-    /// Milliseconds from the beginning to the verdict.
+    /// Milliseconds from start to verdict.
     pub took_ms: Option<u64>,
-    /// What goes on, while the process is on its way: `waiting for its handshake line`.
+    /// Current activity while the process starts: `waiting for its handshake line`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doing: Option<String>,
-    /// Whether another process of the plugin served meanwhile, in whose place it was to come.
+    /// True if the process was started to replace another one that kept serving.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
 }
@@ -279,7 +277,7 @@ pub enum LogLevel {
 }
 
 impl LogLevel {
-    /// Lower-case name, as `--level` takes it.
+    /// Returns the lower-case name, as used by `--level`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Trace => "trace",
@@ -296,28 +294,27 @@ impl LogLevel {
 pub enum LogStream {
     Stdout,
     Stderr,
-    /// What came by a call: the plugin's own record of what it printed.
+    /// Output received by a call: the plugin's own record of it.
     Stdio,
     /// flightdeck itself.
     Engine,
 }
 
-/// One line that a plugin (or the engine) said. Text is as received: who draws it makes it safe for
-/// a terminal.
+/// Log line of a plugin or the engine. The text is unchanged; whoever draws it must escape it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLine {
     pub plugin: PluginId,
     pub at: UnixMs,
     pub level: LogLevel,
     pub stream: LogStream,
-    /// hclog's `@module`, where there is one.
+    /// hclog's `@module`, if present.
     pub module: Option<String>,
     pub text: String,
-    /// Whether the line belongs to a panic's trace.
+    /// True if the line belongs to the trace of a panic.
     pub panic: bool,
 }
 
-/// What the machine says of a plugin process.
+/// Resource usage of a plugin process.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     pub pid: u32,
@@ -326,7 +323,7 @@ pub struct Usage {
     pub rss_bytes: u64,
 }
 
-/// All that a plugin's supervisor reports.
+/// Events of a plugin's supervisor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum PluginEvent {
@@ -345,8 +342,7 @@ pub enum PluginEvent {
     Log {
         line: LogLine,
     },
-    /// Lines that were not passed on, for there were too many of them; a line of ours in their
-    /// place says so.
+    /// Log lines that were dropped because there were too many; a log line in their place says so.
     LinesLeftOut {
         plugin: PluginId,
         lines: u64,
@@ -355,31 +351,31 @@ pub enum PluginEvent {
         plugin: PluginId,
         usage: Usage,
     },
-    /// How it stands with the replacement of the process that serves; `None` where none is due.
+    /// State of the serving process's replacement; `None` if none is due.
     Renewal {
         plugin: PluginId,
         renewal: Option<Renewal>,
     },
-    /// Another process serves from now on; the old one has the calls that it had.
+    /// A new process serves from now on; the old one completes its calls.
     Replaced {
         plugin: PluginId,
-        /// Of the new one.
+        /// Pid of the new process.
         pid: Option<u32>,
         leaving: Leaving,
     },
-    /// What a process that was replaced still has to do.
+    /// Remaining work of a replaced process.
     Leaves {
         plugin: PluginId,
         leaving: Leaving,
     },
-    /// A process that was replaced is gone.
+    /// A replaced process has ended.
     Left {
         plugin: PluginId,
         generation: u64,
-        /// How it ended, for people.
+        /// Exit reason, for display.
         how: String,
     },
-    /// One crash, one incident: calls that it took down point to it.
+    /// Crash; interrupted calls refer to its incident.
     Crash {
         plugin: PluginId,
         incident: String,

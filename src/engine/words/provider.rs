@@ -1,15 +1,15 @@
-//! Provider addresses (`host/namespace/type`), and how one configuration of a provider is called.
+//! Provider addresses (`host/namespace/type`) and names of provider configurations.
 
 use lang::addr::{InstanceKey, ModulePath};
 use std::fmt;
 use std::sync::Arc;
 
-/// The address of the provider that is built in.
+/// Address of the builtin provider.
 pub const BUILTIN_PROVIDER: &str = "terraform.io/builtin/terraform";
-/// The host that an address without one is shown with.
+/// Host of addresses that have none.
 pub const DEFAULT_HOST: &str = "registry.opentofu.org";
 
-/// The whole address of a source as written: `aws`, `hashicorp/aws`, `example.com/acme/thing`.
+/// Expands a source as written to a full address: `aws`, `hashicorp/aws`, `example.com/acme/thing`.
 pub fn whole_provider(source: &str) -> String {
     match source.split('/').count() {
         1 if source == "terraform" => BUILTIN_PROVIDER.to_owned(),
@@ -19,7 +19,7 @@ pub fn whole_provider(source: &str) -> String {
     }
 }
 
-/// How people know a provider: without a default host.
+/// Returns the address without a default host, for display.
 pub fn short_provider(address: &str) -> &str {
     for host in ["registry.opentofu.org/", "registry.terraform.io/"] {
         if let Some(rest) = address.strip_prefix(host) {
@@ -29,20 +29,20 @@ pub fn short_provider(address: &str) -> &str {
     address
 }
 
-/// One provider configuration: the block that declares it, or the empty one that stands for none.
+/// Provider configuration: its block, or an implied empty one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConfigKey {
-    /// The whole provider address.
+    /// Full provider address.
     pub address: Arc<str>,
-    /// The module whose block it is.
+    /// Module of the block.
     pub module: ModulePath,
     pub alias: Option<Arc<str>>,
-    /// Which of its instances, where the block has `for_each`.
+    /// Instance, if the block has `for_each`.
     pub instance: Option<Arc<str>>,
 }
 
 impl fmt::Display for ConfigKey {
-    /// As state version 4 writes it.
+    /// Writes it as in state version 4.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.module.is_root() {
             write!(f, "{}.", self.module)?;
@@ -59,7 +59,7 @@ impl fmt::Display for ConfigKey {
 }
 
 impl ConfigKey {
-    /// The root's configuration without an alias, whether or not there is a block for it.
+    /// Returns the root's default configuration, declared or not.
     pub fn of_root(address: impl Into<Arc<str>>) -> Self {
         Self {
             address: address.into(),
@@ -69,7 +69,7 @@ impl ConfigKey {
         }
     }
 
-    /// Reads what state version 4 writes; `None` where it is something else.
+    /// Parses the form of state version 4; `None` if it is something else.
     pub fn parse(text: &str) -> Option<Self> {
         let at = text.find("provider[\"")?;
         let module = text[..at].trim_end_matches('.');
@@ -77,7 +77,7 @@ impl ConfigKey {
         let rest = &text[at + "provider[\"".len()..];
         let (address, after) = rest.split_once("\"]")?;
         let (alias, instance) = match after.split_once('[') {
-            // A key is written as that of a resource's instance.
+            // A key has the same syntax as that of a resource instance.
             Some((alias, key)) => {
                 let of_anything: lang::addr::AbsInstance = format!("a.a[{key}").parse().ok()?;
                 let InstanceKey::Str(key) = of_anything.key else {
@@ -95,7 +95,7 @@ impl ConfigKey {
         })
     }
 
-    /// The block that it is an instance of.
+    /// Returns the block of an instance.
     #[must_use]
     pub fn block(&self) -> Self {
         Self {
@@ -104,7 +104,7 @@ impl ConfigKey {
         }
     }
 
-    /// One of its instances.
+    /// Returns an instance of the block.
     #[must_use]
     pub fn with_instance(&self, key: Option<Arc<str>>) -> Self {
         Self {
@@ -114,26 +114,26 @@ impl ConfigKey {
     }
 }
 
-/// Which providers a configuration and a state need.
+/// Providers that a configuration and a state need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequiredProviders {
-    /// Of the root module.
+    /// Providers of the root module.
     pub configuration: ModuleProviders,
-    /// Addresses of those that the state names.
+    /// Addresses in the state.
     pub state: Vec<String>,
 }
 
-/// Which providers a module needs, and those that it calls.
+/// Providers that a module and its calls need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModuleProviders {
-    /// Addresses, each with the conditions on its version in normal form.
+    /// Addresses with their normalized version constraints.
     pub providers: Vec<(String, String)>,
-    /// By the names of the calls.
+    /// By name of the call.
     pub calls: Vec<(String, ModuleProviders)>,
 }
 
 impl RequiredProviders {
-    /// Whether the provider of this address is one of them.
+    /// Returns true if the provider is needed.
     pub fn names(&self, address: &str) -> bool {
         self.configuration.names(address) || self.state.iter().any(|a| a == address)
     }

@@ -1,29 +1,29 @@
-//! How one process of a plugin takes the place of another while both live.
+//! Replacement of one plugin process by another while both run.
 
 use super::UnixMs;
 use serde::{Deserialize, Serialize};
 
-/// How it stands with the replacement of the process that serves.
+/// State of the replacement of the serving process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "renewal", rename_all = "snake_case")]
 pub enum Renewal {
-    /// It is due, and something has to end before.
+    /// Due, but waiting for something to end.
     Held { why: String, until: String },
-    /// Another process is on its way up beside the one that serves.
+    /// The new process is starting beside the serving one.
     Launching { why: String },
-    /// The other one did not come up; the one that serves goes on.
+    /// The new process failed to start; the old one keeps serving.
     Failed {
         why: String,
         failed: String,
-        /// How many have not come up, one after the other.
+        /// Number of consecutive failures.
         tries: u32,
-        /// When the next one is tried.
+        /// Time of the next try.
         next: UnixMs,
     },
 }
 
 impl Renewal {
-    /// One sentence for people.
+    /// Returns one sentence for display.
     pub fn text(&self) -> String {
         match self {
             Self::Held { why, until } => format!("to be replaced once {until}: {why}"),
@@ -43,19 +43,19 @@ impl Renewal {
     }
 }
 
-/// A process in whose place another one has come, while it still has calls.
+/// Replaced process that still has calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leaving {
-    /// Which process of the plugin, counted over all its launches.
+    /// Number of the process over all launches of the plugin.
     pub generation: u64,
     pub pid: Option<u32>,
-    /// Since when no call goes there any more.
+    /// Time since which it gets no new calls.
     pub since: UnixMs,
-    /// Why it was replaced.
+    /// Reason of its replacement.
     pub why: String,
-    /// Calls that it still has.
+    /// Number of remaining calls.
     pub calls: u64,
-    /// Whether it has them for longer than the drain deadline says. It is let be: it ends with its
-    /// calls.
+    /// True if the calls take longer than the drain deadline. The process is not killed; it ends
+    /// with its calls.
     pub overdue: bool,
 }

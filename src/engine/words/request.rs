@@ -1,4 +1,4 @@
-//! What the engine is asked for: plain data, shared by the console and the command line.
+//! Requests to the engine: plain data from console and command line.
 
 use super::{DeployId, LogLevel, StageId, StageMode, UnixMs};
 use lang::config::Planned;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// One variable flag of the command line.
+/// Variable flag of the command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VariableFlag {
@@ -16,42 +16,43 @@ pub enum VariableFlag {
     File(PathBuf),
 }
 
-/// A variable of the root module that needs a value and has none.
+/// Root variable that needs a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnsetVariable {
     pub name: String,
     pub description: String,
-    /// Whether its value must not be shown: it is sensitive or ephemeral.
+    /// True if the value must not be shown: sensitive or ephemeral.
     pub is_secret: bool,
 }
 
-/// What to stage.
+/// Stage request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageRequest {
     pub mode: StageMode,
-    /// Addresses (`aws_x.y`, `module.m`) to which the stage is limited, with what they need.
+    /// Addresses (`aws_x.y`, `module.m`) to which the stage is limited, together with their
+    /// dependencies.
     pub target: Vec<String>,
-    /// Addresses that are left out, with what needs them.
+    /// Addresses to leave out, together with their dependents.
     pub exclude: Vec<String>,
-    /// Resource instances to replace whatever the plan says.
+    /// Resource instances to replace in any case.
     pub replace: Vec<String>,
-    /// Whether objects are read before they are planned.
+    /// True to plan without reading objects.
     pub no_refresh: bool,
-    /// Variable flags in the order given: a later one overrides an earlier one.
+    /// Variable flags in the given order: later ones override earlier ones.
     pub variables: Vec<VariableFlag>,
-    /// Values of the plan that is applied or looked at; `None` while planning.
+    /// Values of the plan that is applied or shown; `None` while planning.
     #[serde(skip)]
     pub planned: Option<Arc<Planned>>,
-    /// A name for the stage, shown in lists.
+    /// Name of the stage, shown in lists.
     pub name: Option<String>,
-    /// A deploy: what it did not bring to an end is staged as it was asked for then, in the place
-    /// of mode and addresses.
+    /// Deploy whose unfinished changes are staged with its original request, instead of mode and
+    /// addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest_of: Option<DeployId>,
 }
 
 impl StageRequest {
-    /// For these variables, of everything.
+    /// Creates a request for everything with these variables.
     pub fn with_variables(variables: Vec<VariableFlag>) -> Self {
         Self {
             variables,
@@ -60,20 +61,20 @@ impl StageRequest {
     }
 }
 
-/// Which graph is drawn.
+/// Graph to draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DrawnGraph {
-    /// What a plan works out.
+    /// Nodes of a plan.
     Plan,
-    /// What a destruction of everything takes.
+    /// Destroy of all objects.
     Destruction,
-    /// What a deploy works out that has nothing to change.
+    /// Nodes of a deploy without changes.
     NoChanges,
-    /// What the deploy of a stage does, which is in the text of a file.
+    /// Deploy of a stage, which is given as the text of its file.
     Deploy(String),
 }
 
-/// Why a stage cannot have a name.
+/// Reason that a stage name is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadStageName {
     #[error("a stage's name cannot be empty")]
@@ -86,10 +87,10 @@ pub enum BadStageName {
     Control,
 }
 
-/// A name that a stage may have. Numbers are none: `2` always means the second stage.
+/// Checks a stage name. Numbers are invalid, because `2` always means the second stage.
 ///
 /// # Errors
-/// What is wrong with it.
+/// If the name is invalid.
 pub fn stage_name(text: &str) -> Result<&str, BadStageName> {
     let digits = text.trim_start_matches('#').trim();
     match () {
@@ -103,45 +104,45 @@ pub fn stage_name(text: &str) -> Result<&str, BadStageName> {
     }
 }
 
-/// What to deploy.
+/// Deploy request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeployRequest {
     pub stage: StageId,
-    /// Addresses of the changes to apply; `None` for the stage's selection as it stands.
+    /// Addresses of the changes to apply; `None` for the stage's selection.
     pub only: Option<Vec<String>>,
-    /// How many operations at a time.
+    /// Limit of concurrent operations.
     pub parallelism: usize,
-    /// Variable flags in the order given: ephemeral variables need their values again, others have
+    /// Variable flags in the given order: ephemeral variables need their values again, others have
     /// those of the stage.
     #[serde(default)]
     pub variables: Vec<VariableFlag>,
 }
 
-/// An object that is there and is to be taken into the state.
+/// Request to import an existing object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportObject {
-    /// The resource instance that it is to be.
+    /// Target resource instance.
     pub address: String,
-    /// As the provider knows it.
+    /// Id at the provider.
     pub id: String,
-    /// Variable flags in the order given.
+    /// Variable flags in the given order.
     pub variables: Vec<VariableFlag>,
 }
 
-/// How a selection is to change.
+/// Change of a selection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Select {
-    /// Take a change, and what it needs.
+    /// Select a change and its dependencies.
     Take(String),
-    /// Leave a change, and what needs it.
+    /// Deselect a change and its dependents.
     Leave(String),
     All,
     None,
     Invert,
 }
 
-/// What can be done to one plugin.
+/// Command for one plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PluginCommand {
@@ -152,14 +153,14 @@ pub enum PluginCommand {
     Disable,
 }
 
-/// Which log lines.
+/// Filter for log lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogQuery {
-    /// Part of a plugin's id; all where `None`.
+    /// Part of a plugin's id; `None` for all.
     pub plugin: Option<String>,
     pub level: Option<LogLevel>,
     pub since: Option<UnixMs>,
     pub until: Option<UnixMs>,
-    /// Newest ones kept; 0 for the default of 1,000.
+    /// Limit of lines, newest kept; 0 for the default of 1,000.
     pub limit: u32,
 }

@@ -1,13 +1,12 @@
-//! The steps of an operation: what is begun and ended on record, and how far it has come, in words
-//! that the store and programs read. An older store reads: what it says in other words is shown as
-//! it is.
+//! Steps of an operation and its progress, with the words that store and programs use. Unknown
+//! words of other versions are kept as they are.
 
 use super::{Action, Deed};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// One step of an operation: its intent is on record before it, and its outcome after it.
+/// Step of an operation; its intent is recorded before it, its outcome after it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum OperationStep {
@@ -17,35 +16,35 @@ pub enum OperationStep {
     Forget,
     Import,
     Read,
-    /// One provisioner of a resource: its kind, and its place in the resource's block, from 1.
+    /// Provisioner: kind, and position in the resource's block, from 1.
     Provisioner {
         kind: String,
         place: usize,
     },
-    /// What the plugin asked another for meanwhile; its place among those of the operation, from 1.
+    /// Call that the plugin requested from another one; position within the operation, from 1.
     Beside {
         deed: Deed,
         place: u32,
     },
 }
 
-/// A word that names no step.
+/// Unknown word for a step.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no step of an operation")]
 pub struct NoStep(String);
 
-/// Between the kind of a provisioner and its place.
+/// Separator between the kind of a provisioner and its position.
 const PROVISIONER: &str = " provisioner ";
-/// Around the place of what a plugin asked for.
+/// Text around the position of a requested call.
 const ASKED_FOR: (&str, &str) = (" (asked for by its plugin, ", ")");
 
 impl OperationStep {
-    /// Whether it is a provisioner's: what one did is not seen by reading the object back.
+    /// Returns true for a provisioner, whose effects cannot be read back.
     pub fn is_provisioner(&self) -> bool {
         matches!(self, Self::Provisioner { .. })
     }
 
-    /// What it is beside the object of its operation, where it is: that is in no state, and so
+    /// Returns the requested call beside the operation's object. Its object is in no state, so it
     /// cannot be read back.
     pub fn beside(&self) -> Option<&Deed> {
         match self {
@@ -54,7 +53,7 @@ impl OperationStep {
         }
     }
 
-    /// Whether an operation that does this is done once the step is.
+    /// Returns true if this step completes an operation with this action.
     pub fn ends(&self, action: Action) -> bool {
         match action {
             Action::Create | Action::Replace => *self == Self::Create,
@@ -133,7 +132,7 @@ impl From<OperationStep> for String {
     }
 }
 
-/// What is being done to an object right now.
+/// Current activity on an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     Creating,
@@ -144,15 +143,15 @@ pub enum Doing {
     /// Of a replacement.
     DestroyingOld,
     Forgetting,
-    /// Of a replacement whose old object is not to be destroyed.
+    /// Of a replacement whose old object is kept.
     ForgettingOld,
 }
 
-/// How far an operation has come.
+/// Progress of an operation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Reached {
-    /// Nobody says.
+    /// Not reported.
     #[default]
     Unsaid,
     Waiting,
@@ -162,21 +161,21 @@ pub enum Reached {
     Done(Action),
     Failed(Action),
     NotAttempted,
-    /// It had begun when its deploy ended.
+    /// Started, but unfinished when its deploy ended.
     NotFinished,
-    /// Its deploy died after this step.
+    /// Interrupted after this step.
     Only(OperationStep),
-    /// The old object of a replacement is gone, and there is no new one.
+    /// The old object of a replacement is destroyed without a new one.
     NotRecreated,
-    /// The new object of a replacement is there beside the old one.
+    /// The new object of a replacement exists beside the old one.
     OldRemains,
-    /// Its outcome was unknown, and was settled so.
+    /// The unknown outcome was settled in this way.
     Settled(String),
-    /// As another version of flightdeck said it.
+    /// Word of another version of flightdeck.
     Other(String),
 }
 
-/// What has no more to it than its word.
+/// Fixed words.
 const WORDS: [(Reached, &str); 30] = [
     (Reached::Unsaid, ""),
     (Reached::Waiting, "waiting"),
@@ -218,7 +217,7 @@ const WORDS: [(Reached, &str); 30] = [
         "created, the old object is not destroyed",
     ),
 ];
-/// What the words begin with of an operation whose unknown outcome is settled.
+/// Prefix of a settled unknown outcome.
 const SETTLED: &str = "settled: ";
 
 impl fmt::Display for Reached {

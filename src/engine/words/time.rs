@@ -1,18 +1,18 @@
-//! Time as everything here tells it: milliseconds of the wall clock.
+//! Time: milliseconds of the wall clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Milliseconds since the Unix epoch.
 pub type UnixMs = i64;
 
-/// The wall clock.
+/// Returns the wall clock.
 pub fn now_ms() -> UnixMs {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// A moment as people write it: `2026-11-21 10:15:02 UTC`.
+/// Formats a time: `2026-11-21 10:15:02 UTC`.
 pub fn moment(ms: UnixMs) -> String {
     jiff::Timestamp::from_millisecond(ms).map_or_else(
         |_| ms.to_string(),
@@ -20,7 +20,7 @@ pub fn moment(ms: UnixMs) -> String {
     )
 }
 
-/// A duration as people write it: `60 s`, `1.5 s`, `250 ms`.
+/// Formats a duration: `60 s`, `1.5 s`, `250 ms`.
 pub fn seconds(d: Duration) -> String {
     match d.as_millis() {
         ms if ms < 1_000 => format!("{ms} ms"),

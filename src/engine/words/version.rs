@@ -1,5 +1,5 @@
-//! Which release of the reference flightdeck answers as.
+//! Terraform release that flightdeck reports.
 
-/// Providers turn features on by it, and other tools take state files and plan representations for
-/// its own. Not our version: providers know only Terraform's numbers.
+/// Providers enable features by it, and other tools accept state files and plan representations of
+/// this version. Not our own version, because providers only know Terraform's numbers.
 pub const TERRAFORM_VERSION: &str = "1.13.0";

@@ -1,32 +1,32 @@
-//! What is done to a workspace apart from deploys, by hand, and by whom; and what it brings along.
+//! Manual state changes, lock owners and workspace plugins.
 
 use super::UnixMs;
 use serde::{Deserialize, Serialize};
 
-/// What an operator did to the state by hand.
+/// Kind of a manual state change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StateChangeKind {
-    /// An object that was there already was taken in.
+    /// An existing object was imported.
     Imported,
-    /// An object was let go of; it was not destroyed.
+    /// An object was removed from the state without destroying it.
     Forgotten,
-    /// Nothing of it was in the state; what was unknown of it is settled.
+    /// An unknown outcome was settled; the state had no object for it.
     Settled,
-    /// An object is to be replaced by the next deploy.
+    /// An object was marked for replacement by the next deploy.
     Tainted,
-    /// An object is not to be replaced any more.
+    /// The mark for replacement was removed.
     Untainted,
-    /// An object has another address.
+    /// An object got another address.
     Renamed,
-    /// An object belongs to another provider.
+    /// An object was assigned to another provider.
     Reassigned,
-    /// The whole state was put into the place of what was there.
+    /// The whole state was replaced.
     Pushed,
 }
 
 impl StateChangeKind {
-    /// The word for a table cell.
+    /// Returns the word for a table cell.
     pub fn word(self) -> &'static str {
         match self {
             Self::Imported => "imported",
@@ -41,33 +41,32 @@ impl StateChangeKind {
     }
 }
 
-/// A change of the state by hand, as it is kept.
+/// Recorded manual state change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateChange {
-    /// Named apart from the time of the event that carries it.
+    /// Named differently from the time of the event that carries it.
     #[serde(rename = "changed_at")]
     pub at: UnixMs,
     pub what: StateChangeKind,
     pub address: String,
     /// Key of a deposed object; `None` for the current one.
     pub deposed: Option<String>,
-    /// The id that it was imported under; of a forgotten object its `id`, where it has one that is
-    /// not sensitive.
+    /// Id under which it was imported; for a forgotten object its `id`, if it is not sensitive.
     pub id: Option<String>,
-    /// The provider configuration, as state version 4 writes it; `None` where there was no object.
+    /// Provider configuration, as in state version 4; `None` if there was no object.
     pub provider: Option<String>,
-    /// The address that it has now; of a reassigned object, its provider configuration.
+    /// New address; for a reassigned object the new provider configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// Unknown outcomes that it settled: `create in deploy #3`.
     pub settled: Vec<String>,
     pub who: String,
     pub host: String,
-    /// The state's serial afterwards.
+    /// Serial of the state afterwards.
     pub serial: i64,
 }
 
-/// An output of the root module, as the state has it.
+/// Root output in the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputValue {
     pub name: String,
@@ -78,40 +77,39 @@ pub struct OutputValue {
     pub sensitive: bool,
 }
 
-/// Who holds a workspace.
+/// Lock owner of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockHolder {
     pub who: String,
     pub host: String,
     pub pid: u32,
-    /// Start time of the process (field 22 of its stat), so that a recycled pid is not taken for
-    /// it.
+    /// Start time of the process (field 22 of its stat), to recognize a reused pid.
     pub start_time: u64,
     pub boot_id: String,
-    /// The namespace of its pid; empty where it was not known.
+    /// Pid namespace; empty if unknown.
     #[serde(default)]
     pub pid_namespace: String,
-    /// Whether it holds the system's lock on the store too, which ends with the process.
+    /// True if it also holds the system's lock on the store, which ends with the process.
     #[serde(default)]
     pub leased: bool,
     pub since: UnixMs,
     pub reason: String,
 }
 
-/// A plugin that the workspace itself brings, and that nobody has said yes to.
+/// Untrusted workspace plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspacePlugin {
-    /// The provider that it says it is.
+    /// Provider address that it claims.
     pub address: String,
     pub executable: String,
-    /// Of all files of its package.
+    /// Digest of all files of its package.
     pub digest: String,
-    /// Whether there was a yes for other files at the same place.
+    /// True if other files at the same place were trusted.
     pub changed: bool,
 }
 
 impl WorkspacePlugin {
-    /// What it is, and what to do, for whoever can give flags.
+    /// Returns the reason and the remedy.
     pub fn why(&self) -> String {
         let asked = if self.changed {
             "it is not what a yes was given for before"

@@ -1,4 +1,4 @@
-//! `local-exec`: a command on this machine.
+//! `local-exec` provisioner: runs a command on this machine.
 
 use super::{Doing, Fault, HIDDEN};
 use crate::engine::shell::{Ended, LocalCommand, Output};
@@ -68,7 +68,7 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
     }
 }
 
-/// Says what is run: in the log, and to those who follow each step in the words that they know.
+/// Logs the command and emits it as an object step.
 fn announce(what: &LocalExec, words: &[String], doing: &Doing<'_>) {
     if what.secret {
         let log = "executing: a command with sensitive values";

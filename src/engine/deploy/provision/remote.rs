@@ -1,4 +1,4 @@
-//! `remote-exec`: scripts on another machine, each copied there, run and removed.
+//! `remote-exec` provisioner: copies each script to a remote machine, runs it and removes it.
 
 use super::{Doing, Fault, HIDDEN};
 use crate::engine::shell::Output;
@@ -9,17 +9,17 @@ use std::path::Path;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// What opens a script that does not say what it is for.
+/// Shebang of scripts without one.
 const SHEBANG: &[u8] = b"#!/bin/sh\n";
-/// Who may do what with a script: it may say what only its owner is to know.
+/// Mode of scripts: they may contain secrets, so only their owner may read them.
 const MODE: u32 = 0o700;
-/// How long a script that was stopped is tried to be removed.
+/// Time limit to remove a script after it was stopped.
 const REMOVE: Duration = Duration::from_secs(3);
 
-/// Why there is no script to run.
+/// Reason that there is no script to run.
 #[derive(Debug, thiserror::Error)]
 enum ScriptError {
-    /// In the argument of this name.
+    /// In the argument with this name.
     #[error("There is a text that is null or empty in {0:?}.")]
     NoText(String),
     #[error("The script {name:?} cannot be read: {source}.")]
@@ -27,7 +27,7 @@ enum ScriptError {
         name: String,
         source: std::io::Error,
     },
-    /// The script goes by this name where it is shown.
+    /// Display name of the script.
     #[error("There is nothing in {0}.")]
     Empty(String),
 }
@@ -63,6 +63,7 @@ async fn all(
             .await
             .map_err(|e| doing.ssh_fault(&e))?;
         let done = one(what, name, &path, connection, remote, doing).await;
+        // With an unknown outcome the script may still run, so it must not be removed.
         if done.as_ref().err().is_none_or(|fault| !fault.unknown) {
             remove(&path, connection.target.windows, remote, doing).await;
         }
@@ -127,9 +128,10 @@ async fn one(
     )))
 }
 
-/// Nothing of a script stays; that it does where it cannot be removed is told.
+/// Removes a script, and logs its path if that fails.
 async fn remove(path: &str, windows: bool, remote: &mut Remote<'_>, doing: &Doing<'_>) {
     let nothing = |_: &str| {};
+    // Not cancelled together with the deploy: the script should be removed even then.
     let (output, none) = (Output::new(&nothing), CancellationToken::new());
     let command = if windows {
         format!("cmd /c del {}", path.replace('/', "\\"))
@@ -144,7 +146,7 @@ async fn remove(path: &str, windows: bool, remote: &mut Remote<'_>, doing: &Doin
     }
 }
 
-/// Each with the name by which it is shown.
+/// Reads the scripts, each with its display name.
 async fn contents(
     scripts: &Scripts,
     base: &Path,

@@ -1,5 +1,6 @@
-//! What the plugin of an operation asks others for meanwhile: written down like the operation
-//! itself, an intent before and an outcome after, and told with it. No state has anything of it.
+//! Calls that the plugin of an operation requests from other plugins: recorded with an intent
+//! before and an outcome after, like the operation, and shown with it. Their objects are in no
+//! state.
 
 use super::DeployRecord;
 use crate::engine::calls::{Held, Ledger, Unwritten};
@@ -12,16 +13,16 @@ use lang::addr::AbsInstance;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// The most that the plugin of one operation may ask for: each is told with the operation.
+/// Limit of requests by one operation, because each is shown with it.
 const MOST: usize = 256;
 
-/// Objects of the state as a deploy goes on.
+/// Objects of the state during a deploy.
 pub type Objects = Arc<Mutex<HashMap<AbsInstance, StateObject>>>;
 
-/// The account of one operation.
+/// Recorded requests of one operation.
 pub struct Account {
     recorder: Arc<DeployRecord>,
-    /// The operation's.
+    /// Id of the operation.
     id: String,
     address: String,
     objects: Objects,
@@ -36,7 +37,7 @@ impl std::fmt::Debug for Account {
 }
 
 impl Account {
-    /// For the calls of one change.
+    /// Creates the account for the calls of one change.
     pub fn of(recorder: &Arc<DeployRecord>, change: &Change, objects: &Objects) -> Arc<Self> {
         Arc::new(Self {
             recorder: recorder.clone(),
@@ -46,13 +47,13 @@ impl Account {
         })
     }
 
-    /// Changes the operation; what its plugin does beside it is kept at once.
+    /// Changes the operation and stores it at once.
     async fn change(&self, change: impl FnOnce(&mut Operation)) {
         self.recorder.change(&self.id, change);
         self.recorder.keep_changed().await;
     }
 
-    /// A place for one more; `None` where there are too many.
+    /// Adds a request to the operation; `None` if the limit is reached.
     async fn place(&self, deed: &Deed, asked_by: &str) -> Option<u32> {
         let mut place = None;
         self.change(|o| {
@@ -73,7 +74,7 @@ impl Account {
         place
     }
 
-    /// Tells what became of one; the answer is what it was.
+    /// Sets the end of a request and returns it.
     async fn told(&self, place: u32, end: DeedEnd) -> Option<Deed> {
         let (mut deed, mut unknown) = (None, None);
         self.change(|o| {
@@ -86,7 +87,7 @@ impl Account {
         })
         .await;
         if let Some(what) = unknown {
-            // It is told at once, and not only by whoever comes next.
+            // Reported at once, not only by the next command.
             let text = format!("{}: beside it: {what}", self.id);
             self.recorder.bus.emit(EventKind::Notice { text });
         }
@@ -118,6 +119,7 @@ impl Ledger for Account {
             at: now_ms(),
             detail: detail.to_string(),
         };
+        // The intent must be durable before the other plugin is called.
         if let Err(error) = self.recorder.store.intend(intent).await {
             let why = Unwritten::from(error);
             self.told(place, DeedEnd::Failed(why.to_string())).await;
@@ -133,7 +135,7 @@ impl Ledger for Account {
         let ok = match &end {
             DeedEnd::Done => Some(true),
             DeedEnd::Failed(_) => Some(false),
-            // The intent stays open: that is what an unknown outcome is.
+            // An unknown outcome is an intent without an outcome.
             DeedEnd::Open | DeedEnd::Unknown(_) => None,
         };
         let Some(deed) = self.told(place, end).await else {
@@ -165,7 +167,7 @@ impl Ledger for Account {
             })
             .map(|(_, object)| Held::from(object))
             .collect();
-        // In the same order in every run.
+        // Sorted, so that each run gives plugins the same order.
         all.sort_by(|a, b| a.address.cmp(&b.address));
         all
     }

@@ -1,25 +1,26 @@
-//! Why an operation has failed, with what its plugin said last, and which failures are alike.
+//! Failures of operations, with the last output lines of the plugin, and fingerprints that group
+//! similar failures.
 
 use super::DeployRecord;
 use crate::engine::words::*;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
-/// How many of a plugin's last lines a failure keeps.
+/// Limit of a plugin's last lines in a failure.
 const KEPT_LINES: usize = 100;
 
-/// How long to wait for lines that a plugin has written and nobody has read yet.
+/// Time limit to read output that the plugin has already written.
 const HEARD_WITHIN: Duration = Duration::from_millis(500);
 
 impl DeployRecord {
-    /// An operation has failed. `gone`: its address has no object now.
+    /// Records a failed operation. `gone`: its address has no object now.
     pub async fn failed(&self, id: &str, mut failure: Failure, unknown: bool, gone: bool) {
         if let Some(plugin) = failure
             .plugin
             .as_ref()
             .and_then(|p| self.pool.plugins().get(p))
         {
-            // The line that says why may have been written right before the answer.
+            // The line with the reason may have been written right before the answer.
             plugin.heard(HEARD_WITHIN).await;
             let incident = failure
                 .incident
@@ -27,7 +28,7 @@ impl DeployRecord {
                 .and_then(|id| plugin.incident_named(id));
             let lines =
                 incident.map_or_else(|| plugin.last_lines(KEPT_LINES), |i| i.last_lines.clone());
-            // What it said before the operation began is about something else.
+            // Earlier lines concern other operations.
             let began = self.began_at(id).unwrap_or(0);
             (failure.last_lines, failure.last_lines_at) = lines
                 .into_iter()
@@ -59,8 +60,8 @@ impl DeployRecord {
     }
 }
 
-/// Equal for failures that are the same but for names, numbers and ids: digits and quoted parts do
-/// not count.
+/// Returns a fingerprint that is equal for failures that differ only in names, numbers and ids:
+/// digits and quoted parts are ignored.
 pub fn fingerprint(class: FailureClass, kind: &str, summary: &str, detail: &str) -> String {
     let alike = |text: &str| {
         let mut quoted = false;

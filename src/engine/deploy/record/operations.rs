@@ -1,5 +1,5 @@
-//! Where each operation stands: told to everybody who watches, and kept soon after, together with
-//! what others have come to meanwhile.
+//! States of operations: emitted as events at once, stored shortly after together with other
+//! changes.
 
 use super::DeployRecord;
 use crate::engine::deploy::waits::{Line, Waits};
@@ -15,16 +15,15 @@ pub(super) struct Operations {
     pub(super) all: Vec<Operation>,
     pub(super) by_id: HashMap<String, usize>,
     pub(super) waits: Waits,
-    /// The places of those that have changed since they were kept.
+    /// Indexes of operations that changed since they were stored.
     pub(super) unkept: BTreeSet<usize>,
 }
 
-/// How soon a change is kept, so that an operation that begins and ends within this time is written
-/// once. What was done to its object is on record before, by its intents and outcomes: they tell
-/// what became of it where flightdeck dies within this time.
+/// Delay before changes are stored, so that an operation that starts and ends within it is written
+/// once. Recovery does not depend on it: intents and outcomes are durable before.
 const KEPT_WITHIN: Duration = Duration::from_millis(50);
 
-/// Those in a line who still wait, with the names of what they wait for now.
+/// Sets the displayed needs of operations that still wait, and returns these.
 fn name(all: &mut [Operation], line: &Line) -> Vec<Operation> {
     let names: Vec<String> = (line.named.iter())
         .map(|n| all[*n].address.clone())
@@ -41,7 +40,7 @@ fn name(all: &mut [Operation], line: &Line) -> Vec<Operation> {
 }
 
 impl DeployRecord {
-    /// Changes one operation and tells everybody who watches; [`Self::keep_current`] keeps it.
+    /// Changes one operation and emits it; [`Self::keep_current`] stores it later.
     pub(super) fn change(&self, id: &str, change: impl FnOnce(&mut Operation)) {
         let operation = {
             let mut operations = lock(&self.operations);
@@ -56,7 +55,7 @@ impl DeployRecord {
         self.changed.notify_one();
     }
 
-    /// Keeps what changes until `done`, and by then all of it.
+    /// Stores changes until `done`, and finally all remaining ones.
     pub async fn keep_current(&self, done: &CancellationToken) {
         let some_have_changed = || async {
             self.changed.notified().await;
@@ -72,8 +71,9 @@ impl DeployRecord {
         self.keep_changed().await;
     }
 
-    /// Keeps what has changed by now; what is asked of the store next is durable no sooner.
+    /// Stores all changes so far. Later requests to the store become durable after them.
     pub(super) async fn keep_changed(&self) {
+        // The lock is released before the store is awaited.
         let changed: Vec<Operation> = {
             let mut operations = lock(&self.operations);
             let Operations { all, unkept, .. } = &mut *operations;
@@ -97,7 +97,7 @@ impl DeployRecord {
         }
     }
 
-    /// Tells of the pauses between calls of an operation.
+    /// Returns a callback that reports the pauses between calls of an operation.
     pub fn pauses(&self, id: &str) -> Arc<dyn Fn(Option<Pause>) + Send + Sync> {
         let (operations, bus, id) = (
             Arc::clone(&self.operations),
@@ -117,12 +117,12 @@ impl DeployRecord {
             };
             let attempt = operation.retry.as_ref().map_or(0, |retry| retry.attempt);
             operation.attempt = operation.attempt.max(attempt);
-            // Kept with the next change of it.
+            // Stored with the next change of the operation.
             bus.emit(EventKind::Operation(operation.clone()));
         })
     }
 
-    /// Whether the first half of a replacement is done.
+    /// Returns true if the first half of a replacement is done.
     pub fn is_half_done(&self, id: &str) -> bool {
         let operations = lock(&self.operations);
         operations
@@ -131,12 +131,12 @@ impl DeployRecord {
             .is_some_and(|at| operations.all[*at].half_done)
     }
 
-    /// The place of an operation in the deploy.
+    /// Returns the index of an operation in the deploy.
     pub fn place(&self, id: &str) -> Option<usize> {
         lock(&self.operations).by_id.get(id).copied()
     }
 
-    /// What operations wait for, known before anything runs; some of it is told.
+    /// Sets the waits of all operations before the first one runs, and emits the displayed part.
     pub fn waits_for(&self, waits: Waits) {
         let told: Vec<Operation> = {
             let mut operations = lock(&self.operations);
@@ -148,7 +148,7 @@ impl DeployRecord {
         self.tell_waiting(told);
     }
 
-    /// Those who waited for one that is done, and of whose needs no more is told, wait for others.
+    /// Updates operations that waited for one that is done, if all their displayed needs are done.
     fn others_wait_for(&self, id: &str) {
         let told: Vec<Operation> = {
             let mut operations = lock(&self.operations);
@@ -168,7 +168,7 @@ impl DeployRecord {
         }
     }
 
-    /// A step of an operation begins.
+    /// Records that a step of an operation starts.
     pub fn began(&self, id: &str, doing: Doing) {
         self.change(id, |o| {
             o.state = OperationState::Running;
@@ -179,7 +179,7 @@ impl DeployRecord {
         });
     }
 
-    /// A step of an operation has ended well; with a state, the whole operation has.
+    /// Records that a step of an operation succeeded; with a state the whole operation has ended.
     pub fn ended(&self, id: &str, state: Option<OperationState>) {
         self.change(id, |o| match state {
             Some(state) => {
@@ -197,7 +197,7 @@ impl DeployRecord {
         }
     }
 
-    /// An operation was about to begin when the end was asked for.
+    /// Records that an operation did not start because of a cancellation.
     pub fn not_begun(&self, id: &str) {
         self.change(id, |o| {
             let half = o.missing_half();
@@ -216,7 +216,7 @@ impl DeployRecord {
         operations.all[*operations.by_id.get(id)?].began
     }
 
-    /// Whether an operation was stopped by the end that was asked for.
+    /// Returns true if an operation failed because it was cancelled.
     pub fn stopped_any(&self) -> bool {
         let class = |o: &Operation| o.failure.as_ref().map(|f| f.class);
         lock(&self.operations)
@@ -233,7 +233,7 @@ impl DeployRecord {
             .map_or(0, |at| operations.all[*at].index)
     }
 
-    /// Everything that has not begun will not.
+    /// Marks all unfinished operations as not attempted.
     pub fn rest_not_attempted(&self) {
         let rest: Vec<String> = {
             let operations = lock(&self.operations);
@@ -260,7 +260,7 @@ impl DeployRecord {
         }
     }
 
-    /// How many ended how.
+    /// Counts operations by end state.
     pub fn counts(&self) -> OperationCounts {
         OperationCounts::of(&lock(&self.operations).all)
     }

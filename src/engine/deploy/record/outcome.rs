@@ -1,5 +1,5 @@
-//! Intents and outcomes: committed before and after every call that can change the world, an
-//! outcome together with the state that it leaves.
+//! Intents and outcomes, committed before and after every call that may change something. An
+//! outcome and its state edits share one transaction.
 
 use super::DeployRecord;
 use crate::engine::stage::change::Change;
@@ -9,8 +9,8 @@ use crate::engine::words::*;
 use cty::{Type, Value};
 
 impl DeployRecord {
-    /// Commits what is about to be done; only then may it be done. `object` is what is there before
-    /// it, or for a create what is planned.
+    /// Commits the intent of a step; the call may follow only after it. `object` is the prior
+    /// object, or the planned one of a create.
     pub async fn intend(
         &self,
         change: &Change,
@@ -23,7 +23,8 @@ impl DeployRecord {
             .await
     }
 
-    /// [`Self::intend`] for a provisioner, which one of a destroy is recognized by later.
+    /// Like [`Self::intend`], for a provisioner; `of` identifies a destroy provisioner in later
+    /// deploys.
     pub async fn intend_provisioner(
         &self,
         change: &Change,
@@ -39,14 +40,13 @@ impl DeployRecord {
         self.store.intend(intent).await
     }
 
-    /// What was about to be done is not: nothing of it stays on record.
+    /// Removes an intent whose call was not sent.
     pub async fn take_back(&self, change: &Change, step: &OperationStep) -> Result<(), StoreError> {
         let index = self.index(&change.id());
         self.store.take_back(self.deploy, index, step.clone()).await
     }
 
-    /// Commits a step that changes the state and for which nobody is asked, together with the state
-    /// that it leaves.
+    /// Commits a step that needs no call, together with its state edits.
     pub async fn done(
         &self,
         change: &Change,
@@ -60,6 +60,7 @@ impl DeployRecord {
                 edits,
             )
             .await?;
+        // An import settles an earlier unknown creation, because it adds the object to the state.
         if step == OperationStep::Import {
             let made = self
                 .earlier
@@ -97,7 +98,7 @@ impl DeployRecord {
         serde_json::json!({"provider": change.provider.to_string(), "type": &*change.address.resource.kind})
     }
 
-    /// Commits what came of it, together with the state that it left.
+    /// Commits the outcome of a step, together with its state edits.
     pub async fn settle(
         &self,
         change: &Change,
@@ -135,8 +136,8 @@ impl DeployRecord {
                 .await?;
         }
         if ok && *step != OperationStep::Create && !step.is_provisioner() {
-            // What is known to be so now was reached from whatever an earlier deploy left. Not so a
-            // creation: what it may have made would not be this object.
+            // The step has read or changed the object, which settles earlier unknown outcomes of
+            // it. An unknown creation stays open: it may have made another object.
             let answered = |u: &&UnknownOutcome| {
                 u.address == change.address.to_string()
                     && !u.is_creation()
@@ -163,13 +164,13 @@ impl DeployRecord {
         Ok(())
     }
 
-    /// Commits a change of the state for which no call was made.
+    /// Commits state edits without a call.
     pub async fn edit(&self, edits: Vec<StateEdit>) -> Result<(), StoreError> {
         self.store.edit_state(edits).await.map(|_| ())
     }
 }
 
-/// The `id` of an object, where it has one that is known and no secret.
+/// Returns the `id` of an object if it is known and not sensitive.
 fn plain_id(object: &Value) -> Option<String> {
     if object.is_null() || !object.is_known() {
         return None;

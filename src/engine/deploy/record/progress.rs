@@ -1,16 +1,16 @@
-//! Progress of destroys that earlier deploys began: commands that ended well and are not run again.
+//! Progress of destroys that earlier deploys started: their successful commands are not run again.
 
 use super::DeployRecord;
 use crate::engine::store::model::{DestroyStep, DestroyStepOf, StateObject};
 use crate::engine::words::*;
 use crate::engine::workspace::load::digest;
 
-/// Steps of the destroy of one object that earlier deploys have done.
+/// Successful steps in the destroy of one object, from earlier deploys.
 pub struct DestroyProgress<'r>(Vec<&'r DestroyStep>);
 
 impl DestroyProgress<'_> {
-    /// The earlier run of a command. Each one stands for one block: of two with the same text,
-    /// both may have run.
+    /// Takes the earlier run of a command. Each run counts for one block, because two blocks with
+    /// the same text may both have run.
     pub fn take(&mut self, of: &DestroyStepOf) -> Option<&DestroyStep> {
         let at = self.0.iter().position(|step| step.of == *of)?;
         Some(self.0.remove(at))
@@ -18,14 +18,13 @@ impl DestroyProgress<'_> {
 }
 
 impl DeployRecord {
-    /// Steps on record for the object of an address, whichever state of it they ran for.
+    /// Returns the recorded steps of an object by address, for any of its states.
     pub fn destroy_progress(&self, address: &str) -> DestroyProgress<'_> {
         let of_it = self.earlier.destroy_steps.iter();
         DestroyProgress(of_it.filter(|step| step.address == address).collect())
     }
 
-    /// Logs that a provisioner's command left its output open when it ended, and tells the
-    /// operator.
+    /// Logs and reports that a command's background process kept its output open.
     pub fn left_open(&self, address: &str) {
         let text = format!(
             "a command of {address} has ended, but a process that it left in the background keeps its output open; the rest of that output is not logged. Redirect the output of background processes, for example to a file"
@@ -34,7 +33,7 @@ impl DeployRecord {
         self.bus.emit(EventKind::Notice { text });
     }
 
-    /// Says that a command is not run, and where its outcome is.
+    /// Reports that a command is skipped, and the deploy with its outcome.
     pub fn skipped(&self, address: &str, earlier: &DestroyStep) {
         let text = format!(
             "the {} of {address} is not run again: it ended well in deploy #{} at {}, before that destroy was cut off",
@@ -47,7 +46,7 @@ impl DeployRecord {
     }
 }
 
-/// Digest of an object as the state has it, by what a command may see of it.
+/// Returns a digest of an object's record as far as commands can see it.
 pub fn object_digest(object: &StateObject) -> String {
     let identity = object.identity.as_deref().unwrap_or_default();
     let parts = [&object.provider, &object.attributes, identity].map(str::to_owned);

@@ -1,4 +1,4 @@
-//! Creating and updating: one instance, from its configuration to the call.
+//! Creates and updates instances: evaluates the configuration, plans again and applies.
 
 use super::deploying::Deploying;
 use super::instances::Subject;
@@ -19,8 +19,7 @@ use cty::Value;
 use proto::Bytes;
 
 impl Deploying {
-    /// Creates, updates or reads one instance; everything that goes wrong ends in the record of its
-    /// operation.
+    /// Creates, updates or reads one instance. All failures end in the record of its operation.
     pub(super) async fn apply(&self, i: usize, step: Step, turn: &mut Option<Turn>) -> bool {
         let change = &self.stage.changes[i];
         let id = change.id();
@@ -32,7 +31,7 @@ impl Deploying {
         };
         let begins = Beginning { step, doing };
         self.begun(change, turn.as_ref(), begins);
-        // What is destroyed first was adopted by that half.
+        // A plain replacement imports with its destroy half.
         let adopted = if change.action() == Action::Replace {
             Ok(())
         } else {
@@ -55,8 +54,8 @@ impl Deploying {
         }
     }
 
-    /// Plans again with what is known now, and sends what was approved; what comes of it is for
-    /// [`Deploying::applied`].
+    /// Plans again with the values known now and applies the approved change;
+    /// [`Deploying::applied`] handles the result.
     async fn apply_managed(
         &self,
         i: usize,
@@ -80,12 +79,13 @@ impl Deploying {
         let planned = self
             .plan_again(&subject, config, prior.as_ref(), &ctx)
             .await?;
+        // The approval covers the staged plan, so a different one must not be applied.
         self.as_approved(&subject, &plain, &planned)?;
         let after = planned.after.clone().unmark_deep().0;
         let is_left = planned.action != Action::NoOp
             && !after.raw_equals(&planned.before.clone().unmark_deep().0);
         let create_first = change.action() == Action::ReplaceCreateFirst;
-        // More than an intent is written down where nothing is left to do, or to set aside.
+        // In these cases more than an intent is written, which needs a full turn.
         if !is_left || create_first || !turn.as_ref().is_none_or(Turn::may_write) {
             self.whole(change, turn, begins).await?;
         }
@@ -93,6 +93,7 @@ impl Deploying {
             return self.nothing_left(&subject, &planned).await;
         }
         if create_first && object.is_some() {
+            // Deposing frees the address for the new object before it is created.
             self.depose(i, change).await?;
         }
         let doing = match change.action() {
@@ -107,15 +108,15 @@ impl Deploying {
             .follow(&change.address, acts(&doing), ObjectPhase::Begun, before);
         let request = request(&subject, prior.as_ref(), &planned, plain);
         let applied = instance::apply(subject.provider.as_ref(), request, &ctx).await;
-        // What provisioners do belongs to the operation, and so does the other half of a
-        // replacement.
+        // Provisioners and the second half of a replacement keep the turn. Otherwise the next
+        // operation may start while the outcome is written.
         if subject.resource.provisioners.is_empty() && !create_first {
             drop(turn.take());
         }
         self.applied(i, &subject, doing, applied, &marks).await
     }
 
-    /// Nothing is left to do but to keep what is sensitive now.
+    /// Records an update without changes, which may still change marks.
     async fn nothing_left(
         &self,
         subject: &Subject<'_>,
@@ -128,7 +129,7 @@ impl Deploying {
             identity: change.before.identity.as_ref(),
             step: Some(OperationStep::Update),
         };
-        // Nor is it an update where nothing of it is left.
+        // A no-op is not reported as an update.
         let told = |phase, value| {
             if planned.action == Action::Update {
                 let work = ObjectWork::Apply(Action::Update);
@@ -141,8 +142,7 @@ impl Deploying {
         Ok(())
     }
 
-    /// Staging has had the provider look at the configuration; where it is another one now, the
-    /// provider has not seen it yet.
+    /// Lets the provider validate the configuration if it differs from the staged one.
     async fn validate_if_new(
         &self,
         subject: &Subject<'_>,
@@ -163,8 +163,7 @@ impl Deploying {
         self.said(&answer.diagnostics, change, subject.resource)
     }
 
-    /// What an update begins with. A create begins with nothing, also where an object is there that
-    /// it takes the place of.
+    /// Returns the prior object of an update. A create has none, even if it replaces an object.
     fn prior(&self, subject: &Subject<'_>, object: Option<&StateObject>) -> Option<Prior> {
         let (change, schema) = (subject.change, subject.schema);
         let object = object.filter(|_| change.action() == Action::Update)?;
@@ -208,7 +207,7 @@ impl Deploying {
     }
 }
 
-/// What those are told who follow each object.
+/// Returns the work to report for object steps.
 pub(super) fn acts(doing: &OperationStep) -> ObjectWork {
     ObjectWork::Apply(match doing {
         OperationStep::Update => Action::Update,
@@ -216,7 +215,7 @@ pub(super) fn acts(doing: &OperationStep) -> ObjectWork {
     })
 }
 
-/// What is sent: the object of now, and what was planned of it.
+/// Builds the request from the current object and the new plan.
 fn request<'s>(
     subject: &Subject<'s>,
     prior: Option<&Prior>,

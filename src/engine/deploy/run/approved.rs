@@ -1,4 +1,4 @@
-//! Whether what a deploy is about to do is what was approved.
+//! Compares the plan of the deploy with the approved one.
 
 use super::deploying::Deploying;
 use super::instances::Subject;
@@ -13,7 +13,8 @@ use cty::{Path, Value};
 use lang::diag::{Diagnostic, Diagnostics};
 
 impl Deploying {
-    /// What is planned now must be what was approved, with unknown values filled in.
+    /// Returns an error if the plan differs from the approved one, except in values that were
+    /// unknown.
     pub(super) fn as_approved(
         &self,
         subject: &Subject<'_>,
@@ -25,7 +26,8 @@ impl Deploying {
         if faults.is_empty() {
             return Ok(());
         }
-        // Before a provider is blamed: it may have been given something else.
+        // Different arguments explain a different plan, so the provider is blamed only without
+        // them.
         if let Some(other) = other_arguments(change, schema, config) {
             return Err(Diagnostics::from(other).into());
         }
@@ -51,7 +53,7 @@ impl Deploying {
     }
 }
 
-/// In what the plan of now is not the one that was approved.
+/// Returns the differences between the new plan and the approved one.
 fn differences(change: &Change, schema: &Schema, now: &managed::Planned) -> Vec<String> {
     let becomes = now.action;
     let fits = matches!(
@@ -90,7 +92,7 @@ fn differences(change: &Change, schema: &Schema, now: &managed::Planned) -> Vec<
         .collect()
 }
 
-/// What to say where the provider was given other arguments than while staging.
+/// Returns an error if the arguments differ from the staged ones.
 fn other_arguments(change: &Change, schema: &Schema, config: &Value) -> Option<Diagnostic> {
     let staged = change.config()?.clone().unmark_deep().0;
     let others = cty::plan::assert_object_compatible(&schema.block, &staged, config);

@@ -1,5 +1,5 @@
-//! What is done with an object before its operation: an imported one is taken into the state, one
-//! that is replaced by creating first is set aside.
+//! Preparation of an object before its operation: imports it into the state, or deposes it for
+//! create_before_destroy.
 
 use super::deploying::Deploying;
 use super::outcome::Kept;
@@ -10,7 +10,7 @@ use crate::engine::store::model::StateEdit;
 use crate::engine::words::*;
 
 impl Deploying {
-    /// Takes an object that is imported into the state, before anything else is done with it.
+    /// Puts an imported object into the state before its operation.
     pub(super) async fn adopt(&self, change: &Change) -> Result<(), Box<Trouble>> {
         if change.importing().is_none() || lock(&self.state).contains_key(&change.address) {
             return Ok(());
@@ -38,7 +38,7 @@ impl Deploying {
         self.keep(change, schema, kept).await
     }
 
-    /// Sets the current object aside, so that its place is free for the new one.
+    /// Deposes the current object, so that its address is free for the new one.
     pub(super) async fn depose(&self, i: usize, change: &Change) -> Result<(), Box<Trouble>> {
         let key: String = uuid::Uuid::new_v4()
             .simple()

@@ -1,4 +1,4 @@
-//! How conditions stand once a deploy is over, which is what the state keeps of them.
+//! Check results of a deploy, which the state stores.
 
 use super::deploying::Deploying;
 use crate::engine::graph::Step;
@@ -17,13 +17,13 @@ use lang::config::{Condition, Lifecycle, Module, Resource};
 use lang::diag::{Diagnostic, Diagnostics};
 use std::sync::atomic::Ordering;
 
-/// Whether an instance of it has anything to fulfil.
+/// Returns true if a resource has conditions.
 fn has_conditions(lifecycle: &Lifecycle) -> bool {
     !(lifecycle.preconditions.is_empty() && lifecycle.postconditions.is_empty())
 }
 
 impl Deploying {
-    /// Evaluates conditions of an instance of a resource, and notes how they stand.
+    /// Evaluates conditions of a resource instance and records their statuses.
     pub(super) fn conditions(
         &self,
         scope: &ModuleScope<'_>,
@@ -47,8 +47,7 @@ impl Deploying {
         }
     }
 
-    /// An instance that something is done with: what it has to fulfil afterwards is not known until
-    /// it was looked at.
+    /// Marks postconditions of a changed instance as unknown until they are evaluated.
     pub(super) fn outstanding(&self, address: &AbsInstance, resource: &Resource) {
         if !resource.lifecycle.postconditions.is_empty() {
             let rest = address.resource.to_string();
@@ -56,12 +55,12 @@ impl Deploying {
         }
     }
 
-    /// It is about to be looked at.
+    /// Marks the conditions of an instance as known, right before they are evaluated.
     pub(super) fn settled(&self, address: &AbsInstance) {
         lock(&self.checked).known(&at(address), &address.resource.to_string());
     }
 
-    /// Resources with instances of which staging could not tell how their conditions stand.
+    /// Returns resources with unchanged instances whose conditions the stage could not evaluate.
     pub(super) fn to_look_at(&self) -> Vec<Step> {
         if self.stage.request.mode != StageMode::Normal {
             return Vec::new();
@@ -74,8 +73,7 @@ impl Deploying {
         steps.collect()
     }
 
-    /// Whether nothing is done with the instance of a change, and staging could not tell how its
-    /// conditions stand.
+    /// Returns true if the change has no effect and the stage could not evaluate its conditions.
     fn is_unsure(&self, change: &Change) -> bool {
         let address = &change.address;
         !steps::acts(change)
@@ -87,8 +85,8 @@ impl Deploying {
                 == Some(Status::Unknown)
     }
 
-    /// Conditions of instances that nothing is done with, where staging could not tell how they
-    /// stand: what they rest on may have changed. Whether they hold.
+    /// Evaluates conditions of unchanged instances that the stage could not evaluate, because they
+    /// may depend on changed objects. Returns true if they hold.
     pub(super) fn of_unchanged(&self, step: Step, address: &ConfigResource) -> bool {
         let Some((module, resource)) = self.declared(address) else {
             return true;
@@ -166,11 +164,11 @@ impl Deploying {
         }
     }
 
-    /// Keeps how all conditions stand: as the deploy found them, as staging did where it did not
-    /// look again. `found` is what the nodes of the walk have noted.
+    /// Stores all check results: those of the deploy, otherwise those of the stage. `found`
+    /// contains the results of the walk's nodes.
     pub(super) async fn keep_checks(&self, found: Checked) -> Option<Diagnostic> {
         let mut checked = self.stage.checked.clone();
-        // A refresh takes over what is there, and what was found with it.
+        // A refresh-only deploy keeps the results of its stage.
         if self.stage.request.mode == StageMode::Normal {
             checked.forget_data();
             for change in self.stage.changes.iter().filter(|c| steps::acts(c)) {
@@ -192,8 +190,7 @@ impl Deploying {
         ))
     }
 
-    /// Of what is destroyed nothing is looked at; only that root outputs are there is known, as the
-    /// reference engine has it.
+    /// A destroy evaluates no conditions; OpenTofu lists only root outputs then, as unknown.
     fn root_outputs_unknown(&self, checked: &mut Checked) {
         let outputs = self.walk.around.root.outputs.values();
         for output in outputs.filter(|o| !o.preconditions.is_empty()) {
@@ -203,7 +200,7 @@ impl Deploying {
         }
     }
 
-    /// What a change is to fulfil is not known until the change is made.
+    /// Marks the conditions of a change as unknown until it is applied.
     fn unknown(&self, checked: &mut Checked, change: &Change) {
         let declared = self.declared(&change.address.config());
         if declared.is_some_and(|(_, resource)| has_conditions(&resource.lifecycle)) {

@@ -1,4 +1,4 @@
-//! The deploy as a whole: what it knows, its walk, and what may start.
+//! State of a deploy and its walk, and the rules for starting operations.
 
 use super::turns::{Turn, Turns};
 use crate::engine::cores;
@@ -19,55 +19,55 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
-/// How many steps are looked at together; operations among them run `parallelism` at a time.
+/// Steps run concurrently; the operations among them are limited by `parallelism`.
 const STEPS_AT_A_TIME: usize = 256;
 
-/// The place of what is said of the deploy as a whole.
+/// Step for diagnostics of the whole deploy.
 pub(super) const AT_THE_END: Step = Step::MAX;
 
-/// A deploy's walk.
+/// Running deploy.
 pub struct Deploying {
     pub walk: Walk,
     pub stage: Arc<Stage>,
-    /// Numbers of the changes, by id.
+    /// Indexes of the changes, by id.
     pub(super) places: HashMap<String, usize>,
-    /// Numbers of the changes that were taken.
+    /// Indexes of the selected changes.
     pub taken: BTreeSet<usize>,
     pub recorder: Arc<DeployRecord>,
     pub parallelism: usize,
     pub stops: Stops,
-    /// Objects of the state as the deploy goes on, current ones only.
+    /// Current objects of the state during the deploy.
     pub state: Objects,
-    /// An operation's turn is given back when the plugin has answered: while the outcome is being
-    /// written down, the next one can begin.
+    /// Turns of operations. A turn is returned when the plugin has answered, so that the next
+    /// operation can start while the outcome is written.
     pub(super) turns: Arc<Turns>,
-    /// Second halves of replacements whose first one is done, and what they need.
+    /// Second halves of started replacements, with their needs.
     pub(super) urgency: Arc<Urgency>,
-    /// Turns that second halves have from their first ones.
+    /// Turns passed from first halves to second halves.
     pub(super) handed: Mutex<HashMap<Step, Turn>>,
-    /// Steps that have succeeded.
+    /// Steps that succeeded.
     pub(super) done: Mutex<HashSet<Step>>,
     pub(super) expansions: Mutex<HashMap<AbsResource, Arc<Expansion>>>,
     pub(super) repetitions: Mutex<HashMap<AbsInstance, Repetition>>,
-    /// Values of instances that were applied, read, or stay as they are.
+    /// Values of instances that were applied or read, or are unchanged.
     pub(super) values: Mutex<HashMap<AbsInstance, Value>>,
-    /// Keys of objects that were set aside to be destroyed later, by change.
+    /// Deposed keys of replaced objects, by change.
     pub(super) deposed: Mutex<HashMap<usize, String>>,
     pub(super) store_failed: AtomicBool,
-    /// How conditions of resources were found.
+    /// Results of resource conditions.
     pub(super) checked: Mutex<Checked>,
 }
 
-/// What ends a deploy early, each a step further.
+/// Tokens that end a deploy early, in two degrees.
 #[derive(Clone)]
 pub struct Stops {
-    /// Once cancelled, nothing more starts but what ends a replacement that has begun.
+    /// Stops new operations, except the second halves of started replacements.
     pub starting: CancellationToken,
-    /// Once cancelled, nothing at all starts any more.
+    /// Stops all new operations.
     pub all: CancellationToken,
 }
 
-/// How it went.
+/// Result of a deploy.
 pub struct Went {
     pub diagnostics: Diagnostics,
     pub cancelled: bool,
@@ -75,7 +75,7 @@ pub struct Went {
 }
 
 impl Deploying {
-    /// A deploy of `taken`, starting from `state`.
+    /// Creates the deploy of the selected changes `taken`, starting from `state`.
     pub fn new(
         walk: Walk,
         stage: Arc<Stage>,
@@ -151,6 +151,7 @@ impl Deploying {
             }
         }
         let cancelled = self.stops.starting.is_cancelled();
+        // After the walk no operation can start any more.
         self.recorder.rest_not_attempted();
         self.left_behind(cancelled);
         let gathered = self.walk.cells.gather(self.walk.nodes.graph.order());
@@ -165,7 +166,7 @@ impl Deploying {
         }
     }
 
-    /// Whoever destroys everything must know of what is there still.
+    /// Reports objects that a destroy has left in place (`destroy = false`).
     fn left_behind(&self, cancelled: bool) {
         let changes = self.taken.iter().map(|&i| &self.stage.changes[i]);
         let forgotten: Vec<String> = changes
@@ -191,7 +192,7 @@ impl Deploying {
         self.walk.cells.beside(AT_THE_END, said);
     }
 
-    /// What may start now.
+    /// Returns the operations that may start now.
     fn starts(&self) -> Starts {
         match () {
             () if self.stops.all.is_cancelled() || self.store_failed.load(Ordering::Relaxed) => {

@@ -1,4 +1,4 @@
-//! Destroying and forgetting one object.
+//! Destroys or forgets one object.
 
 use super::deploying::Deploying;
 use super::step::Beginning;
@@ -25,12 +25,12 @@ use lang::addr::ModuleInstance;
 use lang::config::{Module, Provisioner};
 use proto::Bytes;
 
-/// An object that is to be destroyed.
+/// Object to destroy.
 #[derive(Clone, Copy)]
 struct Ending<'a> {
     provider: &'a dyn Provider,
     change: &'a Change,
-    /// Its key, where it is a deposed one.
+    /// Key of a deposed object, otherwise empty.
     deposed: &'a str,
     schema: &'a Schema,
 }
@@ -68,8 +68,7 @@ impl Deploying {
         begins: Beginning,
     ) -> Result<(), Box<Trouble>> {
         let deposed = match change.action() {
-            // The object that creating first has set aside; none where there was nothing to set
-            // aside.
+            // The object that the first half has deposed; none if there was no object.
             Action::ReplaceCreateFirst => match lock(&self.deposed).get(&i).cloned() {
                 Some(key) => key,
                 None => return Ok(()),
@@ -102,7 +101,8 @@ impl Deploying {
         self.destroy_in_turn(ending, turn, begins).await
     }
 
-    /// Writes down that the object will be destroyed, waits for the turn, destroys it.
+    /// Records the intent, waits for the turn and destroys the object. With destroy provisioners
+    /// the turn comes first.
     async fn destroy_in_turn(
         &self,
         ending: Ending<'_>,
@@ -110,8 +110,8 @@ impl Deploying {
         begins: Beginning,
     ) -> Result<(), Box<Trouble>> {
         let change = ending.change;
-        // An object that was not finished, or is only what a replacement has left, was never in
-        // use: as the reference engine has it.
+        // As in OpenTofu, destroy provisioners run only for objects that were in use: not for
+        // tainted or deposed ones.
         let was_in_use = !change.recorded.tainted
             && change.deposed.is_none()
             && change.action() != Action::ReplaceCreateFirst;
@@ -120,6 +120,8 @@ impl Deploying {
             false => None,
         };
         let goes_ahead = |turn: &Turn| turn.is_ahead() && turn.may_write();
+        // Provisioners run before the destroy's intent, so the operation must have its turn by
+        // then.
         let intended = last.is_none() && turn.as_ref().is_some_and(goes_ahead);
         if intended {
             self.intend_to_destroy(ending, turn, begins).await?;
@@ -169,14 +171,14 @@ impl Deploying {
         let ctx = self.context(change, true);
         let request = destruction(change, ending.schema);
         let applied = instance::apply(ending.provider, request, &ctx).await;
-        // The second half of a replacement goes on with the turn of the first.
+        // The second half of a replacement keeps the turn.
         if change.action() != Action::Replace {
             drop(turn.take());
         }
         self.destroyed(ending, applied).await
     }
 
-    /// Takes an object out of the state and leaves it where it is.
+    /// Removes an object from the state without destroying it.
     async fn forget(&self, change: &Change, deposed: &str) -> Result<(), Box<Trouble>> {
         if deposed.is_empty() {
             lock(&self.state).remove(&change.address);
@@ -188,19 +190,19 @@ impl Deploying {
             .map_err(|e| self.store_trouble(e))
     }
 
-    /// Writes down what a destroy led to.
+    /// Records the result of a destroy.
     async fn destroyed(&self, ending: Ending<'_>, applied: Applied) -> Result<(), Box<Trouble>> {
         let Ending {
             change, deposed, ..
         } = ending;
         let failed = match applied.failure.clone() {
-            // The intent stays open: that is what an unknown outcome is.
+            // An unknown outcome is an intent without an outcome.
             Some(failed) if failed.unknown => return Err(Trouble::applied(failed)),
             failed => failed,
         };
         let edit = match &applied.object {
             Some(value) => Some(self.left_standing(ending, value, &applied)?),
-            // An error and no object: the provider refused, and the object still exists.
+            // The provider refused with an error, so the object still exists.
             None if failed.is_some() => None,
             None => {
                 if deposed.is_empty() {
@@ -228,7 +230,7 @@ impl Deploying {
         }
     }
 
-    /// An object that is there after its destroy, as the provider has left it.
+    /// Returns the state edit for an object that still exists after its destroy.
     fn left_standing(
         &self,
         ending: Ending<'_>,
@@ -256,7 +258,7 @@ impl Deploying {
         Ok(StateEdit::Put(Box::new(object)))
     }
 
-    /// Runs one provisioner; what is on record of it is the store's.
+    /// Runs one provisioner, which is recorded in the store.
     pub(super) async fn provision(
         &self,
         scope: &ModuleScope<'_>,
@@ -282,8 +284,8 @@ impl Deploying {
         })
     }
 
-    /// The provisioners that an object's end has, each with its place among all of its resource,
-    /// and the module that declares them.
+    /// Returns the destroy provisioners of an object, each with its position in the resource, and
+    /// their module.
     fn last_provisioners(&self, change: &Change) -> Option<(&Module, Vec<(usize, &Provisioner)>)> {
         let (module, provisioners) = match self.declared(&change.address.config()) {
             Some((module, resource)) => (module, &resource.provisioners),
@@ -302,6 +304,7 @@ impl Deploying {
         module: &Module,
         provisioners: Vec<(usize, &Provisioner)>,
     ) -> Result<(), Box<Trouble>> {
+        // Recorded runs count only if the object's record and the command's text are the same.
         let object = lock(&self.state).get(&change.address).map(object_digest);
         let address = change.address.to_string();
         let mut earlier = self.recorder.destroy_progress(&address);
@@ -334,10 +337,10 @@ fn removal(change: &Change, deposed: &str) -> StateEdit {
     }
 }
 
-/// A destroy is an apply that leads to nothing.
+/// Returns the apply request of a destroy.
 fn destruction<'a>(change: &'a Change, schema: &'a Schema) -> Applying<'a> {
     let null = Value::null(schema.implied_type().clone());
-    // The plan of a replacement has private data of the new object; the old one has its own.
+    // The private data of a replacement's plan belongs to the new object.
     let private = match change.action() {
         Action::Destroy => &change.after.private,
         _ => &change.before.private,

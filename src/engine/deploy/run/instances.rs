@@ -1,5 +1,4 @@
-//! What the configuration says of resources now: how many instances there are, what each is worth
-//! to others, and in which scope its expressions stand.
+//! Resources during a deploy: expansion, values for references, and scopes for expressions.
 
 use super::deploying::{AT_THE_END, Deploying};
 use super::trouble::Trouble;
@@ -28,8 +27,7 @@ use lang::diag::Diagnostics;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What an operation is about: what the configuration says of it, who is asked, and by which
-/// schema.
+/// Subject of an operation: its configuration, provider and schema.
 pub(super) struct Subject<'d> {
     pub(super) change: &'d Change,
     pub(super) module: &'d Module,
@@ -39,7 +37,7 @@ pub(super) struct Subject<'d> {
 }
 
 impl Deploying {
-    /// `kind`: what a schema is missing for, where it is.
+    /// Returns the subject of a change. `kind` is used in the error for a missing schema.
     pub(super) fn subject<'d>(
         &'d self,
         change: &'d Change,
@@ -67,8 +65,7 @@ impl Deploying {
         })
     }
 
-    /// Its configuration as it is now that more is known, once its preconditions hold; with the
-    /// warnings of working it out.
+    /// Evaluates the configuration after checking its preconditions; returns it with warnings.
     pub(super) fn worked_out(
         &self,
         subject: &Subject<'_>,
@@ -92,7 +89,7 @@ impl Deploying {
         Ok((config, diags))
     }
 
-    /// Whether an object is as the configuration wants it.
+    /// Checks the postconditions of an object.
     pub(super) fn postconditions(
         &self,
         subject: &Subject<'_>,
@@ -170,7 +167,7 @@ impl Deploying {
             })
     }
 
-    /// Puts the value of a resource together from its instances.
+    /// Assembles the value of a resource from its instances.
     pub(super) fn close(&self, address: &ConfigResource) -> bool {
         let Some((module, resource)) = self.declared(address) else {
             return true;
@@ -194,8 +191,7 @@ impl Deploying {
                 .into_iter()
                 .filter_map(|(key, _)| Some((key.clone(), self.value(&abs.instance(key), schema)?)))
                 .collect();
-            // Of what is not there at all nothing is known, not even what type it has: as the
-            // reference engine has it.
+            // A missing object has an unknown value of unknown type, as in OpenTofu.
             let nothing = *expansion == Expansion::Single && values.is_empty();
             let value = if nothing {
                 Value::dynamic()
@@ -210,7 +206,7 @@ impl Deploying {
         good
     }
 
-    /// What an instance is now: applied, or as the state has it.
+    /// Returns the current value of an instance: applied, otherwise from the state.
     pub(super) fn value(&self, address: &AbsInstance, schema: &Schema) -> Option<Value> {
         if let Some(value) = lock(&self.values).get(address) {
             return Some(value.clone());
@@ -240,11 +236,11 @@ impl Deploying {
     }
 
     pub(super) fn context(&self, change: &Change, destroys: bool) -> CallContext {
-        // Staging has said what is wrong with it.
+        // The plan has already reported its errors.
         let (provider, address) = (&change.provider.address, &change.address);
         let meta = self.walk.meta(provider, address, &mut Cell::default());
         let id = change.id();
-        // What ends a replacement that has begun goes on when nothing more is to start.
+        // The second half of a replacement may still retry after new operations were stopped.
         let until = if self.recorder.is_half_done(&id) {
             &self.stops.all
         } else {

@@ -1,5 +1,5 @@
-//! What a provider is told of the ends of a link while it is deployed: as they are by now, and as
-//! they were when the stage was made.
+//! Link data in provider calls of a deploy: the current objects at the ends, with their values at
+//! the time of the stage.
 
 use super::deploying::Deploying;
 use crate::engine::calls::{Held, LinkEnd, Linked};
@@ -11,7 +11,7 @@ use lang::addr::AbsInstance;
 use std::sync::Arc;
 
 impl Deploying {
-    /// What the call for a change is told; nothing but for links.
+    /// Returns the link data for the call of a change; `None` unless the change is a link.
     pub(super) fn linked(&self, change: &Change, destroys: bool) -> Option<Arc<Linked>> {
         if *change.address.resource.kind != *LINK {
             return None;
@@ -36,7 +36,7 @@ impl Deploying {
             .as_ref()
             .map(|(provider, held)| (&**provider, held.clone()));
         let end = links::end(&self.walk, address, held)?;
-        // What is compared is what was compared when it was staged.
+        // Links compare with the value that the stage has compared with.
         let place = self.places.get(&address.to_string());
         let taken = place.filter(|place| self.taken.contains(place));
         let before = taken.map(|place| self.stage.changes[*place].before.value.clone());

@@ -1,6 +1,5 @@
-//! One deploy from beginning to end: the walk over its steps, with every call that changes the
-//! world on record before and after. Owns the values of the deploy; state and history belong to the
-//! store.
+//! Sequence of one deploy: walks its steps and records every call that changes something before and
+//! after it. Owns the deploy's values; the store owns state and history.
 
 mod apply;
 mod approved;

@@ -1,4 +1,4 @@
-//! What came of an apply: how it is written down, the provisioners of what was created, the
+//! Handles the result of an apply: records it, runs creation provisioners and checks
 //! postconditions.
 
 use super::apply::acts;
@@ -19,7 +19,7 @@ use cty::schema::Schema;
 use cty::{Marks, Path, Value};
 use lang::config::{Provisioner, Resource};
 
-/// An object to be kept; with a step, that step is on record as done.
+/// Object to store; `step` is recorded as done if set.
 pub(super) struct Kept<'a> {
     pub(super) value: &'a Value,
     pub(super) private: &'a [u8],
@@ -28,7 +28,7 @@ pub(super) struct Kept<'a> {
 }
 
 impl Deploying {
-    /// Writes down what an apply led to, runs provisioners, checks postconditions.
+    /// Records the result of an apply, runs provisioners and checks postconditions.
     pub(super) async fn applied(
         &self,
         i: usize,
@@ -51,7 +51,7 @@ impl Deploying {
         }
     }
 
-    /// The object that an apply has left, written down, its provisioners run.
+    /// Records the object of an apply and runs its provisioners.
     async fn made(
         &self,
         i: usize,
@@ -67,7 +67,7 @@ impl Deploying {
             ..
         } = *subject;
         let failed = match applied.failure.clone() {
-            // The intent stays open: that is what an unknown outcome is.
+            // An unknown outcome is an intent without an outcome.
             Some(failed) if failed.unknown => return Err(Trouble::applied(failed)),
             failed => failed,
         };
@@ -88,7 +88,7 @@ impl Deploying {
         };
         let edits = match &value {
             Some(value) => {
-                // A crash while they run must not leave an object that looks finished.
+                // If flightdeck dies while provisioners run, the object must not look complete.
                 let tainted = applied.tainted || !provisioners.is_empty();
                 vec![self.put(subject, value, &applied, tainted)?]
             }
@@ -117,7 +117,7 @@ impl Deploying {
         Ok(Some(value))
     }
 
-    /// The object that an apply has left, for the state and for all that refers to it.
+    /// Publishes the object of an apply and returns its state edit.
     fn put(
         &self,
         subject: &Subject<'_>,
@@ -137,15 +137,15 @@ impl Deploying {
         Ok(StateEdit::Put(Box::new(object)))
     }
 
-    /// The edit that puts a deposed object back where the create of its replacement left no object.
-    /// A failed update has none: its object stays in the state.
+    /// Returns the edit that restores a deposed object if its replacement was not created. A failed
+    /// update needs none: its object stays in the state.
     fn restored(&self, i: usize, change: &Change) -> Option<StateEdit> {
         let key = lock(&self.deposed).remove(&i)?;
         let address = change.address.to_string();
         Some(StateEdit::Restore { address, key })
     }
 
-    /// Runs what follows a creation.
+    /// Runs the creation provisioners.
     async fn provisioned(
         &self,
         subject: &Subject<'_>,
@@ -158,7 +158,7 @@ impl Deploying {
             resource,
             ..
         } = *subject;
-        // One that names its own resource sees the new object in it.
+        // A provisioner that refers to its own resource must see the new object.
         if provisioners.iter().any(|(_, p)| names(p, &resource.name)) {
             self.close(&change.address.config());
         }
@@ -174,7 +174,7 @@ impl Deploying {
         Ok(())
     }
 
-    /// Keeps an object without having called the provider to change it.
+    /// Stores an object without a call that changes it.
     pub(super) async fn keep(
         &self,
         change: &Change,
@@ -194,7 +194,7 @@ impl Deploying {
         kept.map_err(|e| self.store_trouble(e))
     }
 
-    /// What the state says of a current object beside its values.
+    /// Returns the record data of a current object beside its values.
     fn around<'c>(&self, change: &'c Change, identity: Option<&Value>) -> Around<'c> {
         Around {
             address: &change.address,
@@ -209,7 +209,7 @@ impl Deploying {
         }
     }
 
-    /// An identity as the state keeps it.
+    /// Encodes an identity for the state.
     pub(super) fn kept_identity(
         &self,
         change: &Change,
@@ -224,7 +224,7 @@ impl Deploying {
     }
 }
 
-/// The provisioners that follow a creation, each with its place among all of its resource.
+/// Returns the creation provisioners, each with its position in the resource.
 fn of_creation(resource: &Resource) -> Vec<(usize, &Provisioner)> {
     (1..)
         .zip(&resource.provisioners)

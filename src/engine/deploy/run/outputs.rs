@@ -1,4 +1,4 @@
-//! Root outputs at the end of a deploy: which of them are kept, and as what.
+//! Root outputs at the end of a deploy.
 
 use super::deploying::{AT_THE_END, Deploying};
 use crate::engine::graph::{Ended, Step};
@@ -17,12 +17,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What is written of one output.
+/// Output to store.
 type KeptOutput<'c> = (&'c Arc<str>, &'c lang::config::Output, Value);
 
 impl Deploying {
-    /// Changes of the outputs that rest on nothing that was left out; of a destroy with something
-    /// left out none. The others stay as they are.
+    /// Returns the output changes to store: those that do not depend on deselected changes. A
+    /// narrowed destroy changes no outputs.
     pub(super) fn outputs_to_keep(&self) -> Vec<&OutputChange> {
         let left = self.left();
         let all = self.stage.outputs.iter();
@@ -41,7 +41,7 @@ impl Deploying {
         all.filter(|o| !stays(o)).collect()
     }
 
-    /// Changes that would do something and were left out.
+    /// Returns deselected changes that have an effect.
     fn left(&self) -> Vec<&Change> {
         let acting = self
             .stage
@@ -55,7 +55,7 @@ impl Deploying {
             .collect()
     }
 
-    /// Writes the root outputs that could be worked out.
+    /// Stores the root outputs that were evaluated.
     pub(super) async fn outputs(&self, changes: &[&OutputChange], steps: &Steps, ended: &[Ended]) {
         let root = ModuleInstance::root();
         let narrowed_refresh =
@@ -77,8 +77,8 @@ impl Deploying {
             let done = steps.tasks.iter().zip(ended).any(|(task, end)| {
                 *end == Ended::Done && matches!(task, Task::Node(n) if Some(*n) == node)
             });
-            // What was known when it was staged holds whatever has failed since: as the reference
-            // engine has it.
+            // Values known in the stage stay valid after failures of other operations, as in
+            // OpenTofu.
             let value = match done {
                 true => self.walk.around.values.output(&root, &change.name),
                 false => change
@@ -86,7 +86,7 @@ impl Deploying {
                     .clone()
                     .filter(|v| v.is_wholly_known() && !output.ephemeral),
             };
-            // What a narrowed refresh could not tell is left to the next stage.
+            // The next stage evaluates outputs that a narrowed refresh leaves unknown.
             if let Some(value) = value.filter(|v| v.is_wholly_known() || !narrowed_refresh) {
                 edits.extend(self.edit_of((&change.name, output, value)));
             }
@@ -109,7 +109,8 @@ impl Deploying {
         !(self.stage.request.target.is_empty() && self.stage.request.exclude.is_empty())
     }
 
-    /// What is not known although all is done rests on what is not there, and is kept as nothing.
+    /// Returns the state edit of an output. A value that is still unknown depends on a missing
+    /// object and is stored as null.
     fn edit_of(&self, (name, output, value): KeptOutput<'_>) -> Option<StateEdit> {
         let value = value.unmark_deep().0;
         if value.is_known() && value.is_null() {
@@ -134,10 +135,9 @@ impl Deploying {
         }
     }
 
-    /// Outputs that targets or excludes kept out of the stage and that rest on something which has
-    /// changed now. They follow it where all else that they rest on was not staged either, and is
-    /// named by themselves alone: so it is with the reference engine. Nobody asked for them, so
-    /// what goes wrong with them is no fault of the deploy.
+    /// Returns outputs outside of the targets that depend on changed objects, as in OpenTofu: only
+    /// if all their other dependencies are outside of the stage too and are referenced by the
+    /// output alone. Their errors do not fail the deploy.
     async fn beside(&self) -> Vec<KeptOutput<'_>> {
         let mut kept = Vec::new();
         if self.stage.request.mode != StageMode::Normal || !self.is_narrowed() {
@@ -194,7 +194,7 @@ impl Deploying {
     }
 }
 
-/// Which outputs that were not staged follow what has changed.
+/// Decides whether an unstaged output follows the changes.
 struct Follows {
     changed: HashSet<ConfigResource>,
     left: HashSet<ConfigResource>,
@@ -204,8 +204,7 @@ struct Follows {
 
 impl Follows {
     fn has(&self, nodes: &Nodes, output: Step) -> bool {
-        // What was not staged stands for itself: what it needs in turn makes no difference to the
-        // output.
+        // Unstaged resources keep their value, so their own dependencies do not matter.
         let unstaged = |s: Step| {
             nodes.nodes[s]
                 .resource()

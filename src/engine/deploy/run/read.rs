@@ -1,4 +1,4 @@
-//! Data sources and checks that could not be read while staging.
+//! Reads data sources during a deploy, also those of checks.
 
 use super::deploying::Deploying;
 use super::instances::Subject;
@@ -15,7 +15,7 @@ use cty::Value;
 use std::sync::Arc;
 
 impl Deploying {
-    /// Reads one, and keeps what was read.
+    /// Reads a data source and stores the result.
     pub(super) async fn read(&self, change: &Change) -> Result<(), Box<Trouble>> {
         let subject = self.subject(change, "data source")?;
         let (config, _) = self.worked_out(&subject)?;
@@ -47,7 +47,7 @@ impl Deploying {
         if was_read {
             follow(ObjectPhase::Ended, Some(&value));
         }
-        // Nothing is destroyed in an order with it, so that the state keeps no order for it.
+        // Data sources have no destroy order, so the state stores no dependencies for them.
         let none = Change {
             dependencies: Arc::default(),
             needs: Needs::new(),
@@ -63,8 +63,8 @@ impl Deploying {
         self.postconditions(&subject, value)
     }
 
-    /// What goes wrong with a data source of a check is what the check has to say, and no fault of
-    /// the deploy. Whether it was read comes with its value.
+    /// Reads the data source of a check, whose errors fail the check but not the deploy. Returns
+    /// the value, and true if it was read.
     async fn read_for_check(
         &self,
         subject: &Subject<'_>,
@@ -93,7 +93,7 @@ impl Deploying {
             .walk
             .report_of_check(check, &change.address, said, &mut cell);
         self.of_operation(change, cell);
-        // What was not read is kept as what was asked for.
+        // An unread data source is stored with its configuration.
         let read = state.filter(|_| good);
         let was_read = read.is_some();
         (read.unwrap_or(plain), was_read)

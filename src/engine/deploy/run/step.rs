@@ -1,4 +1,4 @@
-//! One step of a deploy: its turn, what it does, and what follows for the second half of a
+//! Runs one step of a deploy: takes a turn, does the task, and prioritizes the second half of a
 //! replacement.
 
 use super::deploying::Deploying;
@@ -17,7 +17,7 @@ use cty::Value;
 use lang::addr::Mode;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The beginning of an operation.
+/// Start of an operation.
 #[derive(Clone, Copy)]
 pub(super) struct Beginning {
     pub(super) step: Step,
@@ -25,15 +25,15 @@ pub(super) struct Beginning {
 }
 
 impl Deploying {
-    /// Tells each operation which other operations it waits for, as far as the next ones.
+    /// Computes for each operation the next operations that it waits for.
     pub(super) fn waiting(&self, steps: &Steps) {
         let place = |task: &Task| match task {
             Task::Apply(i) | Task::Destroy(i) => self.recorder.place(&self.stage.changes[*i].id()),
             _ => None,
         };
         let places: Vec<Option<usize>> = steps.tasks.iter().map(place).collect();
-        // What stands before each step, worked out once: through steps that are no operations
-        // themselves.
+        // Operations before each step, through steps that are no operations. Computed once in graph
+        // order.
         let mut before: Vec<Vec<Step>> = vec![Vec::new(); steps.tasks.len()];
         let mut of_both_halves: BTreeMap<usize, Vec<Step>> = BTreeMap::new();
         for step in steps.graph.order() {
@@ -75,6 +75,7 @@ impl Deploying {
             Task::Open(node) => self.open(*node),
             Task::Gate => true,
             task @ (Task::Apply(i) | Task::Destroy(i)) => {
+                // A second half that can start at once keeps the turn of its first half.
                 let handed = lock(&self.handed).remove(&step);
                 let Some(turn) = (if handed.is_some() {
                     handed
@@ -83,6 +84,7 @@ impl Deploying {
                 }) else {
                     return false;
                 };
+                // The deploy may have been cancelled while the step waited for its turn.
                 if !self.may_start(step) {
                     return false;
                 }
@@ -106,15 +108,14 @@ impl Deploying {
         ok
     }
 
-    /// Tells that an operation begins, where it has its turn: one that goes ahead waits still.
+    /// Reports the start of an operation that has its turn; one that plans ahead still waits.
     pub(super) fn begun(&self, change: &Change, turn: Option<&Turn>, begins: Beginning) {
         if !turn.is_some_and(Turn::is_ahead) {
             self.recorder.began(&change.id(), begins.doing);
         }
     }
 
-    /// Records a failed operation, which has begun by then also where it was ahead; it has not
-    /// succeeded.
+    /// Records a failed operation, and its start if it was ahead. Returns false.
     pub(super) async fn failed(
         &self,
         change: &Change,
@@ -129,7 +130,7 @@ impl Deploying {
         false
     }
 
-    /// Waits for the turn of an operation that goes ahead, which begins with it.
+    /// Waits for the full turn of an operation that is ahead, which then starts.
     pub(super) async fn whole(
         &self,
         change: &Change,
@@ -139,15 +140,16 @@ impl Deploying {
         if Turn::whole(turn).await {
             self.recorder.began(&change.id(), begins.doing);
         }
-        // The end may have been asked for meanwhile; what was not sent by then is not sent at all.
+        // The deploy may have been cancelled meanwhile; a call that was not sent must not be sent
+        // then.
         match self.may_start(begins.step) {
             true => Ok(()),
             false => Err(Box::new(Trouble::NotBegun)),
         }
     }
 
-    /// Commits what is about to be done. That may be done when this returns: the operation has its
-    /// turn. Where it must not begin by then, nothing stays on record.
+    /// Commits the intent of a step. When this returns, the operation has its turn and may send the
+    /// call. If it must not start any more, the intent is removed.
     pub(super) async fn intend(
         &self,
         change: &Change,
@@ -178,9 +180,8 @@ impl Deploying {
         Ok(())
     }
 
-    /// A replacement has to be ended before others begin: what it has destroyed is missing. Its
-    /// second half keeps the turn where it can start at once; else what it waits for goes before
-    /// all others.
+    /// Prioritizes the second half of a replacement and its needs, because the destroyed object is
+    /// missing until then. The second half keeps the turn if it can start at once.
     fn half_done(&self, steps: &Steps, first: Step, second: Step, turn: Option<Turn>) {
         self.urgency.hurry(&steps.graph, second);
         let done = lock(&self.done);
@@ -194,8 +195,8 @@ impl Deploying {
         }
     }
 
-    /// `within`: the step of the deploy, for as long as which something may be open; outside of one
-    /// nothing is opened.
+    /// Evaluates a node. `within` is the step that ephemeral resources are opened for; without it
+    /// none is opened.
     pub(super) async fn node(&self, place: Step, within: Option<Step>) -> Cell {
         let node = &self.walk.nodes.nodes[place];
         if let Some(cell) = self.walk.common(node).await {
@@ -215,8 +216,7 @@ impl Deploying {
     }
 }
 
-/// Whether there is something to do for an operation before it has its turn, that changes nothing:
-/// to plan, or to write down what it is about to do.
+/// Returns true if the operation can plan or record its intent before its turn.
 fn may_go_ahead(task: &Task, change: &Change) -> bool {
     match task {
         Task::Destroy(_) => change.action() == Action::Destroy && !change.forgets(),
@@ -224,7 +224,7 @@ fn may_go_ahead(task: &Task, change: &Change) -> bool {
     }
 }
 
-/// In their order; of many those that begin last: steps begin in the order of their numbers.
+/// Sorts steps and returns the last ones, which start last because steps start in order.
 fn last_of(mut steps: Vec<Step>) -> Vec<Step> {
     steps.sort_unstable();
     steps.dedup();

@@ -1,4 +1,4 @@
-//! Why an operation did not succeed, and what is said and kept of it.
+//! Failures of operations: classification, messages and records.
 
 use super::deploying::{AT_THE_END, Deploying};
 use crate::engine::calls::{Method, ProviderDiagnostic, ProviderError};
@@ -17,18 +17,18 @@ use lang::config::Resource;
 use lang::diag::{Diagnostic, Diagnostics};
 use std::sync::atomic::Ordering;
 
-/// Why an operation did not succeed.
+/// Failure of an operation.
 pub enum Trouble {
-    /// The end was asked for before anything was done.
+    /// Cancelled before anything was done.
     NotBegun,
-    /// We have found it ourselves.
+    /// Found by flightdeck.
     Found {
         diags: Diagnostics,
         class: FailureClass,
-        /// Whether what was begun may go on, or have ended, where nobody sees it.
+        /// True if the call may still run, or have ended, unobserved.
         unknown: bool,
     },
-    /// A provider's answer says so, or there was none.
+    /// Reported by a provider, or its call failed.
     Provider {
         failed: Failed,
         method: Option<Method>,
@@ -36,7 +36,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// What we have found ourselves.
+    /// Creates a failure found by flightdeck.
     pub fn of(diags: Diagnostics, class: Option<FailureClass>, unknown: bool) -> Box<Self> {
         Box::new(Self::Found {
             diags,
@@ -45,7 +45,7 @@ impl Trouble {
         })
     }
 
-    /// A fault of ours, in words.
+    /// Creates a failure from a text.
     pub fn text(text: impl Into<lang::diag::Said>) -> Box<Self> {
         Diagnostics::from(Diagnostic::error(
             "The operation cannot be carried out",
@@ -54,14 +54,14 @@ impl Trouble {
         .into()
     }
 
-    /// What came of an apply that did not succeed.
+    /// Creates a failure from an apply.
     pub(super) fn applied(failed: Failed) -> Box<Self> {
         let method = failed.method().or(Some(Method::Apply));
         Box::new(Self::Provider { failed, method })
     }
 
-    /// The plugin has acted, and what it left is on record nowhere: the intent stays open, and
-    /// whoever comes next has to look.
+    /// Creates a failure with an unknown outcome: the plugin has acted, but its result is not
+    /// recorded and the intent stays open.
     fn unsettled(summary: &str, detail: String) -> Box<Self> {
         let diagnostics = vec![ProviderDiagnostic::error(summary, detail)];
         Self::applied(Failed {
@@ -72,8 +72,8 @@ impl Trouble {
         })
     }
 
-    /// A provider answered with an object that no state can hold; `acted` if it may have changed
-    /// the world to get there.
+    /// Creates a failure for an object that the state cannot contain. `acted`: the provider may
+    /// have changed something.
     pub(super) fn unkept(why: &KeepError, acted: bool) -> Box<Self> {
         let (summary, detail) = (
             "Object cannot be kept",
@@ -89,7 +89,7 @@ impl Trouble {
         }
     }
 
-    /// Whether it is not known what was done.
+    /// Returns true if the outcome is unknown.
     fn is_unknown(&self) -> bool {
         match self {
             Self::NotBegun => false,
@@ -98,7 +98,7 @@ impl Trouble {
         }
     }
 
-    /// The failure for the record; `asked` whether plugins were asked to stop by then.
+    /// Builds the failure record. `asked`: plugins were asked to stop by then.
     fn failure(&self, change: &Change, plugin: Option<&PluginId>, asked: bool) -> Option<Failure> {
         let (mut class, (summary, detail)) = match self {
             Self::NotBegun => return None,
@@ -120,7 +120,8 @@ impl Trouble {
         if asked && class == FailureClass::Unexpected && says_stopped(&summary, &detail) {
             class = FailureClass::Cancelled;
         }
-        // Whatever calls a crash took down, of whatever types: it is one crash.
+        // All calls that one crash interrupted share a fingerprint, independently of resource
+        // types.
         let crash = match error {
             Some(ProviderError::Crashed { plugin, text, .. }) => {
                 Some(fingerprint(class, &plugin.base().0, "", text))
@@ -164,7 +165,7 @@ impl From<ProviderError> for Box<Trouble> {
 }
 
 impl Deploying {
-    /// Says something of an operation.
+    /// Adds diagnostics to an operation.
     pub(super) fn say(&self, change: &Change, diags: impl Into<Diagnostics>) {
         let diags = diags.into();
         if !diags.is_empty() {
@@ -172,14 +173,14 @@ impl Deploying {
         }
     }
 
-    /// Keeps what became of a part of an operation.
+    /// Publishes the cell of a part of an operation.
     pub(super) fn of_operation(&self, change: &Change, mut cell: Cell) {
         let said = std::mem::take(&mut cell.diags);
         self.say(change, said);
         self.walk.absorb(self.place(change), cell);
     }
 
-    /// What is said of operations comes after what is said of nodes, in the order of the changes.
+    /// Returns the step for diagnostics of an operation: after all nodes, in the order of changes.
     fn place(&self, change: &Change) -> Step {
         self.walk.nodes.nodes.len()
             + self
@@ -189,7 +190,8 @@ impl Deploying {
                 .unwrap_or(self.stage.changes.len())
     }
 
-    /// Errors among what a provider said end the operation; warnings are kept.
+    /// Turns provider errors into a failure; without errors the warnings are added to the
+    /// operation.
     pub(super) fn said(
         &self,
         said: &[ProviderDiagnostic],
@@ -220,7 +222,7 @@ impl Deploying {
         }))
     }
 
-    /// What cannot be written down is not done: nothing more starts, this neither.
+    /// Handles a failed write before a call: the call is not sent and nothing more starts.
     pub(super) fn store_trouble(&self, error: StoreError) -> Box<Trouble> {
         if !self.store_failed.swap(true, Ordering::Relaxed) {
             self.walk.cells.beside(
@@ -231,13 +233,13 @@ impl Deploying {
         Box::new(Trouble::NotBegun)
     }
 
-    /// The call was made, and what came of it is not on record.
+    /// Handles a failed write after a call: the outcome is unknown.
     pub(super) fn outcome_trouble(&self, error: StoreError) -> Box<Trouble> {
         self.store_failed.store(true, Ordering::Relaxed);
         Trouble::unsettled("Its outcome cannot be written down", error.to_string())
     }
 
-    /// Records a failed operation and reports it at its place.
+    /// Records a failed operation and reports its diagnostics.
     pub(super) async fn fail(&self, change: &Change, trouble: Trouble) {
         let id = change.id();
         let declared = self

@@ -1,6 +1,6 @@
-//! Turns of operations: so many at a time, first come, first served, but for what is urgent. While
-//! one writes down what it is about to do, another may be planned ahead; where plugins answer at
-//! once, what it is about to do is written down ahead as well. Owned by one deploy.
+//! Turns of operations: a bounded number at a time, in order, urgent steps first. While one writes
+//! its intent another may plan ahead; with fast plugins it may write its intent ahead too. Owned by
+//! one deploy.
 
 use crate::engine::graph::{Step, Urgency};
 use crate::engine::mutex::lock;
@@ -9,19 +9,18 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// Calls that take less than this are quick. Where they are, waiting for the disk is what a deploy
-/// does most, and intents that are written ahead share what is waited for.
+/// Duration below which calls are quick. With quick calls a deploy mostly waits for the disk, and
+/// intents written ahead share one sync.
 const QUICK: Duration = Duration::from_millis(10);
-/// About how long what is written ahead stands on record before its own call is made, with an
-/// unknown outcome should this process die: longer than a wait for the disk takes, or turns are
-/// left without anything to do.
+/// Time that an intent written ahead should precede its call, because it is an unknown outcome if
+/// the process dies meanwhile. Longer than a disk sync, or turns would idle.
 const ON_RECORD: Duration = Duration::from_millis(8);
-/// The most that go ahead for each turn, however quick calls are.
+/// Limit of operations ahead per turn.
 const AHEAD: usize = 4;
 
-/// The turns of a deploy and who waits for one.
+/// Turns of a deploy, with their waiters.
 pub struct Turns {
-    /// Where it is one, nothing goes ahead.
+    /// If 1, no operation goes ahead.
     at_a_time: usize,
     line: Mutex<Line>,
     urgency: Arc<Urgency>,
@@ -30,13 +29,13 @@ pub struct Turns {
 #[derive(Default)]
 struct Line {
     free: usize,
-    /// How many that have a turn wait for our own disk, and for no plugin.
+    /// Turns that wait for the disk and not for a plugin.
     writing: usize,
-    /// How many are ahead: where calls are not quick, no more begin with it than are writing.
+    /// Operations ahead. Unless calls are quick, at most as many as are writing.
     ahead: usize,
-    /// Those of them who have done what goes ahead, and have their turn before all who have not.
+    /// Operations already planned ahead; they get turns before those that are not.
     planned: Waiting,
-    /// How long calls take by now, the last ones above all.
+    /// Moving average of call durations.
     takes: Option<Duration>,
     waiting: Waiting,
 }
@@ -44,13 +43,13 @@ struct Line {
 type Grant = oneshot::Sender<Turn>;
 type Waiting = VecDeque<(Step, Grant)>;
 
-/// One operation's turn; dropping it gives it to the next in line.
+/// Turn of one operation; dropping it passes it on.
 pub struct Turn {
     turns: Arc<Turns>,
     step: Step,
-    /// As yet only to plan, and where calls are quick, to write down what is about to be done.
+    /// True while the operation may only plan, or with quick calls also write its intent.
     ahead: bool,
-    /// When the plugin was asked to do it.
+    /// Time of the call.
     called: Option<Instant>,
 }
 
@@ -59,22 +58,22 @@ impl Line {
         self.ahead_of_each().is_some()
     }
 
-    /// How many go ahead for each turn where calls are quick: as many as it serves while they
-    /// stand on record.
+    /// Returns the number of operations ahead per turn if calls are quick: as many as it serves
+    /// within [`ON_RECORD`].
     fn ahead_of_each(&self) -> Option<usize> {
         let takes = self.takes.filter(|takes| *takes < QUICK)?;
         let served = ON_RECORD.as_micros().div_ceil(takes.as_micros().max(1));
         Some(usize::try_from(served).map_or(AHEAD, |served| served.clamp(1, AHEAD)))
     }
 
-    /// A call has taken so long.
+    /// Adds the duration of a call to the average.
     fn took(&mut self, took: Duration) {
         self.takes = Some(self.takes.map_or(took, |takes| (takes * 7 + took) / 8));
     }
 }
 
 impl Turns {
-    /// `at_a_time` turns.
+    /// Creates `at_a_time` turns.
     pub fn new(at_a_time: usize, urgency: Arc<Urgency>) -> Arc<Self> {
         let at_a_time = at_a_time.max(1);
         Arc::new(Self {
@@ -87,8 +86,8 @@ impl Turns {
         })
     }
 
-    /// Waits for a turn, which may be one to plan as yet; nobody who waits is passed over for ever,
-    /// since what is urgent ends.
+    /// Waits for a turn, which may be one to plan ahead. No waiter starves, because urgent steps
+    /// are finite.
     pub async fn take(self: &Arc<Self>, step: Step) -> Option<Turn> {
         let answer = {
             let mut line = lock(&self.line);
@@ -113,7 +112,7 @@ impl Turns {
         }
     }
 
-    /// The first of them that is urgent.
+    /// Removes and returns the first urgent waiter.
     fn urgent(&self, waiting: &mut Waiting) -> Option<(Step, Grant)> {
         let first = self
             .urgency
@@ -121,13 +120,13 @@ impl Turns {
         waiting.remove(first)
     }
 
-    /// Who goes ahead next.
+    /// Removes and returns the next waiter to go ahead.
     fn next_ahead(&self, line: &mut Line) -> Option<(Step, Grant)> {
         self.urgent(&mut line.waiting)
             .or_else(|| line.waiting.pop_front())
     }
 
-    /// Who has the next turn.
+    /// Removes and returns the next waiter for a full turn.
     fn next(&self, line: &mut Line) -> Option<(Step, Grant)> {
         self.urgent(&mut line.planned)
             .or_else(|| self.urgent(&mut line.waiting))
@@ -135,7 +134,7 @@ impl Turns {
             .or_else(|| line.waiting.pop_front())
     }
 
-    /// Lets the next in line go ahead, where there is room for one more.
+    /// Lets the next waiter go ahead if the limit allows.
     fn let_ahead(self: &Arc<Self>, mut line: MutexGuard<'_, Line>) {
         let most = match (self.at_a_time, line.ahead_of_each()) {
             (1, _) => 0,
@@ -150,7 +149,8 @@ impl Turns {
         };
         line.ahead += 1;
         drop(line);
-        // One that nobody takes comes back when it is dropped, and goes on to the one after.
+        // If the waiter is gone, the unsent turn is dropped, and its drop serves the next waiter.
+        // The lock is released before, because that drop takes it.
         drop(grant.send(self.turn(step, true)));
     }
 
@@ -160,7 +160,7 @@ impl Turns {
             None => line.free += 1,
             Some((step, grant)) => {
                 drop(line);
-                // As above.
+                // The same here.
                 drop(grant.send(self.turn(step, false)));
             }
         }
@@ -168,22 +168,22 @@ impl Turns {
 }
 
 impl Turn {
-    /// Whether as yet nothing may be done but what goes ahead.
+    /// Returns true while only planning ahead is allowed.
     pub fn is_ahead(&self) -> bool {
         self.ahead
     }
 
-    /// Whether what is about to be done may be written down by now.
+    /// Returns true if the intent may be written now.
     pub fn may_write(&self) -> bool {
         !self.ahead || lock(&self.turns.line).is_quick()
     }
 
-    /// The plugin is asked to do it now, and has answered when the turn is given back.
+    /// Records that the call is sent; returning the turn ends its measurement.
     pub fn calls(&mut self) {
         self.called = Some(Instant::now());
     }
 
-    /// Waits until all may be done; answers whether that was not so before.
+    /// Waits until the turn is full; returns true if it was not.
     pub async fn whole(turn: &mut Option<Self>) -> bool {
         let Some(ahead) = turn.take_if(|turn| turn.ahead) else {
             return false;
@@ -204,14 +204,14 @@ impl Turn {
         true
     }
 
-    /// Does what asks no plugin for anything: meanwhile another operation may be planned.
+    /// Runs work that does not call the plugin, during which another operation may plan.
     pub async fn writing<T>(&self, work: impl Future<Output = T>) -> T {
         let _writing = Writing::begun(&self.turns);
         work.await
     }
 }
 
-/// Somebody writes, until it is dropped.
+/// Counts one writer until dropped.
 struct Writing<'t>(&'t Turns);
 
 impl<'t> Writing<'t> {

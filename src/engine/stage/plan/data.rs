@@ -220,7 +220,6 @@ impl PlanWalk {
             .module(&config.module)
             .and_then(|m| Some((m, m.resources.get(&config.resource)?)));
         match declared {
-            // A destroy opens all instances, because provider configurations may refer to them.
             _ if self.wishes.mode != StageMode::Destroy && !self.wishes.wants(address) => {
                 When::Never
             }

@@ -31,7 +31,8 @@ impl<'a> ModuleScope<'a> {
         if things.has_errors() { things } else { names }
     }
 
-    /// Returns the error of a reference, and true if it is reported even inside of `try`.
+    /// Returns the error of a reference. True marks errors that take precedence over undeclared
+    /// names, see [`check`](Self::check).
     pub(super) fn fault(&self, t: &Traversal, reference: &Ref) -> Option<(Diagnostic, bool)> {
         let error = |summary: &str, detail: String| Diagnostic::error(summary, detail).at(t.span());
         match reference {

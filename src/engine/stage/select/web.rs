@@ -19,9 +19,9 @@ pub(super) struct Web {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Point {
-    /// All that creates, updates or reads what an address names.
+    /// All changes that create, update or read the address.
     Applied,
-    /// All that destroys objects which needed it, directly or not.
+    /// All changes that destroy dependents of an object, direct or not.
     Dependents,
     /// The same, and all changes that update them.
     DependentsMoved,
