@@ -43,6 +43,7 @@ pub fn class_of(said: &[ProviderDiagnostic]) -> FailureClass {
     let by_words = errors()
         .map(|d| class_of_text(&format!("{}\n{}", d.summary, d.detail)))
         .find(|c| *c != FailureClass::Unexpected);
+    // A diagnostic that points to an argument blames the configuration.
     by_words.unwrap_or(if errors().any(|d| d.path.is_some()) {
         FailureClass::BadInput
     } else {
@@ -82,7 +83,7 @@ mod tests {
     fn what_providers_say_has_a_class() {
         use FailureClass::*;
         for (text, class) in [
-            // As the SDKs of clouds write them.
+            // As written by the SDKs of cloud providers.
             (
                 "creating S3 Bucket: operation error S3: CreateBucket, https response error StatusCode: 403, RequestID: Q, api error AccessDenied: no",
                 Denied,
@@ -122,7 +123,7 @@ mod tests {
                 "https response error StatusCode: 400, api error MalformedPolicy: no",
                 BadInput,
             ),
-            // Numbers that are no status, and words that are none of these.
+            // Numbers that are not a status, and words of no class.
             ("cannot create bucket error-403-pages", Unexpected),
             ("port 403 is in use", Unexpected),
             (

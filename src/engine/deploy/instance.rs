@@ -117,6 +117,7 @@ pub async fn apply(provider: &dyn Provider, asked: Applying<'_>, ctx: &CallConte
 
 /// Returns the result of a call without an answer: the state keeps its object.
 fn unanswered(asked: Applying<'_>, error: ProviderError) -> Applied {
+    // Known only if the error proves that the plugin has not acted.
     let unknown = error.may_have_acted();
     Applied {
         object: None,
@@ -183,6 +184,7 @@ fn faults(asked: &Applying<'_>, new: &Value, legacy: bool, who: &str) -> Vec<Pro
     if !new.is_wholly_known() {
         faults.push(broken(who, "it left values unknown after the apply"));
     }
+    // Unknown values are reported above; the comparison goes on without them.
     let new = new.clone().unknown_as_null();
     match (asked.planned.is_null(), new.is_null()) {
         (true, true) => {}

@@ -91,7 +91,7 @@ mod tests {
     fn others_are_named_once_those_that_were_are_done() {
         let mut waits = Waits::of([(vec![99, 98], (0..20).collect())]);
         assert_eq!(waits.lines[0].named, (12..20).collect::<Vec<_>>());
-        // One that was not named, and most of those that were.
+        // One need that was not displayed, and most of the displayed ones.
         for n in [7, 12, 13, 14, 15, 16, 17, 18] {
             assert_eq!(told(&mut waits, n), []);
         }

@@ -67,7 +67,7 @@ async fn a_walk_tells_of_each_step_that_ended_or_will_not_begin() {
 
 #[test]
 fn what_is_held_is_released_once_nothing_needs_it() {
-    // 0 is needed by 1, that by 2 and 3; 1 is held too, so 0 is needed until it was let go.
+    // 1 needs 0, and 2 and 3 need 1. 1 is held too, so 0 is needed until 1 is let go.
     let g = graph(&[(1, 0), (2, 1), (3, 1)], 5);
     let mut releases = Releases::new(&g);
     releases.hold(0);
@@ -77,7 +77,7 @@ fn what_is_held_is_released_once_nothing_needs_it() {
     assert_eq!(releases.let_go(&g, 1), [0]);
     assert!(releases.let_go(&g, 0).is_empty());
     assert!(releases.end_all(&g).is_empty());
-    // Whatever was not begun needs nothing either.
+    // Steps that were not started need nothing either.
     let mut releases = Releases::new(&g);
     releases.hold(0);
     assert!(releases.end(&g, 0).is_empty());
@@ -103,8 +103,7 @@ async fn nothing_starts_once_no_more_is_wanted() {
 
 #[tokio::test]
 async fn what_is_urgent_starts_first_even_where_there_is_no_room_for_others() {
-    // Each odd step needs the even one before it; beginning an even one makes the odd one
-    // urgent.
+    // Each odd step needs the even one before it; starting an even one makes the odd one urgent.
     let g = graph(&[(1, 0), (3, 2), (5, 4)], 6);
     let (urgency, ran) = (Urgency::default(), Mutex::new(Vec::new()));
     let run = |s: Step| {
@@ -123,7 +122,7 @@ async fn what_is_urgent_starts_first_even_where_there_is_no_room_for_others() {
 
 #[tokio::test]
 async fn what_is_urgent_ends_after_everything_else_was_stopped() {
-    // 5 needs 4, which was ready and not wanted any more until 0 began.
+    // 1 needs 0 and 4. 4 is ready too, but once 0 runs only urgent steps may start.
     let g = graph(&[(1, 0), (1, 4), (3, 2)], 5);
     let (urgency, ran) = (Urgency::default(), Mutex::new(Vec::new()));
     let run = |s: Step| {

@@ -134,6 +134,7 @@ fn record(
         deposed: "",
         provider: key,
         tainted: false,
+        // Recorded as a deploy would record it.
         create_before_destroy: create_first(&walk.nodes, &walk.around.root, prior)
             .contains(&address.config()),
         skip_destroy: resource.lifecycle.forgets(),

@@ -210,6 +210,7 @@ impl Cells {
             .filter(|s| !known.contains(s))
             .collect();
         for step in ordered.into_iter().chain(rest) {
+            // Tasks hold cells only during the walk, so `into_inner` succeeds here.
             if let Some(cell) = cells.remove(&step).and_then(Arc::into_inner) {
                 all.changes
                     .extend(cell.changes.into_iter().map(|change| (step, change)));

@@ -281,6 +281,8 @@ impl Change {
         let was = &mut self.recorded;
         was.dependencies = renames.dependencies(&was.dependencies);
         was.needs = was.needs.as_ref().map(|all| renames.needs(all));
+        // A planned object has its dependencies from the configuration, which already uses the new
+        // addresses.
         if self.after.value.is_null() {
             self.dependencies = Arc::new(renames.dependencies(&*self.dependencies));
         }

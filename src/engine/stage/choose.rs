@@ -78,6 +78,8 @@ impl Walk {
         if let Some(provider) = self.ready(&key) {
             return Some((key, provider));
         }
+        // A declared configuration that is not ready has failed in its own node, which reports the
+        // reason.
         if !provider_addr::is_there(&self.around.root, &key) {
             cell.report(self.absent(&key, address, deposed));
         }
@@ -167,6 +169,7 @@ fn passed(
     path: &ModulePath,
     within: &ModuleInstance,
 ) -> Result<(Value, Diagnostics), Diagnostics> {
+    // `within` may be nested deeper; the key is passed by the call at `path`.
     let called = ModuleInstance(within.0[..path.0.len()].to_vec());
     let caller = called.parent().unwrap_or_default();
     let module = around.root.descendant(&caller.path().0);

@@ -218,6 +218,8 @@ fn text(scope: &ModuleScope<'_>, expr: &Expr) -> String {
             let (value, diags) = lang::eval::evaluate(expr, scope);
             let secret = |m: Mark| value.contains_mark(&m);
             match () {
+                // An expression that fails now may succeed during the deploy, which reports its
+                // errors.
                 () if diags.has_errors() => diff::UNKNOWN.to_owned(),
                 () if secret(Mark::Sensitive) || secret(Mark::Ephemeral) => {
                     diff::SENSITIVE.to_owned()

@@ -168,6 +168,7 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
     if result.as_bool() == Some(true) {
         return (Status::Pass, diags);
     }
+    // A rejected value needs a reason, so an unknown message is an error of its own.
     if kind == Kind::Validation && !diags.has_errors() && !message.is_known() {
         let detail =
             "The value is not known yet, and cannot be told before the deploy has made it known.";

@@ -65,6 +65,7 @@ impl Drawing {
                     continue;
                 };
                 out.need(of.first, need.whole);
+                // A provider is closed after the resources that use it.
                 let is_provider = matches!(nodes.nodes[needed], Node::Provider(_));
                 if is_provider && nodes.nodes[*step].resource().is_some() {
                     users.entry(needed).or_default().push(of.whole);

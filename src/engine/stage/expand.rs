@@ -95,6 +95,7 @@ fn count(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<u64>, Diagnostics) {
         ));
         return (None, diags);
     }
+    // A sensitive `count` is allowed: only the error about a too large number hides it.
     let (value, marks) = value.unmark_deep();
     if value.is_known() && value.is_null() {
         diags.push(fault(
@@ -115,6 +116,7 @@ fn count(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<u64>, Diagnostics) {
         return (None, diags);
     };
     match n.to_u64() {
+        // Limits memory: each instance has a value and a task.
         Some(n) if n <= 1_000_000 => (Some(n), diags),
         Some(n) => {
             diags.push(

@@ -29,6 +29,7 @@ impl Ignore {
     /// Returns the configuration to plan with. `prior` must be an object; neither value may have
     /// marks.
     pub fn apply(&self, block: &Block, prior: &Value, config: &Value) -> Value {
+        // Without a prior object there are no values to keep.
         if prior.is_null() || !prior.is_known() || config.is_null() {
             return config.clone();
         }

@@ -156,6 +156,7 @@ pub async fn plan(
     let second = if tainted {
         first
     } else {
+        // The private data of the first plan is input of the second, as in OpenTofu.
         let private = first.private;
         ask(provider, &question, &null, &config, private, None, ctx).await?
     };
@@ -292,7 +293,7 @@ mod tests {
     use super::*;
     use cty::schema::{Block, NestedBlock, Nesting};
 
-    /// A state that was written before the type had the block, given back as it came.
+    /// State from before the type had the block, returned unchanged by the read.
     #[test]
     fn a_block_that_was_read_as_null_is_the_empty_one() {
         let inner = Block::default();

@@ -101,6 +101,7 @@ impl Names {
             provider, function, ..
         } = called;
         let required = module.required_providers.get(provider);
+        // Resource types imply a provider, but functions need its name in `required_providers`.
         if required.is_none_or(|r| r.implied) {
             let detail = format!(
                 "The provider {provider:?} is not among the required_providers of this module, so its functions have no name here."
@@ -228,7 +229,7 @@ mod tests {
     use lang::config::{Inputs, load_root};
     use lang::source::SourceMap;
 
-    /// A type of which some is deprecated, and one that is so as a whole.
+    /// Schemas of a type with deprecated parts, and of a deprecated type.
     fn schemas() -> HashMap<Arc<str>, Arc<ProviderSchema>> {
         let plain = || ("plain".into(), Attribute::default());
         let old = |why: &str| {
@@ -277,7 +278,7 @@ mod tests {
         [(Arc::from(address.as_str()), Arc::new(provider))].into()
     }
 
-    /// What is said of references, with how often.
+    /// Returns the warnings about these references.
     fn said(references: &[&str]) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         let sources = SourceMap::new();

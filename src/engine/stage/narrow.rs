@@ -248,6 +248,7 @@ impl Narrow {
                 .collect()
         };
         if self.targets.is_empty() {
+            // Excluded objects stay, so their dependencies must stay too.
             let stay = web.with_what_they_need(named(false));
             return web.all.into_keys().filter(|i| !stay.contains(i)).collect();
         }

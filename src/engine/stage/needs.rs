@@ -51,6 +51,7 @@ impl Needing<'_> {
 
     /// Caches the needs of an evaluated data source or ephemeral resource, for its dependents.
     pub fn pass_data(&self, address: &AbsInstance) {
+        // References without a key are cached under the whole resource.
         for key in [None, Some(address.key.clone())] {
             self.named(&address.module, Named::Data(address.resource.clone(), key));
         }

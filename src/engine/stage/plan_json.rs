@@ -72,6 +72,7 @@ pub fn plan_json(stage: &Stage, state: &State, configuration: &Configuration<'_>
     if !stage.outputs.is_empty() {
         out.insert("output_changes".into(), output_changes(stage));
     }
+    // `prior_state` is the refreshed state, as in OpenTofu.
     let mut prior = prior_values::after_edits(state, &stage.edits);
     prior_values::refresh_outputs(&mut prior, stage, configuration.root);
     prior_values::refresh_objects(&mut prior, state, stage, configuration);

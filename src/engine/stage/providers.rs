@@ -53,6 +53,7 @@ impl Walk {
                 part.ended(good)
             });
         }
+        // `buffered` keeps the order of instances, so that diagnostics do not depend on timing.
         let parts: Vec<Cell> = stream::iter(work).buffered(AT_A_TIME).collect().await;
         parts.into_iter().for_each(|part| cell.append(part));
         !cell.failed

@@ -191,6 +191,7 @@ impl eval::Scope for ModuleScope<'_> {
     }
 
     fn cut(&self) -> Option<Diagnostic> {
+        // Checked during evaluation, because one expression can allocate without limit.
         if room::is_over() {
             let detail = format!(
                 "More memory is taken than the {} that may be, and this is what was being worked out. {} sets another limit.",

@@ -16,7 +16,7 @@ fn left(all: &[&str]) -> BTreeSet<String> {
     all.iter().map(|s| (*s).to_owned()).collect()
 }
 
-/// What is left afterwards, and what went along with what.
+/// Returns the deselected changes, and those changed along with their cause.
 fn run(
     changes: &[ChangeRef],
     before: &[&str],
@@ -73,7 +73,7 @@ fn all_none_and_invert() {
         run(&changes, &[], Select::None).0,
         ["x.net", "x.sub", "x.web", "x.apart"]
     );
-    // The inverse of all but web is web alone, and what web needs.
+    // The inverse of all but web is web alone, with the needs of web.
     let (left, along) = run(&changes, &["x.web"], Select::Invert);
     assert_eq!(left, ["x.apart"]);
     assert_eq!(along, pairs(&[("x.sub", "x.web"), ("x.net", "x.sub")]));
@@ -112,7 +112,7 @@ fn destroys_go_the_other_way_round() {
     );
 }
 
-/// Taking the change of `x.low` with this action: is the change of what depended on it pulled in?
+/// Selects the change of `x.low` with this action: is the change of its dependent selected along?
 #[test]
 fn what_a_replacement_drags_along() {
     for (low, high, pulled) in [
@@ -121,9 +121,9 @@ fn what_a_replacement_drags_along() {
         (Destroy, Forget, false),
         (Replace, Replace, true),
         (Replace, Destroy, true),
-        // The new object is there when the dependent is updated.
+        // The dependent is updated when the new object exists.
         (Replace, Update, false),
-        // The old object goes last, so that dependents can leave it.
+        // The old object is destroyed last, after its dependents have been updated.
         (ReplaceCreateFirst, Update, true),
         (Update, Destroy, false),
         (Update, Update, false),
@@ -197,8 +197,8 @@ fn an_instance_needs_the_one_that_it_names() {
     assert_eq!(taken, ["x.a[\"x\"]", "x.b[\"x\"]"]);
 }
 
-/// An object whose record says which instance it needed is in the way of that one alone; of another
-/// one's every instance.
+/// A recorded need of one instance concerns only that instance; a need of the resource concerns all
+/// of them.
 #[test]
 fn replacing_an_instance_drags_along_what_needed_it() {
     let all: Vec<Change> = [
@@ -226,8 +226,7 @@ fn replacing_an_instance_drags_along_what_needed_it() {
     );
 }
 
-/// Of what the state says of dependencies within a module only the instance counts that the object
-/// is in.
+/// Within a module, recorded dependencies concern only the own module instance.
 #[test]
 fn instances_of_a_module_are_apart_from_each_other() {
     let changes = refs(&[
@@ -242,7 +241,7 @@ fn instances_of_a_module_are_apart_from_each_other() {
     assert_eq!(left, ["module.m[1].x.low", "module.m[1].x.high"]);
 }
 
-/// What does not change itself leads on to what it needs.
+/// An unchanged change passes on its needs.
 #[test]
 fn needs_go_through_what_stays() {
     let changes = refs(&[
@@ -285,7 +284,8 @@ fn unknown_addresses_are_refused_in_words() {
     }
 }
 
-/// For arbitrary graphs and steps: what is taken has all it needs, and a step does what it says.
+/// For arbitrary graphs and steps: selected changes have all their needs, and a step has its
+/// effect.
 #[test]
 fn selections_are_closed() {
     use proptest::prelude::*;
@@ -306,7 +306,7 @@ fn selections_are_closed() {
     proptest!(|(all in prop::collection::vec(change, 1..24), steps in steps)| {
         let ids: Vec<String> = (0..all.len()).map(|i| format!("x.r{i}")).collect();
         let changes: Vec<ChangeRef> = all.iter().enumerate().map(|(i, (action, needs))| {
-            // Only earlier ones are needed: there are no cycles.
+            // Only earlier ones are needed, so there are no cycles.
             let needs: BTreeSet<String> = needs.iter().filter(|_| i > 0).map(|n| ids[n.index(i)].clone()).collect();
             let needed = if i % 2 == 0 { Needed::Itself(needs.clone()) } else { Needed::Dependencies(needs.clone()) };
             ChangeRef { id: ids[i].clone(), address: ids[i].parse().unwrap(), action: actions[*action], imports: false, needs, needed }
@@ -342,8 +342,7 @@ fn selections_are_closed() {
     });
 }
 
-/// Two resources with 5,000 instances each, all of which depend on one another through their
-/// resources.
+/// Two resources with 5,000 instances each, which depend on each other as whole resources.
 #[test]
 fn of_ten_thousand_changes_those_that_need_one_are_left_with_it() {
     let mut rows = Vec::new();

@@ -59,6 +59,7 @@ pub fn summary(stage: &Stage) -> StageSummary {
         at: stage.at,
         took_ms: stage.took_ms,
         counts,
+        // Large stages render for long; changes are independent, so all cores share the work.
         changes: cores::each(stage.changes.iter().zip(needs).collect(), |(c, needs)| {
             view(c, stage.request.mode, needs)
         }),

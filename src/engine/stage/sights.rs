@@ -88,6 +88,7 @@ impl Sights {
                     Err(self.changed(&finding.look, before.secret))
                 }
             }
+            // The stage could not make this lookup yet, so there is nothing to compare with.
             None if self.staged => Ok(()),
             None => {
                 seen.insert(

@@ -135,7 +135,7 @@ pub async fn validated(basis: &Basis) -> Diagnostics {
     validate(basis, &PriorState::new(&State::default()), now_ms()).await
 }
 
-/// Plans a stage; `Errored` if there is none. Returns diagnostics in both cases.
+/// Plans a stage; `Errored` after errors. Returns diagnostics in both cases.
 pub async fn stage(basis: Basis) -> (Worked, Diagnostics) {
     let (began, at) = (std::time::Instant::now(), now_ms());
     let mut prior = PriorState::new(&basis.state);

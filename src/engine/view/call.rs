@@ -35,6 +35,7 @@ impl View {
     pub(super) fn apply_call(&mut self, event: &Event) {
         match &event.kind {
             EventKind::CallQueued(q) => {
+                // A repeated event keeps the first queue time.
                 let queued_at = self
                     .calls
                     .get(&q.call)

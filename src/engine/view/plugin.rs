@@ -34,6 +34,7 @@ impl PluginView {
         let newest = || self.attempts.iter().rev();
         newest()
             .find(|a| a.pid.is_some() && a.pid == self.pid)
+            // Only then is the newest attempt not that of the serving process.
             .filter(|_| newest().next().is_some_and(|a| a.beside))
             .or_else(|| newest().next())
     }
@@ -121,6 +122,7 @@ impl View {
                 }
                 let attempts = &mut view.attempts;
                 match attempts.back_mut() {
+                    // Each progress of an attempt repeats it as a whole.
                     Some(last) if last.began == attempt.began && last.number == attempt.number => {
                         *last = attempt.clone()
                     }

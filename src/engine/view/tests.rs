@@ -1,4 +1,4 @@
-//! What the fold of events makes of them.
+//! Tests of the fold of events.
 
 use super::*;
 

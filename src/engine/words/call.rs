@@ -111,6 +111,7 @@ impl Look {
     pub fn text(self, now: UnixMs) -> String {
         let (look, left) = match self.at - now {
             left @ 1.. => (self.look, format!(", next in {} s", (left + 999) / 1_000)),
+            // The time has come, so the next read is already running.
             _ => (self.look.saturating_add(1), String::new()),
         };
         let end = match (look % 10, look % 100) {
@@ -204,12 +205,12 @@ pub enum CallOutcome {
     Error,
     Deadline,
     Cancelled,
-    /// The plugin died under it.
+    /// The plugin crashed during the call.
     Crashed,
 }
 
 impl CallOutcome {
-    /// One word, for programs.
+    /// Returns one stable word for programs.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -221,7 +222,7 @@ impl CallOutcome {
     }
 }
 
-/// Durations of calls in milliseconds: the percentiles and the longest of those that went well.
+/// Durations of successful calls in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
     pub count: u64,
@@ -232,13 +233,13 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// Whether any call went well: how long one takes is not known otherwise.
+    /// Returns true if any call succeeded; otherwise no duration is known.
     pub fn is_known(&self) -> bool {
         self.count > self.errors
     }
 }
 
-/// How the last thousand calls of a plugin went: those of one method, and those of all its methods.
+/// Latencies of a plugin's last thousand calls: those of one method, and all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measured {
     pub method: Latency,

@@ -203,6 +203,7 @@ const BAR: u64 = 12;
 
 /// Renders the progress of a download: `aws ▕████████░░░░▏ 460.0 MB of 690.0 MB`
 pub fn bar(what: &str, done: u64, total: Option<u64>) -> String {
+    // Servers may omit the length.
     let Some(total) = total.filter(|total| *total > 0) else {
         return format!("{what} {}", size(done));
     };
@@ -294,6 +295,7 @@ impl Installing {
                     self.steps.push(step.clone());
                 }
             }
+            // After a failure downloads end without a step of their own.
             InstallEvent::Ended(end) => {
                 self.downloads.clear();
                 self.end = Some(end.clone());

@@ -342,7 +342,7 @@ pub enum PluginEvent {
     Log {
         line: LogLine,
     },
-    /// Log lines that were dropped because there were too many; a log line in their place says so.
+    /// Log lines that were dropped because there were too many; a log line in their place tells their number.
     LinesLeftOut {
         plugin: PluginId,
         lines: u64,

@@ -21,6 +21,7 @@ pub fn whole_provider(source: &str) -> String {
 
 /// Returns the address without a default host, for display.
 pub fn short_provider(address: &str) -> &str {
+    // States of OpenTofu and Terraform name different default hosts.
     for host in ["registry.opentofu.org/", "registry.terraform.io/"] {
         if let Some(rest) = address.strip_prefix(host) {
             return rest;

@@ -92,6 +92,7 @@ pub enum BadStageName {
 /// # Errors
 /// If the name is invalid.
 pub fn stage_name(text: &str) -> Result<&str, BadStageName> {
+    // `#2` also means the second stage.
     let digits = text.trim_start_matches('#').trim();
     match () {
         () if text.trim().is_empty() => Err(BadStageName::Empty),

@@ -96,6 +96,7 @@ impl FromStr for OperationStep {
             "forget" => Self::Forget,
             "import" => Self::Import,
             "read" => Self::Read,
+            // Before the provisioner case, because the name may contain its separator.
             _ if word.ends_with(ASKED_FOR.1) => {
                 let parts = word
                     .strip_suffix(ASKED_FOR.1)
@@ -240,6 +241,7 @@ impl fmt::Display for Reached {
 
 impl From<String> for Reached {
     fn from(words: String) -> Self {
+        // Both replacements share a word; either of them displays the same.
         if let Some((reached, _)) = WORDS.into_iter().find(|(_, word)| *word == words) {
             return reached;
         }
@@ -305,7 +307,7 @@ mod tests {
         for words in words.chain(more.map(str::to_owned)) {
             assert_eq!(Reached::from(words.clone()).to_string(), words);
         }
-        // Each as it is told by itself, too.
+        // Each word must also come out of `Display`.
         for (reached, word) in WORDS {
             assert_eq!(reached.to_string(), word);
         }

@@ -38,6 +38,7 @@ impl DeployRecord {
         }
         self.secrets().hide_in(&mut failure.summary);
         self.secrets().hide_in(&mut failure.detail);
+        // A lost reason must not stop the deploy: recovery depends on intents and outcomes only.
         if let Err(error) = self.store.put_failure(self.deploy, failure.clone()).await {
             self.bus.emit(EventKind::Notice {
                 text: format!("a failure's reason was not kept: {error}"),

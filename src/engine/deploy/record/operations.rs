@@ -57,6 +57,7 @@ impl DeployRecord {
 
     /// Stores changes until `done`, and finally all remaining ones.
     pub async fn keep_current(&self, done: &CancellationToken) {
+        // One write per interval, however many operations change in it.
         let some_have_changed = || async {
             self.changed.notified().await;
             tokio::time::sleep(KEPT_WITHIN).await;

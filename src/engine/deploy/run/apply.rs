@@ -73,6 +73,7 @@ impl Deploying {
             ));
         }
         let ctx = self.context(change, false);
+        // Providers may rely on a validated configuration when they plan.
         self.validate_if_new(&subject, &plain, &ctx).await?;
         let object = lock(&self.state).get(&change.address).cloned();
         let prior = self.prior(&subject, object.as_ref());
@@ -82,6 +83,7 @@ impl Deploying {
         // The approval covers the staged plan, so a different one must not be applied.
         self.as_approved(&subject, &plain, &planned)?;
         let after = planned.after.clone().unmark_deep().0;
+        // Values that were unknown in the stage may turn out equal to the current ones.
         let is_left = planned.action != Action::NoOp
             && !after.raw_equals(&planned.before.clone().unmark_deep().0);
         let create_first = change.action() == Action::ReplaceCreateFirst;

@@ -98,6 +98,7 @@ impl Deploying {
             .settle(change, &doing, failed.is_none(), edits)
             .await
             .map_err(|e| self.outcome_trouble(e))?;
+        // Provisioners of a failed creation do not run.
         if let Some(failed) = failed {
             return Err(Trouble::applied(failed));
         }

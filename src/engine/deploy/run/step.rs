@@ -89,6 +89,7 @@ impl Deploying {
                     return false;
                 }
                 let mut turn = Some(turn);
+                // These have nothing to prepare, so they wait for the full turn at once.
                 if !may_go_ahead(task, &self.stage.changes[*i]) {
                     Turn::whole(&mut turn).await;
                 }
@@ -161,6 +162,7 @@ impl Deploying {
     ) -> Result<(), Box<Trouble>> {
         let written = self.recorder.intend(change, deposed, step.clone(), object);
         let written = match turn {
+            // While this one waits for the disk, another operation may plan.
             Some(turn) if !turn.is_ahead() => turn.writing(written).await,
             _ => written.await,
         };
@@ -168,6 +170,7 @@ impl Deploying {
         if turn.as_ref().is_some_and(Turn::is_ahead)
             && let Err(trouble) = self.whole(change, turn, begins).await
         {
+            // No call was sent, so the intent must not remain as an unknown outcome.
             let taken_back = self.recorder.take_back(change, &step).await;
             return Err(match taken_back {
                 Ok(()) => trouble,

@@ -117,6 +117,7 @@ impl Trouble {
             Self::Provider { failed, method } => (failed.error.as_ref(), *method),
             _ => (None, None),
         };
+        // Plugins report a requested stop as an ordinary error.
         if asked && class == FailureClass::Unexpected && says_stopped(&summary, &detail) {
             class = FailureClass::Cancelled;
         }

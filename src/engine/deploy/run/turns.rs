@@ -185,6 +185,7 @@ impl Turn {
 
     /// Waits until the turn is full; returns true if it was not.
     pub async fn whole(turn: &mut Option<Self>) -> bool {
+        // `ahead` is dropped at the end, which lets the next operation go ahead.
         let Some(ahead) = turn.take_if(|turn| turn.ahead) else {
             return false;
         };

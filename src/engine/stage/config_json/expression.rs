@@ -46,6 +46,7 @@ impl Configuration<'_> {
 
     /// Encodes the parts of a body that the schema names, by name.
     pub(super) fn body(&self, body: &Body, schema: &Block) -> Map<String, Json> {
+        // Attributes that are lists of objects may also be written as blocks.
         let as_blocks = decode::written_as_blocks(body, schema);
         let (content, _, _) = body.partial_content(&names(schema, &as_blocks));
         let mut all: BTreeMap<&str, Json> = BTreeMap::new();
@@ -84,6 +85,7 @@ impl Configuration<'_> {
         let by_key = schema.blocks.iter();
         for (name, _) in by_key.filter(|(_, nested)| nested.nesting == Nesting::Map) {
             if let Some(Json::Object(members)) = all.get_mut(&**name) {
+                // Labelled blocks come in source order, but the representation sorts them by label.
                 members.sort_keys();
             }
         }

@@ -149,6 +149,7 @@ impl Providers {
         let mut found = None;
         let mut next = Some(start);
         while let Some(key) = next.take() {
+            // The same local name may belong to another provider in the caller.
             let Some(row) = self.0.get(&key).filter(|row| *row.address == *address) else {
                 break;
             };

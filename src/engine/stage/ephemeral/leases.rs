@@ -107,6 +107,7 @@ impl Leases {
         let mut work = pin!(work);
         let output = loop {
             kept.extend(self.take_new(walk));
+            // Work and leases are polled in one task: leases can borrow the walk, and end with it.
             tokio::select! {
                 output = &mut work => break output,
                 Some(step) = kept.next() => self.closed(graph, step),

@@ -146,6 +146,7 @@ impl Walk {
                 (key, value, part)
             }
         };
+        // `buffered` keeps the order of instances, so that diagnostics do not depend on timing.
         let opened: Vec<_> = stream::iter(expansion.instances())
             .map(one)
             .buffered(AT_A_TIME)
@@ -194,6 +195,7 @@ impl Walk {
         self.fulfilled(declared, &scope, preconditions, Kind::Precondition, cell)?;
         let (config, diags) = self.decode_resource(resource, schema, &scope);
         ok(cell.report(about(diags, address)))?;
+        // Providers get unmarked values; the marks are put back on the result by path.
         let (plain, marks) = config.unmark_deep_with_paths();
         // Calls that open end only with the plugins: a dropped call might leave the resource open.
         let ctx = CallContext {

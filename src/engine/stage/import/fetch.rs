@@ -52,6 +52,7 @@ pub async fn fetch(
     let imported = managed::mark(schema, found.state.clone(), &[]);
     let refresh = |phase, value| walk.follow(address, ObjectWork::Refresh, phase, Some(value));
     refresh(ObjectPhase::Begun, &imported);
+    // An import may return little more than the id, so a read completes the object.
     let read = provider.read(request, ctx).await.map_err(call)?;
     said.append(placed(&read.diagnostics, &text, None, Some(wanted.span)));
     if said.has_errors() {

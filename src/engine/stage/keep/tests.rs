@@ -60,7 +60,7 @@ fn schema() -> Schema {
     )
 }
 
-/// A replacement with all that one can have.
+/// Builds a replacement with all optional parts.
 fn replaced(config: Value) -> Act {
     let command = CommandView {
         command: "echo".into(),
@@ -223,8 +223,7 @@ fn a_stage_comes_back_as_it_was() {
             schemas.then(schema)
         })
         .unwrap();
-        // Derived texts know of every field; values print with their types, marks and what is
-        // unknown.
+        // `Debug` output covers every field, and shows types, marks and unknown values.
         assert_eq!(format!("{after:#?}"), format!("{before:#?}"));
         assert_eq!(
             after.changes[0].after.value.ty(),
@@ -351,7 +350,7 @@ fn what_cannot_be_read_is_refused_in_words() {
     .unwrap_err()
     .to_string();
     assert!(text.contains("stage 7"));
-    // A schema that the values do not fit.
+    // Schema that the values do not fit.
     let other = || {
         Schema::new(
             2,

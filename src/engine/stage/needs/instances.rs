@@ -91,6 +91,7 @@ impl Needing<'_> {
             .into_iter()
             .map(|(key, _)| key)
             .collect();
+        // A key that is not declared says nothing about the instance, so all of them count.
         let one = key.filter(|key| all.contains(key) && *expansion != Expansion::Single);
         match one {
             Some(key) => vec![instance.child(call, key.clone())],

@@ -176,6 +176,7 @@ impl Needing<'_> {
     }
 
     pub(super) fn lookup(&self, lookup: &Lookup, place: &Place<'_>, out: &mut Needs) {
+        // If the key cannot be evaluated, the need is the whole resource.
         let key = lookup.key.as_ref().and_then(|expr| {
             let scope = ModuleScope::new(self.around, place.module, place.instance)
                 .repeated(place.repetition.clone());

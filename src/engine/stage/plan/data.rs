@@ -48,6 +48,7 @@ impl PlanWalk {
             .configured(declared, address, &scope, &ctx, cell)
             .await?;
         let (plain, marks) = config.unmark_deep_with_paths();
+        // Only normal stages have changes that a read could have to wait for.
         let pending = self.wishes.mode == StageMode::Normal
             && self.pending(declared.step, declared.module, declared.resource, address);
         let later = if !plain.is_wholly_known() {

@@ -184,6 +184,7 @@ impl PlanWalk {
         if !forget {
             self.warn_of_kept(address, cell);
         }
+        // In a destroy of everything the mode is the reason.
         let reason = Some(reason).filter(|_| self.wishes.mode != StageMode::Destroy || forget);
         if let Some((module, resource)) = self.guard(address)
             && looked.now.is_some()

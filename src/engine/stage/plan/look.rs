@@ -69,6 +69,7 @@ impl PlanWalk {
         refresh(ObjectPhase::Begun, Some(&stored));
         let now = self.read(gone, address, object, &stored, ctx, cell).await?;
         refresh(ObjectPhase::Ended, now.as_ref());
+        // Compared without marks, which a read does not return.
         let drifted = now.as_ref().is_none_or(|now| {
             let plain = |prior: &Prior| prior.value.clone().unmark_deep().0;
             !plain(now).raw_equals(&plain(&stored))

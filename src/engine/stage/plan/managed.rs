@@ -38,6 +38,7 @@ impl PlanWalk {
         let mut looked = self
             .look(&declared_gone(declared), address, &there, &ctx, cell)
             .await?;
+        // An import block has no effect once the state has the object.
         if there.current.is_none() {
             self.import(declared, address, &mut looked, &ctx, cell)
                 .await?;
@@ -72,6 +73,7 @@ impl PlanWalk {
         let (config, ctx) = self
             .configured(declared, address, &scope, &ctx, cell)
             .await?;
+        // All instances share one type, which saves memory in large stages.
         let config = config.sharing_type(declared.schema.implied_type());
         let prior = looked.now.as_ref();
         let planned = self

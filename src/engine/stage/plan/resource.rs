@@ -70,6 +70,7 @@ impl PlanWalk {
             seen.insert(abs.clone());
             good &= self.expanded(&shared, &abs, &mut cell).await;
         }
+        // Only without other errors, because a failed expansion declares no instances.
         good = good && self.imports_without_configuration(&shared.imports, &mut cell);
         // Objects in module instances that do not exist any more.
         for (abs, instances) in self.prior.of_config(address) {

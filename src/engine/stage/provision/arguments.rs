@@ -91,6 +91,7 @@ impl<'a, 's> Arguments<'a, 's> {
         self.scope.unchanged(&mut more, Some(attribute.expr.span));
         let faulty = more.has_errors();
         self.diags.append(more);
+        // Learned before the command runs, so that its output is redacted.
         if let Some(secrets) = self.secrets {
             secrets.learn(&value);
         }

@@ -125,6 +125,8 @@ impl<'a> ModuleScope<'a> {
             return (value, 2);
         }
         match (expansion.as_deref(), key) {
+            // The value covers all steps of the reference, because nothing is known about any of
+            // them.
             (None, _) => (Value::dynamic(), t.steps.len()),
             (Some(Expansion::Single), None) => {
                 let child = self.instance.child(call, InstanceKey::None);

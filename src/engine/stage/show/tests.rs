@@ -154,7 +154,7 @@ fn only_what_changes_forces_replacement() {
         all.iter().map(|a| a.forces_replacement).collect::<Vec<_>>(),
         [false, true]
     );
-    // An element of a set is named by its value.
+    // The path of a set element contains its value.
     let set = |n: i64| Value::object([("t", Value::set(Type::Number, vec![Value::int(n)]))]);
     let into_set = Path::root()
         .attr("t")
@@ -205,7 +205,7 @@ fn secrets_are_in_no_summary() {
         ("a", text(SECRET).mark(Mark::Ephemeral)),
         ("c", text("open")),
     ]);
-    // The same text is masked where only the other side says that it is secret.
+    // A text is masked on both sides if only the other side is sensitive.
     let pairs: Vec<(Value, Value)> = vec![
         (null.clone(), deep.clone()),
         (deep.clone(), null.clone()),

@@ -79,6 +79,7 @@ impl Builder<'_> {
         let needed = self.nodes.graph.closure(roots);
         self.of_node = vec![None; self.nodes.nodes.len()];
         for &node in &needed {
+            // Orphans have no value; their destroys are separate steps.
             if matches!(self.nodes.nodes[node], Node::Orphan(_)) {
                 continue;
             }
@@ -90,6 +91,8 @@ impl Builder<'_> {
             };
             for need in self.nodes.graph.needs(node) {
                 if let Some(whole) = self.of_node[need] {
+                    // Ephemeral resources have no apply steps, so there are no single instances to
+                    // wait for.
                     let kept = self.nodes.nodes[need]
                         .resource()
                         .is_some_and(|r| r.resource.mode != Mode::Ephemeral);
@@ -149,6 +152,7 @@ impl Builder<'_> {
                 && let Some(node) = self.nodes.step(&Node::Resource(config.clone()))
                 && let Some(close) = self.of_node[node]
             {
+                // The expansion is evaluated once, before the first instance.
                 let open = match opened.get(&config) {
                     Some(open) => *open,
                     None => {

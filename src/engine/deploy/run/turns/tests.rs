@@ -79,7 +79,7 @@ async fn where_calls_are_quick_others_write_ahead_and_only_four_times_as_many() 
         .collect();
     assert_eq!(ahead.len(), 2 * AHEAD);
     assert!(ahead.iter().all(|turn| turn.ahead && turn.may_write()));
-    // One that takes its time, and it is as if none had been quick.
+    // One slow call raises the average above the limit.
     lock(&turns.line).took(QUICK * 20);
     assert!(ahead.iter().all(|turn| !turn.may_write()));
     third.calls();

@@ -1,8 +1,8 @@
-//! How the record of a change is laid out.
+//! Layout of a recorded change.
 
 use super::*;
 
-/// As stages on record have it that were made before.
+/// Records of earlier stages have this layout.
 #[test]
 fn the_record_of_a_change_reads_and_is_written_the_same_whatever_is_done() {
     let made = stage(vec![change(

@@ -1,4 +1,4 @@
-//! Why something changes, and what it needs.
+//! Reasons and needs of changes.
 
 use super::*;
 use crate::engine::stage::change::{Act, Configured};
@@ -106,7 +106,7 @@ fn needs_are_what_changes_here() {
     assert!(needs[4].is_empty());
 }
 
-/// By instance where it rests on one; what does not change itself is as it was, whatever it needs.
+/// Needs are by instance if possible; an unchanged output stays the same in any case.
 #[test]
 fn an_output_stays_where_it_rests_on_what_is_left() {
     let needs = |all: &[&str]| all.iter().map(|s| (*s).to_owned()).collect();
