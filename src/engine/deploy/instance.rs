@@ -117,7 +117,7 @@ pub async fn apply(provider: &dyn Provider, asked: Applying<'_>, ctx: &CallConte
 
 /// Returns the result of a call without an answer: the state keeps its object.
 fn unanswered(asked: Applying<'_>, error: ProviderError) -> Applied {
-    // Known only if the error proves that the plugin has not acted.
+    // The outcome is known only if the error proves that the plugin has not acted.
     let unknown = error.may_have_acted();
     Applied {
         object: None,

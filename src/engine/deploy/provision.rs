@@ -73,7 +73,7 @@ pub async fn run(
     let connection = match what {
         What::Local(_) => None,
         _ => match connection(scope, provisioner, recorder.secrets()) {
-            // Evaluation errors come before the intent, because nothing has run yet.
+            // Nothing has run yet, so this failure needs no intent.
             Err(Unread::Faulty(diags)) => return Err(diags.into()),
             read => Some(read),
         },

@@ -81,8 +81,8 @@ impl View {
                 );
             }
             EventKind::CallFinished(f) => {
-                // Its single calls are reported on their own.
                 self.calls.remove(&f.call);
+                // Its single calls are reported on their own.
                 if f.covers {
                     return;
                 }

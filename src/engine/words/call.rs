@@ -222,7 +222,7 @@ impl CallOutcome {
     }
 }
 
-/// Durations of successful calls in milliseconds.
+/// Percentiles and maximum of the durations of successful calls, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
     pub count: u64,
