@@ -136,10 +136,10 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
         }));
         broken = diags.has_errors();
     }
-    // The marks of the condition do not matter: only pass or fail is shown.
     if broken {
         return (Status::Error, diags);
     }
+    // The marks do not matter: only pass or fail is shown.
     let (value, _) = value.unmark_deep();
     let span = condition.condition.span;
     if !value.is_known() {

@@ -121,7 +121,7 @@ pub fn validate(walk: &Walk) -> Diagnostics {
             let detail = format!("{target} is no managed resource; only those can be imported.");
             diags.push(Diagnostic::error("Invalid import target", detail).at(import.span));
         } else if !declared || target.resource.mode == Mode::Data {
-            // The plan reports it: the configuration for it may still be generated.
+            // Not an error of validation; the plan reports an undeclared target.
             continue;
         } else if let Some(provider) = &import.provider {
             let detail = format!(

@@ -342,8 +342,8 @@ pub enum PluginEvent {
     Log {
         line: LogLine,
     },
-    /// Log lines that were dropped because there were too many; a log line in their place tells their
-    /// number.
+    /// Log lines that were dropped because there were too many; a log line in their place tells
+    /// their number.
     LinesLeftOut {
         plugin: PluginId,
         lines: u64,

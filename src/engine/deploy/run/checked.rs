@@ -190,7 +190,8 @@ impl Deploying {
         ))
     }
 
-    /// Marks root outputs as unknown: a destroy evaluates no conditions, and OpenTofu lists only these.
+    /// Marks root outputs as unknown: a destroy evaluates no conditions, and OpenTofu lists only
+    /// these.
     fn root_outputs_unknown(&self, checked: &mut Checked) {
         let outputs = self.walk.around.root.outputs.values();
         for output in outputs.filter(|o| !o.preconditions.is_empty()) {
