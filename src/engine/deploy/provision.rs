@@ -94,6 +94,7 @@ pub async fn run(
         cancel,
     };
     let done = doing.carried_out(&what, connection).await;
+    // `on_failure = continue` must not hide a cancellation.
     let go_on = done.is_err() && provisioner.go_on_after_failure && !cancel.is_cancelled();
     // With an unknown outcome the intent stays open, because the command may still run on the
     // machine.

@@ -171,6 +171,7 @@ async fn work_out_needs(walk: &Arc<Walk>, prior: &Arc<PriorState>, step: Step) {
                 }
                 node => match walk.common(node).await {
                     Some(cell) => cell,
+                    // An import changes one object, so other resources are not planned.
                     None => keep_as_stored(&walk, &prior, s),
                 },
             };

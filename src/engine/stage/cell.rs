@@ -203,6 +203,8 @@ impl Cells {
         let mut all = Gathered::default();
         let ordered: Vec<Step> = order.into_iter().collect();
         let known: HashSet<Step> = ordered.iter().copied().collect();
+        // A deploy also records diagnostics under steps beyond the graph, such as those of
+        // operations.
         let rest: BTreeSet<Step> = cells
             .keys()
             .chain(beside.keys())

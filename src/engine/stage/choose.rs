@@ -51,6 +51,7 @@ impl Walk {
     ) -> Option<Chosen> {
         let deposed = Some(&*object.deposed).filter(|d| !d.is_empty());
         match ConfigKey::parse(&object.provider) {
+            // Only an instance of the same block: another block may configure another account.
             Some(kept) if kept.block() == *block => self.configured(kept, address, deposed, cell),
             _ => {
                 let detail = format!(

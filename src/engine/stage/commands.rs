@@ -175,6 +175,7 @@ pub(super) fn of(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<C
 
 /// Returns user and host as far as they are known and not sensitive.
 fn host(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> String {
+    // Credentials are never evaluated for display.
     let schema = BodySchema::new().optional(&["user", "host"]);
     let Some((content, ..)) = provisioner
         .connection

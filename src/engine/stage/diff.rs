@@ -159,6 +159,7 @@ impl Rows<'_> {
         let there = |v: &&Value| !(v.is_known() && v.is_null());
         let (before, after) = (before.filter(there), after.filter(there));
         let Some(any) = after.or(before) else { return };
+        // The rows of such a set would reveal the number and order of its elements.
         let secret_set = |v: &Value| shape(v) == Shape::Set && hides(v);
         if before.is_some_and(|v| hidden(v) || secret_set(v))
             || after.is_some_and(|v| hidden(v) || secret_set(v))

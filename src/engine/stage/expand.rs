@@ -32,6 +32,7 @@ pub fn expand(scope: &ModuleScope<'_>, meta: Meta<'_>) -> (Option<Expansion>, Di
                 n.map(Expansion::Count)
             };
             match expansion {
+                // Validation must hold for any number of instances.
                 _ if validating => (Some(Expansion::Unknown { count: true }), diags),
                 None if !diags.has_errors() => (None, unknown_count(expr).into()),
                 expansion => (expansion, diags),

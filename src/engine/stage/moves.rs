@@ -51,10 +51,9 @@ fn explicit(path: &ModulePath, moved: &Moved, state: &mut PriorState, diags: &mu
         .flat_map(|(r, instances)| instances.keys().map(|k| r.instance(k.clone())))
         .collect();
     for from in all {
+        // The statement is relative to its module, so it applies in each instance of that module.
         if from.module.0.len() < path.0.len() || from.module.path().0[..path.0.len()] != path.0[..]
         {
-            // The statement is relative to its module, so it applies in each instance of that
-            // module.
             continue;
         }
         let outer = ModuleInstance(from.module.0[..path.0.len()].to_vec());

@@ -112,6 +112,7 @@ impl Narrow {
             return Ok(Vec::new());
         }
         let refs: Vec<ChangeRef> = changes.iter().map(ChangeRef::from).collect();
+        // The selection starts with the targeted changes and follows their needs.
         let asked: Vec<String> = changes
             .iter()
             .filter(|c| steps::acts(c) && self.named(&c.address))
@@ -199,7 +200,7 @@ impl Narrow {
                 .filter(move |(_, r)| self.excludes.iter().any(|t| by(t, r)))
                 .map(|(s, _)| s)
         };
-        // Dependents of a partly excluded resource go, but its other instances stay.
+        // Dependents of a partly excluded resource are excluded, but its other instances are not.
         let in_part: BTreeSet<Step> = excluded(Target::may_contain).collect();
         let needing = nodes
             .graph

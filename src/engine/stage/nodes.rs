@@ -181,6 +181,7 @@ impl Nodes {
                 .root
                 .descendant(&resource.module.0)
                 .is_some_and(|m| m.resources.contains_key(&resource.resource));
+            // A node of its own, so that the plan can destroy the objects.
             if !declared {
                 let step = all.add(Node::Orphan(resource.clone()));
                 if let Some(key) = from.orphan_providers.get(resource) {

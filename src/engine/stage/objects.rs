@@ -142,6 +142,7 @@ async fn load_identity(
             detail,
         )]));
     }
+    // Without an upgrade the provider need not be called.
     if stored == schema.version {
         let broken = |e: cty::CodecError| {
             let detail = format!(

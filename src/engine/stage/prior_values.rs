@@ -53,6 +53,7 @@ pub fn after_edits(state: &State, edits: &[StateEdit]) -> State {
             StateEdit::PutOutput(o) => drop(outputs.insert(o.name.clone(), o.clone())),
             StateEdit::RemoveOutput { name } => drop(outputs.remove(name)),
             StateEdit::Depose { address, key } => rekey(&mut objects, address, "", key),
+            // As in the store, an object that exists is not replaced.
             StateEdit::Restore { address, key }
                 if !objects.contains_key(&(address.clone(), String::new())) =>
             {

@@ -167,6 +167,7 @@ impl PlanWalk {
                         );
                         fault("Moved object still exists", detail);
                     }
+                    // One object cannot move to two addresses.
                     match to_of.get(&from) {
                         Some((other, _)) if *other != to => {
                             let detail = format!(
@@ -177,6 +178,7 @@ impl PlanWalk {
                         Some(_) => {}
                         None => drop(to_of.insert(from.clone(), (to.clone(), moved.span))),
                     }
+                    // Two objects cannot move to one address.
                     match from_of.get(&to) {
                         Some((other, _)) if *other != from => {
                             let detail = format!(

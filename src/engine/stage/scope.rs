@@ -105,6 +105,7 @@ const MANY: u32 = 50_000;
 /// console's input. The pause lets another thread take the worker over; otherwise it is tried again
 /// after as many rounds.
 fn make_way() {
+    // `block_in_place` panics on a single-threaded runtime.
     let here = tokio::runtime::Handle::try_current();
     if here.is_ok_and(|h| h.runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread) {
         tokio::task::block_in_place(|| std::thread::sleep(Duration::from_micros(200)));
@@ -220,6 +221,7 @@ impl eval::Scope for ModuleScope<'_> {
         let found = self.sights.unwrap_or(&self.around.sights).found(finding);
         found.map_err(|changed| {
             let said = Said::plain(changed.to_string());
+            // Kept here too, because `try` may discard the error.
             self.changed.get_or_init(|| changed);
             said
         })

@@ -22,7 +22,7 @@ pub struct ChangeRef {
     /// True for an import, which acts even if the action is a no-op.
     pub imports: bool,
     pub needs: Needs,
-    /// Needs of the prior object.
+    /// Needs of the prior object: direct ones if recorded, otherwise its transitive dependencies.
     pub needed: Needed,
 }
 
@@ -127,6 +127,7 @@ pub fn select(
 /// If an address has no change to select.
 pub fn only(changes: &[ChangeRef], addresses: &[String]) -> Result<Selection, SelectError> {
     let mut taken = vec![false; changes.len()];
+    // A selection may name thousands of changes, too many for a linear search each.
     let by_id: HashMap<&str, usize> = changes
         .iter()
         .enumerate()

@@ -103,8 +103,8 @@ impl Sights {
         }
     }
 
-    /// Returns the recorded presence of a file during a deploy, even if the deploy itself creates
-    /// or removes the file. Its content is compared instead.
+    /// Returns the recorded result for a file during a deploy: its presence counts as recorded,
+    /// even if the deploy itself creates or removes the file, and its content must be unchanged.
     pub fn approved(&self, look: &Look) -> Option<String> {
         let kept = self.staged && matches!(look, Look::Presence(_) | Look::File(_));
         lock(&self.seen)

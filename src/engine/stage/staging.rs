@@ -290,6 +290,7 @@ async fn worked_out(plan: &Arc<PlanWalk>, graph: &Graph, cancel: &CancellationTo
             good
         }
     };
+    // A plan has no urgent steps.
     let urgency = Urgency::default();
     let walking = graph.walk_urgent_first(NODES_AT_A_TIME, &urgency, may, run, |step| {
         leases.ended(graph, step)

@@ -17,6 +17,7 @@ pub(super) fn keep_as_stored(walk: &Walk, prior: &PriorState, step: Step) -> Cel
         return cell;
     };
     if address.resource.mode == Mode::Ephemeral {
+        // Nothing is opened outside of the stage.
         return walk.leave_shut(address);
     }
     let Some(module) = walk.module(&address.module) else {

@@ -98,6 +98,7 @@ async fn resource(walk: &Walk, address: &ConfigResource, cell: &mut Cell) -> boo
         let about = address_of(address, instance).to_string();
         good &= cell.report_provider(&faults, &about, Some(&resource.body), Some(resource.span));
     }
+    // Providers check complete objects only.
     if decoded {
         good &= ask(walk, address, resource, &key.address, config, cell).await;
     }

@@ -30,7 +30,7 @@ impl Absent {
 /// Handling of states in the previous backend.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Bring {
-    /// None; installation ends if there are any.
+    /// Undecided: the installation ends if there are any.
     #[default]
     Ask,
     /// Copy them to the new backend.

@@ -58,6 +58,7 @@ impl OperationStep {
         match action {
             Action::Create | Action::Replace => *self == Self::Create,
             Action::Update => *self == Self::Update,
+            // Under create_before_destroy the destroy comes last.
             Action::ReplaceCreateFirst | Action::Destroy => {
                 matches!(self, Self::Destroy | Self::Forget)
             }

@@ -177,6 +177,7 @@ async fn contents(
                     source,
                 };
                 let script = base.join(name);
+                // Reading a file blocks, which must not stop the runtime.
                 let read = tokio::task::spawn_blocking(move || fsroot::read_regular(script));
                 let read = read.await.map_err(std::io::Error::other).flatten();
                 all.push((format!("{name:?}"), read.map_err(unreadable)?));

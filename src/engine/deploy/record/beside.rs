@@ -151,6 +151,7 @@ impl Ledger for Account {
             starts_over: false,
             edits: Vec::new(),
         };
+        // Without a stored outcome the request has an unknown one.
         if let Err(error) = self.recorder.store.settle(outcome).await {
             let why = format!("what became of it could not be written down: {error}");
             self.told(place, DeedEnd::Unknown(why)).await;

@@ -47,6 +47,7 @@ impl DeployRecord {
         self.change(id, |o| {
             o.step = Reached::Failed(o.action);
             o.state = match o.missing_half() {
+                // Comes first: an unknown outcome has to be settled before anything else.
                 _ if unknown => OperationState::Unknown,
                 Some(missing) if o.action == Action::Replace && gone => {
                     o.step = missing;

@@ -67,6 +67,7 @@ impl Deploying {
         let (config, diags) = self.worked_out(&subject)?;
         self.say(change, diags);
         let (plain, marks) = config.clone().unmark_deep_with_paths();
+        // At this point only a missing dependency leaves values unknown.
         if !plain.is_wholly_known() {
             return Err(Trouble::text(
                 "the configuration still has values that are not known; what it depends on was not applied",

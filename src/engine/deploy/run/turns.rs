@@ -68,6 +68,7 @@ impl Line {
 
     /// Adds the duration of a call to the average.
     fn took(&mut self, took: Duration) {
+        // Recent calls count most, without a stored history.
         self.takes = Some(self.takes.map_or(took, |takes| (takes * 7 + took) / 8));
     }
 }
@@ -207,6 +208,7 @@ impl Turn {
 
     /// Runs work that does not call the plugin, during which another operation may plan.
     pub async fn writing<T>(&self, work: impl Future<Output = T>) -> T {
+        // A guard, because the future may be dropped before it completes.
         let _writing = Writing::begun(&self.turns);
         work.await
     }

@@ -78,7 +78,7 @@ pub fn record(
     snapshot: Vec<(String, String)>,
     name: Option<String>,
 ) -> Result<(StageRecord, StageSummary), KeepError> {
-    // Both halves are independent and take most of the time of a large stage.
+    // Both encodings are independent and slow for a large stage, so they run in parallel.
     let (detail, (summary, shown)) = std::thread::scope(|scope| {
         let shown = scope.spawn(|| {
             let summary = show();

@@ -233,7 +233,7 @@ impl PlanWalk {
     }
 
     /// Returns the `removed` block of an instance. Destroy mode ignores these blocks, as in
-    /// OpenTofu:
+    /// OpenTofu; only `destroy = false` of a resource keeps its objects then.
     fn removed_block(&self, address: &AbsInstance) -> Option<&Removed> {
         let found = removed(&self.walk.around.root, address);
         found

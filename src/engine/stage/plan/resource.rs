@@ -162,6 +162,7 @@ impl PlanWalk {
         };
         let instances = expansion.instances();
         let keys: BTreeSet<InstanceKey> = instances.iter().map(|(k, _)| k.clone()).collect();
+        // The checks of moves, imports and targets read the declared keys from the cell.
         cell.expansions.insert(abs.clone(), keys.clone());
         let work = instances.into_iter().map(|(key, repetition)| {
             let (this, step, worked_out, address) = (

@@ -186,6 +186,7 @@ impl Reading<'_, '_> {
         let proxy = self.proxy(body);
         let agent = self.agent(body, scope);
         let timeout = self.timeout();
+        // The default paths of OpenTofu.
         let standard = if windows {
             "C:/windows/temp/terraform_%RAND%.cmd"
         } else {

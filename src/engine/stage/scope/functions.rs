@@ -23,6 +23,7 @@ impl ModuleScope<'_> {
         let route =
             provider_addr::for_function(&around.root, self.module, called.provider, called.alias);
         let key = match route.by.and_then(|by| Some((by.key, by.module?))) {
+            // While validating, keys are unknown and the block stands for all its instances.
             Some((key, path)) if !validating => {
                 let what = format!("{name} in {}", self.instance);
                 let key = choose::passed_key(around, key, &path, self.instance, &what)?;

@@ -31,6 +31,7 @@ impl ModuleScope<'_> {
             variable.sensitive,
             variable.ephemeral,
         );
+        // Published, so that each value is evaluated once.
         let worked = Worked::Variable(self.instance.clone(), name.clone(), value.clone());
         self.around.values.absorb([worked]);
         Some(value)

@@ -63,6 +63,7 @@ impl<'a> ModuleScope<'a> {
                     module: self.instance.clone(),
                     resource,
                 };
+                // The value covers all instances, so the evaluator still has to apply the key.
                 let used = used - usize::from(key.is_some());
                 (
                     values

@@ -60,9 +60,9 @@ impl Web {
         for point in [Point::Dependents, Point::DependentsMoved] {
             web.dependents(changes, point);
         }
-        // Under create_before_destroy the old object is destroyed last, so dependents that are
-        // updated must come first. A plain replacement destroys first, so only destroys of
-        // dependents precede it.
+        // A destroy, also the last half under create_before_destroy, waits until its dependents are
+        // destroyed or updated. A plain replacement destroys first and dependents are updated
+        // afterwards, so only destroys of dependents precede it.
         for (i, change) in changes.iter().enumerate() {
             match change.action {
                 Action::Destroy | Action::ReplaceCreateFirst => {

@@ -157,6 +157,7 @@ impl Builder<'_> {
                     Some(open) => *open,
                     None => {
                         let open = self.add(Task::Open(node));
+                        // Its expansion may need everything that the resource as a whole needs.
                         let needs: Vec<Step> = self.steps.graph.needs(close).collect();
                         for need in needs {
                             self.steps.graph.need(open, need);
@@ -235,10 +236,10 @@ impl Builder<'_> {
                 continue;
             };
             let needed = within.map_or(&needed.all, |w| needed.within.get(w).unwrap_or(&none));
-            // A dependency changes after the object is destroyed; a late destroy waits for that
-            // change.
+            // An early destroy precedes the changes of its dependencies, a late one follows them.
             self.all_need_all(&dependents.late, &needed.apply);
             self.all_need_all(&needed.apply, &dependents.early);
+            // Instances of one resource need no further order among themselves.
             if on == config {
                 continue;
             }
