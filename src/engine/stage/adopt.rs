@@ -219,6 +219,7 @@ fn instance(
             detail,
         )))
     };
+    // The module instance comes first, because a resource exists only within it.
     let modules = walk.around.values.instances(&address.module.path());
     if !modules.contains(&address.module) {
         return refuse(

@@ -137,6 +137,7 @@ impl Written<'_> {
                 format!("tuple([\n{lines}{end}])")
             }
             Type::Object(object) if object.attributes.is_empty() => "object({})".to_owned(),
+            // A type reveals nothing of a value except the attribute names of objects.
             Type::Object(_) if hidden => format!("object({{ {HIDDEN_ATTRIBUTES} }})"),
             Type::Object(object) => {
                 let values = self.value.and_then(Value::as_map);

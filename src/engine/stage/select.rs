@@ -108,6 +108,7 @@ pub fn select(
             taken.fill(false);
             Vec::new()
         }
+        // The inverse need not be closed under dependency, so its needs are added.
         Select::Invert => {
             taken = changes
                 .iter()

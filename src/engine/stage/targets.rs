@@ -100,6 +100,7 @@ pub(super) fn without_instance(
         let detail = format!("The stage has no instance {a}. {then}{hint}");
         Diagnostic::warning(format!("--{flag} names nothing"), detail)
     };
+    // A refresh-only stage has no changes to look the addresses up in.
     if request.mode == StageMode::RefreshOnly {
         return Vec::new();
     }

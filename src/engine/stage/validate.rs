@@ -272,6 +272,7 @@ async fn ask(
     let text = address.to_string();
     let plain = config.unmark_deep().0;
     let ctx = CallContext {
+        // Instances are unknown here, so the ends are the declared resources.
         linked: super::links::declared(walk, address, resource),
         ..walk.context(text.clone())
     };

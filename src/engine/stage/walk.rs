@@ -171,6 +171,7 @@ impl Walk {
         cell: &mut Cell,
     ) -> Option<Option<Value>> {
         let module = self.module(&address.module.path());
+        // `provider_meta` names the provider by its local name in the module.
         let told = module.and_then(|m| {
             Some((
                 m,
@@ -308,6 +309,7 @@ impl Walk {
             if !diags.has_errors() {
                 diags.extend(said::undeclared_marks(output, &value, path.is_root()));
             }
+            // Found while planning, so that no deploy fails at its end.
             if path.is_root() && self.around.phase == Phase::Plan {
                 diags.extend(said::unkeepable(output, &value));
             }

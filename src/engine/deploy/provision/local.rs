@@ -42,6 +42,7 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
     };
     let output = Output::new(&say);
     let ended = command.run(&output, doing.cancel).await;
+    // Reported in any case, because it explains output that is missing.
     doing.tell_left_open(&output);
     match ended {
         Err(error) => Err(doing.fault(format!("Error running command {shown}: {error}."))),

@@ -56,6 +56,8 @@ impl Deploying {
 /// Returns the differences between the new plan and the approved one.
 fn differences(change: &Change, schema: &Schema, now: &managed::Planned) -> Vec<String> {
     let becomes = now.action;
+    // A replacement creates here, because its destroy is a separate step. An update may turn into a
+    // no-op once its unknown values are known.
     let fits = matches!(
         (change.action(), becomes),
         (

@@ -158,6 +158,7 @@ impl Deploying {
                 for d in &mut said.0 {
                     d.address.get_or_insert_with(|| address.to_string());
                 }
+                // Reported with the resource, because the instance has no operation.
                 self.walk.cells.beside(step, said);
                 false
             }

@@ -161,6 +161,7 @@ impl Deploying {
             let mut good = true;
             let all = nodes.graph.closure([step]);
             for node in nodes.graph.order().into_iter().filter(|s| all.contains(s)) {
+                // Evaluating outputs calls no provider, so none is configured for it.
                 if good && !matches!(nodes.nodes[node], Node::Provider(_)) {
                     let cell = self.node(node, None).await;
                     good = !cell.failed;

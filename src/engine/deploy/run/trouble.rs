@@ -283,6 +283,7 @@ impl Deploying {
                 self.say(change, diags);
             }
         }
+        // Distinguishes a half replacement from a failure of its first half.
         let gone = !lock(&self.state).contains_key(&change.address);
         self.recorder.failed(&id, failure, unknown, gone).await;
     }

@@ -88,6 +88,7 @@ impl Configuration<'_> {
             })
             .collect();
         put(&mut out, "provisioners", provisioners);
+        // Only a schema distinguishes arguments from nested blocks.
         if let Some(schema) = self.schema(&address_of(module, local), name) {
             put(
                 &mut out,

@@ -89,6 +89,7 @@ impl Providers {
             }
             self.inherited(name, name, &address, module, &needed);
         }
+        // Resources may use providers that the module does not require explicitly.
         for address in needed.keys() {
             let kind = address.rsplit('/').next().unwrap_or(address);
             self.inherited(kind, kind, address, module, &needed);

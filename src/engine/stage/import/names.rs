@@ -44,6 +44,7 @@ pub fn resolve(
             match one(&scope, import) {
                 Err(more) => diags.append(more),
                 Ok((to, wanted)) => {
+                    // With two imports the result would depend on the order of the blocks.
                     if let Some(known) = all.get(&to) {
                         let detail = format!(
                             "{to} is to be imported twice, with the {} and the {}. Leave one of them out.",
@@ -193,6 +194,7 @@ fn concrete(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Op
                 return None;
             }
             let plain = value.clone().unmark_deep().0;
+            // The key becomes part of an address, which is shown and stored.
             let usable =
                 plain.is_known() && (plain.as_str().is_some() || plain.as_number().is_some());
             if !usable
@@ -310,6 +312,7 @@ pub(super) fn identity(
         .ok_or_else(|| NoIdentity::SchemaIsNoObject(kind.to_owned()))?
         .attributes;
     let given = given.as_map().ok_or(NoIdentity::NoObject)?;
+    // Most likely a typo, so it is not ignored.
     if let Some(name) = given.keys().find(|name| !wanted.contains_key(*name)) {
         let names: Vec<&str> = wanted.keys().map(AsRef::as_ref).collect();
         return Err(NoIdentity::Unknown {

@@ -132,6 +132,7 @@ fn detail(stage: &Stage) -> Result<Packed, KeepError> {
     let variables = lasting
         .map(|(name, v)| Ok((name.to_string(), keeper.value(v, &format!("var.{name}"))?)))
         .collect::<Result<_, KeepError>>()?;
+    // Overridden values of ephemeral variables are as ephemeral as the values in use.
     let of_lasting = stage.overridden.iter().filter(|(name, _)| {
         let value = stage.variables.get(*name);
         value.is_some_and(|v| !v.contains_mark(&Mark::Ephemeral))

@@ -58,6 +58,7 @@ pub async fn plan_destroy(
         )]));
     }
     planned.warnings = warnings(&response);
+    // Providers may pass data from the plan to the apply.
     planned.private = response.private;
     Ok(planned)
 }

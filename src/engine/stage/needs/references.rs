@@ -62,6 +62,7 @@ impl Needing<'_> {
                     .into_iter()
                     .for_each(|local| self.expr(&local.expr, &inside, out));
             }
+            // The argument belongs to the calling module, so it is followed there.
             Named::Variable(name) => {
                 let (Some(outer), Some((path, call))) = (
                     instance.parent(),
@@ -110,6 +111,7 @@ impl Needing<'_> {
                     self.lookup(&lookup, &inside, out);
                 }
             }
+            // A data source passes on its own needs.
             Named::Data(name, key) => {
                 let Some(resource) = module.resources.get(name) else {
                     return;
@@ -214,6 +216,8 @@ impl Needing<'_> {
                 self.of_resource(&resource, key.or(looked_up), place, out)
             }
             Ref::ModuleOutput { call, key, output } => {
+                // An undeclared output may be an attribute of the call's instances, so all outputs
+                // count.
                 let named = place
                     .module
                     .calls

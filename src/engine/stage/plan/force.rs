@@ -51,6 +51,7 @@ impl PlanWalk {
         if guard.contains_mark(&cty::Mark::Sensitive) {
             return refuse("is sensitive, and whether the object may be destroyed would tell it");
         }
+        // The value must be valid for every change, but it only prevents a destroy.
         match guard.as_bool() {
             _ if !destroys => Ok(()),
             Some(false) => Ok(()),
@@ -174,6 +175,8 @@ pub(in crate::engine::stage) fn trigger(
     expr: &Expr,
 ) -> Option<(AbsResource, Option<InstanceKey>, Path)> {
     use lang::syntax::ast::ExprKind;
+    // A key that is an expression splits the reference: the traversal before it, the key, and the
+    // steps after it.
     let (traversal, keyed, rest) = match &expr.kind {
         ExprKind::Traversal(t) => (t.clone(), None, Vec::new()),
         ExprKind::Index { source, key, .. } => match &source.kind {

@@ -106,6 +106,7 @@ impl PlanWalk {
             .walk
             .context_of(&gone.key.address, address, cell)
             .ok_or(())?;
+        // The object stays, so its provider has nothing to plan.
         if forget {
             return Ok(Planned {
                 action: Action::Forget,

@@ -184,6 +184,7 @@ impl PlanWalk {
             cell.report(d);
             return Err(());
         }
+        // Recorded marks are dropped: their paths belong to the old type.
         let value = managed::mark(gone.schema, answer.state, &[]);
         Ok(Prior {
             value,

@@ -254,6 +254,7 @@ pub(super) fn planned_change(
     needs: Needs,
     commands: Vec<CommandView>,
 ) -> Change {
+    // From the refreshed object, not from the record.
     let (private, identity) = match &looked.now {
         Some(now) => (now.private.to_vec(), now.identity.clone()),
         None => (Vec::new(), None),

@@ -44,6 +44,7 @@ pub(super) fn read(
                     .at(provisioner.span),
             );
         }
+        // An unknown value counts as given.
         if source.is_given() == content.is_given() {
             let detail = "One of \"source\" and \"content\" must be set, and not both.";
             arguments.fault(Diagnostic::error(SUMMARY, detail).at(provisioner.span));

@@ -44,6 +44,7 @@ pub(super) fn read(
     arguments.end()?;
     let command = match command {
         Given::Yes(command) if !command.is_empty() => command,
+        // The deploy checks again, and then it must be known.
         Given::Unknown if early => String::new(),
         _ => {
             let fault = Diagnostic::error(

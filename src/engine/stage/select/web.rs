@@ -193,6 +193,7 @@ pub fn named_needs(changes: &[ChangeRef]) -> Vec<Vec<String>> {
             names.extend(change.needs.iter().filter(changing).cloned());
         }
         if change.action.destroys() {
+            // Several instances are named by their resource, to keep the display short.
             let mut by_resource: BTreeMap<String, Vec<usize>> = BTreeMap::new();
             for point in keys(&change.address)
                 .iter()

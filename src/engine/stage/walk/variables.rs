@@ -92,6 +92,7 @@ impl Walk {
             return (unknown(), None, false);
         }
         let span = argument.expr.span;
+        // Otherwise the module could store the value, for instance in a resource.
         if value.contains_mark(&Mark::Ephemeral) && !variable.ephemeral {
             let detail = format!(
                 "The value of {}.var.{} is ephemeral, and the variable is not declared as such, so that it could be kept. Declare it with ephemeral = true.",
