@@ -60,7 +60,7 @@ impl Releases {
             if self.released[step] || !self.ended[step] || self.dependents[step] > 0 {
                 continue;
             }
-            // Its needs stay until the caller has closed what it holds.
+            // Its needs stay unreleased until the caller lets it go.
             if self.held.contains(&step) {
                 due.push(step);
                 continue;

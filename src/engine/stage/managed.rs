@@ -160,7 +160,6 @@ pub async fn plan(
         let private = first.private;
         ask(provider, &question, &null, &config, private, None, ctx).await?
     };
-    // A second plan repeats most warnings of the first.
     warnings.truncate(64);
     Ok(Planned {
         action: if question.create_first {

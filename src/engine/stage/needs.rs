@@ -100,7 +100,7 @@ impl Needing<'_> {
             self.expr(by.key, place, out);
         }
         let key = route.block;
-        // All instances of the module call configure it alike, so the first one stands for them.
+        // One instance is enough, because the references of the block are the same in all of them.
         if let Some(instance) = self.around.values.instances(&key.module).first() {
             out.extend(self.named(instance, Named::Provider(key)).iter().cloned());
         }

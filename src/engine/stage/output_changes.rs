@@ -45,7 +45,7 @@ pub(super) fn outputs(plan: &PlanWalk) -> Vec<OutputChange> {
             .and_then(|_| plan.walk.around.values.output(&root, &name));
         let given = |v: &Value| !(v.is_known() && v.is_null());
         // A destroy with refresh also removes outputs that the refresh would have added to the
-        // state, even if they were never deployed. OpenTofu shows them in the same way.
+        // state, even if they were never deployed.
         let before = before.or_else(|| {
             worked_out
                 .clone()
@@ -87,7 +87,7 @@ fn action_of(
         (None, None) if !stays => return None,
         (None, None) => Action::NoOp,
         (None, Some(_)) => Action::Create,
-        // A declared output with a null value is not stored, but OpenTofu plans an update for it.
+        // A declared output with a null value is not stored, but this is not a deletion.
         (Some(_), None) if stays => Action::Update,
         (Some(_), None) => Action::Destroy,
         (Some(b), Some(a)) if plain(b).raw_equals(&plain(a)) && as_before => Action::NoOp,

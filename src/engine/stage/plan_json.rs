@@ -298,7 +298,7 @@ fn planned_values(stage: &Stage, configuration: &Configuration<'_>) -> Json {
         out.insert("outputs".into(), outputs.into());
     }
     let mut modules: BTreeMap<_, Vec<Json>> = BTreeMap::new();
-    // In OpenTofu's order: by address as text.
+    // By address as text, unlike the changes, which sort by address.
     for change in sorted(&stage.changes, |c| c.address.to_string()) {
         if change.deposed.is_some() || change.action() == Action::Destroy {
             continue;

@@ -212,7 +212,7 @@ fn resource(address: &AbsInstance, object: &StateObject) -> Json {
         .map_or_else(|| object.provider.clone(), |key| key.address.to_string());
     let (values, sensitive) = value_and_mask(&Paths::of(object).from(&parsed(&object.attributes)));
     out.insert("provider_name".into(), provider.into());
-    // OpenTofu writes no schema version for deposed objects.
+    // The representation has version 0 for deposed objects.
     let version = match object.deposed.is_empty() {
         true => object.schema_version,
         false => 0,

@@ -82,7 +82,7 @@ impl Walk {
         let body = declared.map(|d| &d.body);
         let checked = async {
             let plain = self.providers.plain(&key.address, &ctx).await?;
-            // Like in OpenTofu, only the validate walk lets providers check their blocks.
+            // Providers have checked their blocks in the validate walk.
             if self.around.phase != Phase::Validate || declared.is_none() {
                 return Ok(None);
             }

@@ -108,7 +108,7 @@ async fn validate(basis: &Basis, prior: &PriorState, at: UnixMs) -> Diagnostics 
     let walk = Arc::new(basis.walk(Phase::Validate, prior, at));
     let cycles = cycles(&walk.nodes, &basis.root);
     if cycles.has_errors() {
-        // Further errors may follow from the cycles; OpenTofu also reports the cycles alone.
+        // Other references may be wrong too, but OpenTofu reports the cycles alone.
         return cycles;
     }
     let names = walk.nodes.said_of_names();
