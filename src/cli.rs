@@ -1,5 +1,5 @@
-//! The command line: reads the arguments, asks the engine, prints what it says, maps the end to an
-//! exit code. Owns nothing but the terminal's lines; whatever it can do, the engine's handle does.
+//! Command line: parses arguments, runs one command against the engine's handle and maps its result
+//! to an exit code. Owns stdout and stderr.
 
 mod args;
 mod commands;
@@ -40,11 +40,12 @@ use crate::engine::state;
 use output::Output;
 use std::process::ExitCode;
 
-/// How long a state's server may take to take a lock back at the end of a command.
+/// Time limit for releasing state locks on the backend's server at the end of a command.
 const UNLOCKING: std::time::Duration = std::time::Duration::from_secs(3);
 
-/// Runs the command line of this process to its end.
+/// Runs the command line of this process and returns its exit code.
 pub fn main() -> ExitCode {
+    // Core dumps go first: everything after this line may read secrets.
     no_core_files();
     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
     if let Some(code) = helper(&words) {
@@ -75,6 +76,7 @@ pub fn main() -> ExitCode {
         Err(code) => return code,
     };
     let has_console = matches!(args.command, None | Some(args::Command::Demo));
+    // Made absolute before `-C`, because `TF_LOG_PATH` is relative to the original directory.
     let log_path = log::absolute_path();
     if let Some(dir) = &args.chdir
         && let Err(error) = commands::go_to(dir)
@@ -108,7 +110,7 @@ pub fn main() -> ExitCode {
     }));
     let (ended, mut out) = worked.unwrap_or_else(|e| std::panic::resume_unwind(e.into_panic()));
     if runtime.metrics().num_alive_tasks() == 0 {
-        // Nothing is left to be ended; what threads would give back piece by piece goes with the
+        // No task is left, so the runtime need not wait: memory of its threads is freed with the
         // process.
         runtime.shutdown_background();
     } else {
@@ -140,7 +142,7 @@ fn configured(
     Ok(())
 }
 
-/// The arguments of the command line and of the environment. Errors and help are printed.
+/// Parses the arguments of the command line and of the environment. Prints errors and help.
 fn arguments(words: Vec<std::ffi::OsString>) -> Result<(args::Args, flags::SharedFlags), ExitCode> {
     let completed = match environment_args::complete(words.clone(), |name| std::env::var_os(name)) {
         Ok(completed) => completed,
@@ -155,7 +157,7 @@ fn arguments(words: Vec<std::ffi::OsString>) -> Result<(args::Args, flags::Share
     parsed.map_err(|error| usage::refuse(error, &words, &completed.variables))
 }
 
-/// The output in the form that the arguments ask for. Errors are printed.
+/// Creates the output in the form that the arguments ask for. Prints errors.
 fn output(args: &args::Args, shared: flags::SharedFlags) -> Result<Output, ExitCode> {
     let mut out = Output::new(
         args.no_color,
@@ -173,7 +175,8 @@ fn output(args: &args::Args, shared: flags::SharedFlags) -> Result<Output, ExitC
     }
 }
 
-/// Runs what this program is started for by itself: helpers beside it, and bundled plugins.
+/// Runs the program in its other roles: helper processes that flightdeck starts, and bundled
+/// plugins.
 fn helper(words: &[std::ffi::OsString]) -> Option<ExitCode> {
     match words {
         [_, word, rest @ ..] if word == guard::WORD => Some(guard::main(rest)),
@@ -183,20 +186,19 @@ fn helper(words: &[std::ffi::OsString]) -> Option<ExitCode> {
     }
 }
 
-/// How many threads the engine's tasks run on: one for each core but one, which is the plugins'. On
-/// two cores, two that hand each answer of a plugin from one to the other take half as long again
-/// as one. A console has two at least: it draws while the engine works.
+/// Number of the engine's worker threads: all cores but one, which is left to the plugins. On two
+/// cores, two threads that pass a plugin's answers between them take 1.5 times as long as one. The
+/// console gets at least two, because it draws while the engine works.
 fn workers(has_console: bool) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     (cores - 1).max(if has_console { 2 } else { 1 })
 }
 
-/// No memory full of secrets is written to a file when this process or one that it starts dies.
+/// Disables core dumps of this process and its children, because memory may contain secrets.
 fn no_core_files() {
     use rustix::process::{Resource, Rlimit, setrlimit};
     if std::env::var_os("FLIGHTDECK_CORE_DUMPS").is_none_or(|v| v != "1") {
-        // Where it cannot be lowered there is nobody to tell yet, and nothing that would be done
-        // otherwise.
+        // Best effort: no output exists yet to report a failure, and the command runs anyway.
         setrlimit(
             Resource::Core,
             Rlimit {

@@ -1,4 +1,5 @@
-//! One file a command. Each asks the engine, prints, and answers with its exit code.
+//! Implementations of the commands, one file each: call the engine, print the answer, return the
+//! exit code.
 
 mod console;
 mod deploy;
@@ -35,7 +36,7 @@ use crate::cli::safe::safe_path;
 use crate::engine::trusted_commands;
 use std::path::Path;
 
-/// Runs what the arguments ask for.
+/// Runs the command of the arguments, or the console.
 pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
     prepared(out)?;
     if let (Some(_), Some(command)) = (args.metrics, &args.command)
@@ -133,7 +134,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
             .await
         }
         Command::Doctor { fix, .. } => doctor::run(fix, out).await,
-        // Carried out before there is a runtime; never comes here.
+        // `main` serves plugins before it builds a runtime, so this arm is not reached.
         Command::Plugin(PluginSubcommand::Serve { name }) => Err(CliError::Refused(format!(
             "{name} must be served by a process of its own"
         ))),
@@ -173,14 +174,14 @@ fn prepared(out: &mut Output) -> Result<(), CliError> {
     Ok(())
 }
 
-/// A command that is known and cannot be carried out yet.
+/// Returns the error of a command that is declared but not implemented.
 pub(super) fn not_yet(name: &str, instead: &str) -> CliError {
     CliError::Refused(format!(
         "`{name}` is not there yet in this version; {instead}"
     ))
 }
 
-/// Makes `dir` the current directory: every path on the command line is meant from there.
+/// Makes `dir` the current directory, so that all paths of the command line are relative to it.
 pub(super) fn go_to(dir: &Path) -> Result<(), CliError> {
     std::env::set_current_dir(dir).map_err(|e| {
         CliError::Refused(format!(

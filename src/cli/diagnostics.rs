@@ -1,5 +1,5 @@
-//! Diagnostics: what, where (file:line:column with the line shown), why. As JSON they are the
-//! contract of the command line.
+//! Renders diagnostics: as text with the source line and its position, and as JSON lines, which are
+//! part of the command line's stable output.
 
 use super::output::{Ink, paint};
 use super::safe::{safe, safe_lines};
@@ -7,10 +7,10 @@ use crate::engine::words::{Diagnostic, Severity, Snippet, SourceRange};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
-/// Lines of source longer than this are cut around the marked part.
+/// Maximum width of a source line; longer ones are cut around the marked part.
 const WIDEST: usize = 160;
 
-/// The line of a diagnostic for programs.
+/// Returns the JSON object of a diagnostic.
 pub(super) fn json(d: &Diagnostic) -> Value {
     let severity = match d.severity {
         Severity::Error => "error",
@@ -30,12 +30,12 @@ pub(super) fn json(d: &Diagnostic) -> Value {
     line
 }
 
-/// An error in words alone.
+/// Formats an error without a position.
 pub(super) fn problem(text: &str, color: bool) -> String {
     format!("{} {}", paint(color, Ink::Red, "error:"), safe_lines(text))
 }
 
-/// A diagnostic for people.
+/// Formats a diagnostic as text.
 pub(super) fn text(d: &Diagnostic, color: bool) -> String {
     let (word, ink) = match d.severity {
         Severity::Error => ("error:", Ink::Red),
@@ -95,7 +95,7 @@ fn place(out: &mut String, d: &Diagnostic, range: &SourceRange, ink: Ink, color:
     ));
 }
 
-/// A tab is as wide as the terminal likes: four blanks here.
+/// Escapes text and replaces tabs with four blanks, so that carets align with any tab width.
 fn flat(text: &str) -> String {
     safe(&text.replace('\t', "    ")).into_owned()
 }
@@ -104,6 +104,7 @@ fn bounds(snippet: &Snippet) -> (usize, usize) {
     let text = &snippet.text;
     let fit = |at: u32| {
         let mut at = usize::try_from(at).unwrap_or(usize::MAX).min(text.len());
+        // Offsets come from the engine and may not fall on a character boundary of this text.
         while !text.is_char_boundary(at) {
             at -= 1;
         }
@@ -113,7 +114,7 @@ fn bounds(snippet: &Snippet) -> (usize, usize) {
     (start, fit(snippet.mark.1).max(start))
 }
 
-/// What stands before the mark and the mark itself, both cut to what fits.
+/// Returns the text before the mark and the marked text, both cut to half of [`WIDEST`].
 fn cut(snippet: &Snippet) -> (String, String) {
     let (start, end) = bounds(snippet);
     let mut before = flat(&snippet.text[..start]);

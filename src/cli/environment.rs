@@ -1,24 +1,24 @@
-//! Takes values of variables out of the environment of this process: every process of the same user
-//! could read them in `/proc/PID/environ`, plugins among them.
+//! Removes values of variables from the environment of this process. Every process of the same
+//! user, plugins included, could read them in `/proc/PID/environ`.
 
 use lang::config::environment::{PREFIX, withdraw};
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Beginnings of their names: arguments from the environment may have values of variables too.
+/// Name prefixes of withdrawn variables. Arguments from the environment may contain values, too.
 const PREFIXES: [&str; 2] = [PREFIX, "TF_CLI_ARGS"];
 
-/// Whether a name, or an entry that begins with it, is one of a variable to be withdrawn.
+/// Returns true for a name, or an entry `NAME=VALUE`, of a variable to withdraw.
 fn is_withdrawn(entry: &[u8]) -> bool {
     PREFIXES
         .iter()
         .any(|prefix| entry.starts_with(prefix.as_bytes()))
 }
 
-/// Keeps the variables with values for this process and its provisioners alone.
+/// Moves variables with values out of the environment. This process and its provisioners keep them.
 ///
 /// # Safety
-/// No other thread runs: it could read the environment meanwhile.
+/// No other thread runs, because it could read the environment at the same time.
 #[allow(unsafe_code)]
 pub(super) unsafe fn withdraw_variables() {
     let all: Vec<_> = std::env::vars_os()
@@ -32,12 +32,12 @@ pub(super) unsafe fn withdraw_variables() {
         unsafe { std::env::remove_var(name) };
     }
     withdraw(all);
-    // Without `/proc` nobody can read them there.
+    // Without `/proc`, no other process can read them either.
     wipe().ok();
 }
 
-/// The kernel shows the memory in which it put the environment when the process began, whatever
-/// became of the variables since.
+/// Overwrites the entries in the initial environment block. `/proc/PID/environ` shows that memory
+/// even after a variable was removed.
 fn wipe() -> io::Result<()> {
     let shown = std::fs::read("/proc/self/environ")?;
     let mut at = env_start()?;
@@ -53,10 +53,11 @@ fn wipe() -> io::Result<()> {
     Ok(())
 }
 
-/// Where that memory begins: field 50 of `/proc/self/stat`.
+/// Returns the address of that block: field 50 of `/proc/self/stat`.
 fn env_start() -> io::Result<u64> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
-    // The command, in parentheses, may hold anything; the field after it is the third.
+    // The command name in parentheses may contain blanks and parentheses. The field after it is the
+    // third.
     let fields = stat.rsplit(')').next().unwrap_or_default();
     let start = fields.split_ascii_whitespace().nth(50 - 3);
     start

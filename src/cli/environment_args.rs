@@ -1,5 +1,5 @@
-//! Arguments from `TF_CLI_ARGS` and `TF_CLI_ARGS_<command>`: inserted behind the command and before
-//! the operator's own arguments, so that these win where a later flag overrides an earlier one.
+//! Arguments from `TF_CLI_ARGS` and `TF_CLI_ARGS_<command>`, inserted after the command and before
+//! the operator's own arguments, so that these override them.
 
 use super::flags;
 use super::spelling;
@@ -9,8 +9,8 @@ use std::ffi::OsString;
 /// Variable for every command, and prefix of those for one command.
 const VARIABLE: &str = "TF_CLI_ARGS";
 
-/// Commands with a name of flightdeck's and one that scripts use: each heeds the variables of both,
-/// so that no flag of a pipeline is lost by the choice of the name.
+/// Commands with two names, flightdeck's and Terraform's. Each reads the variables of both, so that
+/// the choice of the name loses no flag of a pipeline.
 const SAME: [(&str, &str); 6] = [
     ("stage", "plan"),
     ("deploy", "apply"),
@@ -20,10 +20,10 @@ const SAME: [(&str, &str); 6] = [
     ("state untaint", "untaint"),
 ];
 
-/// Serves a child process: its arguments are flightdeck's own.
+/// Serves a plugin in a child process, whose arguments come from flightdeck only.
 const CHILD: &str = "plugin serve";
 
-/// Why the text of a variable is no list of arguments.
+/// Reasons why the text of a variable is no list of arguments.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum SplitError {
     #[error("it ends inside of quotes, a command substitution or behind a backslash")]
@@ -42,7 +42,7 @@ pub(super) struct EnvironmentArgsError {
     why: SplitError,
 }
 
-/// A command line with what the environment adds.
+/// Command line with the arguments of the environment.
 #[derive(Debug, Default)]
 pub(super) struct Completed {
     pub(super) words: Vec<OsString>,
@@ -50,11 +50,11 @@ pub(super) struct Completed {
     pub(super) variables: Vec<String>,
 }
 
-/// Inserts the arguments that `environment` has for the command in `words`, which are spelt in our
-/// way already.
+/// Inserts the arguments of the environment for the command in `words`, which already have
+/// flightdeck's spelling.
 ///
 /// # Errors
-/// A variable that counts here cannot be read.
+/// A variable for this command cannot be parsed.
 pub(super) fn complete(
     words: Vec<OsString>,
     environment: impl Fn(&str) -> Option<OsString>,
@@ -67,7 +67,7 @@ pub(super) fn complete(
     if command == CHILD {
         return Ok(completed);
     }
-    // Each is inserted at the same place, so that the last one stands first.
+    // All are inserted at the same position, so the last one ends up first.
     for variable in variables(&command) {
         let Some(text) = environment(&variable).filter(|text| !text.is_empty()) else {
             continue;
@@ -84,7 +84,7 @@ pub(super) fn complete(
     Ok(completed)
 }
 
-/// Variables that count for a command, the general one first.
+/// Variables that apply to a command, the general one first.
 fn variables(command: &str) -> Vec<String> {
     let mut all = vec![VARIABLE.to_owned()];
     let same = SAME.iter().find_map(|(ours, theirs)| match command {
@@ -102,19 +102,19 @@ fn variables(command: &str) -> Vec<String> {
     all
 }
 
-/// Words of the command that a command line names; empty for none.
+/// Returns the words of the command in a command line; empty without a command.
 pub(super) fn command_in(words: &[OsString]) -> String {
     command_of(words).command
 }
 
-/// The command that words name, and the place behind it.
+/// Command found in words, and the position after it.
 struct Found {
-    /// Its words; empty for none.
+    /// Its words; empty without a command.
     command: String,
     at: usize,
 }
 
-/// Follows the table of commands as clap does: the value of a flag is no command.
+/// Follows the table of commands as clap does: a flag's value is no command.
 fn command_of(words: &[OsString]) -> Found {
     let mut command = flags::built();
     let mut found = Found {
@@ -138,7 +138,7 @@ fn command_of(words: &[OsString]) -> Found {
                 found.command = format!("{} {word}", found.command).trim().to_owned();
                 command = sub;
             }
-            // The directory of the console may stand before.
+            // The console's directory may precede the command.
             None if found.command.is_empty() => {}
             None => break,
         }
@@ -146,7 +146,7 @@ fn command_of(words: &[OsString]) -> Found {
     found
 }
 
-/// Whether the value of a flag is the next word.
+/// Returns true if the flag's value is the next word.
 fn takes_next(command: &Command, flag: &str) -> bool {
     let arg = match flag.strip_prefix("--") {
         Some(name) => command.get_arguments().find(|arg| {
@@ -161,16 +161,16 @@ fn takes_next(command: &Command, flag: &str) -> bool {
     arg.is_some_and(|arg| arg.get_action().takes_values() && !arg.is_require_equals_set())
 }
 
-/// Splits a text into arguments by the rules of the reference: quotes of both kinds, a backslash
-/// outside of single quotes, no variables, no commands.
+/// Splits a text into arguments by OpenTofu's rules: both kinds of quotes, a backslash outside of
+/// single quotes, no expansion of variables or commands.
 ///
 /// # Errors
-/// A quote is open at the end, or a character of the shell is not quoted. The reference drops
-/// everything behind an unquoted `;`, `&`, `|`, `<` or `>` without a word.
+/// A quote is not closed, or a shell character is not quoted. OpenTofu silently drops all text
+/// after an unquoted `;`, `&`, `|`, `<` or `>`.
 fn split(text: &str) -> Result<Vec<String>, SplitError> {
     let mut out = Vec::new();
     let mut word: Option<String> = None;
-    // The character that ends what is quoted.
+    // Closing character of the current quote.
     let mut quoted: Option<char> = None;
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -189,7 +189,7 @@ fn split(text: &str) -> Result<Vec<String>, SplitError> {
                 word.get_or_insert_default();
             }
             ('"' | '\'', Some(end)) if c == end => quoted = None,
-            // Backquotes and parentheses keep a substitution together, and stay.
+            // Backquotes and parentheses keep a substitution together, and remain in the text.
             ('`', None) => {
                 quoted = Some(c);
                 word.get_or_insert_default().push(c);

@@ -1,4 +1,5 @@
-//! How commands end: errors to words, diagnostics and exit codes, in one place.
+//! Exit codes of commands, and the single place that maps errors to messages, diagnostics and
+//! codes.
 
 use super::json_into::JsonInto;
 use super::output::Output;
@@ -9,25 +10,26 @@ use serde_json::{Map, Value, json};
 pub(super) const OK: u8 = 0;
 pub(super) const ERROR: u8 = 1;
 pub(super) const CHANGES: u8 = 2;
-/// As with the reference engine, so that pipelines need not know which of both they call.
+/// OpenTofu's exit code, so that pipelines work with either tool.
 pub(super) const UNFORMATTED: u8 = 3;
 pub(super) const FAILURES: u8 = 5;
 pub(super) const CANCELLED: u8 = 130;
 
-/// Why a command could not do what it was asked.
+/// Reasons for a command to fail.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CliError {
     #[error("{0}")]
     Engine(#[from] EngineError),
-    /// Wrong usage, or something outside of the engine: what, why, what to do.
+    /// Wrong usage, or a failure outside of the engine. The text gives the failure, its reason and
+    /// a remedy.
     #[error("{0}")]
     Refused(String),
     #[error("cancelled")]
     Cancelled,
-    /// Something that nobody foresaw, with its causes.
+    /// Unexpected failure with its causes.
     #[error("{0:#}")]
     Unforeseen(#[from] color_eyre::Report),
-    /// Already said in full on the output; only the code is left.
+    /// Already reported in full; only the exit code remains.
     #[error("exit code {0}")]
     Said(u8),
 }
@@ -43,10 +45,10 @@ impl CliError {
     }
 }
 
-/// What a command answers: its exit code, its result having been printed.
+/// Result of a command: its exit code. The command has printed its output.
 pub(super) type Ended = Result<u8, CliError>;
 
-/// The result of a command that failed.
+/// Returns the fields of a failed command's result line.
 pub(super) fn failed(code: u8) -> Map<String, Value> {
     let mut fields = Map::new();
     fields.insert("outcome".into(), "error".into());
@@ -54,14 +56,15 @@ pub(super) fn failed(code: u8) -> Map<String, Value> {
     fields
 }
 
-/// Says how a command ended, and with which code the process is to end.
+/// Reports the result of a command, and returns the exit code of the process.
 pub(super) fn report(ended: Ended, command: &str, out: &mut Output) -> u8 {
     let code = said(ended, command, out);
+    // Both outputs are checked: an incomplete file counts like an incomplete stdout.
     let into = out.into.take().and_then(JsonInto::end);
     match out.broken().or(into) {
         Some(text) => {
             out.problem(&text);
-            // A program that reads half of an answer must not take it for the whole.
+            // An incomplete output must not end with an exit code of success.
             if matches!(code, OK | CHANGES) {
                 ERROR
             } else {
@@ -80,7 +83,7 @@ fn said(ended: Ended, command: &str, out: &mut Output) -> u8 {
     let code = error.exit_code();
     match &error {
         CliError::Said(_) => {}
-        // Said with its place already.
+        // Already reported as a diagnostic with its position.
         CliError::Engine(EngineError::Plugin(trouble))
             if out.has_error_with(&trouble.to_string()) => {}
         CliError::Engine(e) if !e.diagnostics().is_empty() => {
@@ -97,7 +100,8 @@ fn said(ended: Ended, command: &str, out: &mut Output) -> u8 {
     code
 }
 
-/// Words without a place, as a diagnostic: what in the first line, the rest is detail.
+/// Converts a text to a diagnostic without a position: the first line is the summary, the rest the
+/// detail.
 pub(super) fn plain(text: &str) -> Diagnostic {
     let (summary, detail) = text.split_once('\n').unwrap_or((text, ""));
     Diagnostic {
@@ -112,7 +116,7 @@ pub(super) fn plain(text: &str) -> Diagnostic {
     }
 }
 
-/// Fields of an object.
+/// Returns the fields of a JSON object.
 pub(super) fn fields(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,

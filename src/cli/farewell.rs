@@ -1,6 +1,6 @@
-//! After the console: its terminal is given back, and what still runs is waited for before the
-//! shell's next prompt. Says what, for how long already, and what comes next; goes down the cancel
-//! ladder by itself, or at once with each signal.
+//! Shutdown after the console: restores the terminal, then waits for running operations before the
+//! shell's next prompt. Shows the operations, their time and the next step. Goes down the cancel
+//! ladder by timeout, or at once with each signal.
 
 use super::output::Output;
 use super::progress::Progress;
@@ -15,27 +15,27 @@ use futures_util::FutureExt;
 use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-/// What still runs may take so long before the next rung is taken by itself.
+/// Time that running operations get on each rung before the next one is used.
 const RUNG: Duration = Duration::from_secs(15);
-/// How often the clock on the live line moves.
+/// Interval of redraws of the live line.
 const TICK: Duration = Duration::from_millis(100);
-/// How often a line is said where none can be drawn again.
+/// Interval of progress lines on an output without a live line.
 const LINES: Duration = Duration::from_secs(5);
 
-/// The rungs that are left to take, each with what is said to come while it does.
+/// Remaining rungs, each with the announcement of it.
 const RUNGS: [(CancelRung, &str); 2] = [
     (CancelRung::AskPlugins, "the plugins are asked to stop"),
     (CancelRung::KillPlugins, "the plugins are killed"),
 ];
 
-/// Shuts the engine down, in words.
+/// Shuts the engine down and reports progress.
 pub(super) async fn farewell(engine: Engine, out: &mut Output) {
     let (view, mut events) = engine.subscribe();
     let mut progress = Progress::joining(out, &view);
     let deploying = begin(&engine, &view, &progress, out);
-    // Without signals it ends by itself all the same.
+    // Without a signal listener the ladder still advances by its timeouts.
     let mut signals = Signals::listen().ok();
-    // A signal that ended the console is no step of the ladder.
+    // A signal that ended the console must not count as a rung.
     if let Some(signals) = &mut signals {
         signals.tell(&engine);
     }
@@ -70,6 +70,8 @@ pub(super) async fn farewell(engine: Engine, out: &mut Output) {
             _ = ticks.tick() => progress.show(out, &comes(next.filter(|_| deploying && summary.is_none()), due)),
         }
     }
+    // Events that arrived before the shutdown ended are still unread; the summary may be among
+    // them.
     while let Some(Some(update)) = tokio::task::unconstrained(events.recv()).now_or_never() {
         take(update, out, &mut progress, &mut summary);
     }
@@ -79,8 +81,8 @@ pub(super) async fn farewell(engine: Engine, out: &mut Output) {
     }
 }
 
-/// Keeps a deploy from starting anything more, and says that it is waited for; answers whether one
-/// runs.
+/// Stops a deploy from starting further operations, and announces the wait. Returns true if a
+/// deploy runs.
 fn begin(engine: &Engine, view: &View, progress: &Progress, out: &Output) -> bool {
     let Some(deploy) = view.deploy.as_ref().filter(|d| d.summary.is_none()) else {
         return false;
@@ -125,7 +127,7 @@ fn take(
     hear(update, out, progress);
 }
 
-/// What comes next, and when, where there is a rung to take.
+/// Announces the next rung and the time until it.
 fn comes(next: Option<&(CancelRung, &str)>, due: Instant) -> String {
     let in_seconds = due.saturating_duration_since(Instant::now()).as_secs() + 1;
     next.map_or_else(String::new, |(_, words)| {

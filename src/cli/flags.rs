@@ -1,4 +1,4 @@
-//! Flags of OpenTofu's commands: a table of all of them, and those that many commands share.
+//! OpenTofu's flags: a table of all of them, and the shared flags of several commands.
 
 mod booleans;
 mod groups;

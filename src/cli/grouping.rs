@@ -1,26 +1,26 @@
-//! Diagnostics for people, consolidated and compact as flags ask for it.
+//! Groups diagnostics for people: consolidated and compact forms, as the flags ask.
 
 use super::diagnostics;
 use super::safe::safe;
 use crate::engine::words::{Diagnostic, Severity};
 
-/// How diagnostics are shown.
+/// Options for the display of diagnostics.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Grouping {
-    /// One line for each warning where there is no error.
+    /// Shows one line for each warning if there is no error.
     pub(super) compact_warnings: bool,
     pub(super) consolidate_warnings: bool,
     pub(super) consolidate_errors: bool,
 }
 
-/// A diagnostic, and how many others with its summary it stands for.
+/// A diagnostic, and the number of others with the same summary that it represents.
 struct Group {
     first: Diagnostic,
     others: usize,
 }
 
 impl Grouping {
-    /// Texts of diagnostics that are shown together.
+    /// Returns the texts of all diagnostics of a flush.
     pub(super) fn texts(self, all: Vec<Diagnostic>, color: bool) -> Vec<String> {
         let has_error = all.iter().any(|d| d.severity == Severity::Error);
         let groups = self.groups(all);
@@ -37,7 +37,7 @@ impl Grouping {
                 Severity::Warning => self.consolidate_warnings,
                 Severity::Error => self.consolidate_errors,
             };
-            // One without a place is about the command itself, and stays.
+            // A diagnostic without a position concerns the command itself and is never merged.
             let same = |group: &&mut Group| {
                 consolidates
                     && diagnostic.range.is_some()

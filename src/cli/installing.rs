@@ -1,5 +1,5 @@
-//! What is told while something is fetched and installed: a line a step, bars on a terminal. Owns
-//! the lines on the screen; what is done the engine says.
+//! Progress of downloads and installations: a line for each step, and progress bars on a terminal.
+//! Owns these lines; the engine reports the steps.
 
 use super::exit::CliError;
 use super::live::LiveLine;
@@ -14,23 +14,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// After the first signal: how long what goes on has to clean up.
+/// Time for cleanup after the first signal.
 const LAST_WORDS: Duration = Duration::from_secs(10);
-/// Between two looks at what has been told.
+/// Interval of redraws.
 const TICK: Duration = Duration::from_millis(100);
-/// Between two lines about one download, for programs.
+/// Minimum interval of JSON lines about one download.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// What was told and is not shown yet.
+/// Reported steps that are not shown yet.
 #[derive(Default)]
 struct Told {
     steps: Vec<Step>,
-    /// How far each download is.
+    /// Progress of each download: bytes received and, if known, the total.
     bytes: BTreeMap<String, (u64, Option<u64>)>,
 }
 
-/// Installs, showing what is told meanwhile. The first signal ends it at the next wait, the second
-/// at once.
+/// Runs an installation and shows its progress. The first signal cancels it at its next wait, the
+/// second at once.
 pub(super) async fn shown<T, F>(
     out: &mut Output,
     work: impl FnOnce(Tell, CancellationToken) -> F,
@@ -73,10 +73,10 @@ where
     answer.map_err(CliError::Engine)
 }
 
-/// The lines on the screen.
+/// Lines on the screen.
 struct Shown {
     live: Option<LiveLine>,
-    /// How far each download was when it was last told, and when that was.
+    /// Bytes and time of the last JSON line about each download.
     last: BTreeMap<String, (u64, Instant)>,
 }
 
@@ -98,6 +98,7 @@ impl Shown {
         let (steps, bytes) = {
             let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
             let steps = std::mem::take(&mut told.steps);
+            // A finished download must lose its bar in the same redraw that prints its step.
             for step in &steps {
                 if let Some(over) = step.over() {
                     told.bytes.remove(over);

@@ -1,24 +1,23 @@
-//! `--json-into FILE`: lines for programs in a file, beside the output for people.
+//! Implements `--json-into FILE`: JSON lines in a file, in addition to the text on stdout.
 
 use super::commands::files::{PrivateFile, create_private};
 use super::exit::CliError;
 use super::safe::safe_path;
 use std::path::{Path, PathBuf};
 
-/// The file of `--json-into`.
+/// File of `--json-into`.
 #[derive(Debug)]
 pub(super) struct JsonInto {
     path: PathBuf,
     file: PrivateFile,
-    /// The first error: the command goes on without the file.
+    /// First write error. The command continues without the file.
     broken: Option<std::io::Error>,
 }
 
 impl JsonInto {
     /// Creates the file, or empties it.
     ///
-    /// # Errors
-    /// The path must not be written, or cannot be.
+    /// The path is refused, or the file cannot be created.
     pub(super) fn create(path: &Path) -> Result<Self, CliError> {
         Ok(Self {
             file: create_private(path)?,
@@ -34,7 +33,7 @@ impl JsonInto {
         }
     }
 
-    /// Ends the file; the answer is the first error of a write.
+    /// Closes the file and returns its first write error as a message.
     pub(super) fn end(mut self) -> Option<String> {
         let error = self.broken.take().or_else(|| self.file.sync().err())?;
         Some(format!(

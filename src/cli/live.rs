@@ -1,15 +1,15 @@
-//! The one line below all others that is drawn again and again while a command runs.
+//! Live line: the last line on the terminal, redrawn while a command runs.
 
 use crate::app::text::fit;
 use std::cell::Cell;
 use std::io::{Write, stderr};
 
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
-/// Room for the `^C` that a terminal shows for a key: it must not begin another line, which nobody
-/// would clear.
+/// Columns left free for the `^C` that a terminal echoes. Otherwise it would wrap onto a line that
+/// is never cleared.
 const ECHO: usize = 8;
 
-/// A line on the terminal's standard error.
+/// Live line on stderr.
 #[derive(Default)]
 pub(super) struct LiveLine {
     frames: Cell<usize>,
@@ -17,7 +17,7 @@ pub(super) struct LiveLine {
 }
 
 impl LiveLine {
-    /// Puts words into the place of those that are there.
+    /// Replaces the text of the line.
     pub(super) fn draw(&self, text: &str) {
         let columns =
             rustix::termios::tcgetwinsize(stderr()).map_or(80, |size| usize::from(size.ws_col));
@@ -30,7 +30,7 @@ impl LiveLine {
         ));
     }
 
-    /// Takes it away, until it is drawn again.
+    /// Clears the line until the next [`Self::draw`].
     pub(super) fn clear(&self) {
         if self.drawn.replace(false) {
             write("\r\x1b[K");
@@ -40,7 +40,7 @@ impl LiveLine {
 
 fn write(text: &str) {
     let mut stderr = stderr().lock();
-    // Nobody is left to see it where this fails.
+    // If stderr is closed, the line has no reader.
     stderr
         .write_all(text.as_bytes())
         .and_then(|()| stderr.flush())

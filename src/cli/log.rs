@@ -1,5 +1,5 @@
-//! The log of this process: flightdeck's own lines, and with `TF_LOG` and its companions those of
-//! the engine and of providers, in the format that OpenTofu's log has.
+//! Log of this process: flightdeck's own lines and, with `TF_LOG` and related variables, those of
+//! the engine and of providers, in OpenTofu's log format.
 
 mod file;
 mod layer;
@@ -22,8 +22,8 @@ use tracing_subscriber::{EnvFilter, Layer as _, Registry};
 
 type BoxedLayer = Box<dyn tracing_subscriber::Layer<Registry> + Send + Sync>;
 
-/// Starts the log of a command, or of the console, whose terminal no line may disturb. `path` is
-/// the value of `TF_LOG_PATH`, absolute.
+/// Starts the log of a command, or of the console, where log lines must not disturb the screen.
+/// `path` is the absolute value of `TF_LOG_PATH`.
 pub(super) fn start(args: &Args, has_console: bool, path: Option<&Path>, out: &mut Output) {
     let (levels, warnings) = Levels::of(|name| std::env::var_os(name));
     for warning in warnings {
@@ -39,7 +39,7 @@ pub(super) fn start(args: &Args, has_console: bool, path: Option<&Path>, out: &m
     };
     let on_stderr = file.is_none() && !has_console;
     if on_stderr && levels.provider.is_some() && out.log_level.is_none() {
-        // Lines of providers are printed once.
+        // `TF_LOG` prints these lines already; the progress output must not print them again.
         out.log_level = Some(Level::Off);
     }
     let asked = match (file, on_stderr) {
@@ -51,13 +51,13 @@ pub(super) fn start(args: &Args, has_console: bool, path: Option<&Path>, out: &m
     if has_console {
         return crate::ui::term::start_log(args.log_level.map_or("info", |l| l.word()), asked);
     }
-    // Errors of flightdeck itself are in the other log then, in its format.
+    // The `TF_LOG` log contains flightdeck's own errors already.
     let own = (!(on_stderr && levels.core.is_some()))
         .then(|| stderr(args.log_level.unwrap_or(Level::Warn), out.err_color));
     let subscriber =
         tracing_subscriber::registry().with(asked.into_iter().chain(own).collect::<Vec<_>>());
     if subscriber.try_init().is_err() {
-        // Somebody set a log up before us (a test): theirs stays.
+        // A test has installed a subscriber; keep it.
     }
     tracing::info!(target: ENGINE_LOG, version = env!("CARGO_PKG_VERSION"), "flightdeck starts");
 }
@@ -66,7 +66,7 @@ fn not_opened(error: &CliError) -> String {
     format!("warning: the log file cannot be opened: {error}; the log goes to stderr")
 }
 
-/// flightdeck's own log; `RUST_LOG` says more exactly what is wanted.
+/// Layer for flightdeck's own lines on stderr. `RUST_LOG` overrides the filter.
 fn stderr(level: Level, color: bool) -> BoxedLayer {
     let filter = EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| EnvFilter::new(format!("off,flightdeck={}", level.word())));

@@ -1,5 +1,4 @@
-//! What is printed: lines for people, or one JSON object a line for programs; diagnostics once
-//! each. Owns stdout.
+//! Output of commands: text lines, or JSON lines for programs; each diagnostic once. Owns stdout.
 
 use super::diagnostics;
 use super::flags::SharedFlags;
@@ -13,14 +12,14 @@ use serde_json::{Map, Value, json};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// Version of the lines' schema.
+/// Version of the JSON lines' schema.
 const FORMAT_VERSION: &str = "1.0";
-/// Diagnostics remembered so that none is said twice.
+/// Limit of remembered diagnostics for deduplication.
 const REMEMBERED: usize = 10_000;
-/// Bytes of lines that are held back to be written together.
+/// Buffer size, in bytes, for lines that are written together.
 const HELD: usize = 64 * 1024;
 
-/// Where a command's words go.
+/// Output of a command, with the settings that decide about its form.
 #[derive(Debug)]
 pub(super) struct Output {
     pub(super) json: bool,
@@ -28,15 +27,15 @@ pub(super) struct Output {
     pub(super) color: bool,
     /// Colours on stderr.
     pub(super) err_color: bool,
-    /// Whether progress may redraw lines.
+    /// Progress may redraw lines.
     pub(super) live: bool,
-    /// What was asked for; plugins' lines are shown to people only then.
+    /// Value of `--log-level`; log lines of plugins are shown as text only if it is set.
     pub(super) log_level: Option<Level>,
-    /// Where the engine that is started for the command serves what is measured.
+    /// Address on which the engine of this command serves metrics.
     pub(super) metrics: Option<std::net::SocketAddr>,
-    /// Where deploys are sent to as traces.
+    /// Endpoint to which deploys are exported as traces.
     pub(super) traces: Option<Endpoint>,
-    /// Another form than ours, for programs.
+    /// Output form of another tool, if one was requested.
     pub(super) form: Option<Form>,
     /// Shared flags of the command line.
     pub(super) flags: SharedFlags,
@@ -45,16 +44,17 @@ pub(super) struct Output {
     /// No progress is shown.
     pub(super) concise: bool,
     pub(super) grouping: Grouping,
-    /// Lines for programs go here as well, where people read stdout.
+    /// File for additional JSON lines while stdout has text.
     pub(super) into: Option<JsonInto>,
     said: Vec<Diagnostic>,
-    /// Kept back until events are over.
+    /// Diagnostics held back until the events end.
     waiting: Vec<Diagnostic>,
-    /// Lines that are written together.
+    /// Buffer of lines that are written together.
     held: Option<String>,
-    /// Nobody reads stdout any more. The command goes on: a deploy is not to die of a closed pipe.
+    /// The reader has closed stdout. The command continues: a deploy must not fail because of a
+    /// closed pipe.
     closed: bool,
-    /// Why stdout does not take all that was said, where that is no closed pipe.
+    /// Write error of stdout other than a closed pipe.
     broken: Option<std::io::Error>,
 }
 
@@ -71,7 +71,7 @@ pub(super) enum Ink {
     Cyan,
 }
 
-/// `text` in a colour, where colours are wanted.
+/// Returns `text` in a colour if `on`.
 pub(super) fn paint(on: bool, ink: Ink, text: &str) -> String {
     let code = match ink {
         Ink::Bold => "1",
@@ -90,12 +90,12 @@ pub(super) fn paint(on: bool, ink: Ink, text: &str) -> String {
     }
 }
 
-/// How long a pipe may be full after a signal before it counts as read by nobody.
+/// Time that a pipe may stay full after a signal before its reader counts as gone.
 const UNREAD: Duration = Duration::from_secs(1);
-/// Bytes that a pipe takes without a wait once it takes any.
+/// Number of bytes that a writable pipe accepts without blocking.
 const PIPE_BUF: usize = 4096;
 
-/// Writes to stdout. Where it is a pipe that nobody empties, a signal ends the wait for it.
+/// Writes to stdout. If a pipe's reader does not read, a signal ends the wait.
 fn to_stdout(bytes: &[u8]) -> std::io::Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut stdout = std::io::stdout().lock();
@@ -116,7 +116,7 @@ fn to_stdout(bytes: &[u8]) -> std::io::Result<()> {
                     }
                 }
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
-                // What cannot be waited for is written to at once.
+                // Files that cannot be polled are written without a wait.
                 _ => break,
             }
         }
@@ -156,7 +156,7 @@ impl Output {
         }
     }
 
-    /// One line on stdout.
+    /// Writes one line to stdout.
     pub(super) fn line(&mut self, text: &str) {
         let shown = if self.json {
             crate::engine::visible::json(text)
@@ -176,7 +176,7 @@ impl Output {
         }
     }
 
-    /// Lines that come at once are written together, not each by itself.
+    /// Writes all lines of the closure with as few system calls as possible.
     pub(super) fn together(&mut self, lines: impl FnOnce(&mut Self)) {
         self.held = Some(String::new());
         lines(self);
@@ -185,24 +185,24 @@ impl Output {
         }
     }
 
-    /// These bytes on stdout, as they are.
+    /// Writes bytes to stdout without changes.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         if self.closed {
             return;
         }
         if let Err(error) = to_stdout(bytes) {
             self.closed = true;
-            // Whoever closes a pipe has read enough.
+            // A closed pipe is no error: the reader, such as `head`, needs no more.
             self.broken = Some(error).filter(|e| e.kind() != std::io::ErrorKind::BrokenPipe);
         }
     }
 
-    /// What another tool's form has to say, where one was asked for.
+    /// Writes the lines of the other tool's form, if it was requested.
     fn formed(&mut self, say: impl FnOnce(&mut Form) -> Vec<String>) {
         let Some(form) = &mut self.form else { return };
         for text in say(form) {
             match &self.form {
-                // One document, on lines of its own.
+                // The document of `validate` contains line breaks, so it is no JSON line.
                 Some(Form::Document(_)) if self.json => {
                     self.write(format!("{text}\n").as_bytes());
                 }
@@ -211,7 +211,7 @@ impl Output {
         }
     }
 
-    /// One line for programs, on stdout or in the file of `--json-into`.
+    /// Writes one JSON line to stdout or to the file of `--json-into`.
     pub(super) fn program_line(&mut self, text: &str) {
         if self.json {
             self.line(text);
@@ -220,17 +220,17 @@ impl Output {
         }
     }
 
-    /// Returns true if lines for programs are written anywhere.
+    /// Returns true if JSON lines are written to stdout or to a file.
     pub(super) fn has_program(&self) -> bool {
         self.json || self.into.is_some()
     }
 
-    /// Whether another tool's lines were asked for.
+    /// Returns true if OpenTofu's JSON lines were requested.
     pub(super) fn has_lines(&self) -> bool {
         matches!(self.form, Some(Form::Lines(_)))
     }
 
-    /// What another tool's lines say, where they were asked for.
+    /// Writes OpenTofu's JSON lines, if they were requested.
     pub(super) fn in_lines(&mut self, say: impl FnOnce(&mut Lines) -> Vec<String>) {
         self.formed(|form| match form {
             Form::Lines(lines) => say(lines),
@@ -238,7 +238,7 @@ impl Output {
         });
     }
 
-    /// What stdout did not take, in words; asked for once.
+    /// Takes the write error of stdout, as a message.
     pub(super) fn broken(&mut self) -> Option<String> {
         let error = self.broken.take()?;
         Some(format!(
@@ -246,18 +246,18 @@ impl Output {
         ))
     }
 
-    /// Whether somebody still reads.
+    /// Returns true if stdout still has a reader.
     pub(super) fn is_open(&self) -> bool {
         !self.closed
     }
 
-    /// One line on stderr.
+    /// Writes one line to stderr.
     pub(super) fn note(&self, text: &str) {
-        // Nothing is left to say it to where stderr is gone.
+        // An error of stderr has no place to be reported.
         drop(writeln!(std::io::stderr().lock(), "{text}"));
     }
 
-    /// An error without a place.
+    /// Writes an error without a position to stderr.
     pub(super) fn problem(&self, text: &str) {
         self.note(&diagnostics::problem(text, self.err_color));
     }
@@ -266,14 +266,15 @@ impl Output {
         paint(self.color, ink, text)
     }
 
-    /// An engine's event, for programs. Diagnostics are kept for the end, where each comes once.
+    /// Writes an event as a JSON line. Diagnostics are held back until the end, where each is
+    /// written once.
     pub(super) fn event(&mut self, event: &Event) {
         match &event.kind {
             EventKind::Diagnostic(d) => self.diagnostic(d),
             _ if self.form.is_some() => self.formed(|form| form.event(event)),
             EventKind::Plugin(PluginEvent::Log { line })
                 if !self.log_level.unwrap_or(Level::Warn).shows(line.level) => {}
-            // Its calls are reported one by one.
+            // A summary of a sequence of calls: each of them has its own event.
             EventKind::CallFinished(call) if call.covers => {}
             _ if self.has_program() => match serde_json::to_string(event) {
                 Ok(text) => self.program_line(&text),
@@ -283,7 +284,7 @@ impl Output {
         }
     }
 
-    /// A diagnostic, to be said when events are over.
+    /// Holds a diagnostic back for [`Self::flush_diagnostics`], unless it is a duplicate.
     pub(super) fn diagnostic(&mut self, diagnostic: &Diagnostic) {
         let same = |d: &Diagnostic| {
             d.severity == diagnostic.severity
@@ -298,12 +299,12 @@ impl Output {
         }
     }
 
-    /// A diagnostic, to be said although it may have been before.
+    /// Holds a diagnostic back even if it is a duplicate.
     pub(super) fn diagnostic_again(&mut self, diagnostic: &Diagnostic) {
         self.waiting.push(diagnostic.clone());
     }
 
-    /// Whether this resource's error has been said, or will be.
+    /// Returns true if an error of this resource is reported or held back.
     pub(super) fn has_error_of(&self, address: &str, summary: &str) -> bool {
         let about = |d: &Diagnostic| {
             d.address.as_deref() == Some(address)
@@ -316,12 +317,12 @@ impl Output {
             .any(|d| about(d) && (d.summary == summary || summary.contains(&d.summary)))
     }
 
-    /// Whether an error whose detail is this text has been said, or will be.
+    /// Returns true if an error with this detail is reported or held back.
     pub(super) fn has_error_with(&self, detail: &str) -> bool {
         self.said.iter().any(|d| d.detail.contains(detail))
     }
 
-    /// Says what was kept back.
+    /// Writes the diagnostics that are held back.
     pub(super) fn flush_diagnostics(&mut self) {
         let all = std::mem::take(&mut self.waiting);
         for diagnostic in &all {
@@ -334,7 +335,7 @@ impl Output {
         }
     }
 
-    /// A diagnostic for programs alone.
+    /// Writes a diagnostic for programs only.
     pub(super) fn program_diagnostic(&mut self, diagnostic: &Diagnostic) {
         if self.form.is_some() {
             self.formed(|form| form.diagnostic(diagnostic));
@@ -343,7 +344,7 @@ impl Output {
         }
     }
 
-    /// The last line for programs: the result.
+    /// Writes the result line, the last JSON line of a command.
     pub(super) fn result(&mut self, command: &str, fields: Map<String, Value>) {
         if self.form.is_some() {
             return self.formed(Form::result);

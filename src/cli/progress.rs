@@ -1,5 +1,5 @@
-//! What people see while a command runs: a line for each operation, and on a terminal one live line
-//! below. Nothing is drawn where a program reads.
+//! Progress of a command on a terminal: a line for each operation, and one live line below them.
+//! With `--json` nothing is drawn.
 
 use super::live::LiveLine;
 use super::output::{Ink, Output, paint};
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// An operation that has begun.
+/// Running operation.
 struct Running {
     address: String,
     step: Reached,
@@ -22,17 +22,17 @@ struct Running {
     look: Option<Look>,
 }
 
-/// The state of the lines.
+/// State of the progress display.
 pub(super) struct Progress {
     live: Option<LiveLine>,
-    /// What each operation was last said to be doing, and since when.
+    /// Last reported state and step of each operation.
     operations: BTreeMap<u32, (OperationState, Reached)>,
     running: BTreeMap<u32, Running>,
-    /// Calls that stand in line for a slot, and for which resource.
+    /// Calls that wait for a slot, with their resource.
     in_line: BTreeMap<CallId, Arc<str>>,
-    /// Plugins that were asked to end, and since when.
+    /// Plugins that are draining, with the start time.
     stopping: BTreeMap<PluginId, Instant>,
-    /// Plugins that were up and died, until they are launched again.
+    /// Plugins that crashed after they were ready, until their next launch.
     fallen: BTreeSet<PluginId>,
     done: usize,
     total: usize,
@@ -54,7 +54,7 @@ impl Progress {
         }
     }
 
-    /// For one who joins while a deploy runs.
+    /// Creates the display of a deploy that is already running.
     pub(super) fn joining(out: &Output, view: &View) -> Self {
         let mut progress = Self::new(out);
         let Some(deploy) = view.deploy.as_ref().filter(|d| d.summary.is_none()) else {
@@ -91,7 +91,7 @@ impl Progress {
         progress
     }
 
-    /// A line for people on stderr, above the live line.
+    /// Prints a line on stderr, above the live line.
     pub(super) fn say(&self, out: &Output, text: &str) {
         if !out.json {
             self.above(|| out.note(text));
@@ -110,7 +110,7 @@ impl Progress {
         self.draw(&self.words());
     }
 
-    /// As [`Self::tick`], with what comes next; a line of its own where none can be drawn again.
+    /// Redraws the live line with `next` appended, or prints a line if there is no live line.
     pub(super) fn show(&self, out: &Output, next: &str) {
         let text = self.words() + next;
         if self.live.is_some() {
@@ -126,12 +126,12 @@ impl Progress {
         }
     }
 
-    /// What is waited for, and for how long already.
+    /// Returns the text of the live line: the oldest running operation and its time.
     fn words(&self) -> String {
         let ago = |since: Instant| {
             duration(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX))
         };
-        // What stands in line for a slot is not at work, whatever has begun of it.
+        // An operation whose call waits for a slot does no work, even if it has started.
         let in_line: HashSet<&str> = self.in_line.values().map(|r| &**r).collect();
         let (queued, at_work): (Vec<_>, Vec<_>) = self
             .running
@@ -175,7 +175,7 @@ impl Progress {
         }
     }
 
-    /// Takes the live line away.
+    /// Removes the live line.
     pub(super) fn clear(&mut self) {
         if let Some(live) = &self.live {
             live.clear();
@@ -184,9 +184,9 @@ impl Progress {
         self.running.clear();
     }
 
-    /// Takes one event.
+    /// Updates the display for one event.
     pub(super) fn event(&mut self, out: &mut Output, event: &Event) {
-        // Events for programs are written by the output itself.
+        // The output itself writes events for programs.
         if out.json {
             return;
         }
@@ -224,7 +224,7 @@ impl Progress {
         }
     }
 
-    /// The time in line is none that anybody worked.
+    /// Excludes the time in the queue from the running time of the operation.
     fn out_of_line(&mut self, call: &CallStarted) {
         self.in_line.remove(&call.call);
         let its = |r: &&mut Running| call.resource.as_deref() == Some(r.address.as_str());
@@ -265,7 +265,7 @@ impl Progress {
                         ),
                     );
                 }
-                // It was up: the crash has been told, and no launch has failed.
+                // The plugin was ready before: its crash is reported, and no launch has failed.
                 PluginState::Backoff { .. } => {
                     self.say(out, &format!("{plugin}: launched again in a moment"));
                 }
@@ -307,8 +307,8 @@ impl Progress {
         }
     }
 
-    /// The looks of an operation whose object is not stable yet: the live line counts them, a line
-    /// of its own tells that the wait begins.
+    /// Shows the polls of an operation that waits for a stable object: one line when the wait
+    /// begins, later polls in the live line only.
     fn stabilising(&mut self, out: &mut Output, operation: &Operation) {
         let Some(running) = self.running.get_mut(&operation.index) else {
             return;
@@ -390,7 +390,7 @@ impl Progress {
     }
 }
 
-/// The colour of an action, the same everywhere.
+/// Colour of an action, the same in all outputs.
 pub(super) fn ink_of(action: Action) -> Ink {
     match action {
         Action::NoOp => Ink::Dim,

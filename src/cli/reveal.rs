@@ -1,10 +1,10 @@
-//! Sensitive values of a stage for `--show-sensitive`, taken from its plan representation. They are
-//! printed, and kept nowhere.
+//! Sensitive values of a stage for `--show-sensitive`, read from its plan representation. They are
+//! printed and never stored.
 
 use crate::engine::words::StageSummary;
 use serde_json::Value;
 
-/// A copy of the stage with its sensitive values in the clear, as far as they are found.
+/// Copies the stage and fills in its sensitive values, as far as the plan contains them.
 pub(super) fn reveal(summary: &StageSummary, plan: &Value) -> StageSummary {
     let mut shown = summary.clone();
     for change in &mut shown.changes {
@@ -39,7 +39,7 @@ pub(super) fn reveal(summary: &StageSummary, plan: &Value) -> StageSummary {
     shown
 }
 
-/// The change of the current object at an address.
+/// Returns the change of the current object at an address.
 fn planned<'p>(plan: &'p Value, list: &str, address: &str) -> Option<&'p Value> {
     let all = plan[list].as_array()?;
     let found = all
@@ -48,7 +48,8 @@ fn planned<'p>(plan: &'p Value, list: &str, address: &str) -> Option<&'p Value> 
     found.get("change")
 }
 
-/// The text of one side: as it was where it has no value, `None` where the value is not found.
+/// Returns the text of one side: `Some(None)` if it has no value, `None` if the plan does not
+/// contain the value.
 fn side(whole: &Value, path: &str, masked: &Option<String>) -> Option<Option<String>> {
     if masked.is_none() {
         return Some(None);
@@ -60,7 +61,7 @@ fn side(whole: &Value, path: &str, masked: &Option<String>) -> Option<Option<Str
     Some(Some(found.to_string()))
 }
 
-/// The value at a path as it is written in a stage: `tags["name"]`, `rule[0].port`.
+/// Returns the value at a path in a stage's notation: `tags["name"]`, `rule[0].port`.
 fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     if path.is_empty() {
         return Some(value);
@@ -68,7 +69,7 @@ fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     match value {
         Value::Object(all) => all.iter().find_map(|(key, inner)| {
             let quoted = format!("[{}]", lang::addr::quote(key));
-            // Names of attributes are written without quotes.
+            // Attribute names without dots or brackets are written without quotes.
             let plain = path
                 .strip_prefix('.')
                 .unwrap_or(path)

@@ -1,12 +1,12 @@
-//! Text of others (plugins, providers, configuration, other users) as it is printed for people.
+//! Escapes untrusted text (of plugins, providers, configurations and other users) for the terminal.
 
-/// In one line: names, addresses, whoever did something.
+/// Escapes text to one line: names, addresses, users.
 pub(super) use crate::engine::visible::one_line as safe;
 
-/// With its own line ends: details, values, what plugins say.
+/// Escapes text and keeps its line breaks: details, values, messages of plugins.
 pub(super) use crate::engine::visible::lines as safe_lines;
 
-/// The name of a file or a directory, in one line.
+/// Escapes the path of a file or a directory to one line.
 pub(super) fn safe_path(path: &std::path::Path) -> String {
     safe(&path.to_string_lossy()).into_owned()
 }

@@ -1,4 +1,4 @@
-//! A provider's schema, for people and for programs.
+//! Provider schemas as text and as JSON.
 
 use super::output::{Ink, Output};
 use super::safe::safe;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How many of each there are.
+/// Counts the types and functions of a schema.
 pub(super) fn counts(schema: &ProviderSchema) -> Value {
     json!({
         "resources": schema.resources.len(),
@@ -18,7 +18,7 @@ pub(super) fn counts(schema: &ProviderSchema) -> Value {
     })
 }
 
-/// All of it.
+/// Returns the complete schema as JSON.
 pub(super) fn whole(schema: &ProviderSchema) -> Value {
     let all = |schemas: &Schemas, texts: &TypeTexts| {
         schemas
@@ -50,7 +50,7 @@ fn one(schema: &Schema) -> Value {
     json!({ "version": schema.version, "block": block(&schema.block) })
 }
 
-/// A type with the provider's texts about it.
+/// Adds the provider's texts about a type.
 fn with_text(mut out: Value, text: Option<&TypeText>) -> Value {
     let Some(text) = text else { return out };
     let all = [
@@ -119,7 +119,7 @@ fn describe(out: &mut Map<String, Value>, description: &str, deprecated: bool) {
     }
 }
 
-/// How it is called in schemas.
+/// Returns the name of a nesting mode.
 pub(super) fn nesting(n: Nesting) -> &'static str {
     match n {
         Nesting::Single => "single",
@@ -130,7 +130,7 @@ pub(super) fn nesting(n: Nesting) -> &'static str {
     }
 }
 
-/// One line of counts.
+/// Returns the counts as one line.
 pub(super) fn line(schema: &ProviderSchema) -> String {
     let named = [
         (schema.resources.len(), "resource type"),
@@ -151,7 +151,7 @@ pub(super) fn line(schema: &ProviderSchema) -> String {
     }
 }
 
-/// The provider's arguments and what it has, by name.
+/// Prints the provider's arguments, types and functions by name.
 pub(super) fn show(out: &mut Output, schema: &ProviderSchema) {
     if !schema.provider.block.attributes.is_empty() || !schema.provider.block.blocks.is_empty() {
         heading(out, "provider arguments");
@@ -207,7 +207,7 @@ pub(super) fn show(out: &mut Output, schema: &ProviderSchema) {
     }
 }
 
-/// The line of a type, with the arguments that it needs.
+/// Prints the line of a type with its required arguments.
 fn show_type(out: &mut Output, name: &str, block: &Block) {
     let attributes = block.attributes.iter();
     let required = attributes.filter(|(_, a)| a.required);
@@ -224,7 +224,7 @@ fn show_type(out: &mut Output, name: &str, block: &Block) {
     ));
 }
 
-/// The provider's texts about a type, below its line.
+/// Prints the provider's texts about a type below its line.
 fn show_text(out: &mut Output, text: &TypeText) {
     let head = [&*text.label, &*text.summary];
     let head: Vec<&str> = head.into_iter().filter(|text| !text.is_empty()).collect();

@@ -1,5 +1,5 @@
-//! One command's time with the engine: starts it, pumps its events to the output while a question
-//! is open, turns signals into the cancel ladder, shuts it down.
+//! One command's session with the engine: starts it, prints its events while a request runs, maps
+//! signals to the cancel ladder, and shuts it down.
 
 use super::confirmation::confirm;
 use super::exit::CliError;
@@ -18,22 +18,22 @@ use std::future::Future;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// After the second signal: how long killed plugins have to be recorded.
+/// Time limit for recording unknown outcomes after the second signal killed the plugins.
 const LAST_WORDS: Duration = Duration::from_secs(10);
-/// What is heard within this time is printed together: a thousand events a second are not a
-/// thousand times to wake.
+/// Interval in which events are collected and printed together, so that a high rate of events does
+/// not cause one wakeup each.
 const TOGETHER: Duration = Duration::from_millis(20);
-/// How long stopping the plugins may take in all.
+/// Time limit for stopping all plugins.
 const SHUTDOWN: Duration = Duration::from_secs(20);
 
-/// The engine and what is heard of it.
+/// The engine, its events and the signals of a command.
 pub(super) struct Session {
     pub(super) engine: Engine,
     events: Subscription,
     signals: Signals,
-    /// How many signals have come.
+    /// Number of received signals.
     asked: u32,
-    /// Whether plugins are still to be asked to stop, once replacements that have begun are ended.
+    /// Ask plugins to stop as soon as the replacements that have started are complete.
     ask_later: bool,
 }
 
@@ -49,7 +49,8 @@ fn number<T: std::str::FromStr>(name: &str) -> Result<Option<T>, CliError> {
     })
 }
 
-/// A number under our own name, or under those of the deploy engines, the newer first.
+/// Reads a number from flightdeck's variable, or from those of the Bluelink and Celerity deploy
+/// engines, in this order.
 fn engine_number<T: std::str::FromStr>(own: &str, engine: &str) -> Result<Option<T>, CliError> {
     let theirs = ["BLUELINK", "CELERITY"].map(|family| format!("{family}_DEPLOY_ENGINE_{engine}"));
     for name in [own, &theirs[0], &theirs[1]] {
@@ -60,19 +61,19 @@ fn engine_number<T: std::str::FromStr>(own: &str, engine: &str) -> Result<Option
     Ok(None)
 }
 
-/// Where this user keeps data, by the rules of the system.
+/// User's data directory by the conventions of the system.
 fn data_dir() -> Option<std::path::PathBuf> {
     use etcetera::BaseStrategy;
     Some(etcetera::choose_base_strategy().ok()?.data_dir()).filter(|dir| dir.is_absolute())
 }
 
-/// Where this user keeps what can be computed again, by the rules of the system.
+/// User's cache directory by the conventions of the system.
 fn cache_dir() -> Option<std::path::PathBuf> {
     use etcetera::BaseStrategy;
     Some(etcetera::choose_base_strategy().ok()?.cache_dir()).filter(|dir| dir.is_absolute())
 }
 
-/// Settings for the current directory, with what the environment says.
+/// Builds the settings for the current directory and the environment.
 pub(super) fn settings(
     reason: &str,
     access: Access,
@@ -114,12 +115,12 @@ pub(super) fn settings(
     Ok(settings)
 }
 
-/// How many processes serve and when they are ended or replaced, as the environment says.
+/// Reads the number of processes per plugin and the limits that end or replace them.
 fn serving(service: &mut ServiceSettings) -> Result<(), CliError> {
     if let Some(processes) = number::<u32>("FLIGHTDECK_PROCESSES")? {
         service.processes = processes.clamp(1, 100);
     }
-    // 0 as if it was not set.
+    // 0 means unset.
     let seconds = |name: &str| -> Result<Option<Duration>, CliError> {
         let seconds = number::<u64>(name)?.filter(|seconds| *seconds > 0);
         Ok(seconds.map(Duration::from_secs))
@@ -147,8 +148,8 @@ fn serving(service: &mut ServiceSettings) -> Result<(), CliError> {
     Ok(())
 }
 
-/// How plugins are launched and launched again, as the environment says; the names of the deploy
-/// engines hold too.
+/// Reads the settings of launches and relaunches. Variable names of the deploy engines are
+/// accepted, too.
 fn launching(settings: &mut Settings) -> Result<(), CliError> {
     let attempts = engine_number("FLIGHTDECK_LAUNCH_ATTEMPTS", "PLUGIN_LAUNCH_ATTEMPT_LIMIT")?;
     if let Some(attempts) = attempts {
@@ -183,7 +184,7 @@ fn launching(settings: &mut Settings) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What an engine answers to one question; it is started for that, and ended.
+/// Starts an engine for one request, and shuts it down after the answer.
 pub(super) async fn answered<T, F>(
     settings: Settings,
     out: &mut Output,
@@ -201,8 +202,7 @@ where
 }
 
 impl Session {
-    /// Starts the engine on the current directory; what is measured is served, and
-    /// traces are sent, where `out` says.
+    /// Starts the engine on the current directory, with the metrics and traces that `out` asks for.
     pub(super) async fn start(mut settings: Settings, out: &Output) -> Result<Self, CliError> {
         let mut signals = Signals::listen()?;
         settings.traces = out.traces.clone();
@@ -225,8 +225,8 @@ impl Session {
         })
     }
 
-    /// Waits for an answer, printing events meanwhile. The first signal asks the engine to stop,
-    /// the second kills the plugins and waits a little for the record of it, the third ends at
+    /// Waits for an answer and prints events. The first signal asks the engine to stop. The second
+    /// kills the plugins and waits up to [`LAST_WORDS`] for their records. The third returns at
     /// once.
     pub(super) async fn wait<T>(
         &mut self,
@@ -240,17 +240,18 @@ impl Session {
         let mut over = false;
         let answer = loop {
             let deadline = until.unwrap_or_else(Instant::now);
-            // An operator's signal first, then the answer; events after it, so that a flood of them
-            // cannot hold either up.
+            // Signals come first, then the answer, so that a flood of events delays neither.
             tokio::select! { biased;
                 () = self.signals.next() => {
                     self.asked += 1;
                     match self.asked {
-                        // Nothing runs that would have to end: the state is read, or a key derived.
+                        // Nothing to cancel: the engine reads the state or derives a key.
                         1 if !self.engine.cancel(CancelRung::StopStarting) => {
                             break Err(CliError::Cancelled);
                         }
                         1 => {
+                            // A replacement stopped halfway may have destroyed its object without
+                            // a new one, so plugins are asked only after it is complete.
                             let begun = self.engine.replacing();
                             self.ask_later = begun > 0;
                             if self.ask_later {
@@ -296,12 +297,12 @@ impl Session {
         answer
     }
 
-    /// Whether a signal has asked for the end.
+    /// Returns true after the first signal.
     pub(super) fn interrupted(&self) -> bool {
         self.asked > 0
     }
 
-    /// Waits for something outside of the engine; a signal ends it.
+    /// Waits for a future outside of the engine until a signal arrives.
     pub(super) async fn ask<T>(
         &mut self,
         question: impl Future<Output = T>,
@@ -322,7 +323,7 @@ impl Session {
         confirm(question, instead, &mut self.signals, out).await
     }
 
-    /// Stops every plugin and gives the lock back; what is said meanwhile is printed.
+    /// Stops all plugins, releases the lock and prints the events until then.
     pub(super) async fn end(mut self, out: &mut Output) {
         let mut progress = Progress::new(out);
         let engine = self.engine.clone();
@@ -335,14 +336,14 @@ impl Session {
             }
             Ok(())
         };
-        // Every way out of this wait is an end.
+        // Shutdown is best effort: a signal may end this wait early.
         if let Err(e) = self.wait(out, &mut progress, stop).await {
             tracing::debug!(error = %e, "the engine's end was cut short");
         }
     }
 }
 
-/// Prints what is heard of the engine.
+/// Prints an update of the engine's events.
 pub(super) fn hear(update: Update, out: &mut Output, progress: &mut Progress) {
     match update {
         Update::Events(events) if out.json => {

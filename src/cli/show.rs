@@ -1,4 +1,4 @@
-//! Stages, deploys and their counts as text for people.
+//! Text of stages, deploys and their counts.
 
 use super::output::{Ink, Output};
 use super::progress::ink_of;
@@ -49,7 +49,7 @@ fn stage_lines(out: &mut Output, summary: &StageSummary) {
     out.line(&text);
 }
 
-/// One object that is not as the state has it; what is done about it stands among the changes.
+/// Prints one drifted object. The change that corrects it is listed with the other changes.
 fn one_drift(out: &mut Output, found: &DriftView) {
     let mut line = out.paint(Ink::Cyan, &format!("  ! {}", safe(&found.address)));
     if let Some(from) = &found.previous_address {
@@ -74,7 +74,7 @@ fn one_drift(out: &mut Output, found: &DriftView) {
     });
 }
 
-/// What a stage found that only looks, and what can be done about it.
+/// Returns the result of a refresh-only stage and the commands that act on it.
 fn refreshed(summary: &StageSummary, outputs: usize) -> String {
     let found = [
         (DriftKind::Changed, "changed outside of flightdeck"),
@@ -194,7 +194,7 @@ fn one_output(out: &mut Output, output: &OutputView, left: bool) {
     out.line(&format!("{head}{left}{tail}"));
 }
 
-/// Counts in words, those that are not zero.
+/// Returns the counts that are not zero as text.
 pub(super) fn counts(c: &Counts) -> String {
     let named = [
         (c.import, "to import"),
@@ -217,7 +217,7 @@ pub(super) fn counts(c: &Counts) -> String {
     }
 }
 
-/// How a deploy ended, in a line.
+/// Prints the outcome of a deploy in one line.
 pub(super) fn deploy_ended(out: &mut Output, summary: &DeploySummary) {
     let ink = if summary.outcome == DeployOutcome::Succeeded {
         Ink::Green
@@ -234,7 +234,7 @@ pub(super) fn deploy_ended(out: &mut Output, summary: &DeploySummary) {
     out.line(&line);
 }
 
-/// One line about a change of the state by hand.
+/// Returns one line about a manual change of the state.
 pub(super) fn state_change(c: &StateChange) -> String {
     let id =
         c.id.as_ref()
@@ -262,7 +262,7 @@ pub(super) fn state_change(c: &StateChange) -> String {
     format!("{}{deposed}: {what}{settled}", safe(&c.address))
 }
 
-/// One line about a deploy.
+/// Returns one line about a deploy.
 pub(super) fn deploy_line(d: &DeploySummary) -> String {
     let took = d
         .ended

@@ -1,6 +1,6 @@
-//! Ctrl-C, SIGTERM and SIGHUP: all ask for the end, in steps. They are heard by a thread of their
-//! own, so that work that gives nobody else a turn does not keep them from being heard; the third
-//! one ends the process whatever it does. Repetitions of one signal within moments count as one.
+//! Signal handling: SIGINT, SIGTERM and SIGHUP advance a command's cancellation. A separate thread
+//! receives them, so that busy runtime threads cannot delay them. The third signal ends the process
+//! in any case. Repetitions within [`REPEATED`] count once.
 
 use super::exit::{self, CliError};
 use super::safe::safe;
@@ -15,26 +15,26 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// How long a command has to act on a signal before the thread does.
+/// Time that a command has to act on a signal before the signal thread does.
 const REACTION: Duration = Duration::from_secs(1);
-/// Signals that are followed at the same time; more of them change nothing.
+/// Maximum number of signals with a running [`follow`]; further ones have no effect.
 const FOLLOWED: usize = 16;
 
-/// A signal that follows one of its kind within this time repeats it: one Ctrl-C reaches the
-/// process from the terminal and, under a wrapper that forwards signals, from the wrapper too.
+/// Interval in which a second signal of the same kind counts as a repetition. One Ctrl-C reaches
+/// the process from the terminal and, with a wrapper that forwards signals, from the wrapper too.
 const REPEATED: Duration = Duration::from_millis(500);
 
 static HEARD: OnceLock<watch::Sender<u32>> = OnceLock::new();
-/// How many signals the command has acted on.
+/// Number of signals that the command has acted on.
 static SEEN: AtomicU32 = AtomicU32::new(0);
-/// Whom to tell where the command does not.
+/// Engine to cancel if the command does not react.
 static LISTENER: Mutex<Option<Listener>> = Mutex::new(None);
 
 #[derive(Clone)]
 struct Listener {
     engine: Engine,
     runtime: Handle,
-    /// Signals that came before it.
+    /// Number of signals before this listener was set.
     before: u32,
 }
 
@@ -42,23 +42,23 @@ fn listener() -> std::sync::MutexGuard<'static, Option<Listener>> {
     LISTENER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file that must not grow any more (`ulimit -f`) is an error in words from here on, and not the
-/// end of the process. What we start has the signal as it was.
+/// Turns SIGXFSZ (`ulimit -f`) from the end of the process into a write error. Child processes have
+/// the default action.
 pub(super) fn files_may_be_too_large() -> std::io::Result<()> {
-    // Listened to once, it stays so.
+    // tokio keeps the handler after the stream is dropped.
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
 }
 
-/// Whether a signal has asked for the end.
+/// Returns true after the first signal.
 pub(super) fn asked() -> bool {
     HEARD.get().is_some_and(|heard| *heard.borrow() > 0)
 }
 
-/// The signals that ask a command to end.
+/// Signals that ask a command to end.
 pub(super) struct Signals {
     heard: watch::Receiver<u32>,
     taken: u32,
-    /// Whether the listener is its own.
+    /// This one has set the listener, and clears it on drop.
     tells: bool,
 }
 
@@ -80,7 +80,7 @@ impl Signals {
         })
     }
 
-    /// From now on this engine is told where the command cannot.
+    /// Registers the engine that the signal thread cancels if the command does not react.
     pub(super) fn tell(&mut self, engine: &Engine) {
         self.tells = true;
         *listener() = Some(Listener {
@@ -90,9 +90,10 @@ impl Signals {
         });
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal.
     pub(super) async fn next(&mut self) {
         let taken = self.taken;
+        // The sender lives in a static, so an error here means that no further signal can come.
         if self.heard.wait_for(|heard| *heard > taken).await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -101,7 +102,7 @@ impl Signals {
     }
 }
 
-/// Waits for something that may be dropped at any moment; the first signal drops it.
+/// Runs a future that is safe to drop, until a signal arrives.
 pub(super) async fn interruptible<T>(work: impl Future<Output = T>) -> Result<T, CliError> {
     let mut signals = Signals::listen()?;
     tokio::select! { biased;
@@ -166,8 +167,9 @@ fn start() -> Result<(), CliError> {
     thread.map(drop).map_err(refused)
 }
 
-/// Whether a signal repeats the last one of its kind that counted; if not, it counts from now on.
-/// Measured from that one, so that a steady stream of signals still goes down the ladder.
+/// Returns true if a signal repeats the last counted one of its kind; otherwise counts it. The
+/// interval starts at the counted signal, so that a steady stream of signals still advances the
+/// cancel ladder.
 fn is_repeated(counted: &mut Option<Instant>, now: Instant) -> bool {
     let repeated = counted.is_some_and(|at| now.duration_since(at) < REPEATED);
     if !repeated {
@@ -176,7 +178,7 @@ fn is_repeated(counted: &mut Option<Instant>, now: Instant) -> bool {
     repeated
 }
 
-/// Does what a signal asks for where the command has not done it by itself.
+/// Acts on a signal that the command has not acted on within [`REACTION`].
 #[allow(
     clippy::disallowed_methods,
     reason = "the way to main may be what does not end; plugins die with the thread that started them"
@@ -186,7 +188,7 @@ async fn follow(number: u32) {
     let told = listener().clone();
     let rung = number - told.as_ref().map_or(0, |t| t.before.min(number));
     if rung >= 3 {
-        // The command ends at the third; where it does not, it ends here.
+        // The command itself ends at the third signal. If it hangs, the process ends here.
         tokio::time::sleep(REACTION).await;
         eprintln!(
             "error: ended at the third signal; what was going on then is told by the next start"

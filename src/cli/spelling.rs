@@ -1,12 +1,12 @@
-//! Words of the command line as scripts for comparable tools spell them, in our own spelling: long
-//! flags with one dash, and the directory to work in.
+//! Translates Terraform's spelling of arguments to flightdeck's: long flags with one dash, and
+//! `-chdir`.
 
 use super::flags;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-/// `-var-file=x` as `--var-file=x`, `-chdir=DIR` as `-C DIR`. Only names that some command has as a
-/// long flag are respelt, and nothing after `--`.
+/// Maps `-var-file=x` to `--var-file=x` and `-chdir=DIR` to `-C DIR`. Only names of long flags are
+/// mapped, and nothing after `--`.
 pub(super) fn ours(words: Vec<OsString>) -> Vec<OsString> {
     let known = long_flags();
     let mut out = Vec::with_capacity(words.len());
@@ -55,12 +55,12 @@ fn long_flags() -> BTreeSet<String> {
     }
     let mut all = BTreeSet::new();
     gather(flags::built(), &mut all);
-    // Those that are refused are known, too: the reason is said.
+    // Refused flags count as known, so that the error gives the reason.
     all.extend(flags::reference_names().map(str::to_owned));
     all.remove("chdir");
-    // clap's own, which stand in the table only once it is used.
+    // clap adds its own flags only when it parses.
     all.extend(["help", "version"].map(str::to_owned));
-    // Of one letter they are short flags.
+    // Names of one letter are short flags.
     all.retain(|name| name.len() > 1);
     all
 }

@@ -1,6 +1,6 @@
-//! The nearest known word to one that is not known.
+//! Suggestions for misspelled words.
 
-/// The known word that is at most two edits away, the nearest one.
+/// Returns the nearest known word with an edit distance of at most two.
 pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let scored = known
         .into_iter()
@@ -11,7 +11,7 @@ pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(_, c)| c)
 }
 
-/// Edits from one word to the other; two neighbours that changed places count as one.
+/// Edit distance of two words. A transposition of neighbours counts as one edit.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) =
         (a.chars().take(64).collect(), b.chars().take(64).collect());

@@ -1,8 +1,8 @@
-//! Times and durations for people.
+//! Formats times and durations as text.
 
 use jiff::Timestamp;
 
-/// A moment in this machine's time zone: `2026-11-21 10:15:02`.
+/// Formats a time in the local time zone: `2026-11-21 10:15:02`.
 pub(super) fn moment(ms: i64) -> String {
     match Timestamp::from_millisecond(ms) {
         Ok(time) => time
@@ -13,7 +13,7 @@ pub(super) fn moment(ms: i64) -> String {
     }
 }
 
-/// The time of day in this machine's time zone, to the millisecond: `10:15:02.071`.
+/// Formats the time of day in the local time zone, in milliseconds: `10:15:02.071`.
 pub(super) fn time_of_day(ms: i64) -> String {
     match Timestamp::from_millisecond(ms) {
         Ok(time) => time
@@ -24,13 +24,14 @@ pub(super) fn time_of_day(ms: i64) -> String {
     }
 }
 
-/// How long: `0.3 s`, `12.0 s`, `3 min 20 s`, `2 h 5 min`.
+/// Formats a duration: `300 ms`, `12.0 s`, `3 min 20 s`, `2 h 5 min`.
 pub(super) fn duration(ms: u64) -> String {
     match ms {
         0..=999 => format!("{ms} ms"),
         1_000..=59_949 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
         59_950..=3_599_999 => format!(
             "{} min {} s",
+            // Rounded up to 50 ms, so that 59.999 s is shown as `1 min 0 s`.
             ms.div_ceil(50) * 50 / 60_000,
             ms.div_ceil(50) * 50 % 60_000 / 1_000
         ),

@@ -1,5 +1,5 @@
-//! The forms in which OpenTofu tells programs what it does, for scripts that were written for it.
-//! Translates at the output what the engine says; knows nothing that is not in our own lines.
+//! OpenTofu's JSON output, for scripts written for it. Translates the engine's events and adds no
+//! information to flightdeck's own lines.
 
 mod address;
 mod diagnostic;
@@ -14,27 +14,27 @@ use serde_json::{Value, json};
 /// Version of the document of `validate`.
 const DOCUMENT: &str = "1.0";
 
-/// Which form is written, and what it needs to remember.
+/// Output form, with its state.
 #[derive(Debug)]
 pub(super) enum Form {
-    /// One document at the end, of diagnostics alone.
+    /// One document of diagnostics at the end.
     Document(Vec<Diagnostic>),
     /// A line for each step.
     Lines(Box<Lines>),
 }
 
 impl Form {
-    /// One document at the end, as of `validate`.
+    /// Creates the form of `validate`.
     pub(super) fn document() -> Self {
         Self::Document(Vec::new())
     }
 
-    /// A line for each step, as of `plan` and its kin.
+    /// Creates the form of `plan`, `apply` and related commands.
     pub(super) fn lines() -> Self {
         Self::Lines(Box::default())
     }
 
-    /// Takes in an event; the answer is what is written now.
+    /// Processes an event, and returns the lines to write now.
     pub(super) fn event(&mut self, event: &Event) -> Vec<String> {
         match self {
             Self::Document(_) => Vec::new(),
@@ -42,7 +42,7 @@ impl Form {
         }
     }
 
-    /// Takes in a diagnostic; the answer is what is written now.
+    /// Processes a diagnostic, and returns the lines to write now.
     pub(super) fn diagnostic(&mut self, d: &Diagnostic) -> Vec<String> {
         match self {
             Self::Document(all) => {
@@ -53,7 +53,7 @@ impl Form {
         }
     }
 
-    /// What is written at the end.
+    /// Returns the lines to write at the end.
     pub(super) fn result(&mut self) -> Vec<String> {
         match self {
             Self::Document(all) => vec![document(all)],

@@ -1,4 +1,4 @@
-//! Prompts for values of variables that have none, on a terminal.
+//! Prompts on a terminal for variables without a value.
 
 use super::exit::CliError;
 use super::output::{Ink, Output, paint};
@@ -9,12 +9,12 @@ use crate::engine::words::{StageId, StageRequest, UnsetVariable, VariableFlag};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::io::IsTerminal;
 
-/// Returns true if somebody is there to answer.
+/// Returns true if prompts for values are possible.
 pub(super) fn can_ask(out: &Output) -> bool {
     can_confirm(out) && std::io::stderr().is_terminal()
 }
 
-/// Returns true if somebody at the terminal may be asked.
+/// Returns true if prompts are allowed and stdin is a terminal.
 pub(super) fn can_confirm(out: &Output) -> bool {
     out.has_input && !out.json && std::io::stdin().is_terminal()
 }
@@ -25,11 +25,11 @@ pub(super) fn is_input_on(flag: Option<bool>, variable: Option<&str>) -> bool {
     flag != Some(false) && !variable.is_some_and(off)
 }
 
-/// Asks for the variables of a request, or of the stage that is to be deployed, that need a value
-/// and have none. The answers are flags.
+/// Prompts for required variables without a value, of a request or of a stage to deploy. Returns
+/// the answers as flags.
 ///
 /// # Errors
-/// A signal ended it.
+/// A signal arrived.
 pub(super) async fn ask(
     session: &mut Session,
     progress: &mut Progress,
@@ -42,7 +42,7 @@ pub(super) async fn ask(
     let mut flags = Vec::new();
     for variable in session.wait(out, progress, unset).await? {
         let Some(text) = answer(session, &variable, out).await? else {
-            // The end of the input: the command says what is missing.
+            // End of the input: the command then reports the missing variables.
             break;
         };
         let name = variable.name;
@@ -79,7 +79,7 @@ async fn answer(
     }
 }
 
-/// A terminal that does not show what is typed, until this is dropped.
+/// Disables the terminal's echo until dropped.
 struct Hidden(Termios);
 
 impl Hidden {
@@ -87,6 +87,7 @@ impl Hidden {
         let before = tcgetattr(std::io::stdin()).ok()?;
         let mut hidden = before.clone();
         hidden.local_modes.remove(LocalModes::ECHO);
+        // Discards input typed ahead of the prompt: it is no answer to this question.
         tcsetattr(std::io::stdin(), OptionalActions::Flush, &hidden).ok()?;
         Some(Self(before))
     }

@@ -12,9 +12,8 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Prints help and version, which are no errors, or an error in the arguments: that ends with 1
-/// and, where a program listens, with a result. `variables` are those of the environment that added
-/// arguments.
+/// Prints help and version, or an error in the arguments. An error has exit code 1 and, with
+/// `--json`, a result line. `variables` are the environment variables that added arguments.
 pub(super) fn refuse(error: clap::Error, words: &[OsString], variables: &[String]) -> ExitCode {
     let error = with_reason(error, words);
     let mut code = exit::OK;
@@ -47,8 +46,7 @@ pub(super) fn refuse(error: clap::Error, words: &[OsString], variables: &[String
     ExitCode::from(code)
 }
 
-/// The error with the reason of the refusal, where the argument is a flag of OpenTofu's that the
-/// command does not have.
+/// Adds the reason if the argument is a flag of OpenTofu that the command does not support.
 pub(super) fn with_reason(error: clap::Error, words: &[OsString]) -> clap::Error {
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
         return error;
@@ -65,7 +63,7 @@ pub(super) fn with_reason(error: clap::Error, words: &[OsString]) -> clap::Error
     }
 }
 
-/// The error with the arguments that it quotes escaped, in its sentence and in its suggestions.
+/// Escapes the arguments that an error quotes, in its message and its suggestions.
 fn escaped(mut error: clap::Error) -> clap::Error {
     let context: Vec<_> = error.context().map(|(k, v)| (k, v.clone())).collect();
     for (kind, value) in context {
@@ -84,7 +82,7 @@ fn escaped(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// A suggestion without styles where it quotes something that is to be escaped.
+/// Escapes a suggestion. Its styles are lost if characters were escaped.
 fn suggestion(text: StyledStr) -> StyledStr {
     let plain = text.to_string();
     match safe(&plain) {

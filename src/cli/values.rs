@@ -1,10 +1,10 @@
-//! Values of flags: parsed here, so that a wrong one is refused with its words before anything
+//! Parsers of flag values. clap calls them, so that an invalid value is refused before the command
 //! starts.
 
 use super::exit::CliError;
 use crate::engine::words::{BadStageName, LogLevel};
 
-/// Why the value of a flag is none.
+/// Reasons why the value of a flag is invalid.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum ValueError {
     #[error("write a port, as 9464, or an IP address with one, as 127.0.0.1:9464 or [::1]:9464")]
@@ -19,14 +19,14 @@ pub(super) enum ValueError {
     SpacedName,
     #[error("it needs a time (2026-11-21T08:00:00Z), a date, or how long ago (30m, 2h, 3d)")]
     Time(#[source] jiff::Error),
-    /// A time that there is not.
+    /// A date or time outside of the calendar.
     #[error(transparent)]
     Calendar(#[from] jiff::Error),
     #[error("a system and a processor are needed, as linux_amd64")]
     Platform,
 }
 
-/// `--log-level` and `--level`.
+/// Values of `--log-level` and `--level`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(super) enum Level {
     Trace,
@@ -37,7 +37,7 @@ pub(super) enum Level {
     Off,
 }
 
-/// `--format`: another tool's form of what programs read.
+/// Values of `--format`: output forms of other tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Format {
     /// As `tofu -json` writes it
@@ -45,10 +45,10 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// What the environment says, for pipelines of which no call is to change.
+    /// Reads the environment variable, for pipelines that cannot change their calls.
     ///
     /// # Errors
-    /// Where that is no form that there is.
+    /// The value is no known form.
     pub(super) fn of_environment() -> Result<Option<Self>, CliError> {
         const VARIABLE: &str = "FLIGHTDECK_FORMAT";
         let Some(text) = std::env::var_os(VARIABLE).filter(|text| !text.is_empty()) else {
@@ -56,7 +56,7 @@ impl Format {
         };
         match text.to_str() {
             Some("tofu") => Ok(Some(Self::Tofu)),
-            // Our own lines, spelled out.
+            // Explicit name of flightdeck's own form.
             Some("flightdeck") => Ok(None),
             _ => Err(CliError::Refused(format!(
                 "the environment variable {VARIABLE} names no form that there is: {text:?}; set it to `tofu`, or to `flightdeck` for flightdeck's own lines"
@@ -65,10 +65,10 @@ impl Format {
     }
 }
 
-/// `--metrics`: `ADDRESS:PORT`; a port by itself is one of this machine alone.
+/// Parses `--metrics`: `ADDRESS:PORT`. A bare port binds to localhost.
 ///
 /// # Errors
-/// Where it is neither.
+/// The text is neither a port nor an address with a port.
 pub(super) fn listened(text: &str) -> Result<std::net::SocketAddr, ValueError> {
     let port = text.strip_prefix(':').unwrap_or(text).parse::<u16>();
     if let Ok(port) = port {
@@ -89,7 +89,7 @@ impl Level {
         }
     }
 
-    /// Whether a plugin's line of that level is to be shown.
+    /// Returns true if a log line of that level is shown.
     pub(super) fn shows(self, line: LogLevel) -> bool {
         let lowest = match self {
             Self::Trace => LogLevel::Trace,
@@ -114,17 +114,17 @@ impl Level {
     }
 }
 
-/// `--out name`.
+/// Parses `--out NAME`.
 pub(super) fn stage_name(text: &str) -> Result<String, BadStageName> {
     crate::engine::words::stage_name(text).map(str::to_owned)
 }
 
-/// `--lock-timeout 30s`.
+/// Parses `--lock-timeout 30s`.
 pub(super) fn duration(text: &str) -> Result<std::time::Duration, ValueError> {
     crate::engine::state::backend::duration(text).ok_or(ValueError::Duration)
 }
 
-/// `--var name=text`.
+/// Parses `--var NAME=VALUE`.
 pub(super) fn variable(text: &str) -> Result<(String, String), ValueError> {
     let (name, value) = text.split_once('=').ok_or(ValueError::NoPair)?;
     match name {
@@ -134,7 +134,8 @@ pub(super) fn variable(text: &str) -> Result<(String, String), ValueError> {
     }
 }
 
-/// `--since`: a time, a date, or how long ago (`2h`, `3d`, `1w`). Milliseconds since the epoch.
+/// Parses `--since`: a time, a date, or an age (`2h`, `3d`, `1w`). Returns milliseconds since the
+/// epoch.
 pub(super) fn since(text: &str) -> Result<i64, ValueError> {
     let text = text.trim();
     if let Ok(time) = text.parse::<jiff::Timestamp>() {

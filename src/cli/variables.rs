@@ -25,7 +25,7 @@ struct Declared {
 }
 
 impl Variables {
-    /// A request of everything, with these.
+    /// Returns a stage request with these variables and no other restriction.
     pub(super) fn request(self) -> StageRequest {
         StageRequest::with_variables(self.flags)
     }

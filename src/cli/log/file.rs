@@ -1,5 +1,5 @@
-//! The file that `TF_LOG_PATH` names, opened to be appended to. Below the workspace no link is
-//! followed, and nothing that flightdeck needs is written to.
+//! Log file of `TF_LOG_PATH`, opened for appending. Below the workspace, links are not followed and
+//! flightdeck's own files are refused.
 
 use crate::cli::commands::files;
 use crate::cli::exit::CliError;
@@ -10,15 +10,15 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The value of `TF_LOG_PATH` as a path that stays the same in another directory.
+/// Value of `TF_LOG_PATH` as an absolute path, so that `-C` does not change it.
 pub(in crate::cli) fn absolute_path() -> Option<PathBuf> {
     let path = std::env::var_os("TF_LOG_PATH").filter(|path| !path.is_empty())?;
     Some(std::path::absolute(&path).unwrap_or_else(|_| path.into()))
 }
 
-/// Opens it below the current directory, or wherever else the operator has it.
+/// Opens the log file, below or outside of the current directory.
 pub(super) fn open(path: &Path) -> Result<Box<dyn Write + Send>, CliError> {
-    // Links to pipes and terminals that no file stands behind.
+    // These links may point to pipes and terminals, which cannot be opened as files.
     match path.to_str() {
         Some("/dev/stderr") => return Ok(Box::new(std::io::stderr())),
         Some("/dev/stdout") => return Ok(Box::new(std::io::stdout())),
@@ -38,7 +38,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Write + Send>, CliError> {
     }
 }
 
-/// Several processes may write to it at once.
+/// Sets `O_APPEND`, because several processes may write to the file.
 fn appended(file: File) -> std::io::Result<File> {
     let flags = fcntl_getfl(&file)?;
     fcntl_setfl(&file, flags | OFlags::APPEND)?;

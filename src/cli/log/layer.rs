@@ -1,4 +1,4 @@
-//! Lines in hclog's format: text, or one JSON object each.
+//! Log layer in hclog's format: text lines, or one JSON object per line.
 
 use crate::engine::logging::PROVIDER_LOG;
 use crate::engine::visible;
@@ -52,7 +52,7 @@ impl<S: Subscriber> Layer<S> for HclogLayer {
         };
         text.push('\n');
         let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
-        // A log that cannot be written is no reason to fail.
+        // A failing log must not fail the command.
         let _lost = to.write_all(text.as_bytes());
     }
 }

@@ -1,21 +1,21 @@
-//! Levels that `TF_LOG`, `TF_LOG_CORE` and `TF_LOG_PROVIDER` name.
+//! Log levels from `TF_LOG`, `TF_LOG_CORE` and `TF_LOG_PROVIDER`.
 
 use crate::engine::logging::LogRequest;
 use std::ffi::OsString;
 use tracing::Level;
 
-/// Least levels of the log; none where a part of it is off.
+/// Minimum levels of the log; `None` turns a part off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Levels {
-    /// Of flightdeck itself.
+    /// Level of flightdeck's own lines.
     pub(super) core: Option<Level>,
-    /// Of providers.
+    /// Level of providers' lines.
     pub(super) provider: Option<Level>,
     pub(super) json: bool,
 }
 
 impl Levels {
-    /// As the environment says, with a warning for each value that is no level.
+    /// Reads the levels from the environment. Returns a warning for each invalid value.
     pub(super) fn of(variable: impl Fn(&str) -> Option<OsString>) -> (Self, Vec<String>) {
         let core = LogRequest::first(&["TF_LOG", "TF_LOG_CORE"], &variable);
         let provider = LogRequest::of_providers(&variable);
@@ -43,7 +43,7 @@ impl Levels {
         (levels, warnings)
     }
 
-    /// Whether anything is logged.
+    /// Returns true if a part of the log is on.
     pub(super) fn is_on(&self) -> bool {
         self.core.is_some() || self.provider.is_some()
     }
@@ -72,7 +72,7 @@ mod tests {
             (&[("TF_LOG_CORE", "Trace")], trace, None, false),
             (&[("TF_LOG_CORE", "json")], trace, None, true),
             (&[("TF_LOG_PROVIDER", "JSON")], None, trace, false),
-            // TF_LOG goes before TF_LOG_CORE, and TF_LOG_PROVIDER before TF_LOG.
+            // TF_LOG overrides TF_LOG_CORE, and TF_LOG_PROVIDER overrides TF_LOG.
             (
                 &[("TF_LOG", "DEBUG"), ("TF_LOG_CORE", "TRACE")],
                 debug,

@@ -1,4 +1,4 @@
-//! What progress says of plugins and operations.
+//! Tests of the progress display for plugins and operations.
 
 use super::*;
 use crate::engine::words::{CallQueued, CallStarted, DeployStarted, StageMode};

@@ -1,15 +1,15 @@
-//! The address of a resource instance in its parts, as OpenTofu's lines have them.
+//! Parts of a resource instance's address, as OpenTofu's JSON lines have them.
 
 use lang::addr::{AbsInstance, InstanceKey, ModuleInstance};
 use serde_json::{Value, json};
 
-/// An instance.
+/// Resource instance.
 #[derive(Debug, Clone)]
 pub(super) struct Resource {
-    /// The whole of it.
+    /// Complete address.
     pub(super) address: String,
     module: String,
-    /// Without the module.
+    /// Address without the module.
     resource: String,
     kind: String,
     name: String,
@@ -17,7 +17,7 @@ pub(super) struct Resource {
 }
 
 impl Resource {
-    /// Of an address as the engine writes it; one that is none stands for itself.
+    /// Parses an address. Text that is no address becomes the address itself, without parts.
     pub(super) fn of(address: &str) -> Self {
         match address.parse::<AbsInstance>() {
             Ok(parsed) => Self {
@@ -47,7 +47,7 @@ impl Resource {
         }
     }
 
-    /// As the lines have it.
+    /// Returns the JSON object of OpenTofu's lines.
     pub(super) fn json(&self) -> Value {
         let provider = self.kind.split('_').next().unwrap_or_default();
         json!({

@@ -1,5 +1,5 @@
-//! A diagnostic as OpenTofu writes it for programs: with the lines it is about, and the block that
-//! they are in.
+//! Diagnostics in OpenTofu's JSON format: with the source lines and the header of the enclosing
+//! block.
 
 use crate::engine::words::{Diagnostic, Severity, Snippet, SourceRange};
 use lang::source::SourceMap;
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Configuration files that were looked at for the blocks in them.
+/// Cache of parsed configuration files.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     files: HashMap<String, Option<Arc<NativeBody>>>,
 }
 
 impl Shown {
-    /// A diagnostic; what it does not have is left out.
+    /// Returns the JSON object of a diagnostic. Missing parts are left out.
     pub(super) fn json(&mut self, d: &Diagnostic) -> Value {
         let severity = match d.severity {
             Severity::Error => "error",
@@ -30,7 +30,7 @@ impl Shown {
             all["address"] = json!(address);
         }
         if let Some(range) = &d.range {
-            // Nothing is marked by no character.
+            // An empty range is extended by one character, so that it marks something.
             let empty = u32::from(range.start.byte == range.end.byte);
             let mut end = range.end;
             end.byte += empty;
@@ -59,10 +59,10 @@ impl Shown {
         })
     }
 
-    /// The header of the block that a place is in: `resource "a" "b"`.
+    /// Returns the header of the block that contains a range: `resource "a" "b"`.
     fn block(&mut self, range: &SourceRange) -> Option<String> {
         let body = self.file(&range.filename)?;
-        // The place before, as the header's own first character is in no block.
+        // Starts one byte earlier, because OpenTofu does not count the first character of a header.
         let at = range.start.byte.checked_sub(1)?;
         let mut blocks = body.blocks.iter();
         let block = blocks.find(|b| b.type_span.start <= at && at < b.close.end.max(b.open.end))?;

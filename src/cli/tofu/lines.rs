@@ -1,6 +1,5 @@
-//! The lines that OpenTofu writes while it works (`plan -json` and its kin, their version 1.2):
-//! what is done with each object, what a plan comes to, diagnostics, outputs. Holds when what was
-//! begun began.
+//! OpenTofu's JSON lines (`plan -json` and related commands, version 1.2): progress of each object,
+//! planned changes, sums, diagnostics and outputs. Owns the start times of objects being applied.
 
 use super::address::Resource;
 use super::diagnostic::Shown;
@@ -15,20 +14,20 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Version of the lines.
+/// Version of the format.
 const VERSION: &str = "1.2";
-/// What still goes on is said this often.
+/// Interval of progress lines about an object that is still being applied.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// What is remembered between lines.
+/// State kept between lines.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct Lines {
-    /// Whether the first line is written.
+    /// The version line has been written.
     begun: bool,
     shown: Shown,
-    /// What is being applied, by address.
+    /// Objects being applied, by address.
     applying: BTreeMap<String, Applying>,
-    /// What was applied well.
+    /// Counts of objects applied without failure.
     applied: Applied,
 }
 
@@ -37,7 +36,7 @@ struct Applying {
     resource: Resource,
     action: Action,
     since: Instant,
-    /// When it is said next that it goes on.
+    /// Time of the next progress line.
     due: Instant,
 }
 
@@ -48,7 +47,7 @@ struct Applied {
     remove: u32,
 }
 
-/// Severity, words and payload of one line.
+/// Level, message and payload of one line.
 pub(super) struct Line {
     level: &'static str,
     message: String,
@@ -57,7 +56,7 @@ pub(super) struct Line {
 }
 
 impl Lines {
-    /// What is written of an event.
+    /// Returns the lines of an event.
     pub(in crate::cli) fn event(&mut self, event: &Event) -> Vec<String> {
         let lines = match &event.kind {
             EventKind::Object(step) => self.object(step).into_iter().collect(),
@@ -69,7 +68,7 @@ impl Lines {
         self.written(lines)
     }
 
-    /// What is written of a diagnostic.
+    /// Returns the lines of a diagnostic.
     pub(in crate::cli) fn diagnostic(&mut self, d: &Diagnostic) -> Vec<String> {
         let (level, word) = match d.severity {
             Severity::Error => ("error", "Error"),
@@ -84,7 +83,7 @@ impl Lines {
         self.written(vec![line])
     }
 
-    /// What a plan comes to, of its representation; with `whole` its sums and outputs too.
+    /// Returns the lines of a plan representation; with `whole` also drift, sums and outputs.
     pub(in crate::cli) fn plan(&mut self, plan: &Value, whole: bool) -> Vec<String> {
         let mut lines = Vec::new();
         if whole {
@@ -112,8 +111,8 @@ impl Lines {
         self.written(lines)
     }
 
-    /// What a deploy came to that went well. Of `counts` those of objects that nothing was done
-    /// with.
+    /// Returns the sums of a successful deploy. `counts` supplies imports and forgotten objects,
+    /// which no apply step counts.
     pub(in crate::cli) fn applied(&mut self, counts: &Counts, destroys: bool) -> Vec<String> {
         let Applied {
             add,
@@ -148,7 +147,7 @@ impl Lines {
         )])
     }
 
-    /// The outputs that a state has.
+    /// Returns the line of a state's outputs.
     pub(in crate::cli) fn outputs(&mut self, outputs: &[OutputValue]) -> Vec<String> {
         let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
         let mut all: Vec<&OutputValue> = outputs.iter().collect();
@@ -164,7 +163,7 @@ impl Lines {
         self.written(vec![outputs_line(members)])
     }
 
-    /// What goes on for long.
+    /// Returns progress lines of objects that take long.
     pub(in crate::cli) fn tick(&mut self, now: Instant) -> Vec<String> {
         let mut lines = Vec::new();
         for one in self.applying.values_mut().filter(|one| one.due <= now) {
@@ -184,7 +183,7 @@ impl Lines {
         self.written(lines)
     }
 
-    /// Lines as they are written; before the first of all stands who writes them.
+    /// Returns lines as text. The version line precedes the first one.
     pub(super) fn written(&mut self, lines: Vec<Line>) -> Vec<String> {
         let mut all = Vec::with_capacity(lines.len() + 1);
         if !std::mem::replace(&mut self.begun, true) {
@@ -253,7 +252,7 @@ impl Applied {
 }
 
 impl Line {
-    /// Members sorted, as they are written.
+    /// Serialises the line with sorted keys, as OpenTofu does.
     fn text(self) -> String {
         let mut all = Map::new();
         all.insert("@level".into(), self.level.into());
@@ -284,7 +283,7 @@ fn outputs_line(outputs: Map<String, Value>) -> Line {
     )
 }
 
-/// Who writes, and in which form: the words are ours, what programs read is as they know it.
+/// Version line. The message names flightdeck; the fields for programs are OpenTofu's.
 fn version() -> String {
     let message = format!(
         "flightdeck {}, with the language of OpenTofu {LANGUAGE_VERSION}",
@@ -350,7 +349,7 @@ fn ephemeral(step: &ObjectStep, resource: &Resource) -> Line {
     info(kind, message, Some(("hook", hook)))
 }
 
-/// By what an object is known: into the payload, and in words.
+/// Adds the identifying attribute to the payload, and returns it as text.
 fn known(step: &ObjectStep, hook: &mut Value) -> String {
     let Some((key, text)) = step.known_by.as_ref().filter(|(_, text)| !text.is_empty()) else {
         return String::new();
@@ -360,7 +359,7 @@ fn known(step: &ObjectStep, hook: &mut Value) -> String {
     format!(" [{key}={text}]")
 }
 
-/// An action as the lines name it.
+/// Returns OpenTofu's name of an action.
 fn word(action: Action) -> &'static str {
     match action {
         Action::NoOp => "noop",
@@ -373,7 +372,7 @@ fn word(action: Action) -> &'static str {
     }
 }
 
-/// What is said when it begins, while it goes on, and when it is over.
+/// Returns the texts for the start, the progress and the end of an action.
 fn verbs(action: Action) -> (&'static str, &'static str, &'static str) {
     match action {
         Action::Create => ("Creating", "creating", "Creation"),
@@ -386,7 +385,7 @@ fn verbs(action: Action) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// Whole seconds as they are written: `0s`, `1m4s`, `1h0m0s`.
+/// Formats whole seconds: `0s`, `1m4s`, `1h0m0s`.
 fn elapsed(seconds: u64) -> String {
     let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     match (hours, minutes) {

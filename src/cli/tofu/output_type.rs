@@ -1,10 +1,10 @@
-//! Types of outputs as they are printed for programs.
+//! Types of outputs in JSON output.
 
 use crate::engine::words::OutputValue;
 use serde_json::Value;
 
-/// The type of an output in the notation of state files. An object has names in its type, which may
-/// be secrets themselves: one of a sensitive output is "dynamic".
+/// Returns the type in the notation of state files. Attribute names in an object type may be
+/// secrets, so such a type of a sensitive output is "dynamic".
 pub(super) fn shown_type(output: &OutputValue) -> Value {
     let ty: Value = serde_json::from_str(&output.ty).unwrap_or_default();
     match output.sensitive && has_names(&ty) {

@@ -1,23 +1,23 @@
-//! A plan as OpenTofu's lines tell it, out of the plan representation.
+//! Planned changes for OpenTofu's JSON lines, read from the plan representation.
 
 use super::address::Resource;
 use serde_json::{Map, Value, json};
 
-/// One planned change, or one that was found in the world.
+/// One planned change, or one detected drift.
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) resource: Resource,
     previous: Option<Resource>,
-    /// As the lines name it.
+    /// Action name of OpenTofu's lines.
     pub(super) action: &'static str,
-    /// As the plan representation lists them.
+    /// Actions of the plan representation.
     actions: Vec<String>,
     reason: Option<String>,
     importing: Option<Value>,
     generated_config: Option<Value>,
 }
 
-/// The changes of one list of a plan representation.
+/// Reads the changes of one list of a plan representation.
 pub(super) fn changes(plan: &Value, list: &str) -> Vec<Change> {
     let rows = plan[list].as_array().map(Vec::as_slice).unwrap_or_default();
     rows.iter().map(Change::of).collect()
@@ -62,7 +62,8 @@ impl Change {
         self.actions.iter().any(|a| a == action)
     }
 
-    /// Whether there is a line about it: `whole` plans tell what only moves or is imported, too.
+    /// Returns true if the change has a line. `whole` plans include moves and imports without other
+    /// changes.
     pub(super) fn is_told(&self, whole: bool) -> bool {
         !self.does("no-op") || whole && (self.previous.is_some() || self.importing.is_some())
     }
@@ -86,7 +87,7 @@ impl Change {
     }
 }
 
-/// A reason of the plan representation as the lines name it.
+/// Maps a reason of the plan representation to that of OpenTofu's lines.
 fn as_told(reason: &str) -> String {
     match reason {
         "replace_because_tainted" => "tainted",
@@ -98,7 +99,7 @@ fn as_told(reason: &str) -> String {
     .to_owned()
 }
 
-/// How many of what, for programs and in words.
+/// Counts the changes, as JSON and as text.
 pub(super) fn sums(changes: &[Change]) -> (Value, String) {
     let count = |action: &str| changes.iter().filter(|c| c.does(action)).count();
     let (add, change) = (count("create"), count("update"));
@@ -122,7 +123,7 @@ pub(super) fn sums(changes: &[Change]) -> (Value, String) {
     (sums, message)
 }
 
-/// The outputs of a plan: what becomes of each.
+/// Returns the outputs of a plan with the action on each.
 pub(super) fn outputs(plan: &Value) -> Map<String, Value> {
     let none = Map::new();
     let outputs = plan["output_changes"].as_object().unwrap_or(&none);
