@@ -1,4 +1,5 @@
-//! The console, on a workspace or on the demo's throw-away one.
+//! `flightdeck [DIR]` and `flightdeck demo`: the console on a workspace, or on a temporary demo
+//! workspace.
 
 use crate::app::state::{Looks, ThemeName};
 use crate::app::{self, ConsoleOptions, DemoHook};
@@ -32,7 +33,7 @@ pub(super) async fn demo(ascii: bool, out: &mut Output) -> Ended {
             "the demo's workspace cannot be written: {e}; TMPDIR says where it goes"
         ))
     };
-    // Gone again when the console is left.
+    // Deleted when the console ends.
     let place = tempfile::Builder::new()
         .prefix("flightdeck-demo-")
         .tempdir()
@@ -54,8 +55,8 @@ pub(super) async fn demo(ascii: bool, out: &mut Output) -> Ended {
     open(settings, options, out).await
 }
 
-/// Settings of an engine under a console: what a plugin that gave up blocks is refused, the rest
-/// goes on.
+/// Engine settings of a console: work blocked by a plugin that gave up is refused, other work
+/// continues.
 fn settings() -> Result<Settings, CliError> {
     let mut settings = session::settings("console", Access::ReadWrite, None)?;
     settings.strict = false;
@@ -69,7 +70,8 @@ async fn open(mut settings: Settings, options: ConsoleOptions, out: &mut Output)
         engine.serve_metrics(address).await?;
     }
     engine.tell_orphans().await;
-    // Before the terminal is taken: a signal from then on ends the console, which gives it back.
+    // Set up before the screen is taken over: from then on a signal ends the console, which
+    // restores the terminal.
     let mut signals = Signals::listen()?;
     let told = async move { signals.next().await };
     let after = async |engine| farewell(engine, out).await;
@@ -79,10 +81,10 @@ async fn open(mut settings: Settings, options: ConsoleOptions, out: &mut Output)
     Ok(exit::OK)
 }
 
-/// How the console looks, from flags and environment; its keys, from the operator's file.
+/// Options of the console: appearance from flags and environment, keys from `keys.toml`.
 fn options(ascii: bool, out: &Output) -> Result<ConsoleOptions, CliError> {
     let variable = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
-    // The first of these that is set says how text is encoded.
+    // The first set variable decides about the encoding.
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .find_map(variable);
@@ -109,8 +111,8 @@ fn options(ascii: bool, out: &Output) -> Result<ConsoleOptions, CliError> {
     })
 }
 
-/// `keys.toml` of the operator: `command = ["key", …]`. None is no error, one that cannot be read
-/// is.
+/// Reads the operator's `keys.toml`: `command = ["key", …]`. A missing file is no error, an
+/// unreadable one is.
 fn keys() -> Result<BTreeMap<String, Vec<String>>, CliError> {
     use etcetera::BaseStrategy;
     let Ok(base) = etcetera::choose_base_strategy() else {
@@ -136,7 +138,7 @@ fn keys() -> Result<BTreeMap<String, Vec<String>>, CliError> {
     })
 }
 
-/// A word that is no directory may be a command with a slip in it.
+/// Changes to a directory. A word that is no directory may be a misspelled command.
 pub(super) fn enter(dir: &Path) -> Result<(), CliError> {
     if dir.is_dir() {
         return super::go_to(dir);

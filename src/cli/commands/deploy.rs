@@ -1,5 +1,5 @@
-//! `flightdeck deploy` and `flightdeck destroy`: apply a stage, or stage anew and apply after a
-//! yes.
+//! `flightdeck deploy`, `refresh` and `destroy`: apply an existing stage, or create one and apply
+//! it after a confirmation.
 
 use super::stage::{has_changes, planned, request, revealed, told_or};
 use crate::cli::exit::{CANCELLED, CliError, ERROR, Ended, FAILURES, OK, fields, plain};
@@ -15,7 +15,7 @@ use crate::engine::words::{DeployOutcome, DeployRequest, DeploySummary, StageId,
 use serde_json::json;
 use std::path::Path;
 
-/// What is to be applied, and who said yes.
+/// A deploy to run, and the confirmation it needs.
 struct Approved {
     command: &'static str,
     stage: Option<String>,
@@ -111,6 +111,7 @@ async fn run(approved: Approved, out: &mut Output) -> Ended {
             return Err(e);
         }
     };
+    // The session must still be open: the records of failures are read from its store.
     failures(&session, &summary, out).await;
     if summary.outcome == DeployOutcome::Succeeded && out.has_lines() {
         ended(&session, &approved, &summary, out).await?;
@@ -138,7 +139,7 @@ async fn run(approved: Approved, out: &mut Output) -> Ended {
     })
 }
 
-/// What another tool's lines say of a deploy that went well.
+/// Writes OpenTofu's closing lines of a successful deploy.
 async fn ended(
     session: &Session,
     approved: &Approved,
@@ -156,7 +157,7 @@ async fn ended(
     Ok(())
 }
 
-/// Stages where need be, asks where need be, deploys.
+/// Creates or loads the stage, asks for a confirmation if needed, and deploys it.
 async fn apply(
     session: &mut Session,
     approved: &Approved,
@@ -166,7 +167,7 @@ async fn apply(
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let asks = can_ask(out);
-    // Values for a stage that is there already; one that is staged now has them.
+    // Values for an existing stage; a new stage already contains them.
     let mut variables = Vec::new();
     let summary = match &approved.stage {
         Some(wanted) => {
@@ -194,7 +195,7 @@ async fn apply(
             told_or(staged, session, out)?
         }
     };
-    // A refresh tells no plan, and of one that was worked out before its changes alone.
+    // As in OpenTofu: `refresh` reports no plan, and an existing stage only its changes.
     if approved.command != "refresh" {
         let whole = approved.stage.is_none();
         planned(session, &mut progress, summary.stage, whole, out).await?;
@@ -211,6 +212,7 @@ async fn apply(
         approve(session, approved, &summary, out).await?;
     }
     let parallelism = engine.settings().parallelism;
+    // The last request: plugins may stop as soon as the deploy no longer needs them.
     engine.nothing_follows();
     session
         .wait(
@@ -226,18 +228,18 @@ async fn apply(
         .await
 }
 
-/// The stage that a file holds.
+/// Imports the stage of a file into the store.
 async fn take_in(file: &Path, session: &Session) -> Result<StageId, CliError> {
     let text = super::show::read(file)?;
     Ok(session.engine.take_in_stage(text).await?)
 }
 
-/// The stage that a number or a name means.
+/// Finds a stage by number or name.
 async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
     let named = session.engine.stage_named(wanted).await?;
     let number: Option<StageId> = wanted.strip_prefix('#').unwrap_or(wanted).parse().ok();
     match (number, named) {
-        // Names like this one are refused today; a stage may have got its own before.
+        // Such names are refused now, but older stages may have them.
         (Some(number), Some(named)) if number != named => Err(CliError::Refused(format!(
             "{wanted} is the number of one stage and the name of another, stage #{named}; stage again, with a name that is no number"
         ))),
@@ -248,7 +250,7 @@ async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
     }
 }
 
-/// Names the commands that the stage runs, and asks for a confirmation.
+/// Lists the commands that the stage runs, and asks for a confirmation.
 async fn approve(
     session: &mut Session,
     approved: &Approved,
@@ -284,7 +286,8 @@ async fn approve(
     Err(CliError::Said(ERROR))
 }
 
-/// Errors of operations as diagnostics, unless the engine has said them with their place already.
+/// Reports failed operations as diagnostics, unless the engine has reported them with their
+/// position.
 async fn failures(session: &Session, summary: &DeploySummary, out: &mut Output) {
     if summary.operations.bad() == 0 {
         return;

@@ -1,5 +1,5 @@
-//! `flightdeck doctor`: what is wrong with this machine, the workspace and what belongs to it, each
-//! finding with its remedy; `--fix` does what is safe.
+//! `flightdeck doctor`: checks machine and workspace. Prints findings with remedies; `--fix`
+//! applies the safe ones.
 
 use crate::cli::exit::{ERROR, Ended, OK, fields};
 use crate::cli::output::{Ink, Output};
@@ -89,12 +89,12 @@ fn show(found: &[Finding], fix: bool, out: &mut Output) {
     out.line(&all);
 }
 
-/// A text of perhaps several lines, all below its first one.
+/// Indents the further lines of a text below its first one.
 fn indented(text: &str) -> String {
     safe_lines(text).replace('\n', "\n           ")
 }
 
-/// What `--fix` does, in words.
+/// Describes the effect of `--fix`.
 fn does(what: &Mend) -> &'static str {
     match what {
         Mend::MakePrivate { .. } => "does that",

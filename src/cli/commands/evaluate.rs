@@ -1,5 +1,5 @@
-//! `flightdeck console`: expressions, a line each, and what they are worth. On a terminal it asks
-//! for each and goes on after what is wrong; from a pipe the first thing that is wrong ends it.
+//! `flightdeck console`: evaluates expressions, one per line. On a terminal it prompts for each and
+//! continues after errors; from a pipe the first error ends it.
 
 mod lines;
 
@@ -13,7 +13,7 @@ use crate::engine::handle::Evaluator;
 use crate::engine::settings::Access;
 use lines::{Line, Lines};
 
-/// Longest expression, in bytes: what is open is not waited for without end.
+/// Limit of an incomplete expression, in bytes. A longer one is evaluated as it is.
 const LONGEST: usize = 1_000_000;
 
 pub(super) async fn run(args: ConsoleArgs, out: &mut Output) -> Ended {
@@ -35,7 +35,7 @@ pub(super) async fn run(args: ConsoleArgs, out: &mut Output) -> Ended {
     ended
 }
 
-/// Answers until nobody asks any more.
+/// Evaluates expressions until the input ends.
 async fn asked(session: &mut Session, evaluator: Evaluator, out: &mut Output) -> Ended {
     let mut lines = Lines::new(evaluator.names())?;
     let person = lines.of_a_person();
@@ -45,7 +45,7 @@ async fn asked(session: &mut Session, evaluator: Evaluator, out: &mut Output) ->
         let prompt = if text.is_empty() { "> " } else { ": " };
         let line = match lines.next(session, prompt).await? {
             Line::Text(line) => line,
-            // Begun is dropped; where nothing was, that is the end.
+            // Ctrl-C discards an incomplete expression; on an empty prompt it ends the command.
             Line::Interrupted if !text.is_empty() => {
                 text.clear();
                 continue;
@@ -81,7 +81,7 @@ async fn answer(
 ) -> Result<(), CliError> {
     let evaluator = evaluator.clone();
     let worked = tokio::task::spawn_blocking(move || {
-        // A heredoc's marker needs the end of its line.
+        // A heredoc needs the line break after its end marker.
         let heredoc = text.contains("<<");
         evaluator.evaluate(if heredoc { &text } else { text.trim_end() })
     });

@@ -1,4 +1,4 @@
-//! `flightdeck failures`: why deploys failed, and what followed.
+//! `flightdeck failures`: failures of deploys in groups, and the outcome of later attempts.
 
 use crate::cli::exit::{Ended, OK, fields};
 use crate::cli::output::{Ink, Output};
@@ -11,7 +11,7 @@ use crate::engine::settings::Access;
 use crate::engine::words::FailureGroup;
 use serde_json::json;
 
-/// Log lines shown with a failure; `--json` has them all.
+/// Number of log lines shown with a failure; `--json` prints all.
 const LINES: usize = 10;
 
 pub(super) async fn run(since: Option<i64>, out: &mut Output) -> Ended {
@@ -66,7 +66,7 @@ fn show(out: &mut Output, group: &FailureGroup) {
             .as_deref()
             .map_or("not tried again".into(), safe)
     ));
-    // Of a panic its first line says most, else the last one.
+    // A panic is explained by its first lines, other failures by the last ones.
     let panic = group.last_lines.iter().position(|line| opens_panic(line));
     let from = panic.unwrap_or_else(|| group.last_lines.len().saturating_sub(LINES));
     for (i, line) in group.last_lines.iter().enumerate().skip(from).take(LINES) {

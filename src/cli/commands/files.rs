@@ -1,5 +1,5 @@
-//! Files that a command writes for an operator: with mode 0600, and never over what flightdeck or
-//! the configuration needs. Pipes and devices are waited for only until a signal comes.
+//! Output files of commands: created with mode 0600, never over flightdeck's own or configuration
+//! files. A wait for a pipe or device ends with a signal.
 
 use crate::cli::exit::CliError;
 use crate::cli::safe::safe_path;
@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Directories of this workspace that no output goes into.
+/// Directories of the workspace that output files are refused in.
 const OWN: [&str; 3] = [".flightdeck", ".terraform", "terraform.tfstate.d"];
-/// Endings of files that are read as configuration.
+/// Suffixes of configuration files.
 const CONFIGURATION: [&str; 12] = [
     ".tf",
     ".tf.json",
@@ -36,18 +36,18 @@ const CONFIGURATION: [&str; 12] = [
     "bluelink.deploy.json",
 ];
 const IS_CONFIGURATION: &str = "is a file of the configuration, by its name or as a link to one, and is not written over; name a file with another ending";
-/// How long a pipe is waited for that nobody reads yet.
+/// Time limit for a reader to open a pipe.
 const READER: Duration = Duration::from_secs(60);
-/// How long a pipe may be full after a signal before it counts as read by nobody.
+/// Time that a pipe may stay full after a signal before its reader counts as gone.
 const UNREAD: Duration = Duration::from_secs(1);
-/// How often a wait looks whether it is to end.
+/// Polling interval of waits.
 const LOOK: Duration = Duration::from_millis(50);
 
 fn refused(path: &Path, why: &str) -> CliError {
     CliError::Refused(format!("{} {why}", safe_path(path)))
 }
 
-/// Refuses a path that must not be written, before any work is done for it.
+/// Refuses a path that must not be written. Called before any work that produces the output.
 pub(in crate::cli) fn check(path: &Path) -> Result<(), CliError> {
     if path == Path::new("-") {
         return Err(refused(
@@ -55,7 +55,7 @@ pub(in crate::cli) fn check(path: &Path) -> Result<(), CliError> {
             "is no file here: stdout has what is shown; name a file (./- for one of that name, /dev/stdout for stdout)",
         ));
     }
-    // A link leads to another file, whose name counts too.
+    // The target of a link counts as well as the link's own name.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if [path, &real].iter().any(|path| is_configuration(path)) {
         return Err(refused(path, IS_CONFIGURATION));
@@ -79,7 +79,7 @@ pub(in crate::cli) fn check(path: &Path) -> Result<(), CliError> {
     not_linked(path)
 }
 
-/// Refuses a path that no state and no backup of one is written to.
+/// Refuses a path for a state or a state backup.
 pub(super) fn check_state(path: &Path) -> Result<(), CliError> {
     if path == Path::new("-") {
         return Ok(());
@@ -106,12 +106,13 @@ fn is_configuration(path: &Path) -> bool {
 }
 
 fn own_directories() -> Vec<PathBuf> {
+    // Device and inode also identify hard links and bind mounts.
     let mut all: Vec<PathBuf> = OWN.iter().map(PathBuf::from).collect();
     all.push(home::data_dir(Path::new(".")));
     all
 }
 
-/// The state file and those beside it.
+/// Paths of the state files and their backups.
 fn state_files() -> Vec<PathBuf> {
     let here = Path::new(".");
     let named = home::selected(here, |name| std::env::var_os(name)).unwrap_or_default();
@@ -130,7 +131,7 @@ fn state_files() -> Vec<PathBuf> {
     states.into_iter().chain(backups).collect()
 }
 
-/// Whether two paths name the same file, which may not be there yet.
+/// Returns true if two paths name the same file, which need not exist.
 fn is_named(path: &Path, other: &Path) -> bool {
     let whole = |path: &Path| {
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
@@ -148,7 +149,7 @@ fn same(path: &Path, other: &Path) -> bool {
     id(path).is_some_and(|found| Some(found) == id(other))
 }
 
-/// Refuses another name (a link, symbolic or hard) of a file that is not written over.
+/// Refuses another name, by symbolic or hard link, of a protected file.
 fn not_linked(path: &Path) -> Result<(), CliError> {
     let entries = |dir: &str| std::fs::read_dir(dir).into_iter().flatten().flatten();
     let is_one = |entry: std::fs::DirEntry| same(path, &entry.path());
@@ -169,7 +170,7 @@ fn belongs(dir: &Path) -> String {
     )
 }
 
-/// Ends the work on a blocking thread when nobody waits for it any more.
+/// Stops the work on a blocking thread as soon as its future is dropped.
 struct Stop(Arc<AtomicBool>);
 
 impl Drop for Stop {
@@ -178,11 +179,11 @@ impl Drop for Stop {
     }
 }
 
-/// Writes `text` to `path`, over what is there. A pipe is waited for; the wait ends with the
-/// future.
+/// Writes `text` to `path` and overwrites the file. Waits for the reader of a pipe until the future
+/// is dropped.
 pub(super) async fn write_private(path: &Path, text: String) -> Result<(), CliError> {
     check(path)?;
-    // One that came before ends the wait, too.
+    // A signal before this call counts, too.
     if signals::asked() {
         return Err(CliError::Cancelled);
     }
@@ -209,17 +210,17 @@ fn put(path: &Path, text: &[u8], stop: &AtomicBool) -> std::io::Result<()> {
     file.sync()
 }
 
-/// A file, pipe or device that is written piece by piece.
+/// Output file, pipe or device.
 #[derive(Debug)]
 pub(in crate::cli) struct PrivateFile {
     file: File,
     is_file: bool,
 }
 
-/// Creates a file with mode 0600, or empties the one that is there; a pipe is waited for.
+/// Creates a file with mode 0600 or truncates an existing one. Waits for the reader of a pipe.
 ///
 /// # Errors
-/// The path must not be written over, or cannot be written.
+/// The path is refused, or cannot be written.
 pub(in crate::cli) fn create_private(path: &Path) -> Result<PrivateFile, CliError> {
     check(path)?;
     PrivateFile::open(path, &AtomicBool::new(false)).map_err(|why| {
@@ -234,7 +235,7 @@ impl PrivateFile {
     fn open(path: &Path, stop: &AtomicBool) -> std::io::Result<Self> {
         let file = open(path, stop)?;
         let about = file.metadata()?;
-        // A file that was there may be open to others.
+        // An existing file may be readable by others.
         if about.is_file() && about.permissions().mode() & 0o077 != 0 {
             file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
         }
@@ -244,7 +245,7 @@ impl PrivateFile {
         })
     }
 
-    /// Writes all of it; a pipe that nobody empties ends the wait once a signal has come.
+    /// Writes all bytes. After a signal, the wait for a full pipe ends.
     pub(in crate::cli) fn write(&mut self, text: &[u8]) -> std::io::Result<()> {
         match self.is_file {
             true => self.file.write_all(text),
@@ -252,7 +253,7 @@ impl PrivateFile {
         }
     }
 
-    /// Makes it durable: a full disk may show only here.
+    /// Syncs the file: a full disk may be reported only now.
     pub(in crate::cli) fn sync(&self) -> std::io::Result<()> {
         match self.is_file {
             true => self.file.sync_all(),
@@ -261,8 +262,9 @@ impl PrivateFile {
     }
 }
 
-/// Opens a file, or a pipe as soon as somebody reads it.
+/// Opens a file, or a pipe as soon as it has a reader.
 fn open(path: &Path, stop: &AtomicBool) -> std::io::Result<File> {
+    // Nonblocking, because an open of a pipe without a reader would block and ignore `stop`.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let until = Instant::now() + READER;
     loop {
@@ -273,6 +275,7 @@ fn open(path: &Path, stop: &AtomicBool) -> std::io::Result<File> {
             .mode(0o600)
             .custom_flags(i32::try_from(flags.bits()).unwrap_or_default())
             .open(path);
+        // ENXIO of a pipe: it has no reader yet.
         let waits = |e: &std::io::Error| {
             let is_pipe = |about: Metadata| about.file_type().is_fifo();
             e.raw_os_error() == Some(Errno::NXIO.raw_os_error())
@@ -292,12 +295,12 @@ fn open(path: &Path, stop: &AtomicBool) -> std::io::Result<File> {
     }
 }
 
-/// Writes to a pipe or a device as far as it takes it.
+/// Writes to a pipe or device until `stop` is set.
 fn send(file: &File, text: &[u8], stop: &AtomicBool) -> std::io::Result<()> {
     send_while(file, text, |_| ended(stop))
 }
 
-/// As [`send`]; a pipe that nobody empties ends the wait once a signal has come.
+/// Like [`send`], but after a signal a full pipe ends the write.
 fn send_unless_asked(file: &File, text: &[u8]) -> std::io::Result<()> {
     send_while(file, text, |full_for| match signals::asked() {
         true if full_for >= UNREAD => Err(std::io::Error::other("nobody reads it")),
@@ -305,7 +308,7 @@ fn send_unless_asked(file: &File, text: &[u8]) -> std::io::Result<()> {
     })
 }
 
-/// Writes to a pipe or a device; `goes_on` is asked while it is full, with the time since when.
+/// Writes to a pipe or device. Calls `goes_on` while it is full, with the time since then.
 fn send_while(
     file: &File,
     mut text: &[u8],

@@ -1,4 +1,4 @@
-//! `flightdeck fmt`: configuration files in the usual layout.
+//! `flightdeck fmt`: formats configuration files.
 
 use crate::cli::exit::{CliError, ERROR, Ended, OK, UNFORMATTED, fields};
 use crate::cli::options::FmtArgs;
@@ -9,10 +9,10 @@ use serde_json::json;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Largest text that is taken from standard input, in bytes.
+/// Maximum size of standard input, in bytes.
 const MOST: u64 = 64 << 20;
 
-/// What has come of the files.
+/// Result of all files.
 #[derive(Default)]
 struct Seen {
     changed: Vec<String>,
@@ -92,7 +92,7 @@ fn one_file(
     seen.changed.push(name);
 }
 
-/// Standard input is not written back but printed, unless only what changes is wanted.
+/// Formats standard input and prints it, unless only the changes are asked for.
 fn standard_input(args: &FmtArgs, out: &mut Output, seen: &mut Seen) -> Result<(), CliError> {
     const NAME: &str = "<stdin>";
     if args.paths.len() > 1 {
@@ -138,7 +138,7 @@ fn complain(problems: Problems, out: &mut Output, seen: &mut Seen) {
     }
 }
 
-/// As `diff -u` writes it.
+/// Prints a unified diff.
 fn diff(name: &str, found: &Unformatted, out: &mut Output) {
     let lines = similar::TextDiff::from_lines(&found.before, &found.after);
     let text = lines

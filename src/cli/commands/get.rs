@@ -1,4 +1,4 @@
-//! `flightdeck get`: the modules of a configuration, fetched; nothing else is.
+//! `flightdeck get`: fetches the modules of a configuration.
 
 use crate::cli::args::GetArgs;
 use crate::cli::exit::{Ended, OK, fields};

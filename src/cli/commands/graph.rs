@@ -1,4 +1,4 @@
-//! `flightdeck graph`: what depends on what, for programs that draw.
+//! `flightdeck graph`: prints a dependency graph in Graphviz format.
 
 use crate::cli::args::{GraphArgs, GraphKind};
 use crate::cli::exit::{CliError, Ended, OK};

@@ -1,4 +1,4 @@
-//! `flightdeck history`: deploys, or one deploy.
+//! `flightdeck history`: lists deploys, or shows one deploy.
 
 use crate::cli::exit::{Ended, OK, fields};
 use crate::cli::output::{Ink, Output};
@@ -14,7 +14,7 @@ use crate::engine::words::{
 };
 use serde_json::{Value, json};
 
-/// How many deploys a list shows.
+/// Maximum number of deploys in the list.
 const SHOWN: u32 = 1_000;
 
 pub(super) async fn run(deploy: Option<DeployId>, out: &mut Output) -> Ended {
@@ -54,13 +54,13 @@ pub(super) async fn run(deploy: Option<DeployId>, out: &mut Output) -> Ended {
     Ok(OK)
 }
 
-/// What was asked for.
+/// Content of the answer.
 enum Told {
     One(Box<DeployRecord>),
     All(Vec<DeploySummary>, Vec<StateChange>),
 }
 
-/// Deploys and changes of the state by hand, newest first.
+/// Prints deploys and manual changes of the state, newest first.
 fn all(out: &mut Output, deploys: &[DeploySummary], changes: &[StateChange]) {
     if out.json {
         out.result(
@@ -84,8 +84,8 @@ fn all(out: &mut Output, deploys: &[DeploySummary], changes: &[StateChange]) {
     lines.iter().for_each(|line| out.line(line));
 }
 
-/// Two lists in one, each in its own order. The clock, which may have gone back, only says how they
-/// lie to each other.
+/// Merges two lists and keeps the order of each. Times decide only between the lists, because the
+/// clock may have been set back.
 fn merged<T>(one: Vec<(UnixMs, T)>, other: Vec<(UnixMs, T)>) -> Vec<T> {
     let mut all = Vec::with_capacity(one.len() + other.len());
     let (mut one, mut other) = (one.into_iter().peekable(), other.into_iter().peekable());

@@ -1,5 +1,5 @@
-//! `flightdeck init`: the modules and providers of a configuration, fetched. Draws what has come of
-//! each; what is done the engine says.
+//! `flightdeck init`: prepares the backend and installs modules and providers. Prints the result;
+//! the engine does the work.
 
 use crate::cli::confirmation::answer;
 use crate::cli::exit::{CliError, Ended, OK, fields};
@@ -19,7 +19,7 @@ use serde_json::json;
 /// Times the question is put when the answer is neither "yes" nor "no".
 const QUESTIONS: usize = 3;
 
-/// Installs; where there are states to bring over and somebody can be asked, after an answer.
+/// Installs. If states must be migrated and prompts are possible, asks first.
 async fn installed(
     mut request: Request,
     asks: bool,
@@ -46,7 +46,7 @@ async fn installed(
     shown(out, |tell, stop| install::install(request, tell, stop)).await
 }
 
-/// Asks a question with two answers, `yes` and `no`; none after three others.
+/// Asks a question with the answers `yes` and `no`. Returns `None` after three other answers.
 async fn yes_or_no(question: &str, out: &Output) -> Result<Option<bool>, CliError> {
     let mut signals = Signals::listen()?;
     for _ in 0..QUESTIONS {

@@ -1,4 +1,4 @@
-//! `flightdeck logs`: what plugins said, from the store.
+//! `flightdeck logs`: prints log lines of plugins from the store.
 
 use crate::cli::exit::{CliError, Ended, OK, fields};
 use crate::cli::output::{Ink, Output};
@@ -12,9 +12,9 @@ use crate::engine::words::{LogLevel, LogQuery, LogRow};
 use serde_json::json;
 use std::time::Duration;
 
-/// How often new lines are looked for.
+/// Polling interval for new lines.
 const PAUSE: Duration = Duration::from_millis(300);
-/// Lines in one look while following.
+/// Maximum number of lines per poll.
 const AT_ONCE: u32 = 10_000;
 
 pub(super) struct Wanted {
@@ -57,8 +57,8 @@ async fn tell(session: &mut Session, wanted: &Wanted, out: &mut Output) -> Resul
         }
         if let Some(newest) = rows.last() {
             last = last.max(newest.id);
-            // Lines of several plugins may come a little out of order: look back some seconds, what
-            // is known is skipped by its number.
+            // Lines of several plugins may be stored slightly out of order. Each poll therefore
+            // starts 5 s earlier and skips known lines by id.
             query.since = Some(newest.line.at - 5_000).max(wanted.since);
             query.limit = AT_ONCE;
         }

@@ -1,4 +1,4 @@
-//! `flightdeck output`: what the root module's outputs are, as the state has them.
+//! `flightdeck output`: prints outputs of the root module from the state.
 
 use crate::cli::exit::{CliError, Ended, OK};
 use crate::cli::output::Output;
@@ -46,7 +46,7 @@ pub(super) async fn run(name: Option<&str>, (json, raw): (bool, bool), out: &mut
     Ok(OK)
 }
 
-/// All of them.
+/// Prints all outputs.
 pub(super) fn all(outputs: &[OutputValue], json: bool, out: &mut Output) -> Ended {
     if json {
         let members: Vec<String> = outputs
@@ -89,7 +89,7 @@ fn value(output: &OutputValue) -> Result<Value, CliError> {
     cty::json::decode_value(&json, &ty).map_err(|e| damaged(e.to_string()))
 }
 
-/// A value by itself, for a script.
+/// Returns the value of `--raw`, for scripts.
 fn alone(output: &OutputValue, value: &Value) -> Result<String, CliError> {
     let refused = |what: String| {
         CliError::Refused(format!(

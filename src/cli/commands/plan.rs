@@ -1,5 +1,4 @@
-//! `flightdeck plan`: what `stage` does, by the name and with the flags that scripts have; the
-//! result may go to a file.
+//! `flightdeck plan`: `stage` with the name and flags of Terraform. Can write the stage to a file.
 
 use super::stage::{self, Wanted};
 use crate::cli::exit::Ended;

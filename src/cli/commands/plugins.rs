@@ -1,5 +1,5 @@
-//! `flightdeck plugins`: launch what the workspace needs and the transformers that are there, and
-//! show how each came up; or list what is installed, and launch that.
+//! `flightdeck plugins`: launches the plugins of the workspace and all transformers, and shows each
+//! with its launches; or lists installed plugins and optionally launches them.
 
 use crate::cli::exit::{CliError, Ended, OK, failed, fields, plain};
 use crate::cli::output::{Ink, Output};
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Last words shown of a failed attempt.
+/// Number of output lines shown for a failed launch.
 const LINES: usize = 8;
 
 pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
@@ -29,6 +29,7 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let loaded = session.wait(out, &mut progress, engine.try_plugins()).await;
+    // The view is taken before the end of the session: afterwards all plugins are stopped.
     let (view, _) = engine.subscribe();
     let mut schemas = BTreeMap::new();
     let mut without = BTreeMap::new();
@@ -86,7 +87,7 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
         if !chosen.iter().any(told) {
             return Err(error);
         }
-        // Its line above says why in full.
+        // The line of the plugin above has the full reason.
         out.problem(text.lines().next().unwrap_or_default());
         return Err(CliError::Said(error.exit_code()));
     }
@@ -96,7 +97,7 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     Ok(OK)
 }
 
-/// Lists the installed providers, and launches them where that is wanted. Needs no configuration.
+/// Lists the installed providers, and launches them if requested. Needs no configuration.
 pub(super) async fn installed(name: Option<&str>, launch: bool, out: &mut Output) -> Ended {
     let settings = settings("plugins", Access::ReadOnly, None)?;
     let mut session = Session::start(settings, out).await?;
@@ -146,7 +147,7 @@ pub(super) async fn installed(name: Option<&str>, launch: bool, out: &mut Output
     match loaded {
         Ok(()) => Ok(OK),
         Err(CliError::Engine(error)) => {
-            // Its lines above say why in full.
+            // The lines of the plugins above have the full reasons.
             out.problem(error.to_string().lines().next().unwrap_or_default());
             Err(CliError::Said(error.exit_code()))
         }
@@ -154,7 +155,7 @@ pub(super) async fn installed(name: Option<&str>, launch: bool, out: &mut Output
     }
 }
 
-/// The words for a name that no plugin has.
+/// Returns the error for a name that matches no plugin.
 fn none_of(part: &str, known: &[String]) -> CliError {
     let hint = match nearest(part, known.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -166,7 +167,7 @@ fn none_of(part: &str, known: &[String]) -> CliError {
     ))
 }
 
-/// The result that programs read. Those that did come up are told in either case.
+/// Prints the JSON result. Plugins that became ready are included even after a failure.
 fn answer(
     all: Vec<Value>,
     path: Option<Value>,
@@ -189,8 +190,8 @@ fn answer(
     Ok(code)
 }
 
-/// The plugin as it is seen, with its schema: all of it where one was asked for, else how much
-/// there is.
+/// Returns a plugin with its schema as JSON: the complete schema if a plugin was named, otherwise
+/// its counts.
 fn as_json(plugin: &PluginView, schema: Option<&Arc<ProviderSchema>>, whole: bool) -> Value {
     let mut out = json!(plugin);
     out["schema"] = schema.map_or(Value::Null, |s| {
@@ -206,7 +207,7 @@ fn as_json(plugin: &PluginView, schema: Option<&Arc<ProviderSchema>>, whole: boo
     out
 }
 
-/// What becomes of a plugin on the plugin path.
+/// Describes the use of a plugin on the plugin path.
 fn fate(path: &PluginPath, plugin: &Discovered, used: &[PluginView]) -> String {
     let executable = plugin.executable.display().to_string();
     let is_it = |view: &PluginView| {
@@ -223,7 +224,7 @@ fn fate(path: &PluginPath, plugin: &Discovered, used: &[PluginView]) -> String {
     }
 }
 
-/// All that lies on the plugin path, with what becomes of it; `None` where nothing does.
+/// Returns all plugins on the plugin path with their use; `None` if it is empty.
 fn path_as_json(path: &PluginPath, used: &[PluginView]) -> Option<Value> {
     let one = |plugin: &Discovered| {
         let mut out = json!(plugin);
@@ -256,10 +257,9 @@ fn show_path(out: &mut Output, path: &PluginPath, used: &[PluginView]) {
     }
 }
 
-/// How a plugin is, with its colour, and whether it came up.
+/// Returns the status of a plugin with its colour, and true if it became ready.
 fn how(plugin: &PluginView, has_schema: bool) -> (&'static str, Ink, bool) {
-    // By the time it is shown a plugin that came up has been stopped again: what counts is how its
-    // last launch went.
+    // Plugins are already stopped when they are shown, so the verdict of the last launch counts.
     let ready = plugin
         .attempts
         .back()
@@ -275,7 +275,7 @@ fn how(plugin: &PluginView, has_schema: bool) -> (&'static str, Ink, bool) {
     (word, ink, ready)
 }
 
-/// One plugin with its schema, or why it has none.
+/// Prints one plugin with its schema or the reason for a missing schema.
 fn show(
     out: &mut Output,
     plugin: &PluginView,

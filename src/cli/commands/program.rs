@@ -1,4 +1,4 @@
-//! About the program itself: completions and the manual page, made from the table of arguments.
+//! `flightdeck completions` and `flightdeck man`, generated from the table of arguments.
 
 use crate::cli::exit::{CliError, Ended, OK};
 use crate::cli::flags;
@@ -20,7 +20,7 @@ pub(super) fn man(out: &mut Output) -> Ended {
     clap_mangen::Man::new(table.clone())
         .render(&mut bytes)
         .map_err(broken)?;
-    // The commands follow as sections of their own: one page is enough for a program of this size.
+    // One page with a section for each command.
     for command in table.get_subcommands() {
         let page = clap_mangen::Man::new(command.clone());
         page.render_synopsis_section(&mut bytes).map_err(broken)?;

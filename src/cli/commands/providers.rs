@@ -1,5 +1,5 @@
-//! `flightdeck providers`: which providers the configuration and the state need, what they have,
-//! and their packages for elsewhere.
+//! `flightdeck providers`: lists required providers, prints their schemas, and manages their
+//! packages.
 
 mod packages;
 mod schema;
@@ -63,7 +63,7 @@ async fn needed(variables: Variables, out: &mut Output) -> Ended {
     Ok(OK)
 }
 
-/// What hangs on a module, each line begun by what leads to it.
+/// Prints the providers and calls of a module as a tree. `lead` is the prefix of each line.
 fn branches(module: &ModuleProviders, lead: &str, out: &mut Output) {
     let mut left = module.providers.len() + module.calls.len();
     let mut mark = || {

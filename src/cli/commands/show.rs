@@ -1,4 +1,4 @@
-//! `flightdeck show`: the state, or a stage or a state that a file holds, for people or as one JSON
+//! `flightdeck show`: prints the state, or the stage or state in a file, as text or as a JSON
 //! document.
 
 use crate::cli::exit::{CliError, Ended, OK};
@@ -39,7 +39,7 @@ pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> En
     Ok(OK)
 }
 
-/// Whether a text is a state rather than a stage.
+/// Returns true if a text is a state and not a stage.
 fn is_state(text: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct Look {
@@ -47,12 +47,12 @@ fn is_state(text: &str) -> bool {
         lineage: Option<String>,
     }
     serde_json::from_str::<Look>(text).is_ok_and(|look| {
-        // An envelope has a version of its own, and the lineage of what is within.
+        // A state, encrypted or not, has a version or a lineage; a stage file has neither.
         look.version.is_some() || look.lineage.is_some_and(|lineage| !lineage.is_empty())
     })
 }
 
-/// The state in a file.
+/// Shows the state in a file.
 async fn state_in(file: &Path, text: String, json: bool, out: &mut Output) -> Ended {
     let settings = settings("show", Access::NoStore, None)?;
     let name = file.display().to_string();
@@ -66,14 +66,14 @@ async fn state_in(file: &Path, text: String, json: bool, out: &mut Output) -> En
     super::output::all(&state.outputs, false, out)
 }
 
-/// What is in a file that the configuration has encrypted.
+/// Decrypts a stage file with the encryption of the configuration.
 async fn opened(text: String, out: &mut Output) -> Result<StageFile, CliError> {
     let settings = settings("show", Access::NoStore, None)?;
     let opened = |engine: Engine| async move { engine.stage_in_file(text).await };
     answered(settings, out, opened).await
 }
 
-/// What a file says that `plan --out` wrote.
+/// Reads a file written by `plan --out`.
 pub(super) fn read(file: &Path) -> Result<String, CliError> {
     let text =
         fsroot::read_regular(file).and_then(|bytes| std::io::read_to_string(bytes.as_slice()));

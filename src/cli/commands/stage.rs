@@ -1,4 +1,4 @@
-//! `flightdeck stage`: work out the changes.
+//! `flightdeck stage`: creates a stage.
 
 use super::files::{check, write_private};
 use crate::cli::exit::{CHANGES, CliError, Ended, OK, fields};
@@ -18,7 +18,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The request that these flags make.
+/// Builds the request from the flags.
 pub(super) fn request(choice: &Choice, name: Option<String>) -> Result<StageRequest, CliError> {
     let mode = if choice.destroy {
         StageMode::Destroy
@@ -40,11 +40,11 @@ pub(super) fn request(choice: &Choice, name: Option<String>) -> Result<StageRequ
     })
 }
 
-/// Largest file with addresses, in bytes.
+/// Maximum size of a file with addresses, in bytes.
 const MAX_ADDRESSES: u64 = 16 << 20;
 
-/// Addresses that were given, and those of files: one a line, but for blank lines and those that
-/// begin with `#`.
+/// Returns the given addresses and those in files, one per line. Blank lines and lines that start
+/// with `#` are skipped.
 fn with_files(given: &[String], files: &[PathBuf]) -> Result<Vec<String>, CliError> {
     let mut all = given.to_vec();
     for file in files {
@@ -70,7 +70,7 @@ fn with_files(given: &[String], files: &[PathBuf]) -> Result<Vec<String>, CliErr
     Ok(all)
 }
 
-/// Whether a deploy of the stage would do anything.
+/// Returns true if a deploy of the stage would change anything.
 pub(super) fn has_changes(summary: &StageSummary) -> bool {
     summary.counts.changes() > 0
         || summary.outputs.iter().any(|o| o.action != Action::NoOp)
@@ -78,7 +78,7 @@ pub(super) fn has_changes(summary: &StageSummary) -> bool {
         || (summary.mode == StageMode::RefreshOnly && !summary.drift.is_empty())
 }
 
-/// What its deploy would run, here and elsewhere, for programs.
+/// Returns the commands that a deploy would run, as JSON.
 fn commands(summary: &StageSummary) -> Vec<serde_json::Value> {
     let taken = summary
         .changes
@@ -96,14 +96,14 @@ fn commands(summary: &StageSummary) -> Vec<serde_json::Value> {
     .collect()
 }
 
-/// What is to be worked out, and what is to be done with it.
+/// A stage to create, and the outputs to write.
 pub(super) struct Wanted {
     pub(super) command: &'static str,
     pub(super) choice: Choice,
     pub(super) name: Option<String>,
-    /// Where the plan representation goes.
+    /// File for the plan representation.
     pub(super) plan_json: Option<PathBuf>,
-    /// Where the stage itself goes.
+    /// File for the stage.
     pub(super) file: Option<PathBuf>,
     pub(super) detailed_exitcode: bool,
 }
@@ -121,6 +121,7 @@ pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
 }
 
 pub(super) async fn work_out(wanted: Wanted, out: &mut Output) -> Ended {
+    // Paths are checked first, because planning may take long.
     for path in wanted.plan_json.iter().chain(&wanted.file) {
         check(path)?;
     }
@@ -149,7 +150,7 @@ pub(super) async fn work_out(wanted: Wanted, out: &mut Output) -> Ended {
     })
 }
 
-/// What programs are told of it.
+/// Returns the fields of the result line.
 fn result(summary: &StageSummary) -> serde_json::Map<String, serde_json::Value> {
     let mut said = fields(json!({ "stage": summary.stage, "changes": summary.counts }));
     if !summary.drift.is_empty() {
@@ -167,7 +168,7 @@ fn result(summary: &StageSummary) -> serde_json::Map<String, serde_json::Value> 
     said
 }
 
-/// What was staged; of a staging that failed, another tool's lines say how far it came.
+/// Passes the result on. If planning failed, writes the incomplete plan as OpenTofu's lines.
 pub(super) fn told_or<T>(
     staged: Result<T, CliError>,
     session: &Session,
@@ -181,7 +182,7 @@ pub(super) fn told_or<T>(
     staged
 }
 
-/// What another tool's lines say of a plan, where they were asked for.
+/// Writes the lines of OpenTofu for a plan, if they were requested.
 pub(super) async fn planned(
     session: &mut Session,
     progress: &mut Progress,
@@ -197,7 +198,7 @@ pub(super) async fn planned(
     Ok(())
 }
 
-/// Stages; the answer is the stage, and the stage as it is shown.
+/// Creates the stage. Returns it, and a copy to show.
 async fn staged(
     session: &mut Session,
     wanted: &Wanted,
@@ -231,7 +232,7 @@ async fn staged(
     Ok((summary, shown))
 }
 
-/// The stage as it is shown: with `--show-sensitive` its sensitive values are in it.
+/// Returns the stage to show, with its sensitive values for `--show-sensitive`.
 pub(super) async fn revealed(
     session: &mut Session,
     progress: &mut Progress,

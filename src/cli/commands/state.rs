@@ -1,4 +1,4 @@
-//! `flightdeck state`: look at the state, export it, change it by hand.
+//! `flightdeck state`: shows, exports and changes the state.
 
 mod change;
 
@@ -181,7 +181,7 @@ async fn show(address: &str, out: &mut Output) -> Ended {
         )));
     }
     if out.into.is_some() && out.flags.show_sensitive {
-        // Values that are shown to people stay out of the file for programs.
+        // The file of `--json-into` never gets sensitive values: rows are read again without them.
         out.flags.show_sensitive = false;
         let masked = self::rows(Access::ReadOnly, out).await;
         out.flags.show_sensitive = true;
@@ -200,7 +200,7 @@ async fn show(address: &str, out: &mut Output) -> Ended {
     Ok(OK)
 }
 
-/// One instance with its attributes.
+/// Prints one instance with its attributes.
 fn instance(row: &StateRow, out: &mut Output) {
     let head = out.paint(Ink::Bold, &safe(&row.id()));
     out.line(&head);
@@ -227,14 +227,14 @@ fn instance(row: &StateRow, out: &mut Output) {
     }
 }
 
-/// The whole state: each instance with its attributes, then the outputs.
+/// Prints the complete state: instances with attributes, then the outputs.
 pub(super) async fn show_all(out: &mut Output) -> Ended {
     let rows = rows(Access::ReadState, out).await?;
     show_rows(&rows, out);
     super::output::run(None, (false, false), out).await
 }
 
-/// Each instance with its attributes.
+/// Prints each instance with its attributes.
 pub(super) fn show_rows(rows: &[StateRow], out: &mut Output) {
     if rows.is_empty() {
         out.note("the state has no objects");
@@ -274,7 +274,7 @@ async fn pull(out: &mut Output) -> Ended {
     })
     .await;
     let state = state?;
-    // As where nothing is: no state is no words.
+    // As in OpenTofu, an empty state prints nothing.
     if state.serial > 0 {
         out.write((state.to_line() + "\n").as_bytes());
     }

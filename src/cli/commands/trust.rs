@@ -1,6 +1,6 @@
-//! `--trust-workspace-plugins`: a yes for the plugins that the workspace itself brings, before the
-//! command begins, and for the commands that its files name, when they are met. Its engine is not
-//! heard: the events of a run are those of the command.
+//! `--trust-workspace-plugins`: trusts plugins shipped in the workspace before the command runs,
+//! and commands named in its files as they occur. Runs its own engine, whose events are not
+//! printed.
 
 use crate::cli::exit::CliError;
 use crate::cli::output::Output;
@@ -27,7 +27,7 @@ pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Names the commands of the workspace that were trusted since the last call.
+/// Reports commands of the workspace trusted since the last call.
 pub(in crate::cli) fn tell_commands(out: &mut Output) {
     for trusted in newly_trusted() {
         let (command, file) = (safe(&trusted.command), trusted.file.display().to_string());

@@ -1,4 +1,4 @@
-//! `flightdeck validate`: what is wrong with the configuration by itself.
+//! `flightdeck validate`: checks the configuration without state or variables.
 
 use crate::cli::exit::{Ended, OK, fields};
 use crate::cli::options::ValidateArgs;

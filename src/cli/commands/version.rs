@@ -1,4 +1,4 @@
-//! `flightdeck version`: which language is spoken, on what, and the providers that are locked here.
+//! `flightdeck version`: prints the language version, the platform and the locked providers.
 
 use crate::cli::exit::{Ended, OK};
 use crate::cli::output::Output;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 pub(super) fn run(json: bool, out: &mut Output) -> Ended {
     let locked = LockFile::read(Path::new(""));
-    // What is asked is what runs here; a lock file that says nothing is no reason not to say that.
+    // An unreadable lock file must not prevent the version from being printed.
     let locked = locked.unwrap_or_else(|error| {
         out.note(&format!("warning: {}", safe(&error.to_string())));
         LockFile::default()

@@ -1,5 +1,5 @@
-//! `flightdeck workspace` and `flightdeck force-unlock`: the workspaces of a directory, and a lock
-//! that somebody left on the state of one.
+//! `flightdeck workspace` and `flightdeck force-unlock`: manages the workspaces of a directory, and
+//! releases a stale state lock.
 
 use super::state;
 use crate::cli::confirmation::confirm;
@@ -16,7 +16,7 @@ use crate::engine::workspace::named;
 use serde_json::json;
 use std::path::PathBuf;
 
-/// The directory, and the workspace that is selected in it.
+/// Returns the directory and the selected workspace.
 fn here(command: &str) -> Result<(PathBuf, String), CliError> {
     let settings = settings(command, Access::ReadOnly, None)?;
     let name = if settings.named.is_empty() {
@@ -31,7 +31,7 @@ fn said(error: InitError) -> CliError {
     CliError::Engine(unprepared(error))
 }
 
-/// Waits for a backend; a signal ends that.
+/// Waits for a backend until a signal arrives.
 async fn answer<T>(asked: impl Future<Output = Result<T, InitError>>) -> Result<T, CliError> {
     interruptible(asked).await?.map_err(said)
 }
@@ -57,6 +57,8 @@ pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
         WorkspaceCommand::New { name, .. } => {
             named::selectable().map_err(said)?;
             let state = out.flags.state.state.take();
+            // The state file is read before the workspace is created, so that an unreadable file
+            // creates nothing.
             let state = state.as_deref().map(state::state_file).transpose()?;
             answer(named::create(&dir, &name, &asked, &locking)).await?;
             if let Some(state) = state {
@@ -89,7 +91,7 @@ pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
     Ok(OK)
 }
 
-/// Prints what became of a workspace.
+/// Prints the result of a workspace command.
 fn done(command: &str, name: &str, what: &str, out: &mut Output) {
     out.result(command, fields(json!({ "workspace": name })));
     if !out.json {

@@ -1,6 +1,5 @@
-//! Lines of input: from a person with history and completion, from a pipe as they come. The one
-//! place that knows the library of line editing. What was typed is kept for as long as it is asked
-//! for, and nowhere: it may hold secrets.
+//! Line input: with history and completion on a terminal, plain from a pipe. The only user of the
+//! line editing library. The history stays in memory, because it may contain secrets.
 
 use crate::cli::exit::CliError;
 use crate::cli::session::Session;
@@ -15,26 +14,26 @@ use rustyline::validate::Validator;
 use rustyline::{Context, Editor, Helper};
 use std::io::IsTerminal;
 
-/// What comes next.
+/// Next input.
 pub(super) enum Line {
-    /// With its end.
+    /// A line with its line break.
     Text(String),
-    /// Ctrl-C: what was begun is dropped.
+    /// Ctrl-C: discards an incomplete expression.
     Interrupted,
     End,
 }
 
-/// Where lines come from.
+/// Source of lines.
 pub(super) struct Lines {
-    /// Away while a line is asked for; none for a pipe.
+    /// Editor of a terminal; `None` for a pipe, and while a line is being read.
     editor: Option<Editor<Names, MemHistory>>,
     person: bool,
-    /// The terminal as it was, for an end in the middle of a line.
+    /// Terminal settings to restore if the command ends within a line.
     _before: Before,
 }
 
 impl Lines {
-    /// Of a person where there is a terminal; these names complete what is begun.
+    /// Creates the source for stdin, with names to complete on a terminal.
     pub(super) fn new(names: Vec<String>) -> Result<Self, CliError> {
         let person = std::io::stdin().is_terminal();
         let editor = person.then(|| {
@@ -53,17 +52,18 @@ impl Lines {
         })
     }
 
-    /// Whether somebody is there to be asked again.
+    /// Returns true if stdin is a terminal.
     pub(super) fn of_a_person(&self) -> bool {
         self.person
     }
 
-    /// The next one; a signal ends the waiting.
+    /// Reads the next line; a signal ends the wait.
     pub(super) async fn next(
         &mut self,
         session: &mut Session,
         prompt: &'static str,
     ) -> Result<Line, CliError> {
+        // The editor moves to the blocking thread; a signal drops it there with the read.
         let Some(mut editor) = self.editor.take() else {
             let read = session.ask(tokio::task::spawn_blocking(line)).await?;
             return match read {
@@ -93,7 +93,7 @@ fn unreadable(error: impl std::fmt::Display) -> CliError {
     CliError::Refused(format!("the input cannot be read: {error}"))
 }
 
-/// The next line of a pipe.
+/// Reads the next line of a pipe.
 fn line() -> std::io::Result<Line> {
     let mut line = String::new();
     let read = std::io::stdin().read_line(&mut line)?;
@@ -104,23 +104,23 @@ fn line() -> std::io::Result<Line> {
     })
 }
 
-/// The settings of a terminal, which it is given back.
+/// Terminal settings, restored on drop.
 struct Before(Option<Termios>);
 
 impl Drop for Before {
     fn drop(&mut self) {
         if let Some(before) = &self.0 {
-            // A terminal that is gone needs none.
+            // If the terminal is closed, there is nothing to restore.
             tcsetattr(std::io::stdin(), OptionalActions::Now, before).ok();
         }
     }
 }
 
-/// Names that expressions begin with.
+/// Names that may start an expression.
 struct Names(Vec<String>);
 
 impl Names {
-    /// Where the name that ends at a place begins, and what goes on from there.
+    /// Returns the start of the name that ends at `end`, and its completions.
     fn going_on(&self, line: &str, end: usize) -> (usize, Vec<String>) {
         let text = line.get(..end).unwrap_or(line);
         let within = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');

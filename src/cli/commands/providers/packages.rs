@@ -1,4 +1,5 @@
-//! `flightdeck providers lock` and `mirror`: packages for other machines and other places.
+//! `flightdeck providers lock` and `mirror`: package hashes for other platforms, and a mirror
+//! directory.
 
 use crate::cli::exit::{Ended, OK, fields};
 use crate::cli::installing::shown;

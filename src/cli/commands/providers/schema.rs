@@ -1,4 +1,4 @@
-//! `flightdeck providers schema`: what each provider has, in the form that tools of others read.
+//! `flightdeck providers schema`: provider schemas in OpenTofu's JSON format.
 
 use crate::cli::exit::{Ended, OK};
 use crate::cli::output::Output;
@@ -15,12 +15,12 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Version of the document.
+/// Version of the format.
 const FORMAT: &str = "1.0";
 
 pub(super) async fn run(out: &mut Output) -> Ended {
     let settings = settings("providers schema", Access::ReadState, None)?;
-    // A directory without configuration needs no provider, and that is no error here.
+    // As in OpenTofu, a directory without configuration is no error: it has no providers.
     if !is_config_dir(&settings.workspace) {
         write(Map::new(), out);
         return Ok(OK);
@@ -69,7 +69,7 @@ fn write(schemas: Map<String, Value>, out: &mut Output) {
     out.write((statefile::compact(&text) + "\n").as_bytes());
 }
 
-/// Members in their order, without those that have nothing.
+/// JSON object with members in insertion order. [`Members::with`] leaves out empty values.
 struct Members(Map<String, Value>);
 
 impl Members {
@@ -125,7 +125,7 @@ fn provider(address: &str, schema: &ProviderSchema) -> Value {
         })
         .collect();
     if address == BUILTIN_PROVIDER {
-        // They are the language's, and no plugin is asked for them.
+        // Functions of the language; the built-in provider does not serve them.
         functions.extend(of_the_language());
     }
     let identities = schema.identities.iter();
@@ -133,7 +133,7 @@ fn provider(address: &str, schema: &ProviderSchema) -> Value {
         .map(|(name, schema)| (name.clone(), identity(schema)))
         .collect();
     let own = match address == BUILTIN_PROVIDER {
-        // It has no configuration at all.
+        // The built-in provider has no configuration.
         true => json!({ "version": 0 }),
         false => of_type(&schema.provider),
     };
@@ -147,7 +147,7 @@ fn provider(address: &str, schema: &ProviderSchema) -> Value {
         .done()
 }
 
-/// The functions that the language itself has under the name of its own provider.
+/// Functions of the language in the built-in provider's namespace.
 fn of_the_language() -> impl Iterator<Item = (String, Value)> {
     let all = [
         (

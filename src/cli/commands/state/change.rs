@@ -1,5 +1,4 @@
-//! Changes of the state that leave the objects themselves as they are: other addresses, other
-//! providers, another state in the place of this one.
+//! State changes that leave objects untouched: new addresses, other providers, or a pushed state.
 
 use super::changed;
 use crate::cli::exit::{CliError, ERROR, Ended, OK, fields};
@@ -44,7 +43,7 @@ pub(super) async fn replace_provider(
     }
 }
 
-/// Shows what would be changed, asks where need be, and changes it.
+/// Shows the affected objects, asks for a confirmation if needed, and changes them.
 async fn replace(
     session: &mut Session,
     (from, to): (String, String),
@@ -82,10 +81,10 @@ async fn replace(
     session.wait(out, &mut progress, replaced).await
 }
 
-/// Largest state that is pushed, in bytes.
+/// Maximum size of a pushed state, in bytes.
 const MAX_PUSHED: u64 = 1 << 30;
 
-/// Text of a state file, or of standard input for `-`.
+/// Reads a state file, or standard input for `-`.
 pub(in crate::cli::commands) fn state_file(file: &Path) -> Result<Vec<u8>, CliError> {
     let read = if file == Path::new("-") {
         let mut text = Vec::new();
@@ -107,7 +106,7 @@ pub(in crate::cli::commands) fn state_file(file: &Path) -> Result<Vec<u8>, CliEr
     })
 }
 
-/// Copies a state file's text into a workspace that was just created.
+/// Copies a state into a new workspace.
 pub(in crate::cli::commands) async fn copy_into(
     workspace: &str,
     text: Vec<u8>,
@@ -140,7 +139,7 @@ pub(super) async fn push(file: &Path, force: bool, out: &mut Output) -> Ended {
     }
 }
 
-/// What was renamed, or would be.
+/// Reports renamed instances, or those that would be renamed.
 fn said(command: &str, changes: Vec<StateChange>, dry_run: bool, out: &mut Output) -> Ended {
     if !dry_run {
         return changed(command, changes, out);
