@@ -1,4 +1,4 @@
-//! Values of boolean flags as Go's flag package takes them: `-json=true`, `-lock=0`, `-check=F`.
+//! Values of boolean flags in the syntax of Go's flag package: `-json=true`, `-lock=0`, `-check=F`.
 
 use super::shared::built;
 use clap::builder::ValueParser;
@@ -18,13 +18,13 @@ fn is_boolean(arg: &Arg) -> bool {
         || arg.get_value_parser().type_id() == ValueParser::bool().type_id()
 }
 
-/// Respells boolean flags in words that have two dashes already: a switch has no value, and
-/// `false` takes back the same switch before it; the others have `true` or `false`. What is no
-/// boolean stays, and is refused later.
+/// Normalises boolean flags that have two dashes. `true` becomes a switch without a value, and
+/// `false` removes earlier switches of that name. Flags with a value get `true` or `false`. clap
+/// refuses values that are no boolean.
 pub(in crate::cli) fn spelled(words: Vec<OsString>) -> Vec<OsString> {
     let mut command = built();
     let mut out: Vec<Option<OsString>> = Vec::with_capacity(words.len());
-    // Places of switches, by name.
+    // Positions of switches, by name.
     let mut switches: Vec<(String, usize)> = Vec::new();
     let mut words = words.into_iter();
     out.extend(words.next().map(Some));

@@ -1,5 +1,5 @@
-//! Flags that many commands share: declared for each command that has them by the table, and read
-//! from the command that was given.
+//! Flags shared by many commands: added to each command by the table, and parsed from the command
+//! in use.
 
 use super::table::{Flag, Here, OWN, VERBS, Verb};
 use crate::cli::args::Args;
@@ -62,7 +62,7 @@ impl SharedFlags {
     }
 }
 
-/// The command line as clap knows it, built: arguments of every command are in each of them.
+/// The command line as clap knows it, built: each command includes the arguments of all commands.
 pub(in crate::cli) fn built() -> &'static Command {
     static BUILT: LazyLock<Command> = LazyLock::new(|| {
         let mut table = command();
@@ -86,7 +86,7 @@ pub(in crate::cli) fn command() -> Command {
         })
 }
 
-/// Adds the flags to the command that the words name, the first one last.
+/// Adds the flags to the command with these words, in reverse order.
 fn within(table: Command, mut words: Vec<&str>, verb: &Verb) -> Command {
     match words.pop() {
         Some(word) => table.mut_subcommand(word, |inner| within(inner, words, verb)),
@@ -192,7 +192,7 @@ pub(in crate::cli) fn parse(words: &[OsString]) -> Result<(Args, SharedFlags), c
         given = inner;
     }
     let mut shared = read(given).map_err(|e| e.format(&mut table))?;
-    // As in OpenTofu: these work on the file that is named, whatever the backend is.
+    // As in OpenTofu, these commands use the named state file, whatever the backend is.
     shared.state.any_backend = shared.state.state.is_some()
         && matches!(
             path[..],
@@ -205,7 +205,7 @@ pub(in crate::cli) fn parse(words: &[OsString]) -> Result<(Args, SharedFlags), c
 }
 
 fn read(given: &ArgMatches) -> Result<SharedFlags, clap::Error> {
-    // A command without the flag has no such argument.
+    // clap panics on an id that the command does not declare.
     fn one<T: Clone + Send + Sync + 'static>(given: &ArgMatches, id: &str) -> Option<T> {
         given.try_get_one::<T>(id).ok().flatten().cloned()
     }

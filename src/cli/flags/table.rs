@@ -3,7 +3,7 @@
 
 use super::groups::*;
 
-/// Meaning of a flag here.
+/// Support of a flag in flightdeck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum Here {
     /// As in OpenTofu.
@@ -18,7 +18,7 @@ pub(in crate::cli) enum Here {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cli) struct Flag {
     pub(in crate::cli) name: &'static str,
-    /// A value that it takes; empty for a switch.
+    /// Value that it takes; empty for a switch.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "the test of all flags reads it")
@@ -31,9 +31,9 @@ pub(in crate::cli) struct Flag {
 #[derive(Debug)]
 pub(in crate::cli) struct Verb {
     pub(in crate::cli) name: &'static str,
-    /// The commands here that take its flags, by their words.
+    /// flightdeck's commands that take its flags, as words.
     pub(in crate::cli) ours: &'static [&'static str],
-    /// Arguments that the command cannot do without.
+    /// Required arguments of the command.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "the test of all flags reads it")

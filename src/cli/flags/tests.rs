@@ -1,5 +1,5 @@
-//! Every flag of the table, parsed with every command that has it, and the table of the
-//! documentation held against it.
+//! Tests of the flag table: parses each flag with each command that has it, and compares the
+//! documentation.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -13,7 +13,7 @@ use clap::error::ErrorKind;
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// Commands of OpenTofu's that are not there, with the reason.
+/// OpenTofu commands that are not supported, with the reason.
 const ABSENT: &[(&str, &str)] = &[
     ("env", "an old name of `workspace`"),
     (
@@ -39,7 +39,7 @@ fn read(words: &[&str], added: &str) -> Parsed {
     parse(&words).map_err(|error| with_reason(error, &words))
 }
 
-/// Spellings of a flag, each as words.
+/// Returns the spellings of a flag, each as words.
 fn spellings(flag: &Flag) -> Vec<Vec<String>> {
     let Flag { name, example, .. } = flag;
     let mut all = Vec::new();
@@ -62,7 +62,7 @@ fn spellings(flag: &Flag) -> Vec<Vec<String>> {
             ]),
         }
     }
-    // The reference takes its value behind an equals sign alone.
+    // OpenTofu takes this value after an equals sign only.
     all.retain(|words| *name != "deprecation" || words.len() == 1);
     all
 }
@@ -72,7 +72,7 @@ fn is_as_documented(verb: &Verb, path: &str, flag: &Flag) {
         let spelling: Vec<&str> = spelling.iter().map(String::as_str).collect();
         let command: Vec<&str> = path.split(' ').collect();
         let given = [&command[..], &spelling, verb.operands].concat();
-        // An operand of `providers schema` is the flag itself.
+        // For `providers schema`, the operand is the flag itself.
         let bare = [&command[..], verb.operands].concat();
         let added = spelling.join(" ");
         for parsed in [read(&given, ""), read(&bare, &added)] {
