@@ -1,5 +1,5 @@
-//! The one table of commands: name, keys, words, where and when it works, what it does. It drives
-//! dispatch, help, the footer and the palette, so that none of them can be out of date.
+//! Table of commands: name, keys, texts, scope, availability and function. Dispatch, help, footer
+//! and palette all use it, so they cannot disagree.
 
 mod actions;
 mod table;
@@ -14,25 +14,25 @@ pub use actions::{
 };
 pub use table::COMMANDS;
 
-/// Where a command works.
+/// Contexts in which a command works.
 #[derive(Debug, Clone, Copy)]
 pub enum Scope {
     Everywhere,
     In(&'static [Context]),
 }
 
-/// Whether a command can be used now; if not, why.
+/// Availability of a command: `Err` has the reason why it cannot be used now.
 pub type Available = Result<(), Cow<'static, str>>;
 
-/// Something that an operator can do.
+/// An action of the operator.
 pub struct Command {
     /// Stable name: settings and the palette use it.
     pub name: &'static str,
-    /// Default keys, separated by blanks; empty for palette only.
+    /// Default keys, separated by blanks; empty for commands of the palette only.
     pub keys: &'static str,
-    /// A word or two for the footer; empty where the footer leaves it out.
+    /// Label in the footer, one or two words; empty if the footer omits the command.
     pub short: &'static str,
-    /// What it does, for help.
+    /// Description for the help.
     pub doc: &'static str,
     pub scope: Scope,
     pub when: fn(&State) -> Available,
@@ -40,7 +40,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// Whether it belongs to what is looked at.
+    /// Returns true if the command works in a context.
     pub fn is_in(&self, context: Context) -> bool {
         match self.scope {
             Scope::Everywhere => true,
@@ -48,20 +48,20 @@ impl Command {
         }
     }
 
-    /// True for a command that leaves the console, ends processes, or leads to the loss of objects:
-    /// the palette runs none of these for a few letters of its name.
+    /// Returns true for a command that leaves the console, ends processes, or may destroy objects.
+    /// The palette runs these only after an explicit choice.
     pub fn is_drastic(&self) -> bool {
         table::DRASTIC.contains(&self.name)
     }
 
-    /// Whether it belongs to this context alone and not to all.
+    /// Returns true if the command belongs to some contexts only.
     pub fn is_special(&self) -> bool {
         matches!(self.scope, Scope::In(_))
     }
 }
 
-/// Runs a command, or says why it cannot be run now. Who held the workspace may have left: the lock
-/// is asked for again.
+/// Runs a command, or shows why it is unavailable. If another process holds the lock, requests it
+/// again, because the owner may have exited.
 pub fn run(command: &Command, state: &mut State, effects: &mut Vec<Effect>) {
     match (command.when)(state) {
         Ok(()) => (command.run)(state, effects),
@@ -74,8 +74,8 @@ pub fn run(command: &Command, state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Commands whose name or words have the typed letters in this order, best first; all of them where
-/// nothing is typed.
+/// Returns the commands of this context whose name or description contains the typed letters in
+/// order, best match first; all of them if nothing is typed.
 pub fn matching(state: &State, typed: &str) -> Vec<&'static Command> {
     use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
     use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -93,7 +93,7 @@ pub fn matching(state: &State, typed: &str) -> Vec<&'static Command> {
             if c.name.eq_ignore_ascii_case(typed.trim()) {
                 return Some((u32::MAX, c));
             }
-            // A hit in the name weighs more than one in the words.
+            // A match in the name ranks above one in the description.
             let name = pattern
                 .score(Utf32Str::new(c.name, &mut buffer), &mut matcher)
                 .map(|s| s + 50);

@@ -1,4 +1,4 @@
-//! What each context of the console is: one row a context, as commands have theirs.
+//! Properties of each context of the console, one table row per context.
 
 mod detail;
 mod text;
@@ -8,31 +8,31 @@ use super::list::Row;
 use super::rows;
 use super::state::{Context, State};
 
-/// What there is to a context.
+/// Properties of a context.
 pub struct OfContext {
     pub context: Context,
-    /// The word for help.
+    /// Title in the help.
     pub word: &'static str,
-    /// Whether there is more to say of a row.
+    /// Its rows have a detail.
     pub has_detail: bool,
-    /// Whether its list has column headings.
+    /// Its list has column headings.
     pub has_columns: bool,
-    /// Whether its detail stands beside the list where there is room.
+    /// Its detail is beside the list if the screen is wide enough.
     pub side_by_side: bool,
-    /// Names of the columns that its list can be sorted by; the first is the natural order.
+    /// Names of the sort orders; the first is the natural order.
     pub sorts: &'static [&'static str],
-    /// Its rows, and how many of them never scroll away.
+    /// Returns its rows, and the number of leading rows that do not scroll.
     pub rows: fn(&State) -> (Vec<Row>, usize),
-    /// What a search finds in a row.
+    /// Returns the text of a row that a search looks at.
     pub text: fn(&State, &Row) -> String,
     pub detail: fn(&State, &Row) -> Doc,
-    /// What its title says that it is about.
+    /// Appends the subject to the title of the screen.
     pub about: fn(&State, &mut Line),
 }
 
 const NATURAL: &[&str] = &["natural order"];
 
-/// In the order of [`Context`].
+/// Rows in the order of [`Context`].
 static CONTEXTS: [OfContext; Context::COUNT] = [
     OfContext {
         context: Context::Plugins,
@@ -169,7 +169,7 @@ static CONTEXTS: [OfContext; Context::COUNT] = [
 ];
 
 impl Context {
-    /// What there is to it.
+    /// Returns the properties of the context.
     pub fn of(self) -> &'static OfContext {
         &CONTEXTS[self as usize]
     }

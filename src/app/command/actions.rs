@@ -1,4 +1,4 @@
-//! What commands do to the state, and when they can be used.
+//! Functions of the commands and the checks of their availability.
 
 mod apply;
 mod around;

@@ -1,4 +1,4 @@
-//! The table itself: data, and nothing else.
+//! Data of the table of commands.
 
 use super::actions::*;
 use super::{Command, Scope};
@@ -8,12 +8,12 @@ const OPERATIONS: &[Context] = &[Deploy, Replay];
 const WITH_DETAIL: &[Context] = &[
     Plugins, Calls, Stage, Deploy, History, Replay, Failures, State, Logs,
 ];
-/// A detail beside the list, not only over it.
+/// Contexts that can show a detail beside or below the list.
 const WITH_PANES: &[Context] = &[
     Plugins, Calls, Stage, Deploy, History, Replay, Failures, State,
 ];
 
-/// Commands that leave the console, end processes, or lead to the loss of objects.
+/// Commands that leave the console, end processes, or may destroy objects.
 pub(super) const DRASTIC: &[&str] = &[
     "apply",
     "break",
@@ -36,7 +36,7 @@ macro_rules! commands {
     };
 }
 
-/// Every command of the console.
+/// All commands of the console.
 #[rustfmt::skip]
 pub static COMMANDS: &[Command] = commands![
     // Plugins

@@ -1,4 +1,4 @@
-//! The detail of a row.
+//! Details of rows, by context.
 
 use crate::app::doc::{self, Doc};
 use crate::app::list::Row;

@@ -1,4 +1,4 @@
-//! What a search finds in a row.
+//! Searchable text of rows, by context.
 
 use crate::app::list::Row;
 use crate::app::rows::{CallRow, call_row};

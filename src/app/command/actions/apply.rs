@@ -1,4 +1,4 @@
-//! The question before a deploy: how many of what, every loss by name, what is left out.
+//! Confirmation of a deploy: counts, all destroys and replacements by address, deselected changes.
 
 use super::select::on_screen;
 use crate::app::doc;
@@ -11,19 +11,19 @@ use crate::engine::stage::commands::asked_for;
 use crate::engine::words::DeployRequest;
 use crate::engine::words::{Action, ChangeView, DriftKind, OutputView, StageMode, StageSummary};
 
-/// Outputs that would have another value.
+/// Returns the outputs that change.
 pub(super) fn outputs(s: &StageSummary) -> impl Iterator<Item = &OutputView> {
     s.outputs.iter().filter(|o| o.action != Action::NoOp)
 }
 
-/// Objects that would only have another address.
+/// Returns the objects that only move to another address.
 pub(super) fn moves(s: &StageSummary) -> impl Iterator<Item = &ChangeView> {
     s.changes
         .iter()
         .filter(|c| c.action == Action::NoOp && c.does_something())
 }
 
-/// What a refresh-only deploy makes of what was found, by name.
+/// Lists the drift that a refresh-only deploy accepts, by address.
 fn accepting(s: &StageSummary) -> Doc {
     let mut body = vec![line(
         Role::Warn,
@@ -70,7 +70,7 @@ fn named(body: &mut Doc, word: &str, role: Role, changes: &[&ChangeView]) {
     }
 }
 
-/// What a deploy of the stage would do, but for what is lost by it.
+/// Describes the selected changes, except for destroys and replacements.
 fn said_of(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
     let mut counted = crate::engine::words::Counts::default();
     taken.iter().for_each(|c| counted.add(c.action));
@@ -119,7 +119,7 @@ fn said_of(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
     body
 }
 
-/// What is left out, and what is applied without being on the screen.
+/// Adds the numbers of deselected changes and of selected ones hidden by the filter.
 fn aside(body: &mut Doc, state: &State, s: &StageSummary, taken: &[&ChangeView]) {
     if !state.view.left.is_empty() {
         let left = s
@@ -145,11 +145,13 @@ fn aside(body: &mut Doc, state: &State, s: &StageSummary, taken: &[&ChangeView])
     }
 }
 
-/// The question before a deploy: how many of what, every destroy and replace by name, what is left
-/// out.
+/// Opens the confirmation of a deploy: counts, destroys and replacements by address, deselected
+/// changes.
 pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(s) = &state.view.stage else { return };
     let twice = state.created_twice().next().map(|c| c.address.clone());
+    // A create with an unknown outcome may have succeeded: applying it could create a second
+    // object.
     if let Some(address) = twice {
         let selected = state
             .view
@@ -188,7 +190,7 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
     let only =
         (!state.view.left.is_empty()).then(|| taken.iter().map(|c| c.address.clone()).collect());
     let title = format!("apply stage #{stage}?");
-    // Withdraws the question below if the workspace has changed since staging.
+    // If the workspace has changed since staging, the answer replaces the popup below.
     effects.push(Effect::CheckStage(stage));
     state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
         title,

@@ -1,4 +1,4 @@
-//! Commands around the workspace: the directory's other workspaces, what is missing, what is wrong.
+//! Commands for workspaces, installation and the doctor.
 
 use super::ready::{can_stage, writable};
 use crate::app::command::Available;
@@ -9,7 +9,8 @@ use crate::app::msg::Effect;
 use crate::app::state::*;
 use crate::engine::words::Bring;
 
-/// Nothing runs that belongs to this workspace. Who else holds it is no hindrance.
+/// Allows a switch of workspaces if nothing runs in this one. The lock of another process does not
+/// prevent it.
 pub fn can_switch(state: &State) -> Available {
     if let Some(name) = &state.opening {
         return Err(format!("the workspace {name} is being opened").into());
@@ -38,7 +39,7 @@ pub fn show_workspaces(state: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::LoadWorkspaces);
 }
 
-/// Something is missing, or was installed from here, and nothing is in the way.
+/// Allows an installation if something is missing, or shows the running one.
 pub fn can_install(state: &State) -> Available {
     if state.installing() {
         return Ok(());
@@ -50,7 +51,7 @@ pub fn can_install(state: &State) -> Available {
     can_stage(state)
 }
 
-/// Asks before anything is fetched; while it goes on, how it goes.
+/// Asks for a confirmation to install, or shows the running installation.
 pub fn ask_install(state: &mut State, _: &mut Vec<Effect>) {
     if state.installing() {
         state.frame.popup = Some(Popup::Installing { scroll: 0 });
@@ -59,7 +60,7 @@ pub fn ask_install(state: &mut State, _: &mut Vec<Effect>) {
     state.frame.popup = Some(install(state));
 }
 
-/// The question before what is missing is installed.
+/// Creates the confirmation to install missing modules and providers, or to initialize the backend.
 fn install(state: &State) -> Popup {
     let absent = &state.view.absent;
     let mut body = Doc::new();

@@ -1,11 +1,11 @@
-//! The cursor goes through a list or a detail pane.
+//! Commands that move the cursor of a list or scroll a detail pane.
 
 use crate::app::layout;
 use crate::app::list::Pane;
 use crate::app::msg::{Effect, TracingMove};
 use crate::app::state::*;
 
-/// Half a page, for the part that has the keys.
+/// Half a page of the focused pane, in lines.
 fn half_page(state: &State) -> isize {
     let height = if layout::detail_has_keys(state) {
         layout::detail_size(state).1
@@ -15,7 +15,7 @@ fn half_page(state: &State) -> isize {
     isize::try_from((height / 2).max(1)).unwrap_or(1)
 }
 
-/// Moves the cursor, or scrolls the detail where it has the keys.
+/// Moves the cursor, or scrolls the detail if it has the focus.
 pub fn moved(state: &mut State, effects: &mut Vec<Effect>, delta: isize) {
     if state.context() == Context::Tracing {
         let half = half_page(state).max(2);
@@ -32,6 +32,7 @@ pub fn moved(state: &mut State, effects: &mut Vec<Effect>, delta: isize) {
         if state.context() == Context::Logs {
             state.log.follow = false;
         }
+        // Taken out for the call, because the list borrows the state mutably.
         let rows = std::mem::take(&mut state.frame.rows);
         state.list_mut().step(&rows, delta);
         state.frame.rows = rows;
@@ -69,7 +70,7 @@ pub fn last(state: &mut State, effects: &mut Vec<Effect>) {
     if state.context() == Context::Tracing {
         effects.push(Effect::Tracing(TracingMove::Follow));
     } else if layout::detail_has_keys(state) {
-        // Brought back to the last page when the state settles.
+        // Clamped to the last page when the state is settled.
         state.list_mut().scroll = usize::MAX / 2;
     } else {
         if state.context() == Context::Logs {
@@ -79,7 +80,7 @@ pub fn last(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Puts the cursor on the row at an index.
+/// Moves the cursor to the row at an index.
 pub fn goto(state: &mut State, index: usize) {
     let rows = std::mem::take(&mut state.frame.rows);
     let index = if index >= rows.len() {

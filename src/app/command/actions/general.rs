@@ -1,4 +1,4 @@
-//! Commands that work everywhere: screens, panes, sorting, copying, help, looks.
+//! Commands of all contexts: screens, panes, sorting, copying, help, appearance.
 
 use crate::app::command::Available;
 use crate::app::doc::plain_text;
@@ -8,12 +8,12 @@ use crate::app::msg::Effect;
 use crate::app::state::*;
 use crate::app::{layout, rows};
 
-/// A command that can always be used.
+/// Availability of commands that always work.
 pub fn always(_: &State) -> Available {
     Ok(())
 }
 
-/// There is something under the cursor.
+/// Requires a row under the cursor.
 pub fn has_row(state: &State) -> Available {
     if state.selected().is_some() {
         Ok(())
@@ -22,7 +22,7 @@ pub fn has_row(state: &State) -> Available {
     }
 }
 
-/// What is looked at is a list of ours; the engine's own log is kept by another library.
+/// Requires one of flightdeck's lists; tui-logger draws the engine's own log.
 pub fn has_list(state: &State) -> Available {
     if state.context() == Context::Tracing {
         Err("the engine's own log has no such thing".into())
@@ -31,7 +31,7 @@ pub fn has_list(state: &State) -> Available {
     }
 }
 
-/// List and detail are both on the screen.
+/// Requires that list and detail are both visible.
 pub fn has_pane(state: &State) -> Available {
     if state.list().zoom {
         Err("the detail has the whole screen: esc goes back".into())
@@ -42,7 +42,7 @@ pub fn has_pane(state: &State) -> Available {
     }
 }
 
-/// There is more than one order.
+/// Requires more than one sort order.
 pub fn can_sort(state: &State) -> Available {
     if rows::sorts(state.context()).len() > 1 {
         Ok(())
@@ -51,7 +51,7 @@ pub fn can_sort(state: &State) -> Available {
     }
 }
 
-/// Something was looked for.
+/// Requires a search text.
 pub fn has_find(state: &State) -> Available {
     if state.list().find.is_empty() {
         Err("nothing was looked for yet: press / first".into())
@@ -60,7 +60,7 @@ pub fn has_find(state: &State) -> Available {
     }
 }
 
-/// Something went wrong.
+/// Requires an incident: a crash, or a plugin that gave up.
 pub fn has_incident(state: &State) -> Available {
     if state.incidents().is_empty() {
         Err("there was no incident".into())
@@ -69,7 +69,7 @@ pub fn has_incident(state: &State) -> Available {
     }
 }
 
-/// Something has no end on record.
+/// Requires an unknown outcome.
 pub fn has_unknown(state: &State) -> Available {
     if state.view.unknown.is_empty() {
         Err("nothing is unknown".into())
@@ -79,7 +79,7 @@ pub fn has_unknown(state: &State) -> Available {
 }
 
 pub fn show_unknown(state: &mut State, _: &mut Vec<Effect>) {
-    // The one under the cursor, where it is one of them.
+    // Selects the row under the cursor, if its outcome is unknown.
     let here = state
         .selected()
         .and_then(|r| r.key.text())
@@ -96,7 +96,7 @@ pub fn show_unknown(state: &mut State, _: &mut Vec<Effect>) {
     });
 }
 
-/// Something can be broken on purpose.
+/// Requires faults, which only the demo has.
 pub fn has_faults(state: &State) -> Available {
     if state.faults.is_empty() {
         Err("only the demo breaks things on purpose".into())
@@ -179,8 +179,8 @@ pub fn toggle_mouse(state: &mut State, effects: &mut Vec<Effect>) {
     });
 }
 
-/// What a short list leaves goes to its detail all the same, so that not every step is seen: it is
-/// said.
+/// Sets the list's share. A short list leaves its unused lines to the detail, so a step may be
+/// invisible; a message reports it.
 fn split(state: &mut State, percent: u16) {
     state.frame.split = percent;
     state.say(format!("list {percent} %, detail {} %", 100 - percent));
@@ -198,7 +198,7 @@ pub fn redraw(_: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::Redraw);
 }
 
-/// Shows a screen, and asks for what it needs.
+/// Shows a screen and requests the data it needs.
 pub fn show(state: &mut State, effects: &mut Vec<Effect>, screen: Screen) {
     state.screen = screen;
     match screen {

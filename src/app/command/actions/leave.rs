@@ -1,4 +1,4 @@
-//! Out of what is open, step by step, and out of the console.
+//! Commands that close panes and filters step by step, and leave the console.
 
 use super::search::clear_search;
 use crate::app::command::Available;
@@ -7,7 +7,7 @@ use crate::app::msg::Effect;
 use crate::app::state::*;
 use crate::engine::words::CancelRung;
 
-/// One step back; says whether there was one.
+/// Closes one thing that is open. Returns false if there was none.
 pub fn step_back(state: &mut State) -> bool {
     let context = state.context();
     if context == Context::Schema {
@@ -60,7 +60,7 @@ pub fn interrupt(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Leaves, or asks first while something runs.
+/// Leaves the console, after a confirmation while a deploy or staging runs.
 fn leave(state: &mut State, _: &mut Vec<Effect>) {
     use crate::app::doc::{Line, Role, line, span};
     let running: Vec<_> = state
@@ -122,7 +122,7 @@ fn leave(state: &mut State, _: &mut Vec<Effect>) {
     }
 }
 
-/// There is a shell that brings it back.
+/// Requires a shell that can resume the process.
 pub fn has_shell(state: &State) -> Available {
     if state.shell {
         Ok(())

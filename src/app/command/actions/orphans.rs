@@ -1,5 +1,4 @@
-//! Plugin processes that have lost their flightdeck: shown with what they are known by, and ended
-//! after a question.
+//! Ends orphaned plugin processes: lists their identity and asks for a confirmation.
 
 use super::writable;
 use crate::app::command::Available;
@@ -8,7 +7,7 @@ use crate::app::format::count;
 use crate::app::msg::Effect;
 use crate::app::state::*;
 
-/// There are some, and they may be ended from here.
+/// Requires orphans and a writable workspace.
 pub fn has_orphans(state: &State) -> Available {
     if state.view.orphans.is_empty() {
         return Err("no plugin process is left without its flightdeck".into());

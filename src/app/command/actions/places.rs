@@ -1,4 +1,4 @@
-//! Commands of the other screens: plugins, calls, history, state, logs.
+//! Commands of the screens Plugins, Calls, History, State and Logs.
 
 use crate::app::command::Available;
 use crate::app::doc::{Line, Role, line};
@@ -8,7 +8,7 @@ use crate::app::msg::{Effect, TracingMove};
 use crate::app::state::*;
 use crate::engine::words::{LogLevel, PluginCommand, PluginId, PluginState};
 
-/// There is a plugin under the cursor that we may command.
+/// Requires a plugin under the cursor and a writable workspace.
 pub fn on_plugin(state: &State) -> Available {
     super::writable(state)?;
     if state.plugin().is_some() {
@@ -18,7 +18,7 @@ pub fn on_plugin(state: &State) -> Available {
     }
 }
 
-/// There is a plugin under the cursor that is a program of its own.
+/// Requires a plugin under the cursor that has its own program.
 pub fn on_program(state: &State) -> Available {
     on_plugin(state)?;
     match state.plugin() {
@@ -27,7 +27,7 @@ pub fn on_program(state: &State) -> Available {
     }
 }
 
-/// There is a process under the cursor, or one about to be, that we may stop.
+/// Requires a plugin under the cursor with a process, or one about to start.
 pub fn on_process(state: &State) -> Available {
     on_program(state)?;
     let Some(p) = state.plugin() else {
@@ -44,7 +44,7 @@ pub fn on_process(state: &State) -> Available {
     }
 }
 
-/// Sends a command to the plugin; asks first where calls would be hit.
+/// Sends a command to the plugin. Asks for a confirmation if it would end running calls.
 fn command_plugin(
     state: &mut State,
     effects: &mut Vec<Effect>,
@@ -176,7 +176,7 @@ fn blocker(state: &State) -> Option<u64> {
     state.view.calls.get(&call)?.blocker
 }
 
-/// The call under the cursor waits for another.
+/// Requires that the call under the cursor waits for another call.
 pub fn has_blocker(state: &State) -> Available {
     if blocker(state).is_some() {
         Ok(())
@@ -200,14 +200,14 @@ pub fn open_replay(state: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::LoadRecord(d.deploy));
 }
 
-/// Moves the replay's time to just after so many events.
+/// Moves the replay to the state after the first `cursor` events.
 pub fn replay_to(state: &mut State, cursor: usize) {
     if let Some(r) = &mut state.loaded.replay {
         *r = Replay::at(std::mem::replace(&mut r.record, empty_record()), cursor);
     }
 }
 
-/// A record to stand in while the real one is moved.
+/// Returns a placeholder while the record moves into a new replay.
 fn empty_record() -> crate::engine::words::DeployRecord {
     use crate::engine::words::*;
     crate::engine::words::DeployRecord {
@@ -256,7 +256,7 @@ pub fn toggle_failures(state: &mut State, effects: &mut Vec<Effect>) {
     });
 }
 
-/// There is a deploy to write out.
+/// Requires a deploy to export.
 pub fn has_row_or_replay(state: &State) -> Available {
     if state.loaded.replay.is_some() {
         Ok(())

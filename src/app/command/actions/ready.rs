@@ -1,4 +1,4 @@
-//! When commands of the Stage and Deploy screens can be used.
+//! Availability of the commands of the Stage and Deploy screens.
 
 use super::apply::{moves, outputs};
 use super::stage::left_over;
@@ -6,7 +6,7 @@ use crate::app::command::Available;
 use crate::app::state::*;
 use crate::engine::words::{Action, StageMode, StageSummary};
 
-/// Nobody else holds the workspace.
+/// Requires that no other process holds the workspace.
 pub fn writable(state: &State) -> Available {
     if let Some(name) = &state.opening {
         return Err(format!("the workspace {name} is being opened").into());
@@ -21,7 +21,7 @@ pub fn writable(state: &State) -> Available {
     }
 }
 
-/// There is a stage.
+/// Requires a stage.
 pub fn has_stage(state: &State) -> Available {
     if state.view.stage.is_some() {
         Ok(())
@@ -30,7 +30,7 @@ pub fn has_stage(state: &State) -> Available {
     }
 }
 
-/// There is a change under the cursor, and it may be taken or left.
+/// Requires a change under the cursor that can be selected or deselected.
 pub fn on_change(state: &State) -> Available {
     writable(state)?;
     match state.change() {
@@ -40,7 +40,7 @@ pub fn on_change(state: &State) -> Available {
     }
 }
 
-/// Nothing else runs that a stage would meet.
+/// Requires that no deploy, staging or installation runs.
 pub fn can_stage(state: &State) -> Available {
     writable(state)?;
     if state.deploying() {
@@ -55,7 +55,7 @@ pub fn can_stage(state: &State) -> Available {
     Ok(())
 }
 
-/// There is something to apply and nothing in its way.
+/// Requires selected changes, a current stage and nothing running.
 pub fn can_apply(state: &State) -> Available {
     can_stage(state)?;
     has_stage(state)?;
@@ -73,7 +73,7 @@ pub fn can_apply(state: &State) -> Available {
     Ok(())
 }
 
-/// A stage or deploy runs, or some call does.
+/// Requires a running stage, deploy or call.
 pub fn something_runs(state: &State) -> Available {
     if state.deploying() || state.view.staging.is_some() || !state.view.calls.is_empty() {
         Ok(())
@@ -82,7 +82,7 @@ pub fn something_runs(state: &State) -> Available {
     }
 }
 
-/// The last staging said something.
+/// Requires diagnostics of the last staging.
 pub fn has_diagnostics(state: &State) -> Available {
     if state.view.diagnostics.is_empty() {
         Err("the last staging had no errors or warnings".into())
@@ -91,7 +91,7 @@ pub fn has_diagnostics(state: &State) -> Available {
     }
 }
 
-/// Something of the deploy is left to do.
+/// Requires unfinished operations of the shown deploy.
 pub fn can_retry(state: &State) -> Available {
     can_stage(state)?;
     if left_over(state) == 0 {
@@ -101,7 +101,7 @@ pub fn can_retry(state: &State) -> Available {
     }
 }
 
-/// There is a resource under the cursor, and nothing in the way of a stage.
+/// Requires a resource under the cursor and nothing running.
 pub fn on_resource(state: &State) -> Available {
     can_stage(state)?;
     super::has_row(state)

@@ -1,4 +1,4 @@
-//! What is looked for: prompts for a word or a filter, and from one find to the next.
+//! Commands that search and filter lists and details.
 
 use super::cursor::goto;
 use crate::app::entry::Entry;
@@ -37,8 +37,8 @@ pub fn filter(state: &mut State, _: &mut Vec<Effect>) {
     prompt(state, PromptKind::Filter);
 }
 
-/// Goes to the next hit from an index on (itself included), round the end; in the detail where that
-/// has the keys.
+/// Moves to the next match, from the current row on and around the end. Searches the detail if it
+/// has the focus.
 pub fn seek(state: &mut State, forward: bool, from_next: bool) {
     let needle = state.list().find.to_lowercase();
     if needle.is_empty() {

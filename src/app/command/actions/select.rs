@@ -1,4 +1,4 @@
-//! Changes are taken and left, one by one or all that the screen shows.
+//! Commands that select and deselect changes, one or all on the screen.
 
 use super::ready::writable;
 use crate::app::msg::Effect;
@@ -41,7 +41,7 @@ pub fn leave_change(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Changes on the screen: what is hidden is never acted on.
+/// Returns the changes on the screen; commands never act on hidden ones.
 pub(super) fn on_screen(state: &State) -> Vec<&ChangeView> {
     let Some(s) = &state.view.stage else {
         return Vec::new();
@@ -69,6 +69,7 @@ fn select_many(
         return;
     }
     let Some(stage) = stage_id(state) else { return };
+    // Without a filter all changes are on the screen, and one request covers them.
     let selects = if whole(state) {
         vec![all]
     } else {

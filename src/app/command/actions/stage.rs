@@ -1,5 +1,4 @@
-//! Commands of the Stage and Deploy screens: stage, filter, ask why, cancel, stage what is left;
-//! and those of the State screen that stage one resource.
+//! Commands of the Stage and Deploy screens, and those of the State screen that stage one resource.
 
 use crate::app::doc;
 use crate::app::doc::{Line, Role, line};
@@ -107,7 +106,7 @@ pub fn open_ladder(state: &mut State, _: &mut Vec<Effect>) {
     state.frame.popup = Some(Popup::Ladder { selected: 0 });
 }
 
-/// How many operations the shown deploy did not bring to an end.
+/// Number of operations that the shown deploy did not complete.
 pub(super) fn left_over(state: &State) -> usize {
     let ended = state
         .shown_deploy()
@@ -135,7 +134,7 @@ pub fn retry_rest(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 pub fn next_deploy_filter(state: &mut State, _: &mut Vec<Effect>) {
-    // The list is looked at again: what was open may not be in it any more.
+    // The new list may lack the open row.
     let list = state.list_mut();
     (list.zoom, list.focus) = (false, Pane::List);
     state.filters.deploy = state.filters.deploy.next();

@@ -1,4 +1,4 @@
-//! What to do about an object of which nobody knows whether it is there.
+//! Commands that settle unknown outcomes.
 
 use super::ready::can_stage;
 use crate::app::command::Available;
@@ -7,7 +7,7 @@ use crate::app::msg::Effect;
 use crate::app::state::*;
 use crate::engine::words::{Action, ChangeView, Deed, Unknown};
 
-/// Whether the object under the cursor was made by an earlier deploy is not known.
+/// Requires a create under the cursor whose outcome in an earlier deploy is unknown.
 pub fn on_unknown(state: &State) -> Available {
     can_stage(state)?;
     let unknown = |c: &&ChangeView| {
@@ -30,7 +30,7 @@ pub fn ask_forget(state: &mut State, _: &mut Vec<Effect>) {
     }
 }
 
-/// The question before an object is taken for whole whose provisioners may not all have run.
+/// Creates the confirmation that the provisioners of an object are complete.
 pub fn untaint(u: &Unknown) -> Popup {
     let (title, yes) = match u.destroy_time {
         true => (
@@ -70,7 +70,7 @@ fn where_to_look(deed: &Deed) -> &'static str {
     }
 }
 
-/// The question before what is unknown is let go of.
+/// Creates the confirmation to discard an unknown outcome.
 pub fn forget(u: &Unknown) -> Popup {
     let (title, body) = if let Some(deed) = u.step.beside() {
         let body = vec![
