@@ -1,6 +1,5 @@
-//! Text with meaning and without looks: what a detail pane, a title or a popup says. `ui` gives
-//! each [`Role`] its colours. Everything put into a [`Doc`] is made safe for a terminal on the way
-//! in.
+//! Styled text without colours: contents of detail panes, titles and popups. `ui` maps each
+//! [`Role`] to a colour. All text in a [`Doc`] is escaped for the terminal when it is added.
 
 mod around;
 mod call;
@@ -42,7 +41,7 @@ pub use welcome::{empty, note};
 use super::text::{clean, width};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// What a piece of text means.
+/// Meaning of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Role {
     #[default]
@@ -63,19 +62,19 @@ pub enum Role {
     Match,
 }
 
-/// A piece of text.
+/// Piece of text with one role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     pub role: Role,
     pub text: String,
 }
 
-/// A line of pieces.
+/// Line of text pieces.
 pub type Line = Vec<Span>;
-/// Lines, one below the other.
+/// Lines of text.
 pub type Doc = Vec<Line>;
 
-/// A piece of text, made safe.
+/// Creates a piece of escaped text.
 pub fn span(role: Role, text: impl AsRef<str>) -> Span {
     Span {
         role,
@@ -83,19 +82,19 @@ pub fn span(role: Role, text: impl AsRef<str>) -> Span {
     }
 }
 
-/// A line of one piece.
+/// Creates a line with one piece.
 pub fn line(role: Role, text: impl AsRef<str>) -> Line {
     vec![span(role, text)]
 }
 
-/// Text of several lines, one role.
+/// Appends text of several lines in one role.
 pub fn push_text(doc: &mut Doc, role: Role, indent: &str, text: &str) {
     for l in text.lines() {
         doc.push(vec![span(role, format!("{indent}{}", clean(l)))]);
     }
 }
 
-/// A heading with room above it.
+/// Appends a heading, after a blank line.
 pub fn push_heading(doc: &mut Doc, text: impl AsRef<str>) {
     if !doc.is_empty() {
         doc.push(Line::new());
@@ -103,7 +102,7 @@ pub fn push_heading(doc: &mut Doc, text: impl AsRef<str>) {
     doc.push(line(Role::Heading, text));
 }
 
-/// `name   value`, the name dim and padded.
+/// Appends `name   value`, with the name dim and padded.
 pub fn push_pair(doc: &mut Doc, name: &str, value: impl AsRef<str>) {
     doc.push(vec![
         span(Role::Dim, format!("{name:<12} ")),
@@ -111,12 +110,12 @@ pub fn push_pair(doc: &mut Doc, name: &str, value: impl AsRef<str>) {
     ]);
 }
 
-/// Cells that a line takes.
+/// Width of a line in cells.
 pub fn cells_of(line: &Line) -> usize {
     line.iter().map(|s| width(&s.text)).sum()
 }
 
-/// A line cut to so many cells, with `…` where something was cut.
+/// Cuts a line to a width, and marks the cut with `…`.
 pub fn fit_line(mut line: Line, cells: usize) -> Line {
     if cells_of(&line) <= cells {
         return line;
@@ -128,7 +127,7 @@ pub fn fit_line(mut line: Line, cells: usize) -> Line {
             left -= w;
             continue;
         }
-        // With something after it, so that there is always something to cut.
+        // Two blanks make the text longer than its space, so that it is cut and gets its `…`.
         s.text = super::text::fit(&format!("{}  ", s.text), left + 1).into_owned();
         line.truncate(i + 1);
         break;
@@ -136,12 +135,12 @@ pub fn fit_line(mut line: Line, cells: usize) -> Line {
     line
 }
 
-/// The words of a line.
+/// Returns the text of a line without roles.
 pub fn plain(line: &Line) -> String {
     line.iter().map(|s| s.text.as_str()).collect()
 }
 
-/// The words of a doc.
+/// Returns the text of a document without roles.
 pub fn plain_text(doc: &Doc) -> String {
     doc.iter()
         .map(|l| plain(l).trim_end().to_owned())
@@ -149,7 +148,7 @@ pub fn plain_text(doc: &Doc) -> String {
         .join("\n")
 }
 
-/// The role of an action.
+/// Role of an action.
 pub fn action_role(action: crate::engine::words::Action) -> Role {
     use crate::engine::words::Action::*;
     match action {
@@ -162,7 +161,7 @@ pub fn action_role(action: crate::engine::words::Action) -> Role {
     }
 }
 
-/// The sign of an action, coloured: the `-` of a replace red, its `+` green.
+/// Symbol of an action with its colours: in a replace, `-` is red and `+` green.
 pub fn action_sign(action: crate::engine::words::Action) -> Line {
     use crate::engine::words::Action::*;
     match action {
@@ -180,8 +179,8 @@ pub fn action_sign(action: crate::engine::words::Action) -> Line {
     }
 }
 
-/// Breaks lines that are longer than `cells`, at blanks where there are some; continuations keep
-/// the indent.
+/// Wraps lines that are longer than `cells`, at blanks if possible. Continuation lines keep the
+/// indent.
 pub fn wrap(doc: &Doc, cells: usize) -> Doc {
     let cells = cells.max(8);
     let mut out = Doc::with_capacity(doc.len());
@@ -195,9 +194,8 @@ pub fn wrap(doc: &Doc, cells: usize) -> Doc {
     out
 }
 
-/// What a continuation begins with: the line's own indent; its rule, where text is quoted behind
-/// one; the value's column, where the line is a name and its value and the name takes little of the
-/// room.
+/// Returns the start of a continuation line: the indent; the quote bar of quoted text; or the
+/// column of the value, if the line is a narrow name with its value.
 fn continuation(l: &Line, cells: usize) -> Line {
     let text = plain(l);
     let indent = (text.len() - text.trim_start().len()).min(cells / 2);
@@ -224,7 +222,7 @@ fn continuation(l: &Line, cells: usize) -> Line {
     line(Role::Plain, " ".repeat(indent))
 }
 
-/// Blanks and what is between them, by turns.
+/// Splits text into blanks and words, alternating.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -241,7 +239,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
     let begin = continuation(l, cells);
     let indent = cells_of(&begin);
-    // For a word that has no room under its value.
+    // Smaller indent for a word that is too long for the column of the value.
     let near = line(Role::Plain, " ".repeat(indent.min(4)));
     let (mut current, mut used, mut fresh) = (Line::new(), 0, true);
     for s in l {
@@ -253,7 +251,7 @@ fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
                 fresh = false;
                 continue;
             }
-            // One that is longer than a whole line gains nothing by being moved.
+            // A word longer than a whole line stays on this line and is split.
             let next = [&begin, &near]
                 .into_iter()
                 .find(|b| w <= cells - cells_of(b));
@@ -264,7 +262,7 @@ fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
                     continue;
                 }
             }
-            // A word longer than the line is cut where the line ends.
+            // A word longer than the line is split at its end.
             for g in word.graphemes(true) {
                 if used + width(g) > cells {
                     out.push(std::mem::replace(&mut current, begin.clone()));

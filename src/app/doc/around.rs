@@ -1,5 +1,4 @@
-//! What popups around the workspace say: which one to work on, what is being installed, what is
-//! wrong.
+//! Contents of the popups for workspaces, installation and the doctor.
 
 use super::{Doc, Line, Role, diagnostics, line, push_text, span};
 use crate::app::format::{count, elapsed};
@@ -7,18 +6,18 @@ use crate::app::state::State;
 use crate::engine::doctor::{Finding, Level};
 use crate::engine::words::{InstallEnd, bar};
 
-/// One row of the list of workspaces.
+/// Row in the list of workspaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
-    /// The one that is worked on.
+    /// The open workspace.
     Here(String),
     Other(String),
-    /// What was typed, where none is called that.
+    /// Typed name without a workspace of this name.
     New(String),
 }
 
-/// The workspaces whose names have what was typed, the default one first; and what was typed, where
-/// none is called that.
+/// Returns the workspaces whose names contain the typed text, the default one first; and the typed
+/// name, if no workspace has it.
 pub fn choices(state: &State, typed: &str) -> Vec<Choice> {
     let typed = typed.trim();
     let Some(names) = &state.loaded.workspaces else {
@@ -39,7 +38,7 @@ pub fn choices(state: &State, typed: &str) -> Vec<Choice> {
     all
 }
 
-/// A row of that list.
+/// Renders a row of the list of workspaces.
 pub fn choice(choice: &Choice) -> Line {
     match choice {
         Choice::Here(name) => vec![
@@ -56,7 +55,7 @@ pub fn choice(choice: &Choice) -> Line {
     }
 }
 
-/// What stands in the place of the list where it is empty.
+/// Returns the text shown for an empty list.
 pub fn no_choice(state: &State) -> &'static str {
     match state.loaded.workspaces {
         None => "asking where the states are…",
@@ -64,7 +63,7 @@ pub fn no_choice(state: &State) -> &'static str {
     }
 }
 
-/// How an installation goes, or what came of it.
+/// Renders the progress or result of an installation.
 pub fn installing(state: &State) -> Doc {
     let Some(install) = &state.view.install else {
         return vec![line(Role::Busy, "beginning…")];
@@ -127,7 +126,7 @@ pub fn installing(state: &State) -> Doc {
     doc
 }
 
-/// What was found, the worst first, and by area within that.
+/// Returns the findings, sorted by severity and area.
 pub fn findings(state: &State) -> Vec<&Finding> {
     let mut all: Vec<&Finding> = state.loaded.findings.iter().flatten().collect();
     all.sort_by_key(|finding| (std::cmp::Reverse(finding.level), finding.area));
@@ -142,7 +141,7 @@ fn sign(level: Level) -> (Role, &'static str, &'static str) {
     }
 }
 
-/// A finding as a row of the list.
+/// Renders a finding as a row of the list.
 pub fn finding_line(finding: &Finding) -> Line {
     let (role, symbol, word) = sign(finding.level);
     let first = finding.text.lines().next().unwrap_or_default();
@@ -153,7 +152,7 @@ pub fn finding_line(finding: &Finding) -> Line {
     ]
 }
 
-/// A finding in full, with what to do.
+/// Renders a finding with its remedy.
 pub fn finding(finding: &Finding) -> Doc {
     let mut doc = Doc::new();
     push_text(&mut doc, Role::Plain, "", &finding.text);
@@ -163,7 +162,7 @@ pub fn finding(finding: &Finding) -> Doc {
     doc
 }
 
-/// How many of each.
+/// Renders the counts of errors and warnings.
 pub fn findings_head(state: &State) -> Line {
     let Some(all) = &state.loaded.findings else {
         return line(Role::Busy, "looking at everything…");
@@ -181,7 +180,7 @@ pub fn findings_head(state: &State) -> Line {
     }
 }
 
-/// What stands in the header while something is not installed.
+/// Badge in the header while something is not installed.
 pub fn absent_badge(state: &State, short: bool) -> String {
     let (n, key) = (state.view.absent.len(), state.keys.first("init"));
     if state.view.absent.backend.is_some() {

@@ -1,4 +1,4 @@
-//! One call in words: who waits for whom, and how its time stands against what is usual.
+//! Details of a call: its state, blockers, locks and usual duration.
 
 use super::{Doc, Role, line, push_heading, push_pair, push_text, span};
 use crate::app::format::{clock, duration, elapsed};
@@ -6,7 +6,7 @@ use crate::app::state::State;
 use crate::engine::view::CallView;
 use crate::engine::words::{CallFinished, CallOutcome, ResourceLock};
 
-/// A call that waits or runs.
+/// Renders a queued or running call.
 pub fn call(state: &State, c: &CallView) -> Doc {
     let mut doc = Doc::new();
     push_pair(&mut doc, "call", format!("#{} {}", c.call, c.method));
@@ -70,7 +70,7 @@ pub fn call(state: &State, c: &CallView) -> Doc {
     doc
 }
 
-/// The resources that its plugin has locked for it.
+/// Lists the resource locks that the plugin holds for this call.
 fn holds(state: &State, c: &CallView, doc: &mut Doc) {
     let its = |l: &&ResourceLock| l.call == Some(c.call);
     let held: Vec<&ResourceLock> = state.view.locks.values().filter(its).collect();
@@ -88,7 +88,7 @@ fn holds(state: &State, c: &CallView, doc: &mut Doc) {
     }
 }
 
-/// The calls that wait for this one.
+/// Lists the calls that wait for this one.
 fn behind(state: &State, c: &CallView, doc: &mut Doc) {
     let behind: Vec<_> = state
         .view
@@ -113,7 +113,7 @@ fn behind(state: &State, c: &CallView, doc: &mut Doc) {
     }
 }
 
-/// A call that was answered.
+/// Renders a finished call.
 pub fn finished(state: &State, f: &CallFinished) -> Doc {
     let mut doc = Doc::new();
     push_pair(&mut doc, "call", format!("#{} {}", f.call, f.method));
@@ -136,7 +136,7 @@ pub fn finished(state: &State, f: &CallFinished) -> Doc {
     doc
 }
 
-/// The word and role of a call's outcome.
+/// Text and role of a call's outcome.
 pub fn outcome(o: CallOutcome) -> (&'static str, Role) {
     match o {
         CallOutcome::Ok => ("ok", Role::Ok),

@@ -1,4 +1,4 @@
-//! One change in words: its attributes before and after, why it is there, what needs it.
+//! Details of a change: attributes before and after, its reason, and dependent changes.
 
 use similar::{ChangeTag, TextDiff};
 
@@ -9,11 +9,11 @@ use crate::engine::words::{
     Action, AttributeChange, ChangeView, DriftKind, DriftView, OutputView, StageMode, Unknown,
 };
 
-/// Longer texts are compared by their size alone.
+/// Size limit of a line diff, in bytes. Longer texts are shown as one value.
 const LONGEST_DIFF: usize = 200_000;
 
-/// The diff of a change, and what an earlier deploy left unknown of it; `whole` shows unchanged
-/// attributes and every line of long texts.
+/// Renders the diff of a change and its unknown outcome, if any. `whole` includes unchanged
+/// attributes and all lines of long texts.
 pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
     let mut doc = Doc::new();
     let mut head = action_sign(c.action);
@@ -86,7 +86,7 @@ pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
     doc
 }
 
-/// An output before and after.
+/// Renders an output before and after.
 pub fn output(o: &OutputView) -> Doc {
     let mut head = action_sign(o.action);
     head.push(span(Role::Strong, format!(" output {}", o.name)));
@@ -113,8 +113,8 @@ pub fn output(o: &OutputView) -> Doc {
     doc
 }
 
-/// What was found of an object, from what the state has to what is there, and what can be done
-/// about it.
+/// Renders the drift of an object, from the recorded to the actual state, and the ways to handle
+/// it.
 pub fn drift(d: &DriftView, mode: StageMode) -> Doc {
     let role = drift_role(d.what);
     let mut doc = vec![vec![
@@ -155,7 +155,7 @@ pub fn drift(d: &DriftView, mode: StageMode) -> Doc {
     doc
 }
 
-/// The role of what was found.
+/// Role of a kind of drift.
 pub fn drift_role(what: DriftKind) -> Role {
     match what {
         DriftKind::Gone => Role::Bad,
@@ -253,8 +253,8 @@ fn forces(l: &mut Line, a: &AttributeChange) {
     }
 }
 
-/// A rendered string as the lines it stands for; JSON is laid out first, so that its structure is
-/// compared.
+/// Returns the content of a rendered string. JSON is pretty-printed, so that the diff follows its
+/// structure.
 fn unfold(text: &str) -> String {
     let inner = serde_json::from_str::<String>(text).unwrap_or_else(|_| text.to_owned());
     match serde_json::from_str::<serde_json::Value>(&inner) {
@@ -285,7 +285,7 @@ fn lines_of(before: &str, after: &str) -> Doc {
     doc
 }
 
-/// Why a change is there: the reason, what forces replacement, what it needs and who needs it.
+/// Explains a change: its reason, attributes that force replacement, dependencies and dependents.
 pub fn why(c: &ChangeView, all: &[ChangeView]) -> Doc {
     let mut doc = Doc::new();
     let mut head = action_sign(c.action);

@@ -1,4 +1,4 @@
-//! What a deploy came to: its counts, what failed and why, what is left.
+//! Details of a deploy in the history, and of groups of failures.
 
 use super::operation::last_lines;
 use super::{Doc, Line, Role, line, push_pair, push_text, span};
@@ -7,7 +7,7 @@ use crate::app::state::State;
 use crate::engine::words::FailureGroup;
 use crate::engine::words::{Counts, DeployOutcome, DeploySummary, StageMode};
 
-/// `+3 ~1 -/+1 -0`, each with its colour.
+/// Renders counts as `+3 ~1 -/+1 -0` in the colours of the actions.
 pub fn counts(c: &Counts) -> Line {
     let mut l = vec![
         span(
@@ -52,7 +52,7 @@ pub fn counts(c: &Counts) -> Line {
     l
 }
 
-/// The symbol and role of a deploy's outcome.
+/// Symbol and role of a deploy's outcome.
 pub fn outcome_role(o: DeployOutcome) -> (&'static str, Role) {
     match o {
         DeployOutcome::Running => ("◐", Role::Busy),
@@ -63,7 +63,7 @@ pub fn outcome_role(o: DeployOutcome) -> (&'static str, Role) {
     }
 }
 
-/// The word for a way of staging.
+/// Text of a stage's mode.
 pub fn mode(m: StageMode) -> &'static str {
     match m {
         StageMode::Normal => "changes",
@@ -72,7 +72,7 @@ pub fn mode(m: StageMode) -> &'static str {
     }
 }
 
-/// One deploy as the history remembers it.
+/// Renders a deploy of the history.
 pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
     let mut doc = Doc::new();
     let (symbol, role) = outcome_role(d.outcome);
@@ -140,7 +140,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
     doc
 }
 
-/// Failures that are alike: how often, since when, what followed.
+/// Renders a group of similar failures: their number, times and the outcome of later attempts.
 pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
     let mut doc = Doc::new();
     doc.push(vec![

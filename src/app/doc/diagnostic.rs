@@ -1,9 +1,9 @@
-//! Errors and warnings in words, with the place in the configuration they are about.
+//! Details of errors and warnings, with their position in the configuration.
 
 use super::{Doc, Line, Role, clean, line, push_text, span, width};
 use crate::engine::words::{Diagnostic, Severity};
 
-/// One diagnostic with its place and the line it is about.
+/// Renders a diagnostic with its position and source line.
 pub fn diagnostic(doc: &mut Doc, d: &Diagnostic) {
     let (word, role) = match d.severity {
         Severity::Error => ("error", Role::Bad),
@@ -55,11 +55,11 @@ pub fn diagnostic(doc: &mut Doc, d: &Diagnostic) {
     }
 }
 
-/// All diagnostics of a stage that failed, errors first.
+/// Renders all diagnostics of a failed stage, errors first.
 pub fn diagnostics<'a>(text: &str, all: impl Iterator<Item = &'a Diagnostic>) -> Doc {
     let mut doc = Doc::new();
     let mut all: Vec<_> = all.collect();
-    // One of them says it, with its place.
+    // A diagnostic with this text also has its position, so the text alone is omitted.
     if !all.iter().any(|d| d.summary == text || d.detail == text) {
         push_text(&mut doc, Role::Bad, "", text);
     }

@@ -1,5 +1,5 @@
-//! The line at the top: the workspace, who holds it, how its plugins are; what there is no room
-//! for goes first.
+//! Header line: workspace, lock owner, health of plugins and running work. Shortens itself to the
+//! width of the screen.
 
 use super::{Line, Role, absent_badge, cells_of, line, unknown_badge};
 use crate::app::format::{count, elapsed};
@@ -7,7 +7,7 @@ use crate::app::state::State;
 use crate::engine::words::Action;
 use crate::engine::words::PluginState;
 
-/// Symbol, word and role of a plugin's state.
+/// Symbol, text and role of a plugin's state.
 pub fn status(s: &PluginState) -> (&'static str, &'static str, Role) {
     let symbol_role = match s {
         PluginState::Ready { .. } => ("●", Role::Ok),
@@ -28,14 +28,14 @@ pub fn status(s: &PluginState) -> (&'static str, &'static str, Role) {
     (symbol_role.0, s.word(), symbol_role.1)
 }
 
-/// A part of the header, and what stands for it where there is less room: the part shrinks to
-/// `forms[n].1` (empty: it goes) when its turn `forms[n].0` comes.
+/// A part of the header with its shorter forms. The part changes to `forms[n].1` (empty to omit it)
+/// at priority `forms[n].0`; lower priorities shrink first.
 struct Part {
     line: Line,
     forms: Vec<(u8, Line)>,
 }
 
-/// The parts in a row, shrunk one after the other by their turns until they fit.
+/// Joins the parts, and shrinks them in order of priority until they fit.
 fn squeeze(mut parts: Vec<Part>, cells: usize) -> Line {
     let mut turns: Vec<(u8, usize, Line)> = Vec::new();
     for (i, p) in parts.iter_mut().enumerate() {
@@ -51,10 +51,9 @@ fn squeeze(mut parts: Vec<Part>, cells: usize) -> Line {
     parts.into_iter().flat_map(|p| p.line).collect()
 }
 
-/// Line 1 in so many cells: workspace, health, what goes on, who holds the lock. The clock is put
-/// at its right end by the drawing. Where it is narrow, what is as always goes first (that the lock
-/// is ours, the program's name), then what other screens show in full; what failed, what runs and
-/// who else holds the workspace stay.
+/// Renders the header in `cells` cells; `ui` adds the clock at its right end. In a narrow header,
+/// normal states are omitted first (own lock, program name), then facts that other screens show in
+/// full. Failures, running work and another lock owner remain.
 pub fn header(state: &State, cells: usize) -> Line {
     let name = |text: &str| line(Role::Heading, text);
     let mut parts = vec![
@@ -111,8 +110,8 @@ pub fn header(state: &State, cells: usize) -> Line {
     squeeze(parts, cells)
 }
 
-/// Which of the directory's workspaces it is. That it is the default one is said where there are
-/// known to be others, and is the first to go; that it is another one always stays.
+/// Name of the workspace. The default workspace is named only if others are known, and is omitted
+/// first; another one always remains.
 fn named(state: &State) -> Option<Part> {
     let name = &state.named;
     if let Some(opening) = &state.opening {
@@ -141,7 +140,7 @@ fn named(state: &State) -> Option<Part> {
     })
 }
 
-/// A part that goes as a whole where there is no room for it.
+/// Creates a part that is omitted as a whole.
 fn goes(turn: u8, line: Line) -> Part {
     Part {
         line,
@@ -156,7 +155,7 @@ fn shrinks(long: String, turn: u8, short: String) -> Part {
     }
 }
 
-/// How many calls run, and how many wait for a slot.
+/// Adds the numbers of running and queued calls.
 fn calls(state: &State, parts: &mut Vec<Part>) {
     let running = state
         .view
@@ -179,7 +178,7 @@ fn calls(state: &State, parts: &mut Vec<Part>) {
     }
 }
 
-/// What goes on: a deploy, a staging, or the stage that there is.
+/// Adds the running deploy or staging, or the current stage.
 fn work(state: &State, parts: &mut Vec<Part>) {
     if let Some(d) = state.view.deploy.as_ref().filter(|d| d.summary.is_none()) {
         let since = elapsed(state.now - d.began);
@@ -213,7 +212,7 @@ fn work(state: &State, parts: &mut Vec<Part>) {
     }
 }
 
-/// How the plugins are.
+/// Summarises the states of the plugins.
 fn health(state: &State) -> Vec<Part> {
     let (mut ready, mut idle, mut busy, mut failed) = (0, 0, 0, 0);
     for p in state.view.plugins.values() {

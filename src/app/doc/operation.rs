@@ -1,4 +1,4 @@
-//! An operation in words: how far it is, what it waits for, its calls and lines, why it failed.
+//! Details of an operation: progress, dependencies, calls, log lines and failure.
 
 use super::{
     Doc, Line, Role, action_sign, call, line, plugin, push_heading, push_text, span, unknown,
@@ -9,7 +9,7 @@ use crate::app::state::{Context, State};
 use crate::engine::words::{Beside, DeedEnd, Failure, Operation, OperationState};
 use crate::engine::words::{PluginId, UnixMs};
 
-/// One operation of a deploy at a moment.
+/// Renders an operation of a deploy at a time.
 pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     let mut doc = Doc::new();
     let mut head = action_sign(op.action);
@@ -38,7 +38,7 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     doc
 }
 
-/// The pause that an operation is in: why, and until when.
+/// Returns the pause of an operation: its reason and end.
 pub fn pause(op: &Operation, now: UnixMs) -> Option<(Role, String)> {
     if let Some(look) = op.stabilising {
         return Some((Role::Busy, look.text(now)));
@@ -51,7 +51,7 @@ pub fn pause(op: &Operation, now: UnixMs) -> Option<(Role, String)> {
     Some((Role::Warn, text))
 }
 
-/// How far it is.
+/// Renders the state of the operation.
 fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
     match op.state {
         OperationState::Running => {
@@ -114,7 +114,7 @@ fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
     }
 }
 
-/// The phases of a link, and what its plugin asked another for.
+/// Lists the phases of a link, and side effects that its plugin requested from other plugins.
 fn beside(op: &Operation, doc: &mut Doc) {
     let (phases, others): (Vec<&Beside>, _) = op.beside.iter().partition(|b| b.deed.is_of_link());
     deeds("its phases", &phases, doc);
@@ -137,7 +137,7 @@ fn deeds(heading: &str, all: &[&Beside], doc: &mut Doc) {
     }
 }
 
-/// When it began and ended, and how long such an operation takes otherwise.
+/// Lists start and end, and the usual duration of such an operation.
 fn timeline(state: &State, op: &Operation, doc: &mut Doc) {
     push_heading(doc, "timeline");
     if let Some(b) = op.began {
@@ -174,7 +174,7 @@ fn timeline(state: &State, op: &Operation, doc: &mut Doc) {
     }
 }
 
-/// What it waits for, and what it needed that did not come; what is done already last.
+/// Lists dependencies: unmet ones first, completed ones last.
 fn needs(state: &State, op: &Operation, doc: &mut Doc) {
     let Some((d, _)) = state.shown_deploy().filter(|_| !op.waits_for.is_empty()) else {
         return;
@@ -205,7 +205,7 @@ fn needs(state: &State, op: &Operation, doc: &mut Doc) {
 }
 
 fn calls_of(state: &State, op: &Operation, doc: &mut Doc) {
-    // Those that were made for its own deploy: a replay knows them of its own time.
+    // Calls of the shown deploy only: a replay shows those up to its time.
     let made: Vec<_> = state
         .shown_deploy()
         .map(|(d, _)| d.calls_of(&op.address).collect())
@@ -257,7 +257,7 @@ fn calls_of(state: &State, op: &Operation, doc: &mut Doc) {
     }
 }
 
-/// What its plugin said while it ran.
+/// Lists the log lines of its plugin during the operation.
 fn lines_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
     let (Some(plugin), Some(from)) = (&op.plugin, op.began) else {
         return;
@@ -315,7 +315,7 @@ fn failure(state: &State, doc: &mut Doc, f: &Failure) {
     );
 }
 
-/// What a plugin said before, with the times of day where they are known.
+/// Lists the last output lines of a plugin, with times if they are known.
 pub(super) fn last_lines(
     state: &State,
     doc: &mut Doc,

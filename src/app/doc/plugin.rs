@@ -1,5 +1,4 @@
-//! One plugin in words: where it was found, its launch attempts, its calls, its last log lines, its
-//! schema.
+//! Details of a plugin: source, launch attempts, processes, calls and log lines.
 
 use super::{Doc, Line, Role, line, push_heading, push_pair, push_text, span};
 use crate::app::format::{clock, count, duration, elapsed};
@@ -10,10 +9,10 @@ use crate::engine::words::{
     Renewal,
 };
 
-/// Log lines that a pane shows at most.
+/// Maximum number of log lines in a pane.
 const LOG_LINES: usize = 300;
 
-/// A process that was replaced, in one line: `draining, pid 4711: 2 calls left, since 12s · …`.
+/// Describes a draining process in one line: `draining, pid 4711: 2 calls left, since 12s · …`.
 fn leaving(state: &State, l: &Leaving) -> String {
     let pid = l.pid.map_or_else(String::new, |p| format!(", pid {p}"));
     let calls = usize::try_from(l.calls).unwrap_or(usize::MAX);
@@ -30,7 +29,7 @@ fn leaving(state: &State, l: &Leaving) -> String {
     )
 }
 
-/// A process without its flightdeck, in one line: what it is of, and what it is known by.
+/// Describes an orphaned process in one line: its plugin and its identity.
 pub fn orphan(state: &State, o: &OrphanView) -> String {
     format!(
         "{}: process {}, launched at {}, started {} ticks after boot; its parent is {}",
@@ -42,8 +41,8 @@ pub fn orphan(state: &State, o: &OrphanView) -> String {
     )
 }
 
-/// What becomes of its processes, a line each: why it has none any more, or is to have another one,
-/// and those that were replaced and still have calls.
+/// Describes the processes of a plugin, one line each: idle, renewal, and draining processes with
+/// their remaining calls.
 pub fn processes(state: &State, p: &PluginView) -> Vec<String> {
     let mut lines = Vec::new();
     if let PluginState::Idle { why } = &p.state {
@@ -58,7 +57,7 @@ pub fn processes(state: &State, p: &PluginView) -> Vec<String> {
     lines
 }
 
-/// Where the plugin was found and why this one was taken.
+/// Renders the source of the plugin, the reason for its choice, and its crashes.
 pub fn found(state: &State, p: &PluginView) -> Doc {
     let mut doc = Doc::new();
     push_pair(&mut doc, "state", p.state.word());
@@ -125,14 +124,14 @@ pub fn found(state: &State, p: &PluginView) -> Doc {
     doc
 }
 
-/// What a transformer is called, and that nothing here can be done with it.
+/// Adds the transform's name, and the note that flightdeck does not run transformers.
 fn push_transformer(doc: &mut Doc, found: &PluginFound) {
     let name = found.transform.as_deref();
     push_pair(doc, "transform", name.unwrap_or("not known yet"));
     push_pair(doc, "used by", format!("nothing: {NO_TRANSFORMERS}"));
 }
 
-/// The timeline of every launch attempt, newest first.
+/// Renders the timelines of all launch attempts, newest first.
 pub fn attempts(state: &State, p: &PluginView) -> Doc {
     let mut doc = Doc::new();
     if p.is_transformer() {
@@ -187,7 +186,7 @@ pub fn attempts(state: &State, p: &PluginView) -> Doc {
             if let Some(v) = &a.verdict {
                 push_text(&mut doc, Role::Bad, "      ", &v.text);
             }
-            // Its verdict says what an older one died of.
+            // For older attempts the verdict is enough; only the newest one shows its output.
             let lines = if i == 0 { 16 } else { 0 };
             for l in a.last_lines.iter().rev().take(lines).rev() {
                 push_text(&mut doc, Role::Dim, "      │ ", l);
@@ -262,7 +261,7 @@ fn timeline(state: &State, a: &LaunchAttempt) -> Line {
     l
 }
 
-/// The last thousand calls of each method with their durations and errors, then those that run.
+/// Renders statistics of the last thousand calls of each method, then the running calls.
 pub fn calls(state: &State, p: &PluginView) -> Doc {
     let mut doc = Doc::new();
     let head = format!(
@@ -323,7 +322,7 @@ pub fn calls(state: &State, p: &PluginView) -> Doc {
     doc
 }
 
-/// The role of a log level.
+/// Role of a log level.
 pub fn level_role(level: LogLevel) -> Role {
     match level {
         LogLevel::Trace | LogLevel::Debug => Role::Dim,
@@ -333,7 +332,7 @@ pub fn level_role(level: LogLevel) -> Role {
     }
 }
 
-/// Its last log lines, newest last.
+/// Renders the last log lines, newest last.
 pub fn logs(state: &State, p: &PluginView) -> Doc {
     let mut lines: Vec<_> = state
         .log

@@ -1,4 +1,4 @@
-//! What popups say: help from the table of commands, the rungs of the cancel ladder.
+//! Contents of the help and of the cancel ladder.
 
 use super::{Doc, Line, Role, line, push_heading, span};
 use crate::app::command::COMMANDS;
@@ -6,7 +6,7 @@ use crate::app::format::{count, elapsed};
 use crate::app::state::State;
 use crate::engine::words::{CancelRung, OperationState};
 
-/// Every command that works here with its keys, special ones first.
+/// Lists the commands of this context with their keys, special ones first.
 pub fn help(state: &State) -> Doc {
     let context = state.context();
     let mut doc = Doc::new();
@@ -64,14 +64,14 @@ pub fn help(state: &State) -> Doc {
     doc
 }
 
-/// The rungs from soft to hard.
+/// Rungs of the cancel ladder, softest first.
 pub const RUNGS: [CancelRung; 3] = [
     CancelRung::StopStarting,
     CancelRung::AskPlugins,
     CancelRung::KillPlugins,
 ];
 
-/// Each rung with what it would hit and what it costs.
+/// Renders each rung with the affected operations, plugins and calls.
 pub fn ladder(state: &State) -> Vec<Doc> {
     let operations = || {
         state
@@ -152,7 +152,7 @@ pub fn ladder(state: &State) -> Vec<Doc> {
     vec![soft, ask, kill]
 }
 
-/// The first rung: what has not begun does not begin.
+/// Renders the first rung, which starts no further operations.
 fn softest(state: &State, waiting: usize, running: usize, replacing: usize) -> Doc {
     let mut soft = vec![line(Role::Strong, "1  stop starting")];
     if state.view.staging.is_some() {

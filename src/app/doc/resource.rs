@@ -1,4 +1,4 @@
-//! A resource in the state, and a log line, in words.
+//! Details of a resource in the state, and of a log line.
 
 use super::{
     Doc, Line, Role, clean, level_role, line, push_heading, push_pair, push_text, span, width,
@@ -8,7 +8,7 @@ use crate::app::log::LogEntry;
 use crate::app::state::State;
 use crate::engine::words::{DriftKind, LogStream, StateRow};
 
-/// A resource instance with its attributes and dependencies both ways.
+/// Renders a resource instance with its attributes, dependencies and dependents.
 pub fn state_row(state: &State, r: &StateRow) -> Doc {
     let mut doc = vec![line(Role::Strong, &r.address)];
     push_pair(&mut doc, "provider", &r.provider);
@@ -84,7 +84,7 @@ fn names(doc: &mut Doc, all: &[String]) {
     }
 }
 
-/// A log line in full.
+/// Renders a complete log line.
 pub fn log_line(state: &State, e: &LogEntry) -> Doc {
     let mut doc = Doc::new();
     push_pair(&mut doc, "time", clock_ms(e.line.at, state.utc_offset));
@@ -99,7 +99,7 @@ pub fn log_line(state: &State, e: &LogEntry) -> Doc {
     doc
 }
 
-/// The word for where a line came from.
+/// Name of a log line's source stream.
 pub fn stream_word(s: LogStream) -> &'static str {
     match s {
         LogStream::Stdout => "stdout",

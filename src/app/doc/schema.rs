@@ -1,11 +1,11 @@
-//! The schema of a plugin in lines.
+//! Rows of a plugin's schema.
 
 use super::{Doc, Line, Role, line, span};
 use crate::app::schema::SchemaRow;
 use crate::engine::view::PluginView;
 use crate::engine::words::NO_TRANSFORMERS;
 
-/// The schema as an unfolded text, for the pane; enter opens the browser.
+/// Renders the upper levels of a schema for the pane; Enter opens the browser.
 pub fn schema_text(p: &PluginView, rows: Option<&[SchemaRow]>) -> Doc {
     if p.is_transformer() {
         let text = format!("it has no schema: {NO_TRANSFORMERS}");
@@ -25,7 +25,7 @@ pub fn schema_text(p: &PluginView, rows: Option<&[SchemaRow]>) -> Doc {
     doc
 }
 
-/// One row of a schema.
+/// Renders one row of a schema.
 pub fn schema_line(r: &SchemaRow) -> Line {
     let mut l = vec![span(Role::Plain, "  ".repeat(r.depth))];
     let role = match r.depth {

@@ -1,4 +1,4 @@
-//! The titles of the Stage and Deploy screens: how far it is, how much of what.
+//! Titles of the Stage and Deploy screens: progress and counts.
 
 use super::deploy::{counts, mode, outcome_role};
 use super::{Line, Role, drift_role, span};
@@ -73,7 +73,7 @@ pub(in crate::app) fn stage(state: &State, l: &mut Line) {
     l.push(span(Role::Dim, format!(" · in {}", duration(s.took_ms))));
 }
 
-/// How much of the world is not as the state has it.
+/// Adds the counts of drifted objects.
 fn drifted(s: &StageSummary, l: &mut Line) {
     let mut found = [DriftKind::Gone, DriftKind::Changed, DriftKind::Moved]
         .map(|what| (what, s.drifted(what)))
@@ -90,7 +90,7 @@ fn drifted(s: &StageSummary, l: &mut Line) {
     }
 }
 
-/// What is not a change of an object: other outputs, other addresses.
+/// Adds the counts of changed outputs and moved objects.
 fn aside(s: &StageSummary, l: &mut Line) {
     let outputs = s
         .outputs
@@ -113,7 +113,7 @@ fn aside(s: &StageSummary, l: &mut Line) {
     }
 }
 
-/// How many errors and warnings there are, and the key that shows them.
+/// Returns the counts of errors and warnings, with the key that lists them.
 fn said(state: &State) -> Line {
     let of = |severity| {
         state
@@ -162,7 +162,7 @@ pub(in crate::app) fn deploy(state: &State, l: &mut Line) {
             let took = s
                 .ended
                 .map_or(0, |e| u64::try_from(e - s.began).unwrap_or(0));
-            // When a killed run ended nobody knows.
+            // The end of a killed run is unknown; only its last event has a time.
             let how = if s.outcome == DeployOutcome::Interrupted {
                 "last heard of after"
             } else {

@@ -1,4 +1,4 @@
-//! The title of a screen, and that of its detail: what is shown, how much of it, what is narrowed.
+//! Titles of screens and of their details: subject, counts and filters.
 
 use super::header::status;
 use super::{Line, Role, cells_of, fit_line, span};
@@ -17,8 +17,7 @@ fn find_and_filter(l: &mut Line, state: &State) {
     }
 }
 
-/// The screen's own line in so many cells: what it is about, cut where that must be, and at its end
-/// what narrows it.
+/// Renders the title of the screen in `cells` cells. The subject is cut first; filters remain.
 pub fn title(state: &State, cells: usize) -> Line {
     let mut tail = Line::new();
     narrowed(&mut tail, state);
@@ -28,7 +27,7 @@ pub fn title(state: &State, cells: usize) -> Line {
     l
 }
 
-/// What the list is narrowed to, and where a replay stands.
+/// Adds the filters of the list and the position of a replay.
 fn narrowed(l: &mut Line, state: &State) {
     match (state.context(), state.filters.action) {
         (Context::Stage, Some(f)) => l.push(span(Role::Warn, format!("   only {}", f.word()))),
@@ -52,7 +51,7 @@ fn narrowed(l: &mut Line, state: &State) {
     find_and_filter(l, state);
 }
 
-/// What the screen is about.
+/// Returns the subject of the screen.
 fn about(state: &State) -> Line {
     let mut l = vec![span(Role::Plain, " ")];
     (state.context().of().about)(state, &mut l);
@@ -113,7 +112,7 @@ pub(in crate::app) fn plugins(state: &State, l: &mut Line) {
         format!(" · {}", state.view.plugins.len()),
     ));
     let mut failed = state.view.plugins.values().filter(|p| p.state.is_failed());
-    // Nothing needs a transformer.
+    // Transformers are excluded: no resource needs them.
     if let Some(p) = failed.find(|p| !p.is_transformer()) {
         l.push(span(
             Role::Bad,
@@ -201,7 +200,7 @@ pub(in crate::app) fn logs(state: &State, l: &mut Line) {
     }
 }
 
-/// What stands over the detail.
+/// Renders the title of the detail.
 pub fn detail_title(state: &State) -> Line {
     let mut l = Line::new();
     match state.context() {

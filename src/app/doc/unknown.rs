@@ -1,12 +1,11 @@
-//! What earlier deploys began and has no end on record: a line for a list, all words for a popup,
-//! how it is settled.
+//! Unknown outcomes of earlier deploys: list lines, details, badges, and the keys that settle them.
 
 use super::{Doc, Line, Role, Span, line, push_text, span};
 use crate::app::format::{count, date};
 use crate::app::state::State;
 use crate::engine::words::{Operation, Unknown};
 
-/// What stands over the list: why it is here at all.
+/// Renders the introduction of the list. `refused` means that it opened instead of an apply.
 pub fn unknown_head(state: &State, refused: bool) -> Doc {
     let n = state.view.unknown.len();
     if refused {
@@ -30,7 +29,7 @@ pub fn unknown_head(state: &State, refused: bool) -> Doc {
     ]]
 }
 
-/// One of them, as a line of the list.
+/// Renders an unknown outcome as a line of the list.
 pub fn unknown_line(state: &State, u: &Unknown) -> Line {
     vec![
         span(Role::Warn, " ? "),
@@ -46,14 +45,15 @@ pub fn unknown_line(state: &State, u: &Unknown) -> Line {
     ]
 }
 
-/// One of them in full, in the words that the command line has for it.
+/// Renders the details of an unknown outcome, in the words of the command line.
 pub fn unknown(u: &Unknown) -> Doc {
     let mut doc = Doc::new();
     push_text(&mut doc, Role::Plain, "", &u.detail);
     doc
 }
 
-/// The keys that settle it. The commands of the text want the lock, which this console has.
+/// Renders the keys that settle the outcome. The commands named in the details need the lock, which
+/// this console holds.
 pub fn unknown_keys(u: &Unknown) -> Line {
     let mut l = Line::new();
     let mut key = |key: &str, text: &str| {
@@ -82,7 +82,8 @@ pub fn unknown_keys(u: &Unknown) -> Line {
     l
 }
 
-/// What stands in a row of the Stage screen; what matters most first, for rows are cut.
+/// Renders the note in a row of the Stage screen. The important part comes first, because rows are
+/// cut.
 pub fn unknown_note(state: &State, u: &Unknown) -> Line {
     let (key, step, deploy) = (state.keys.first("unknown"), &u.step, u.deploy);
     let text = if let Some(deed) = u.step.beside() {
@@ -105,13 +106,14 @@ pub fn unknown_note(state: &State, u: &Unknown) -> Line {
     vec![span(Role::Bad, text)]
 }
 
-/// Whether it is the end of this operation that is not on record, and not of what is beside it.
+/// Returns true if the unknown outcome is that of the operation itself and not of a side effect.
 pub fn is_of(u: &Unknown, op: &Operation) -> bool {
     let own = u.step.beside().is_none();
     own && u.deploy == op.deploy && (u.address == op.address || u.name() == op.address)
 }
 
-/// What stands beside an operation whose outcome is unknown: how it was settled, or how it is.
+/// Renders the note beside an operation with an unknown outcome: its settlement, or the way to
+/// settle it.
 pub fn unknown_of_operation(state: &State, op: &Operation) -> Span {
     if let Some(how) = op.settled() {
         return span(Role::Dim, format!("settled: {how}"));
@@ -141,7 +143,7 @@ pub fn unknown_of_operation(state: &State, op: &Operation) -> Span {
     }
 }
 
-/// What every screen says of it.
+/// Badge in the header of all screens.
 pub fn unknown_badge(state: &State, short: bool) -> String {
     let (n, key) = (state.view.unknown.len(), state.keys.first("unknown"));
     if short {

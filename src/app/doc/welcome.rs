@@ -1,15 +1,15 @@
-//! What is said where there is nothing to show yet: what to do next.
+//! Contents of empty screens: the reason and the next steps.
 
 use super::{Doc, Line, Role, diagnostics, fit_line, line, push_text, span, wrap};
 use crate::app::state::{Context, State};
 use crate::engine::view::PluginView;
 use crate::engine::words::{NO_TRANSFORMERS, StageMode};
 
-/// The note that stays on the screen.
+/// Renders the permanent notes.
 pub fn note(state: &State) -> Doc {
     let cells = usize::from(state.frame.size.0).saturating_sub(2);
     let doc = state.frame.notes.iter().map(|n| line(Role::Busy, n));
-    // A small screen has one line for each, and no more.
+    // A small screen has one line per note only.
     if state.frame.size.1 < 30 {
         doc.map(|l| fit_line(l, cells)).collect()
     } else {
@@ -68,8 +68,7 @@ fn not_configured(state: &State) -> Doc {
     doc
 }
 
-/// No change is on the Stage screen: there is none, none of the kind that is shown, or nothing was
-/// staged.
+/// Explains an empty Stage screen: no changes, none of the filtered action, or no stage.
 fn stage(state: &State, doc: &mut Doc) {
     if state.view.stage.is_some() {
         let action = state.filters.action;
@@ -123,7 +122,7 @@ fn stage(state: &State, doc: &mut Doc) {
     );
 }
 
-/// The configuration could not be read, for modules of it are not there.
+/// Explains an unreadable configuration: missing modules, or an uninitialized backend.
 fn absent(state: &State, doc: &mut Doc) {
     let absent = &state.view.absent;
     let (head, what) = match absent.modules.is_empty() {
@@ -150,7 +149,7 @@ fn absent(state: &State, doc: &mut Doc) {
     );
 }
 
-/// No operation is on the Deploy screen, or in a deploy that is played again.
+/// Explains an empty Deploy or Replay screen.
 fn deploy(state: &State, doc: &mut Doc) {
     let shown = state.shown_deploy().map(|(d, _)| d);
     if shown.is_some_and(|d| d.operations.is_empty()) {
@@ -185,8 +184,7 @@ fn deploy(state: &State, doc: &mut Doc) {
     }
 }
 
-/// What a screen says instead of an empty table; `None` where it should show its table all the
-/// same.
+/// Renders the content of an empty list; `None` if the screen shows its empty table.
 pub fn empty(state: &State) -> Option<Doc> {
     if !state.frame.rows.is_empty() {
         return None;
