@@ -1,4 +1,4 @@
-//! Keys in popups that ask: whether a plugin is trusted, whether something is to be done.
+//! Keys of popups that ask for a decision: trust in plugins, confirmations, faults of the demo.
 
 use super::around_keys;
 use super::doc;
@@ -7,7 +7,7 @@ use super::msg::Effect;
 use super::state::*;
 use crate::engine::words::WorkspacePlugin;
 
-/// The question before plugins are launched that came with the workspace's own files.
+/// Creates the confirmation that is needed before plugins shipped in the workspace are launched.
 pub fn trust(plugins: &[WorkspacePlugin]) -> Popup {
     use doc::{Line, Role, line};
     let mut body = vec![
@@ -36,7 +36,7 @@ pub fn trust(plugins: &[WorkspacePlugin]) -> Popup {
         title: "launch the workspace's own plugins?".to_owned(),
         body,
         yes: false,
-        // It comes by itself: a key that was meant for the screen must not answer it.
+        // This popup opens without a key press, so a key meant for the screen must not confirm it.
         typed: Some(("trust".to_owned(), super::entry::Entry::default())),
         effects: vec![Effect::Trust(plugins.to_vec())],
         after: After::Nothing,
@@ -117,14 +117,14 @@ fn accept(state: &mut State, c: Confirm, effects: &mut Vec<Effect>) {
             state.list_mut().zoom = false;
         }
         After::Leave => {
-            // It may have ended while the question was open.
+            // The deploy may have ended while the popup was open.
             state.quit = !state.deploying();
             state.leaving = true;
             state.say("leaving when what runs has ended");
         }
         After::Quit => state.quit = true,
         After::Installing => {
-            // What was installed before is no news.
+            // Discards the result of an earlier installation.
             state.view.install = None;
             state.frame.popup = Some(Popup::Installing { scroll: 0 });
         }

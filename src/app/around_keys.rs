@@ -1,5 +1,4 @@
-//! Keys in the popups around the workspace: which one to work on, what is being installed, what is
-//! wrong.
+//! Keys of the popups for workspaces, installation and the doctor.
 
 use super::command;
 use super::doc::{Choice, choices, findings};
@@ -10,7 +9,8 @@ use super::state::*;
 use crate::engine::doctor::Mend;
 use crate::engine::words::{Bring, CancelRung};
 
-/// In the list of workspaces: letters are typed, so only other keys move.
+/// Handles keys in the list of workspaces. Letters go to the filter, so only other keys move the
+/// cursor.
 pub(super) fn workspaces(
     state: &mut State,
     mut entry: Entry,
@@ -44,7 +44,7 @@ pub(super) fn workspaces(
     state.frame.popup = Some(Popup::Workspaces { entry, selected });
 }
 
-/// Goes to another workspace, where nothing has begun meanwhile.
+/// Opens another workspace, unless something has started since the popup was opened.
 fn open(state: &mut State, workspace: String, create: bool, effects: &mut Vec<Effect>) {
     if let Err(why) = command::can_switch(state) {
         state.complain(why);
@@ -53,7 +53,7 @@ fn open(state: &mut State, workspace: String, create: bool, effects: &mut Vec<Ef
     reopen(state, workspace, create, effects);
 }
 
-/// Ends this engine and goes on with another one.
+/// Shuts this engine down and starts one for the workspace.
 pub(super) fn reopen(
     state: &mut State,
     workspace: String,
@@ -67,7 +67,7 @@ pub(super) fn reopen(
     effects.push(Effect::Open { workspace, create });
 }
 
-/// The question before a workspace is made.
+/// Creates the confirmation for a new workspace.
 fn make(name: &str) -> Popup {
     use super::doc::{Role, line};
     let body = vec![
@@ -92,12 +92,12 @@ fn make(name: &str) -> Popup {
     }))
 }
 
-/// After the yes to a new workspace.
+/// Creates and opens a workspace after its confirmation.
 pub(super) fn made(state: &mut State, name: String, effects: &mut Vec<Effect>) {
     open(state, name, true, effects);
 }
 
-/// While what is missing is installed, and after it.
+/// Handles keys of the popup during and after an installation.
 pub(super) fn installing(state: &mut State, scroll: usize, key: Key, effects: &mut Vec<Effect>) {
     let runs = state.installing();
     match key {
@@ -128,7 +128,7 @@ pub(super) fn installing(state: &mut State, scroll: usize, key: Key, effects: &m
     });
 }
 
-/// What the key says of states that are where the backend was before, where that is asked.
+/// Returns the operator's decision about states in the previous backend, if one is needed.
 fn answer(state: &State, key: Key) -> Option<Bring> {
     state.asks_what_to_bring().then_some(())?;
     match key {
@@ -138,7 +138,7 @@ fn answer(state: &State, key: Key) -> Option<Bring> {
     }
 }
 
-/// In the list of findings: what is safe is done from here.
+/// Handles keys in the list of findings: fixes, copies and reloads.
 pub(super) fn doctor(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect>) {
     if key == Key::char('q') || key == ENTER {
         return;
@@ -172,7 +172,7 @@ pub(super) fn doctor(state: &mut State, selected: usize, key: Key, effects: &mut
     }
 }
 
-/// Does what the finding offers; a process is ended after a question alone.
+/// Applies the fix of a finding. Ending a process needs a confirmation.
 fn act(state: &mut State, mend: Mend, effects: &mut Vec<Effect>) {
     use super::doc::{Role, line};
     let Mend::Stop { process } = &mend else {

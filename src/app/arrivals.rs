@@ -1,4 +1,4 @@
-//! What the engine says comes to the state: events, answers, samples of usage.
+//! Applies messages of the engine to the state: events, answers and usage samples.
 
 use super::list::Pane;
 use super::msg::{Answer, Effect};
@@ -9,11 +9,11 @@ use crate::app::format::duration;
 use crate::engine::words::*;
 use crate::engine::words::{PluginEvent, PluginState};
 
-/// Seconds that the charts of the Calls screen go back.
+/// Number of samples in the charts of the Calls screen, one per second.
 const SAMPLES: usize = 240;
 
-/// Plugins that came with the workspace are launched after a yes alone; asked when they were looked
-/// for.
+/// Opens the trust popup if a search has found untrusted workspace plugins and no other popup is
+/// open.
 pub(super) fn ask_for_trust(state: &mut State) {
     if state.view.untrusted.is_empty() {
         state.asks_trust = false;
@@ -23,7 +23,7 @@ pub(super) fn ask_for_trust(state: &mut State) {
     }
 }
 
-/// What earlier deploys left unknown is the first thing that is seen, once.
+/// Opens the popup of unknown outcomes once per session; closes it when none is left.
 pub(super) fn put_unknown_first(state: &mut State) {
     if state.view.unknown.is_empty() {
         if matches!(state.frame.popup, Some(Popup::Unknown { .. })) {
@@ -50,6 +50,7 @@ pub(super) fn push_sample(queue: &mut std::collections::VecDeque<u64>, value: u6
 }
 
 pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
+    // A snapshot may already contain an event that is delivered afterwards.
     let known = event.seq <= state.view.seq && event.seq != 0;
     let locked = state.locked_by().is_some();
     state.view.apply(event);
@@ -63,7 +64,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
             state.complain(format!("{plugin} crashed: {text}  (! shows it)"))
         }
         EventKind::Plugin(PluginEvent::Replaced { plugin, .. }) => {
-            // Another program may have another schema.
+            // The new program may have another schema.
             state.loaded.schemas.remove(plugin);
         }
         EventKind::Plugin(PluginEvent::State { plugin, state: now }) => match now {
@@ -71,7 +72,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
                 state.complain(format!("{plugin} {}: {why}  (!)", now.word()))
             }
             PluginState::Launching { .. } => {
-                // Another launch may bring another schema.
+                // The next launch may return another schema.
                 state.loaded.schemas.remove(plugin);
             }
             _ => {}
@@ -111,7 +112,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
     }
 }
 
-/// What is missing is offered to be installed, once for each list of it.
+/// Offers to install missing modules and providers, once per list of them.
 pub(super) fn offer_install(state: &mut State) {
     if state.view.absent.is_empty() || state.view.absent == state.told_absent {
         return;
@@ -125,7 +126,7 @@ pub(super) fn offer_install(state: &mut State) {
     }
 }
 
-/// Where everything is there now, the workspace is opened anew: its backend may be another one.
+/// Reopens the workspace after an installation, because its backend may have changed.
 fn on_installed(state: &mut State, end: &InstallEnd, effects: &mut Vec<Effect>) {
     match end {
         InstallEnd::Done { .. } => {
@@ -157,8 +158,8 @@ fn on_deploy_finished(state: &mut State, s: &DeploySummary, effects: &mut Vec<Ef
     } else {
         state.complain(text)
     }
-    // What failed stands first: it is looked at, unless the operator looks at something
-    // else.
+    // Moves to the failed operations, which are sorted first, unless the operator has moved or
+    // opened something.
     let list = &mut state.lists[Context::Deploy as usize];
     if !list.moved && !list.zoom && list.focus == Pane::List {
         *list = super::list::ListState {
@@ -171,7 +172,7 @@ fn on_deploy_finished(state: &mut State, s: &DeploySummary, effects: &mut Vec<Ef
     state.quit |= state.leaving;
 }
 
-/// Takes back a question about a stage that is not the one that was read any more.
+/// Closes a confirmation whose stage or selection has changed since it was shown.
 fn withdraw(state: &mut State) {
     if let Some(Popup::Confirm(c)) = &state.frame.popup
         && c.stage.is_some()
@@ -183,7 +184,7 @@ fn withdraw(state: &mut State) {
     }
 }
 
-/// The schema is fetched when its pane is looked at.
+/// Requests a schema when its pane is opened.
 pub(super) fn ask_for_schema(state: &mut State, effects: &mut Vec<Effect>) {
     if state.screen != Screen::Plugins || state.filters.plugin_tab != PluginTab::Schema {
         return;
@@ -192,7 +193,7 @@ pub(super) fn ask_for_schema(state: &mut State, effects: &mut Vec<Effect>) {
     let is_there = matches!(p.state, PluginState::Ready { .. }) && !p.is_transformer();
     if is_there && !state.loaded.schemas.contains_key(&p.id) {
         let id = p.id.clone();
-        // An empty schema stands for one that is on its way.
+        // An empty entry marks a request in progress, so that the schema is requested once.
         state.loaded.schemas.insert(id.clone(), Vec::new());
         effects.push(Effect::LoadSchema(id));
     }
@@ -210,13 +211,13 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             text,
             diagnostics,
         } => {
-            // How an installation went is in its events.
+            // Events report the failure of an installation.
             if what != "init" {
                 state.complain(format!("{what}: {text}"));
             }
             state.asks_lock &= what != "lock";
             if what == "workspace" {
-                // One that is opened anew has ended before.
+                // Reopening has already shut the old engine down, so the console cannot continue.
                 if state.opening.take().as_ref() == Some(&state.named) {
                     (state.broken, state.quit) = (Some(text.clone()), true);
                 }
@@ -224,7 +225,7 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
                     state.frame.popup = None;
                 }
             }
-            // A stage's own are on its screen.
+            // The Stage screen shows diagnostics of a stage.
             if ["deploy", "import", "forget", "untaint"].contains(&what.as_str())
                 && !diagnostics.is_empty()
                 && state.frame.popup.is_none()
@@ -269,7 +270,7 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             .log
             .prepend(rows.into_iter().map(|r| r.line).collect()),
         Answer::State(mut all) => {
-            // Once, and not for each frame: the tree by module, kind, type and address.
+            // Sorted once on arrival instead of once per frame: by module, kind, type and address.
             all.sort_by(|a, b| {
                 (&a.module, a.data, &a.resource_type, &a.address, &a.deposed).cmp(&(
                     &b.module,
@@ -306,7 +307,7 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
     }
 }
 
-/// Puts the reason why a stage cannot be applied in the place of the question about it.
+/// Replaces the confirmation of an outdated stage with the reason.
 fn outdated(state: &mut State, stage: StageId, text: String) {
     let asked = matches!(&state.frame.popup, Some(Popup::Confirm(c)) if c.stage == Some(stage));
     if !asked {

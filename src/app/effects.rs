@@ -1,5 +1,5 @@
-//! Carries out what the console asks of the engine; what comes of it goes back as messages. Owns
-//! the tasks that do so.
+//! Runs the console's effects on the engine, and sends their results back as messages. Owns the
+//! tasks.
 
 use super::msg::{Answer, Effect, Msg};
 use super::run::DemoHook;
@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
-/// How many deploys the History screen shows.
+/// Maximum number of deploys on the History screen.
 const DEPLOYS: u32 = 500;
-/// How many remembered log lines are loaded at the start.
+/// Maximum number of stored log lines loaded at the start.
 const LOG_LINES: u32 = 2_000;
-/// How many changes of the selection may wait for the engine.
+/// Capacity of the queue of selection changes.
 const SELECTS: usize = 256;
 
-/// Carries out effects.
+/// Runs effects.
 pub struct Runner {
     engine: Engine,
     messages: mpsc::Sender<Msg>,
@@ -30,11 +30,11 @@ pub struct Runner {
     next: Next,
 }
 
-/// The engine to go on with, once it is open.
+/// Engine that replaces the current one, as soon as it is open.
 type Next = Arc<Mutex<Option<Engine>>>;
 
 impl Runner {
-    /// The engine to go on with, where one was opened.
+    /// Takes the replacing engine, if one was opened.
     pub fn next(&self) -> Option<Engine> {
         self.next
             .lock()
@@ -42,7 +42,7 @@ impl Runner {
             .take()
     }
 
-    /// A runner whose answers go to `messages`; files are written into `directory`.
+    /// Creates a runner that sends answers to `messages` and writes files to `directory`.
     pub fn new(
         engine: Engine,
         messages: mpsc::Sender<Msg>,
@@ -51,7 +51,7 @@ impl Runner {
         directory: PathBuf,
     ) -> Self {
         let (selects, queue) = mpsc::channel(SELECTS);
-        // One after the other: a take and a leave of the same change must not overtake each other.
+        // Sequential: a later change of the selection must not overtake an earlier one.
         tasks.spawn(select_in_order(engine.clone(), queue, messages.clone()));
         Self {
             engine,
@@ -64,7 +64,7 @@ impl Runner {
         }
     }
 
-    /// Starts an effect. Those of the terminal are not for it and are ignored.
+    /// Starts an effect. Effects of the terminal are ignored; the event loop handles them.
     pub fn run(&self, effect: Effect) {
         tracing::info!(?effect, "asked");
         if let Effect::Select(stage, selects) = effect {
@@ -75,7 +75,7 @@ impl Runner {
             return;
         }
         if let Effect::Cancel(rung) = effect {
-            // At once, and not behind anything else.
+            // Bypasses the tasks, so that nothing delays a cancellation.
             self.engine.cancel(rung);
             return;
         }
@@ -97,7 +97,7 @@ impl Runner {
                     Answer::Done(text) => tracing::info!(text, "done"),
                     _ => {}
                 }
-                // The console is gone when nobody takes it: then nobody waits for it either.
+                // If the console has ended, the answer has no receiver and is dropped.
                 messages.send(Msg::Answer(answer)).await.ok();
             }
         });
@@ -112,7 +112,7 @@ fn failed(what: &str, e: &EngineError) -> Option<Answer> {
     })
 }
 
-/// A failure of which nothing else than its words is known.
+/// Creates a failure that has only a text.
 fn plainly(what: &str, why: impl std::fmt::Display) -> Answer {
     Answer::Failed {
         what: what.to_owned(),
@@ -121,7 +121,7 @@ fn plainly(what: &str, why: impl std::fmt::Display) -> Answer {
     }
 }
 
-/// Ends each of them, where it is still the very same process.
+/// Ends each orphan, after a check that the pid still is the same process.
 async fn end_orphans(engine: Engine, orphans: Vec<OrphanView>) -> Answer {
     let (mut done, mut failed) = (Vec::new(), Vec::new());
     for one in orphans {
@@ -150,13 +150,13 @@ fn told<T>(
 ) -> Option<Answer> {
     match result {
         Ok(value) => answer(value),
-        // The events have told it already.
+        // Events have reported the cancellation already.
         Err(EngineError::Cancelled) => None,
         Err(e) => failed(what, &e),
     }
 }
 
-/// What an effect is carried out with.
+/// Context of an effect.
 struct Around {
     engine: Engine,
     directory: PathBuf,
@@ -164,16 +164,16 @@ struct Around {
     next: Next,
 }
 
-/// Transformers first: they are not waited for, and what is wrong with a configuration is nothing
-/// to them.
+/// Launches all plugins. Transformers come first: they are not awaited, and errors of the
+/// configuration do not concern them.
 async fn load_plugins(engine: &Engine) -> Option<Answer> {
     let transformers = engine.launch_transformers().await;
     told("plugins", Box::pin(engine.load_plugins()).await, |()| None)
         .or_else(|| told("transformers", transformers, |()| None))
 }
 
-/// The difference between a stage and the workspace, if any. Other failures are the deploy's to
-/// report: the question on the screen stays.
+/// Reports the differences between a stage and the workspace, if any. The deploy reports other
+/// failures, so the confirmation stays open.
 async fn check_stage(engine: &Engine, stage: StageId) -> Option<Answer> {
     match engine.check_stage(stage).await {
         Err(EngineError::Stale { stage, what }) => Some(Answer::Outdated { stage, text: what }),
@@ -264,7 +264,7 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
             Some(Answer::Workspaces(all))
         }),
         Effect::Install(bring) => match engine.install(bring).await {
-            // It is asked in the events.
+            // Events ask the operator about these states.
             Err(EngineError::StatesToBring { .. }) => None,
             done => told("init", done, |()| None),
         },
@@ -295,7 +295,7 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
         } => write(&directory, &stem, extension, text).await,
         Effect::Demo(fault) => {
             let hook = demo?;
-            // Small files; but files all the same, and this is a worker of the engine's runtime.
+            // File access blocks, and this is a worker thread of the engine's runtime.
             let done = tokio::task::spawn_blocking(move || (hook.act)(&fault)).await;
             Some(match done {
                 Ok(Ok(text)) => Answer::Done(text),
@@ -303,7 +303,7 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
                 Err(e) => plainly("demo", e),
             })
         }
-        // Those of the terminal, and those with a way of their own.
+        // Handled by the event loop, or by [`Runner::run`] itself.
         Effect::Copy(_)
         | Effect::Mouse(_)
         | Effect::Suspend(_)
@@ -314,10 +314,11 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
     }
 }
 
-/// Opens another engine, and ends this one. Where it is another workspace's, it is there before
-/// this one ends: one that cannot be opened costs nothing.
+/// Opens the engine of a workspace and shuts this one down. Another workspace is opened first, so
+/// that a failure leaves this engine running.
 async fn open(engine: Engine, next: Next, workspace: &str, create: bool) -> Option<Answer> {
     let metrics = engine.metrics_address();
+    // The same workspace can be opened only after its lock is released.
     if workspace == engine.workspace_name() {
         engine.shutdown().await;
     }
@@ -333,7 +334,7 @@ async fn open(engine: Engine, next: Next, workspace: &str, create: bool) -> Opti
     Some(Answer::Opened)
 }
 
-/// Writes into a file that is not there yet: `stem.ext`, `stem-2.ext`, …
+/// Writes a file under the first free name: `stem.ext`, `stem-2.ext`, …
 async fn write(directory: &Path, stem: &str, extension: &str, text: String) -> Option<Answer> {
     use tokio::io::AsyncWriteExt;
     for n in 1..1_000 {
@@ -343,6 +344,7 @@ async fn write(directory: &Path, stem: &str, extension: &str, text: String) -> O
             format!("{stem}-{n}.{extension}")
         };
         let mut options = tokio::fs::OpenOptions::new();
+        // Never overwrites a file, not even one created after the name was chosen.
         options.write(true).create_new(true);
         #[cfg(unix)]
         options.mode(0o600);

@@ -1,19 +1,19 @@
-//! A line that is being typed: find, filter, the palette, a typed confirmation.
+//! Single-line text input: search, filter, palette, typed confirmation.
 
 use super::key::{Key, KeyCode};
 
-/// Text and cursor (in characters).
+/// Text and cursor position, in characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entry {
     chars: Vec<char>,
     cursor: usize,
 }
 
-/// Longer lines are cut: nobody searches for more.
+/// Maximum length in characters; longer input is cut.
 const LONGEST: usize = 500;
 
 impl Entry {
-    /// A line to start from, the cursor at its end.
+    /// Creates an input with a text, and the cursor at its end.
     pub fn new(text: &str) -> Self {
         let chars: Vec<char> = text.chars().take(LONGEST).collect();
         Self {
@@ -22,22 +22,22 @@ impl Entry {
         }
     }
 
-    /// What was typed.
+    /// Returns the text.
     pub fn text(&self) -> String {
         self.chars.iter().collect()
     }
 
-    /// Characters before the cursor.
+    /// Returns the text before the cursor.
     pub fn before(&self) -> String {
         self.chars[..self.cursor].iter().collect()
     }
 
-    /// Whether nothing was typed.
+    /// Returns true if there is no text.
     pub fn is_empty(&self) -> bool {
         self.chars.is_empty()
     }
 
-    /// Puts text in at the cursor; line ends and controls are left out.
+    /// Inserts text at the cursor, without control characters and line breaks.
     pub fn insert(&mut self, text: &str) {
         for c in text.chars().filter(|c| !c.is_control()) {
             if self.chars.len() < LONGEST {
@@ -47,7 +47,7 @@ impl Entry {
         }
     }
 
-    /// Takes an editing key; says whether it was one.
+    /// Handles an editing key. Returns false for other keys.
     pub fn key(&mut self, key: Key) -> bool {
         match key {
             Key {

@@ -1,6 +1,6 @@
-//! Numbers as an operator reads them: durations, sizes, times of day.
+//! Formats durations, sizes and times for the screen.
 
-/// A duration in milliseconds: `12 ms`, `0.8 s`, `42 s`, `1m02s`, `2h05m`, `3d04h`.
+/// Formats a duration in milliseconds: `12 ms`, `0.8 s`, `42 s`, `1m02s`, `2h05m`, `3d04h`.
 pub fn duration(ms: u64) -> String {
     let s = ms / 1000;
     match ms {
@@ -13,7 +13,8 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
-/// A running clock: as [`duration`], but in whole seconds, so that it changes once a second.
+/// Formats a running time like [`duration`], but in whole seconds, so that it changes once a
+/// second.
 pub fn elapsed(ms: i64) -> String {
     let ms = u64::try_from(ms).unwrap_or(0);
     if ms < 60_000 {
@@ -23,7 +24,7 @@ pub fn elapsed(ms: i64) -> String {
     }
 }
 
-/// Bytes: `812 K`, `18 M`, `1.2 G`.
+/// Formats bytes: `812 K`, `18 M`, `1.2 G`.
 pub fn bytes(n: u64) -> String {
     const K: u64 = 1024;
     match n {
@@ -34,8 +35,9 @@ pub fn bytes(n: u64) -> String {
     }
 }
 
-/// Days since 1970-01-01 as year, month, day (the proleptic Gregorian calendar).
+/// Converts days since 1970-01-01 to year, month and day of the proleptic Gregorian calendar.
 fn civil(days: i64) -> (i64, i64, i64) {
+    // Howard Hinnant's algorithm: years start in March, so that the leap day is their last day.
     let z = days + 719_468;
     let era = z.div_euclid(146_097);
     let doe = z.rem_euclid(146_097);
@@ -50,18 +52,18 @@ fn civil(days: i64) -> (i64, i64, i64) {
     )
 }
 
-/// Time of day, `14:02:11`, at an offset from UTC in seconds.
+/// Formats the time of day, `14:02:11`. The offset from UTC is in seconds.
 pub fn clock(ms: i64, offset_s: i32) -> String {
     let s = (ms.div_euclid(1000) + i64::from(offset_s)).rem_euclid(86_400);
     format!("{:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
 }
 
-/// Time of day with milliseconds.
+/// Formats the time of day with milliseconds.
 pub fn clock_ms(ms: i64, offset_s: i32) -> String {
     format!("{}.{:03}", clock(ms, offset_s), ms.rem_euclid(1000))
 }
 
-/// Date and time of day, `2026-11-21 14:02`.
+/// Formats date and time, `2026-11-21 14:02`.
 pub fn date(ms: i64, offset_s: i32) -> String {
     let s = ms.div_euclid(1000) + i64::from(offset_s);
     let (y, m, d) = civil(s.div_euclid(86_400));
@@ -69,7 +71,7 @@ pub fn date(ms: i64, offset_s: i32) -> String {
     format!("{y:04}-{m:02}-{d:02} {:02}:{:02}", t / 3600, t / 60 % 60)
 }
 
-/// `1 change`, `2 changes`.
+/// Formats a count with its noun: `1 change`, `2 changes`.
 pub fn count(n: usize, one: &str) -> String {
     if n == 1 {
         format!("1 {one}")

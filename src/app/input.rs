@@ -1,4 +1,4 @@
-//! What the operator does comes to the state: keys, pastes, the mouse.
+//! Applies input to the state: keys, pastes, mouse, resizes.
 
 use super::key::{Input, Key, MouseAct};
 use super::layout::Hit;
@@ -38,7 +38,7 @@ fn paste(state: &mut State, text: &str) {
     }) = &mut state.frame.popup
     {
         entry.insert(text);
-        // Other commands match now.
+        // The text matches other commands now.
         (*selected, *chosen) = (0, false);
     } else if let Some(Popup::Import { entry, .. } | Popup::Workspaces { entry, .. }) =
         &mut state.frame.popup
@@ -48,7 +48,7 @@ fn paste(state: &mut State, text: &str) {
         p.entry.insert(text);
         prompt_keys::typed(state, p);
     }
-    // Anywhere else a paste would be taken for commands: it is ignored. A confirmation must be
+    // Elsewhere a paste would act as keys of commands, so it is ignored. A confirmation must be
     // typed, not pasted.
 }
 

@@ -1,10 +1,9 @@
-//! Keys and other input as the console knows them, free of any terminal library; and their names in
-//! help and settings.
+//! Keys and other input, independent of terminal libraries, and their names in help and settings.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Which key.
+/// Code of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum KeyCode {
     Char(char),
@@ -34,7 +33,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key without modifiers.
+    /// Creates a key without modifiers.
     pub const fn plain(code: KeyCode) -> Self {
         Self {
             code,
@@ -43,12 +42,12 @@ impl Key {
         }
     }
 
-    /// A character without modifiers.
+    /// Creates a character key without modifiers.
     pub const fn char(c: char) -> Self {
         Self::plain(KeyCode::Char(c))
     }
 
-    /// A character with control held.
+    /// Creates a character key with Ctrl.
     pub const fn ctrl(c: char) -> Self {
         Self {
             code: KeyCode::Char(c),
@@ -58,7 +57,7 @@ impl Key {
     }
 }
 
-/// Names of keys that are no characters, and of characters that would be hard to read.
+/// Names of special keys, and of characters that are hard to read.
 const NAMES: &[(&str, KeyCode)] = &[
     ("enter", KeyCode::Enter),
     ("esc", KeyCode::Esc),
@@ -91,13 +90,13 @@ impl fmt::Display for Key {
         match self.code {
             KeyCode::Char(c) => write!(f, "{c}"),
             KeyCode::F(n) => write!(f, "f{n}"),
-            // All others are in NAMES.
+            // All other codes have a name in [`NAMES`].
             _ => Ok(()),
         }
     }
 }
 
-/// A key name that is not understood.
+/// A key name that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no such key: {0:?}; write a character, or ctrl-x, alt-x, enter, esc, tab, space, up, f1 and the like"
@@ -138,14 +137,14 @@ impl FromStr for Key {
     }
 }
 
-/// Leaves what lies over the screen.
+/// Closes a popup or prompt.
 pub const ESC: Key = Key::plain(KeyCode::Esc);
 
-/// Takes what is chosen.
+/// Accepts the selection.
 pub const ENTER: Key = Key::plain(KeyCode::Enter);
 
 impl Key {
-    /// How far a key moves in a list; `None` where it does not.
+    /// Returns the number of rows that a key moves the cursor by; `None` if it does not move.
     pub fn step(self) -> Option<isize> {
         Some(match self {
             Self {
@@ -215,12 +214,12 @@ impl Key {
     }
 }
 
-/// A place in a list of so many, so many further.
+/// Moves a position in a list of `len` rows by `by`, within its bounds.
 pub fn moved(at: usize, by: isize, len: usize) -> usize {
     at.saturating_add_signed(by).min(len.saturating_sub(1))
 }
 
-/// What a mouse did.
+/// Action of the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseAct {
     Down,
@@ -230,7 +229,7 @@ pub enum MouseAct {
     WheelDown,
 }
 
-/// What comes from the terminal.
+/// Input from the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     Key(Key),

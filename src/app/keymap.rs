@@ -1,11 +1,11 @@
-//! Which key runs which command: the defaults of the table, changed by the settings.
+//! Maps keys to commands: defaults from the table, overridden by settings.
 
 use super::command::{COMMANDS, Command};
 use super::key::Key;
 use super::state::Context;
 use std::collections::BTreeMap;
 
-/// Keys of each command, by its place in the table.
+/// Keys of each command, by index in the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyMap {
     keys: Vec<Vec<Key>>,
@@ -27,8 +27,8 @@ impl Default for KeyMap {
 }
 
 impl KeyMap {
-    /// The defaults changed by `command name → keys`. What cannot be understood is said, one
-    /// sentence each; the rest holds.
+    /// Overrides the defaults with `command name → keys`. Returns one message per invalid entry;
+    /// the valid ones apply.
     pub fn remapped(changes: &BTreeMap<String, Vec<String>>) -> (Self, Vec<String>) {
         let mut map = Self::default();
         let mut problems = Vec::new();
@@ -42,8 +42,8 @@ impl KeyMap {
             let parsed: Result<Vec<Key>, _> = keys.iter().map(|k| k.parse()).collect();
             match parsed {
                 Ok(keys) => {
-                    // A key that is given to a command is taken from the others of the same place,
-                    // but for those that have their keys from the settings too.
+                    // The key is removed from other commands of the same contexts, unless their
+                    // keys are from the settings, too.
                     for (j, other) in COMMANDS.iter().enumerate() {
                         if j != i
                             && !changes.contains_key(other.name)
@@ -60,8 +60,8 @@ impl KeyMap {
         (map, problems)
     }
 
-    /// The command that a key runs there. What belongs to the place goes before what works
-    /// everywhere.
+    /// Returns the command of a key in a context. Commands of this context override those of all
+    /// contexts.
     pub fn command(&self, key: Key, context: Context) -> Option<&'static Command> {
         let hit = |special: bool| {
             COMMANDS
@@ -75,7 +75,7 @@ impl KeyMap {
         hit(true).or_else(|| hit(false))
     }
 
-    /// The keys of a command in one place: without those that run something else there.
+    /// Returns the keys of a command in a context, without keys that run another command there.
     pub fn keys_of(&self, command: &Command, context: Context) -> Vec<Key> {
         let Some(i) = COMMANDS.iter().position(|c| c.name == command.name) else {
             return Vec::new();
@@ -90,7 +90,7 @@ impl KeyMap {
             .collect()
     }
 
-    /// What to press for a command that works everywhere: its first key, or its name in the
+    /// Returns the key to show for a command of all contexts: its first key, or its name in the
     /// palette.
     pub fn first(&self, name: &str) -> String {
         let key = COMMANDS
@@ -149,7 +149,7 @@ mod tests {
         }
     }
 
-    /// The table as the file that an operator may copy and change.
+    /// Renders the table as the file of default keys.
     fn as_file() -> String {
         let mut text = "# The keys of the console, as they are without a file of your own.\n\
             # Copy what you want otherwise into ~/.config/flightdeck/keys.toml; help and footer follow.\n"

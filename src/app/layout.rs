@@ -1,28 +1,28 @@
-//! Where things are on the screen. Pure arithmetic over the state, so that the state knows how far
-//! a page is and what a click hits, and the drawing cannot disagree.
+//! Layout of the screen, computed from the state alone. Input (page size, mouse) and drawing use
+//! the same values and cannot disagree.
 
 use super::list::Pane;
 use super::state::{Context, Popup, State};
 use ratatui::layout::Rect;
 
-/// Smaller screens get one line that says so.
+/// Minimum size; smaller screens show one line that reports it.
 pub const SMALLEST: (u16, u16) = (40, 12);
 
-/// The parts of the screen.
+/// Areas of the screen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Areas {
     pub header: Rect,
     pub tabs: Rect,
-    /// The line under the tabs.
+    /// Line below the tabs.
     pub rule: Rect,
     pub note: Rect,
-    /// The screen's title line.
+    /// Title line of the screen.
     pub title: Rect,
-    /// Charts over the list, where the screen has some.
+    /// Charts above the list, if the screen has them.
     pub charts: Rect,
     pub columns: Rect,
     pub list: Rect,
-    /// The border between list and detail: a column, or a row with the detail's title.
+    /// Border between list and detail: a column, or a row with the title of the detail.
     pub border: Rect,
     pub detail: Rect,
     pub foot_rule: Rect,
@@ -38,7 +38,7 @@ fn rect(x: u16, y: u16, width: u16, height: u16) -> Rect {
     }
 }
 
-/// Takes rows off the top.
+/// Cuts rows off the top.
 fn top(area: &mut Rect, rows: u16) -> Rect {
     let rows = rows.min(area.height);
     let taken = Rect {
@@ -50,24 +50,24 @@ fn top(area: &mut Rect, rows: u16) -> Rect {
     taken
 }
 
-/// Takes rows off the bottom.
+/// Cuts rows off the bottom.
 fn bottom(area: &mut Rect, rows: u16) -> Rect {
     let rows = rows.min(area.height);
     area.height -= rows;
     rect(area.x, area.y + area.height, area.width, rows)
 }
 
-/// Whether the screen is too small to be used.
+/// Returns true if the screen is smaller than [`SMALLEST`].
 pub fn too_small(state: &State) -> bool {
     state.frame.size.0 < SMALLEST.0 || state.frame.size.1 < SMALLEST.1
 }
 
-/// Whether list and detail stand side by side.
+/// Returns true if list and detail are side by side.
 pub fn side_by_side(state: &State) -> bool {
     state.frame.size.0 >= 100 && state.context().of().side_by_side
 }
 
-/// The parts of the screen as it is now.
+/// Computes the areas of the screen.
 pub fn areas(state: &State) -> Areas {
     let (w, h) = state.frame.size;
     let mut a = Areas::default();
@@ -115,7 +115,7 @@ pub fn areas(state: &State) -> Areas {
         a.detail = inset(a.detail);
     } else if room_for_detail {
         let below = (u32::from(rest.height) * u32::from(100 - state.frame.split) / 100) as u16;
-        // A short list leaves its room to the detail.
+        // A short list leaves its unused rows to the detail.
         let few = u16::try_from(state.frame.rows.len())
             .unwrap_or(u16::MAX)
             .saturating_add(2)
@@ -141,12 +141,12 @@ fn inset(area: Rect) -> Rect {
     )
 }
 
-/// Rows of the list that fit.
+/// Number of visible rows of the list.
 pub fn list_height(state: &State) -> usize {
     areas(state).list.height as usize
 }
 
-/// The place of a popup of so many lines and such a width.
+/// Computes the area of a popup with a number of lines.
 pub fn popup(state: &State, popup: &Popup, lines: usize) -> Rect {
     let (w, h) = state.frame.size;
     let width = popup.width().min(w.saturating_sub(4)).max(20.min(w));
@@ -162,7 +162,7 @@ pub fn popup(state: &State, popup: &Popup, lines: usize) -> Rect {
     )
 }
 
-/// What a point of the screen belongs to.
+/// Part of the screen at a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hit {
     Tab(u16),
@@ -176,7 +176,7 @@ fn inside(area: Rect, x: u16, y: u16) -> bool {
     (area.left()..area.right()).contains(&x) && (area.top()..area.bottom()).contains(&y)
 }
 
-/// What lies under the mouse.
+/// Returns the part of the screen below the mouse.
 pub fn hit(state: &State, x: u16, y: u16) -> Hit {
     let a = areas(state);
     if inside(a.tabs, x, y) {
@@ -200,19 +200,19 @@ pub fn hit(state: &State, x: u16, y: u16) -> Hit {
     Hit::Nothing
 }
 
-/// How many rows at the top never scroll away: the running ones of a deploy, at most half the
+/// Number of rows at the top that do not scroll, such as running operations; at most half the
 /// height.
 pub fn pinned(state: &State, height: usize) -> usize {
     state.frame.pinned.min(height / 2)
 }
 
-/// Lines of the detail that fit.
+/// Size of the detail in cells and lines.
 pub fn detail_size(state: &State) -> (usize, usize) {
     let d = areas(state).detail;
     (d.width as usize, d.height as usize)
 }
 
-/// Whether keys go to the detail.
+/// Returns true if the detail has the focus.
 pub fn detail_has_keys(state: &State) -> bool {
     let list = state.list();
     let a = areas(state);
@@ -221,7 +221,8 @@ pub fn detail_has_keys(state: &State) -> bool {
         && state.context() != Context::Schema
 }
 
-/// The tabs: screen, first column, label. On narrow screens only the current one has its word.
+/// Returns the tabs: screen, first column, label. On narrow screens only the current tab has its
+/// name.
 pub fn tabs(state: &State) -> Vec<(super::state::Screen, u16, String)> {
     use super::state::Screen;
     let wide = state.frame.size.0 >= 76;
@@ -240,7 +241,7 @@ pub fn tabs(state: &State) -> Vec<(super::state::Screen, u16, String)> {
     out
 }
 
-/// The tab at a column.
+/// Returns the tab at a column.
 pub fn tab_at(state: &State, x: u16) -> Option<super::state::Screen> {
     tabs(state)
         .into_iter()

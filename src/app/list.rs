@@ -1,7 +1,7 @@
-//! Rows of a list and the place of the cursor in it. The cursor belongs to a row's identity, not to
-//! its index: rows may come, go and be sorted anew under it.
+//! Rows of a list, and its cursor. The cursor refers to a row's key and not its index, because rows
+//! are added, removed and sorted while the list is shown.
 
-/// What a row is, whatever its place.
+/// Identity of a row, independent of its position.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RowKey {
     Text(String),
@@ -9,7 +9,7 @@ pub enum RowKey {
 }
 
 impl RowKey {
-    /// The text of a textual key.
+    /// Returns the text of a textual key.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(t) => Some(t),
@@ -17,7 +17,7 @@ impl RowKey {
         }
     }
 
-    /// The number of a numeric key.
+    /// Returns the number of a numeric key.
     pub fn number(&self) -> Option<u64> {
         match self {
             Self::Number(n) => Some(*n),
@@ -26,18 +26,18 @@ impl RowKey {
     }
 }
 
-/// One row: its identity and where its source lies.
+/// A row: its key, and the index of its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     pub key: RowKey,
-    /// Index in the collection that the screen shows; its meaning is the screen's own.
+    /// Index in the collection that the context shows.
     pub index: usize,
-    /// Headings are drawn and never selected.
+    /// Headings cannot be selected.
     pub heading: bool,
 }
 
 impl Row {
-    /// A row that can be selected.
+    /// Creates a selectable row with a textual key.
     pub fn text(key: impl Into<String>, index: usize) -> Self {
         Self {
             key: RowKey::Text(key.into()),
@@ -46,7 +46,7 @@ impl Row {
         }
     }
 
-    /// A row that can be selected, named by a number.
+    /// Creates a selectable row with a numeric key.
     pub fn number(key: u64, index: usize) -> Self {
         Self {
             key: RowKey::Number(key),
@@ -55,7 +55,7 @@ impl Row {
         }
     }
 
-    /// A heading within the list.
+    /// Creates a heading.
     pub fn heading(text: impl Into<String>) -> Self {
         Self {
             key: RowKey::Text(text.into()),
@@ -65,7 +65,7 @@ impl Row {
     }
 }
 
-/// Which part of a screen has the keys.
+/// Parts of a screen that can have the focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pane {
     #[default]
@@ -73,39 +73,39 @@ pub enum Pane {
     Detail,
 }
 
-/// Where an operator is in one list.
+/// Position of the operator in one list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListState {
     pub key: Option<RowKey>,
     pub index: usize,
-    /// First row on the screen after the pinned ones.
+    /// First visible row below the pinned ones.
     pub offset: usize,
-    /// Text looked for; keeps the context.
+    /// Search text; all rows remain visible.
     pub find: String,
-    /// Text that rows must have; hides the others.
+    /// Filter text; hides rows without it.
     pub filter: String,
-    /// Index of the column that the list is sorted by; 0 is the natural order.
+    /// Index of the sort order; 0 is the natural order.
     pub sort: usize,
     pub descending: bool,
     pub focus: Pane,
     /// The detail fills the screen.
     pub zoom: bool,
-    /// First line of the detail on the screen.
+    /// First visible line of the detail.
     pub scroll: usize,
-    /// Whether the operator has put the cursor somewhere.
+    /// The operator has moved the cursor.
     pub moved: bool,
 }
 
 impl ListState {
-    /// Finds the cursor's row again after the rows changed, and brings it onto the screen.
+    /// Finds the cursor's row again after the rows have changed, and scrolls it into view.
     pub fn settle(&mut self, rows: &[Row], height: usize, pinned: usize) {
         if rows.is_empty() {
-            // The identity is kept: the rows may be back in a moment.
+            // Keeps the key, because the rows may return with the next load.
             (self.index, self.offset) = (0, 0);
             return;
         }
         let found = self.key.as_ref().and_then(|key| {
-            // Most often it is where it was.
+            // Fast path: the row has usually not moved.
             let here = rows
                 .get(self.index)
                 .is_some_and(|r| r.key == *key && !r.heading);
@@ -122,7 +122,7 @@ impl ListState {
             self.offset = self.offset.min(rest.saturating_sub(height));
             return;
         }
-        // A heading right above the cursor is shown with it.
+        // A heading directly above the cursor is scrolled into view, too.
         let top = if at > 0 && rows[self.index - 1].heading {
             at - 1
         } else {
@@ -135,7 +135,7 @@ impl ListState {
             .min(rest.saturating_sub(height));
     }
 
-    /// Puts the cursor on a row, or on the nearest that is no heading.
+    /// Moves the cursor to a row, or to the nearest one that is no heading.
     pub fn place(&mut self, rows: &[Row], index: usize) {
         let Some(last) = rows.len().checked_sub(1) else {
             return;
@@ -153,7 +153,7 @@ impl ListState {
         }
     }
 
-    /// Moves the cursor by rows that can be selected.
+    /// Moves the cursor by a number of selectable rows.
     pub fn step(&mut self, rows: &[Row], delta: isize) {
         self.moved = true;
         let mut index = self.index;
@@ -171,7 +171,7 @@ impl ListState {
         self.place(rows, index);
     }
 
-    /// The row under the cursor.
+    /// Returns the row under the cursor.
     pub fn selected<'r>(&self, rows: &'r [Row]) -> Option<&'r Row> {
         rows.get(self.index).filter(|r| !r.heading)
     }

@@ -1,35 +1,35 @@
-//! The log lines that the console holds: bounded, numbered, merged by the time they came. Owned by
-//! the state.
+//! Log lines in memory: bounded and numbered, in order of arrival. Owned by
+//! [`State`](crate::app::State).
 
 use crate::engine::words::{LogLevel, LogLine};
 use std::collections::{BTreeSet, VecDeque};
 
-/// How many lines are held; older ones are in the store.
+/// Maximum number of lines in memory; the store has the older ones.
 pub const HELD: usize = 20_000;
 
-/// A line with its number, which is its identity.
+/// A line with its number, which identifies it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogEntry {
     pub n: u64,
     pub line: LogLine,
 }
 
-/// Lines and how they are looked at.
+/// Log lines, and the options of their display.
 #[derive(Debug, Clone)]
 pub struct Log {
     entries: VecDeque<LogEntry>,
     next: u64,
-    /// Lines that were pushed out.
+    /// Number of lines removed because of [`HELD`].
     pub dropped: u64,
     pub follow: bool,
-    /// The lowest level that is shown.
+    /// Minimum level to show.
     pub level: LogLevel,
-    /// The only source that is shown.
+    /// Source to show; `None` shows all.
     pub source: Option<String>,
     pub wrap: bool,
     pub times: bool,
     pub marks: BTreeSet<u64>,
-    /// The engine's own tracing fills the screen instead.
+    /// Shows the engine's own log instead.
     pub tracing: bool,
 }
 
@@ -37,7 +37,7 @@ impl Default for Log {
     fn default() -> Self {
         Self {
             entries: VecDeque::new(),
-            // Room below for lines that are loaded from the store later.
+            // Leaves numbers for older lines, which are loaded from the store later.
             next: 1 << 32,
             dropped: 0,
             follow: true,
@@ -52,7 +52,7 @@ impl Default for Log {
 }
 
 impl Log {
-    /// Adds the newest line.
+    /// Adds a line that just arrived, and removes the oldest one if the log is full.
     pub fn push(&mut self, line: LogLine) {
         if self.entries.len() == HELD
             && let Some(old) = self.entries.pop_front()
@@ -64,8 +64,8 @@ impl Log {
         self.next += 1;
     }
 
-    /// Puts lines remembered by the store (oldest first) before those that came live; those that
-    /// came live as well are left out.
+    /// Adds stored lines (oldest first) before the live ones. Lines that have also arrived live are
+    /// skipped.
     pub fn prepend(&mut self, older: Vec<LogLine>) {
         let first_live = self.entries.front().map_or(i64::MAX, |e| e.line.at);
         let mut n = self.entries.front().map_or(self.next, |e| e.n);
@@ -78,22 +78,22 @@ impl Log {
         }
     }
 
-    /// All lines, oldest first.
+    /// Returns all lines, oldest first.
     pub fn lines(&self) -> impl DoubleEndedIterator<Item = &LogEntry> {
         self.entries.iter()
     }
 
-    /// The line at a place.
+    /// Returns the line at an index.
     pub fn get(&self, index: usize) -> Option<&LogEntry> {
         self.entries.get(index)
     }
 
-    /// Whether level and source let a line through.
+    /// Returns true if level and source of a line are shown.
     pub fn shows(&self, e: &LogEntry) -> bool {
         e.line.level >= self.level && self.source.as_ref().is_none_or(|s| *e.line.plugin.0 == **s)
     }
 
-    /// The sources that have said something, in order.
+    /// Returns the sources of all lines, sorted.
     pub fn sources(&self) -> BTreeSet<&str> {
         self.entries.iter().map(|e| &*e.line.plugin.0).collect()
     }

@@ -1,5 +1,5 @@
-//! The console without its looks: what it knows ([`State`]), how it changes ([`update`]), what it
-//! asks for ([`Effect`]). `update` is pure; [`run`](crate::app::run::run) feeds it and carries out
+//! Console without its drawing: [`State`], its transitions ([`update`]) and its requests
+//! ([`Effect`]). `update` is pure; [`run`](crate::app::run::run) feeds it with messages and runs
 //! its effects. `ui` draws the state.
 
 mod answer_keys;

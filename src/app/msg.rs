@@ -1,4 +1,4 @@
-//! What reaches the console, and what it asks for.
+//! Messages to the console, and the effects it requests.
 
 use super::key::Input;
 use super::schema::SchemaRow;
@@ -7,28 +7,28 @@ use crate::engine::view::View;
 use crate::engine::words::*;
 use std::sync::Arc;
 
-/// Something happened.
+/// Message to the console.
 #[derive(Debug, Clone)]
 pub enum Msg {
     Input(Input),
-    /// The clock; once a second.
+    /// Current time, once a second.
     Tick(UnixMs),
     Events(Vec<Arc<Event>>),
-    /// The console fell behind: start again from this.
+    /// Current view, sent instead of events if the console has fallen behind.
     Snapshot(Box<View>),
     Answer(Answer),
-    /// The engine will send no more events.
+    /// The engine sends no more events.
     EngineGone,
-    /// Someone asked the process to end.
+    /// A signal asked the process to end.
     Terminate,
 }
 
-/// What became of an effect.
+/// Result of an effect.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// Done, in words for the footer.
+    /// Success, with a text for the footer.
     Done(String),
-    /// What was tried, and why it failed.
+    /// Failure of an effect, with the name of its subject.
     Failed {
         what: String,
         text: String,
@@ -36,7 +36,7 @@ pub enum Answer {
     },
     History(Vec<DeploySummary>),
     Record(Box<DeployRecord>),
-    /// The newest deploy on record, for the Deploy screen.
+    /// The newest deploy of the history, for the Deploy screen.
     Last(Box<DeployRecord>),
     Failures(Vec<FailureGroup>),
     Logs(Vec<LogRow>),
@@ -46,43 +46,42 @@ pub enum Answer {
         selection: Selection,
     },
     Schema(PluginId, Vec<SchemaRow>),
-    /// A stage that no longer fits the workspace, with the difference.
+    /// The stage no longer matches the workspace; the text has the differences.
     Outdated {
         stage: StageId,
         text: String,
     },
-    /// The directory's workspaces.
+    /// Workspaces of the directory.
     Workspaces(Vec<String>),
-    /// Another engine is there to go on with: this one has ended.
+    /// Another engine is open, and this one has ended.
     Opened,
-    /// What was found wrong, and what is right.
+    /// Findings of the doctor, including passed checks.
     Findings(Vec<Finding>),
-    /// What was done about a finding.
+    /// Result of a fix.
     Mended(String),
-    /// How each process ended that had lost its flightdeck.
+    /// Results of ending orphaned processes.
     EndedOrphans(String),
 }
 
-/// Something that the console wants done. The loop does it; its outcome comes back as an [`Answer`]
-/// or as events.
+/// Request of the console. The loop runs it; its result returns as an [`Answer`] or as events.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     HoldLock,
     LoadPlugins,
-    /// List the providers that are installed, whether the configuration needs them or not.
+    /// Lists installed providers, including those that the configuration does not need.
     FindInstalled,
     Stage(StageRequest),
     Select(StageId, Vec<Select>),
-    /// Compares a stage with the workspace as it is now.
+    /// Compares a stage with the current workspace.
     CheckStage(StageId),
     Deploy(DeployRequest),
-    /// Takes objects out of the state, or settles what is unknown of them.
+    /// Removes objects from the state, or discards their unknown outcomes.
     Forget(Vec<String>),
-    /// Says of an object whose provisioners may not all have run that it is as it should be.
+    /// Removes the taint of an object whose provisioners may not have completed.
     Untaint(String),
-    /// Takes an object that is there into the state.
+    /// Imports an existing object into the state.
     Import(ImportObject),
-    /// Says yes to plugins that came with the workspace, and launches them.
+    /// Trusts workspace plugins, and launches them.
     Trust(Vec<WorkspacePlugin>),
     Cancel(CancelRung),
     Plugin(PluginId, PluginCommand),
@@ -94,41 +93,41 @@ pub enum Effect {
     LoadState,
     LoadSchema(PluginId),
     LoadWorkspaces,
-    /// Ends the engine and goes on with one on this workspace of the directory, which is made first
-    /// where that is said; where it cannot be opened, nothing ends.
+    /// Opens an engine on a workspace of the directory, after creating it if requested, and shuts
+    /// this one down. If opening fails, this engine keeps running.
     Open {
         workspace: String,
         create: bool,
     },
-    /// Fetches what the configuration needs.
+    /// Installs the modules and providers that the configuration needs.
     Install(Bring),
-    /// Looks for what is wrong with machine and workspace.
+    /// Checks machine and workspace.
     Examine,
-    /// Does what is safe about a finding.
+    /// Applies a safe fix of a finding.
     Mend(Mend),
-    /// Ends plugin processes that have lost their flightdeck.
+    /// Ends orphaned plugin processes.
     EndOrphans(Vec<OrphanView>),
-    /// Writes a deploy's record as JSON into the working directory.
+    /// Writes a deploy's record as JSON to the workspace directory.
     Export(DeployId),
-    /// Writes text into a new file of this stem and extension in the working directory.
+    /// Writes text to a new file with this stem and extension in the workspace directory.
     Save {
         stem: String,
         extension: &'static str,
         text: String,
     },
-    /// Copies by OSC 52.
+    /// Copies text with OSC 52.
     Copy(String),
     Mouse(bool),
-    /// To the shell, with words for whoever is there.
+    /// Suspends to the shell, and prints a text there.
     Suspend(String),
     Redraw,
-    /// Breaks (or heals) something on purpose.
+    /// Breaks or repairs a part of the demo.
     Demo(String),
-    /// Moves in the engine's own tracing.
+    /// Moves within the engine's own log.
     Tracing(TracingMove),
 }
 
-/// Moves in the engine's own tracing, which another library keeps.
+/// Actions on the engine's own log, which tui-logger owns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TracingMove {
     Up,

@@ -1,4 +1,4 @@
-//! Keys while a popup lies over the screen: lists to choose from, palette, the cancel ladder.
+//! Keys of popups: lists, palette, cancel ladder.
 
 use super::answer_keys::{confirm, demo};
 use super::key::{ENTER, ESC, Key, KeyCode, moved};
@@ -8,7 +8,7 @@ use super::{around_keys, command, doc};
 use crate::engine::words::CancelRung;
 use crate::engine::words::ImportObject;
 
-/// A key while a popup is open.
+/// Handles a key while a popup is open.
 pub fn popup(state: &mut State, popup: Popup, key: Key, effects: &mut Vec<Effect>) {
     let closes = key == ESC || key == Key::ctrl('c');
     match popup {
@@ -47,7 +47,7 @@ pub fn popup(state: &mut State, popup: Popup, key: Key, effects: &mut Vec<Effect
     }
 }
 
-/// In the list of what is unknown: each is settled from here.
+/// Handles keys in the list of unknown outcomes, where each can be settled.
 fn unknown(state: &mut State, selected: usize, refused: bool, key: Key, effects: &mut Vec<Effect>) {
     if key == Key::char('q') || key == ENTER {
         return;
@@ -131,6 +131,8 @@ fn palette(
     let found = command::matching(state, &entry.text());
     if key == ENTER {
         match found.get(selected) {
+            // A few letters are not enough for a drastic command: the best match may be another
+            // one.
             Some(c) if c.is_drastic() && !chosen && entry.text().trim() != c.name => {
                 state.complain(format!(
                     "not done: type {:?} in full, or choose it with the arrow keys",
@@ -147,7 +149,7 @@ fn palette(
         }
         return;
     }
-    // Letters are typed here, so only keys that are no letters move.
+    // Letters are typed into the palette, so only other keys move the cursor.
     let by = if matches!(
         key,
         Key {

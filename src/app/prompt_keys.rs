@@ -1,11 +1,11 @@
-//! Keys while a word is typed: for a search, a filter, a confirmation.
+//! Keys of the prompts for search and filter.
 
 use super::command;
 use super::key::{ENTER, ESC, Key, KeyCode};
 use super::list::RowKey;
 use super::state::*;
 
-/// A key while a line is typed.
+/// Handles a key while a prompt is open.
 pub fn prompt(state: &mut State, mut p: Prompt, key: Key) {
     match key {
         ESC => {
@@ -23,7 +23,7 @@ pub fn prompt(state: &mut State, mut p: Prompt, key: Key) {
             code: KeyCode::Down | KeyCode::Up,
             ..
         } => {
-            // Through the hits while typing.
+            // Moves between matches without closing the prompt.
             command::seek(state, key.code == KeyCode::Down, true);
             state.frame.prompt = Some(p);
             return;
@@ -37,20 +37,21 @@ pub fn prompt(state: &mut State, mut p: Prompt, key: Key) {
     typed(state, p);
 }
 
-/// After the line has changed: the list follows at once.
+/// Applies the changed text to the list at once.
 pub fn typed(state: &mut State, p: Prompt) {
     let text = p.entry.text();
     *text_of(state.list_mut(), p.kind) = text;
     let (kind, before): (PromptKind, Option<RowKey>) = (p.kind, p.before.clone());
     state.frame.prompt = Some(p);
     if kind == PromptKind::Find {
+        // Each search starts from the original row, so that a longer text does not skip matches.
         if let Some(b) = before {
             state.list_mut().key = Some(b);
         }
         super::settle(state);
         let toast = state.frame.toast.clone();
         command::seek(state, true, false);
-        // That nothing matches yet is shown by the prompt itself.
+        // The prompt itself shows that nothing matches yet.
         state.frame.toast = toast;
     }
 }

@@ -1,10 +1,10 @@
-//! A deploy played again: its events folded up to a cursor, by the code that folds live ones.
+//! Replay of a deploy: folds its events up to a cursor, with the code that folds live events.
 
 use super::state::Replay;
 use crate::engine::view::{DeployView, View};
 use crate::engine::words::{DeployRecord, DeployStarted, EventKind};
 
-/// Events that move a replay: those that an operator of the Deploy screen would have seen.
+/// Returns true for events that the replay stops at: those visible on the Deploy screen.
 fn shows(kind: &EventKind) -> bool {
     matches!(
         kind,
@@ -16,12 +16,12 @@ fn shows(kind: &EventKind) -> bool {
 }
 
 impl Replay {
-    /// A record seen after its first `cursor` events (all of them where there are fewer).
+    /// Creates a replay after the first `cursor` events, or after all of them if there are fewer.
     pub fn at(record: DeployRecord, cursor: usize) -> Self {
         let cursor = cursor.min(record.events.len());
         let mut folded = View::default();
         for (i, e) in record.events[..cursor].iter().enumerate() {
-            // Numbers start anew with every engine: within one record the order is what counts.
+            // Each engine starts its event numbers anew, but a record may span several engines.
             let mut e = e.clone();
             e.seq = i as u64 + 1;
             folded.apply(&e);
@@ -47,8 +47,8 @@ impl Replay {
             DeployView::new(started, s.began)
         });
         if whole {
-            // The store knows what events may have missed: how an interrupted deploy was found
-            // later.
+            // The stored record includes facts without events, such as the outcome of an
+            // interrupted deploy, which a later run determined.
             view.operations.clone_from(&record.operations);
             view.summary = Some(s.clone());
         }
@@ -61,7 +61,7 @@ impl Replay {
         }
     }
 
-    /// The cursor after the next event that shows.
+    /// Returns the cursor after the next visible event.
     pub fn next(&self) -> usize {
         let all = &self.record.events;
         (self.cursor..all.len())
@@ -69,7 +69,7 @@ impl Replay {
             .map_or(all.len(), |i| i + 1)
     }
 
-    /// The cursor after the last event that shows and lies before.
+    /// Returns the cursor after the previous visible event.
     pub fn previous(&self) -> usize {
         let all = &self.record.events;
         (0..self.cursor.saturating_sub(1))

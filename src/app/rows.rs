@@ -1,4 +1,4 @@
-//! Which rows a context has, in which order; what each says to a search; what its detail is.
+//! Rows of each context in their order, with their search text and detail.
 
 mod plugins;
 
@@ -11,10 +11,10 @@ use std::cmp::Ordering;
 
 pub(super) use plugins::plugins;
 
-/// Finished calls that the Calls screen lists.
+/// Maximum number of finished calls on the Calls screen.
 const RECENT: usize = 50;
 
-/// The rows of what is looked at, and how many of them never scroll away.
+/// Returns the rows of the current context, and the number of leading rows that do not scroll.
 pub fn rows(state: &State) -> (Vec<Row>, usize) {
     let context = state.context();
     let of = context.of();
@@ -47,7 +47,7 @@ fn sorted(
     rows
 }
 
-/// Names of the columns that a list can be sorted by; the first is the natural order.
+/// Names of the sort orders of a list; the first is the natural order.
 pub fn sorts(context: Context) -> &'static [&'static str] {
     context.of().sorts
 }
@@ -78,7 +78,7 @@ pub(super) fn schema(state: &State) -> Vec<Row> {
     };
     let filter = state.list().filter.to_lowercase();
     let mut rows = Vec::new();
-    // A row is shown where every folder above it is open; a filter opens all of them.
+    // A row is visible if all rows above it are open. A filter opens all.
     let mut closed: Option<usize> = None;
     for (i, r) in all.iter().enumerate() {
         if closed.is_some_and(|depth| r.depth > depth) {
@@ -93,8 +93,8 @@ pub(super) fn schema(state: &State) -> Vec<Row> {
     rows
 }
 
-/// Whether what lies under a row of a schema is shown. Groups are open to begin with, types and
-/// blocks are not.
+/// Returns true if the children of a schema row are visible. Groups are open by default, types and
+/// blocks closed.
 pub fn is_open(state: &State, r: &super::schema::SchemaRow) -> bool {
     state.filters.unfolded.contains(&r.path) != (r.depth == 0)
 }
@@ -130,7 +130,7 @@ pub(super) fn calls(state: &State) -> Vec<Row> {
     let recent = state.view.finished.len().min(RECENT);
     if recent > 0 {
         rows.push(Row::heading(format!("finished (the last {recent})")));
-        // Their index counts on after the open calls.
+        // Indexes of finished calls continue after the open calls.
         let from = state.view.finished.len() - recent;
         rows.extend(
             state
@@ -146,13 +146,13 @@ pub(super) fn calls(state: &State) -> Vec<Row> {
     rows
 }
 
-/// What a row of the Calls screen is.
+/// Call in a row of the Calls screen.
 pub enum CallRow<'a> {
     Open(&'a crate::engine::view::CallView),
     Finished(&'a crate::engine::words::CallFinished),
 }
 
-/// The call of a row.
+/// Returns the call of a row.
 pub fn call_row<'a>(state: &'a State, row: &Row) -> Option<CallRow<'a>> {
     if row.heading {
         return None;
@@ -188,8 +188,8 @@ pub(super) fn stage(state: &State) -> Vec<Row> {
             a.address.cmp(&b.address)
         }
     });
-    // What is worth a deploy without any change of a resource. Their index counts on after the
-    // changes.
+    // Outputs and drift can need a deploy without any changed resource. Their indexes continue
+    // after the changes.
     let outputs = stage
         .outputs
         .iter()
@@ -218,7 +218,7 @@ pub(super) fn stage(state: &State) -> Vec<Row> {
     rows
 }
 
-/// The output of a row of the Stage screen.
+/// Returns the output of a row on the Stage screen.
 pub fn output_row<'a>(state: &'a State, row: &Row) -> Option<&'a OutputView> {
     let stage = state.view.stage.as_ref().filter(|_| !row.heading)?;
     stage
@@ -226,7 +226,7 @@ pub fn output_row<'a>(state: &'a State, row: &Row) -> Option<&'a OutputView> {
         .get(row.index.checked_sub(stage.changes.len())?)
 }
 
-/// What a row of the Stage screen says of the world.
+/// Returns the drift of a row on the Stage screen.
 pub fn drift_row<'a>(state: &'a State, row: &Row) -> Option<&'a DriftView> {
     let stage = state.view.stage.as_ref().filter(|_| !row.heading)?;
     stage.drift.get(
@@ -268,7 +268,7 @@ pub(super) fn deploy(state: &State) -> (Vec<Row>, usize) {
         .enumerate()
         .filter(|(_, o)| shows(o.state))
         .collect();
-    // While it runs, what was done last stands first among the done.
+    // During the deploy, the latest completed operation comes first among the completed ones.
     all.sort_by_key(|(i, o)| {
         let ended =
             o.began.unwrap_or(0) + o.took_ms.and_then(|t| i64::try_from(t).ok()).unwrap_or(0);
@@ -318,7 +318,7 @@ pub(super) fn resources(state: &State) -> Vec<Row> {
     let Some(all) = &state.loaded.state_rows else {
         return Vec::new();
     };
-    // They came in the order of the tree.
+    // Loaded rows are already in the order of the tree.
     let order = 0..all.len();
     let row = |i: usize| match &all[i].deposed {
         Some(key) => Row::text(format!("{} (deposed {key})", all[i].address), i),
@@ -363,7 +363,7 @@ pub(super) fn resources(state: &State) -> Vec<Row> {
     rows
 }
 
-/// The detail of the row under the cursor.
+/// Returns the detail of the row under the cursor.
 pub fn detail(state: &State) -> Doc {
     state
         .selected()
@@ -371,7 +371,7 @@ pub fn detail(state: &State) -> Doc {
         .unwrap_or_default()
 }
 
-/// What a search finds in a row.
+/// Returns the search text of a row.
 pub fn text(state: &State, context: Context, row: &Row) -> String {
     (context.of().text)(state, row)
 }

@@ -1,6 +1,6 @@
-//! The loop of the console: keys, clock, events and answers become messages; what `update` asks for
-//! is carried out; a frame is drawn when something changed. Generic over the terminal and the
-//! source of events, so that tests drive it.
+//! Event loop of the console: turns input, clock, events and answers into messages, runs the
+//! effects of `update`, and draws changed frames. Generic over terminal and event source, so that
+//! tests can drive it.
 
 use super::effects::Runner;
 use super::key::Input;
@@ -24,32 +24,32 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Between frames that events ask for: at most 30 a second.
+/// Minimum interval of frames caused by events, about 30 per second.
 const FRAME: Duration = Duration::from_millis(33);
-/// Between frames that keys ask for; one key is drawn at once, a flood of them (a paste, a wheel)
-/// is not.
+/// Minimum interval of frames caused by keys. A single key is drawn at once; a paste or a turn of
+/// the wheel is not drawn key by key.
 const KEY_FRAME: Duration = Duration::from_millis(8);
-/// Answers that may wait to be taken in.
+/// Capacity of the queue of answers.
 const ANSWERS: usize = 256;
-/// After the engine's end: how long what it was asked for may take to notice.
+/// Time limit for running tasks after the engine has ended.
 const GOODBYE: Duration = Duration::from_secs(15);
 
-/// What a console is started with.
+/// Options of a console.
 #[derive(Debug, Clone, Default)]
 pub struct ConsoleOptions {
     pub looks: Looks,
     pub mouse: bool,
-    /// Keys by command name, over the defaults.
+    /// Keys by command name; override the defaults.
     pub keys: BTreeMap<String, Vec<String>>,
-    /// Lines that stay on the screen.
+    /// Permanent lines on the screen.
     pub notes: Vec<String>,
-    /// What can be broken on purpose.
+    /// Faults of the demo.
     pub demo: Option<DemoHook>,
-    /// From how many destroyed objects on a confirmation must be typed; 0 for the default.
+    /// Number of destroyed objects from which a confirmation must be typed; 0 for the default.
     pub typed_from: usize,
 }
 
-/// Why nothing is broken on purpose.
+/// Reasons why a fault of the demo fails.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     #[error("there is no such fault")]
@@ -58,11 +58,11 @@ pub enum DemoError {
     Lab(#[from] providers::lab::LabError),
 }
 
-/// What the demo can break, and the hand that breaks it.
+/// Faults of the demo, and the function that triggers them.
 #[derive(Clone)]
 pub struct DemoHook {
     pub faults: Vec<Fault>,
-    /// Takes a fault's id, says what was done or why not.
+    /// Triggers the fault with an id. Returns a text about it.
     pub act: Arc<dyn Fn(&str) -> Result<String, DemoError> + Send + Sync>,
 }
 
@@ -75,7 +75,7 @@ impl std::fmt::Debug for DemoHook {
 }
 
 impl DemoHook {
-    /// The breakages of the bundled lab, in the demo's workspace.
+    /// Creates the faults of the bundled lab in the demo's workspace.
     pub fn of_lab(workspace: PathBuf) -> Self {
         let faults = providers::demo::breakages();
         let act = move |id: &str| {
@@ -99,7 +99,7 @@ impl DemoHook {
         }
     }
 
-    /// The note that says which key breaks what.
+    /// Returns the note that lists the faults with their keys.
     pub fn note(&self) -> String {
         let all: Vec<String> = self
             .faults
@@ -110,23 +110,23 @@ impl DemoHook {
     }
 }
 
-/// A terminal as the loop needs it.
+/// Terminal interface of the loop.
 #[expect(async_fn_in_trait, reason = "used by this loop alone, on one thread")]
 pub trait Surface {
     /// Columns and rows.
     fn size(&self) -> (u16, u16);
     /// Draws the state.
     fn draw(&mut self, state: &State) -> io::Result<()>;
-    /// The next input; `None` when there will be none. Must not lose anything when dropped.
+    /// Returns the next input; `None` at its end. Cancel-safe.
     async fn input(&mut self) -> Option<io::Result<Input>>;
-    /// Carries out an effect of the terminal.
+    /// Runs an effect of the terminal.
     fn act(&mut self, effect: Effect) -> io::Result<()>;
 }
 
-/// Where events come from.
+/// Source of events.
 #[expect(async_fn_in_trait, reason = "used by this loop alone, on one thread")]
 pub trait Feed {
-    /// The next events; `None` when the engine is gone. Must not lose anything when dropped.
+    /// Returns the next events; `None` after the engine's end. Cancel-safe.
     async fn next(&mut self) -> Option<Update>;
 }
 
@@ -136,11 +136,11 @@ impl Feed for Subscription {
     }
 }
 
-/// The console on a running engine, until it is left or `told` to end. Gives the terminal back;
-/// then `farewell` shuts the engine down that it was on last.
+/// Runs the console on an engine until the operator leaves it or `told` completes. Restores the
+/// terminal, and then calls `farewell` to shut down the current engine.
 ///
 /// # Errors
-/// When the terminal cannot be set up, drawn to or read from.
+/// The terminal cannot be set up, drawn to or read from.
 pub async fn run(
     engine: Engine,
     options: ConsoleOptions,
@@ -151,10 +151,10 @@ pub async fn run(
     run_with(engine, options, take, told, farewell).await
 }
 
-/// The console on a terminal that `take` takes (with the mouse or without).
+/// Runs the console on a terminal that `take` sets up, with or without mouse.
 ///
 /// # Errors
-/// When the terminal cannot be taken, drawn to or read from.
+/// The terminal cannot be set up, drawn to or read from.
 pub async fn run_with<S: Surface>(
     engine: Engine,
     options: ConsoleOptions,
@@ -165,7 +165,7 @@ pub async fn run_with<S: Surface>(
     let cancel = CancellationToken::new();
     let tasks = TaskTracker::new();
     tasks.spawn(until_told(told, cancel.clone()));
-    // Nothing of what has panicked is looked at again.
+    // Unwind-safe: only the engine's handle is used after a panic.
     let now = Mutex::new(engine);
     let ended = AssertUnwindSafe(run_on(take, &now, options, &cancel, &tasks))
         .catch_unwind()
@@ -177,13 +177,14 @@ pub async fn run_with<S: Surface>(
     timeout(GOODBYE, tasks.wait()).await.ok();
     match ended {
         Ok(ended) => Ok(ended?),
-        // The plugins are stopped and the lock is given back: now it may be told.
+        // Only now, because the panic ends the process: plugins are stopped and the lock is
+        // released.
         Err(panic) => std::panic::resume_unwind(panic),
     }
 }
 
-/// The console as long as it has the terminal, which is given back at the end: on one engine after
-/// the other, where another workspace is chosen. `now` has the one that it is on.
+/// Runs the console until it leaves the terminal, on one engine after the other if the operator
+/// switches workspaces. `now` always has the current engine.
 async fn run_on<S: Surface>(
     take: impl FnOnce(bool) -> io::Result<S>,
     now: &Mutex<Engine>,
@@ -198,7 +199,7 @@ async fn run_on<S: Surface>(
         let (view, mut feed) = engine.subscribe();
         let mut state = first_state(&engine, &options);
         (state.view, state.frame.size) = (view, terminal.size());
-        // What was said before anybody looked.
+        // Notices from before this subscription.
         let said: Vec<&str> = state.view.notices.iter().map(|(_, t)| t.as_str()).collect();
         if !said.is_empty() {
             let said = said.join("; ");
@@ -287,7 +288,8 @@ fn has_configuration(directory: &std::path::Path) -> bool {
     })
 }
 
-/// A request to end from outside is taken as one: the terminal is restored, plugins are stopped.
+/// Cancels the loop when a signal asks for the end, so that the terminal is restored and plugins
+/// are stopped.
 async fn until_told(told: impl Future<Output = ()>, cancel: CancellationToken) {
     tokio::select! {
         () = told => cancel.cancel(),
@@ -295,7 +297,7 @@ async fn until_told(told: impl Future<Output = ()>, cancel: CancellationToken) {
     }
 }
 
-/// What woke the loop.
+/// Source of a wakeup.
 enum Woken {
     Terminate,
     Input(Option<io::Result<Input>>),
@@ -305,10 +307,10 @@ enum Woken {
     Feed(Option<Update>),
 }
 
-/// Runs until the state says quit or that another engine is open, the input ends, or `cancel` does.
+/// Runs until the state quits, another engine is open, the input ends, or `cancel` is cancelled.
 ///
 /// # Errors
-/// When the terminal cannot be drawn to or read from.
+/// The terminal cannot be drawn to or read from.
 pub async fn event_loop<S: Surface, F: Feed>(
     surface: &mut S,
     state: &mut State,
@@ -325,8 +327,8 @@ pub async fn event_loop<S: Surface, F: Feed>(
     start(state).into_iter().for_each(&mut engine);
     while !state.quit && !state.opened {
         let due = frame;
-        // Order: an end and a key before all; a frame before the events that would put it off for
-        // ever under a flood.
+        // Cancellation and keys first. A due frame precedes events, which could delay it forever
+        // under load.
         let woken = tokio::select! { biased;
             () = cancel.cancelled() => Woken::Terminate,
             input = surface.input() => Woken::Input(input),
@@ -335,8 +337,8 @@ pub async fn event_loop<S: Surface, F: Feed>(
             answer = answers.recv() => Woken::Answer(answer),
             events = feed.next(), if feeding => Woken::Feed(events),
         };
-        // A message, and how soon after the last frame the next one shows it; `None`: the frame
-        // that comes anyway will do.
+        // The message, and the delay of the next frame after the last one. `None` needs no frame of
+        // its own.
         let (msg, pause) = match woken {
             Woken::Frame => {
                 settle(state);
@@ -346,13 +348,13 @@ pub async fn event_loop<S: Surface, F: Feed>(
             }
             Woken::Terminate => (Msg::Terminate, Some(KEY_FRAME)),
             Woken::Input(Some(input)) => (Msg::Input(input?), Some(KEY_FRAME)),
-            // The terminal is gone.
+            // The terminal was closed.
             Woken::Input(None) => (Msg::Terminate, Some(KEY_FRAME)),
             Woken::Clock => (Msg::Tick(now_ms()), Some(FRAME)),
             Woken::Answer(Some(msg)) => (msg, Some(KEY_FRAME)),
             Woken::Answer(None) => (Msg::EngineGone, Some(FRAME)),
             Woken::Feed(Some(Update::Events(events))) => {
-                // Memory and processor time of an idle plugin are no news: the clock's next frame
+                // Samples of memory and processor time cause no frame; the next tick of the clock
                 // shows them.
                 let quiet = events
                     .iter()
@@ -376,6 +378,7 @@ pub async fn event_loop<S: Surface, F: Feed>(
             }
         }
         if let Some(pause) = pause {
+            // An earlier frame that is already due stays due.
             let at = last_frame.map_or_else(Instant::now, |l| l + pause);
             frame = Some(frame.map_or(at, |f| f.min(at)));
         }

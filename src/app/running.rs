@@ -1,5 +1,5 @@
-//! What a running operation does at this moment: it is being called, or its call stands in line;
-//! and how long it has worked, without the time in line.
+//! Activity of running operations: in a call or queued for a slot, and their working time without
+//! the time in the queue.
 
 use super::format::elapsed;
 use super::state::{Screen, State};
@@ -7,13 +7,12 @@ use crate::engine::view::{CallView, DeployView};
 use crate::engine::words::{Operation, OperationState, UnixMs};
 use std::collections::HashSet;
 
-/// Whether what is shown is going on now: the calls of now have nothing to do with a deploy of
-/// then.
+/// Returns true if the shown deploy is running. Current calls do not belong to a replayed deploy.
 fn live(state: &State) -> bool {
     state.deploying() && !(state.screen == Screen::History && state.loaded.replay.is_some())
 }
 
-/// The call of a running operation that stands in line for a slot.
+/// Returns the queued call of a running operation.
 pub fn queued<'a>(state: &'a State, op: &Operation) -> Option<&'a CallView> {
     if op.state != OperationState::Running || !live(state) {
         return None;
@@ -25,7 +24,7 @@ pub fn queued<'a>(state: &'a State, op: &Operation) -> Option<&'a CallView> {
         .find(|c| c.started_at.is_none() && c.resource.as_deref() == Some(op.address.as_str()))
 }
 
-/// For how long it stands there, and who has what it waits for.
+/// Describes the time in the queue and the owner of the slot.
 pub fn in_line(state: &State, call: &CallView) -> String {
     let since = elapsed(state.now - call.queued_at);
     let holder = call
@@ -39,7 +38,7 @@ pub fn in_line(state: &State, call: &CallView) -> String {
     }
 }
 
-/// How many running operations stand in line.
+/// Number of running operations with a queued call.
 pub fn count_queued(state: &State, deploy: &DeployView) -> usize {
     if !live(state) {
         return 0;
@@ -60,8 +59,7 @@ pub fn count_queued(state: &State, deploy: &DeployView) -> usize {
         .count()
 }
 
-/// For how long an operation has been worked on, in milliseconds: since it began, but for the time
-/// in line.
+/// Working time of an operation in milliseconds: since its start, without the time in the queue.
 pub fn worked_ms(state: &State, deploy: &DeployView, op: &Operation, now: UnixMs) -> i64 {
     let Some(began) = op.began else { return 0 };
     let before = deploy

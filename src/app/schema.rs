@@ -1,4 +1,4 @@
-//! A provider's schema flattened to rows that can be unfolded: what the schema browser shows.
+//! Flattens a provider's schema to rows for the schema browser.
 
 use crate::engine::provider::{ProviderSchema, Schemas, TypeText, TypeTexts};
 use cty::schema::{Attribute, Block, Nesting, Schema};
@@ -7,29 +7,29 @@ use std::sync::Arc;
 /// One row of a schema.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SchemaRow {
-    /// Identity: the names from the root, joined by `/`.
+    /// Identity: names from the root, joined by `/`.
     pub path: String,
-    /// 0 for a group (resources, data sources), 1 for a type, 2 and more for what is in it.
+    /// 0 for a group (resources, data sources), 1 for a type, 2 and more for its contents.
     pub depth: usize,
     pub name: String,
     /// `string`, `list of object`, `block, list`.
     pub kind: String,
     /// `required`, `optional`, `computed`, `sensitive`, `deprecated`, `write-only`.
     pub flags: Vec<&'static str>,
-    /// The description's first line.
+    /// First line of the description.
     pub text: String,
-    /// Whether something lies under it.
+    /// The row has children.
     pub folder: bool,
 }
 
 impl SchemaRow {
-    /// The path of the row that this one lies in.
+    /// Returns the path of the parent row.
     pub fn parent(&self) -> Option<&str> {
         self.path.rsplit_once('/').map(|(p, _)| p)
     }
 }
 
-/// A whole provider's schema, in the order of reading: its configuration, then types by name.
+/// Flattens a provider's schema: its configuration first, then types by name.
 pub fn flatten(schema: &ProviderSchema) -> Vec<SchemaRow> {
     let mut out = Vec::new();
     group(
@@ -101,7 +101,7 @@ fn with_texts<'a>(
         .collect()
 }
 
-/// The label of a type and its summary, or the description's first line.
+/// Returns the label of a type with its summary, or with the first line of its description.
 fn in_one_line(about: &TypeText) -> String {
     let rest = match about.summary.is_empty() {
         true => first_line(&about.description),
@@ -115,7 +115,7 @@ fn in_one_line(about: &TypeText) -> String {
     parts.join(": ")
 }
 
-/// Rows for the texts about a type: each a folder with a row for each of its lines.
+/// Adds rows for a type's texts, each with one child per line.
 fn texts(out: &mut Vec<SchemaRow>, path: &str, about: &TypeText) {
     let one = |(number, text): (usize, &String)| (format!("example {}", number + 1), text.clone());
     let titled = [
@@ -129,7 +129,7 @@ fn texts(out: &mut Vec<SchemaRow>, path: &str, about: &TypeText) {
         if text.is_empty() {
             continue;
         }
-        // No attribute has a name with a bracket.
+        // Brackets cannot occur in names of attributes, so the path is unique.
         let path = format!("{path}/<{title}>");
         let several = text.lines().nth(1).is_some();
         out.push(SchemaRow {

@@ -1,4 +1,4 @@
-//! Everything the console knows. Plain data: `update` changes it, `ui` draws it, tests compare it.
+//! State of the console. Plain data: `update` changes it, `ui` draws it, tests compare it.
 
 mod around;
 mod filters;
@@ -17,7 +17,7 @@ use crate::engine::view::{DeployView, View};
 use crate::engine::words::{Absent, Action, ChangeView, Operation, PluginId, UnixMs, Unknown};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The screens, in the order of their keys.
+/// Screens, in the order of their keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Screen {
     #[default]
@@ -41,7 +41,7 @@ impl Screen {
         Self::Logs,
     ];
 
-    /// The word on its tab.
+    /// Label of its tab.
     pub fn word(self) -> &'static str {
         match self {
             Self::Plugins => "Plugins",
@@ -55,7 +55,7 @@ impl Screen {
     }
 }
 
-/// What is looked at: a screen, or what was opened on it. Each has its own list.
+/// View that has its own list: a screen, or a view opened on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Context {
     Plugins,
@@ -68,7 +68,7 @@ pub enum Context {
     Failures,
     State,
     Logs,
-    /// The engine's own tracing.
+    /// The engine's own log.
     Tracing,
 }
 
@@ -76,18 +76,18 @@ impl Context {
     pub const COUNT: usize = 11;
 }
 
-/// Everything the console knows.
+/// State of the console.
 #[derive(Debug, Clone)]
 pub struct State {
     pub now: UnixMs,
     /// Seconds east of UTC.
     pub utc_offset: i32,
-    /// Name of the workspace: its directory's last part.
+    /// Name of the workspace directory, its last path component.
     pub workspace: String,
     pub directory: String,
-    /// Which of the directory's workspaces this is, as `workspace list` calls it.
+    /// Name of the workspace, as `workspace list` shows it.
     pub named: String,
-    /// Whether there is configuration in the directory.
+    /// The directory contains configuration files.
     pub configured: bool,
     pub keys: KeyMap,
     pub view: View,
@@ -96,37 +96,37 @@ pub struct State {
     pub filters: Filters,
     pub screen: Screen,
     pub lists: Vec<ListState>,
-    /// Whether there is a shell to go to, and back from.
+    /// The process can be suspended to a shell.
     pub shell: bool,
     pub faults: Vec<Fault>,
     pub samples: Samples,
     pub along: BTreeMap<String, Along>,
-    /// Whether what is unknown was put before the operator.
+    /// The popup of unknown outcomes was shown.
     pub told_unknown: bool,
-    /// What is missing that the operator was told of.
+    /// Missing modules and providers that were already offered for installation.
     pub told_absent: Absent,
-    /// Whether plugins that came with the workspace wait for a yes or a no.
+    /// Workspace plugins need a trust decision.
     pub asks_trust: bool,
     pub log: Log,
-    /// How many operations at a time a deploy makes.
+    /// Maximum number of concurrent operations of a deploy.
     pub parallelism: usize,
-    /// From how many destroyed objects on a confirmation must be typed.
+    /// Number of destroyed objects from which a confirmation must be typed.
     pub typed_from: usize,
-    /// Whether the lock, which somebody else had, has been asked for again.
+    /// The lock of another process was requested again.
     pub asks_lock: bool,
-    /// The workspace that is being opened in the place of this one.
+    /// Workspace that is being opened instead of this one.
     pub opening: Option<String>,
-    /// It is open: the loop goes on with that one.
+    /// The other workspace is open; the loop continues with it.
     pub opened: bool,
-    /// Why there is no engine to go on with.
+    /// Reason why no engine is available any more.
     pub broken: Option<String>,
-    /// Leave as soon as what runs has ended.
+    /// Quit as soon as the running deploy has ended.
     pub leaving: bool,
     pub quit: bool,
 }
 
 impl State {
-    /// A console on a workspace, before anything is known.
+    /// Creates the state of a console without any data.
     pub fn new(workspace: &str, directory: &str) -> Self {
         Self {
             now: 0,
@@ -189,8 +189,8 @@ impl State {
         }
     }
 
-    /// Goes on as it was, on another engine: what was looked at, and how; nothing of what was known
-    /// there.
+    /// Takes over the view of an earlier engine's console, such as screen and appearance, but no
+    /// data.
     pub fn go_on_from(&mut self, before: Self) {
         let Frame {
             looks,
@@ -201,7 +201,7 @@ impl State {
         } = before.frame;
         (self.frame.looks, self.frame.split, self.frame.mouse) = (looks, split, mouse);
         (self.screen, self.told_absent) = (before.screen, before.told_absent);
-        // That there are others is said, where it was known.
+        // Shows at once that the directory has several workspaces, if that was known.
         self.loaded.workspaces = before.loaded.workspaces;
         if let Some(names) = &mut self.loaded.workspaces
             && !names.contains(&self.named)
@@ -212,13 +212,13 @@ impl State {
             self.say(format!("this is the workspace {}", self.named));
             return;
         }
-        // It was opened anew, after an installation: what came of that is still to be read.
+        // The same workspace was reopened after an installation: keeps its result on the screen.
         self.frame.toast = before.frame.toast;
         self.view.install = before.view.install;
         self.frame.popup = popup.filter(|popup| matches!(popup, Popup::Installing { .. }));
     }
 
-    /// What is looked at.
+    /// Current context.
     pub fn context(&self) -> Context {
         match self.screen {
             Screen::Plugins
@@ -240,29 +240,29 @@ impl State {
         }
     }
 
-    /// The list of what is looked at.
+    /// List of the current context.
     pub fn list(&self) -> &ListState {
         &self.lists[self.context() as usize]
     }
 
-    /// The list of what is looked at.
+    /// List of the current context.
     pub fn list_mut(&mut self) -> &mut ListState {
         let context = self.context() as usize;
         &mut self.lists[context]
     }
 
-    /// The row under the cursor.
+    /// Row under the cursor.
     pub fn selected(&self) -> Option<&Row> {
         self.list().selected(&self.frame.rows)
     }
 
-    /// The plugin under the cursor of the Plugins screen, also while its schema is open.
+    /// Plugin under the cursor of the Plugins screen, also while its schema is open.
     pub fn plugin(&self) -> Option<&crate::engine::view::PluginView> {
         let key = self.lists[Context::Plugins as usize].key.as_ref()?.text()?;
         self.view.plugins.get(&PluginId(key.into()))
     }
 
-    /// The change under the cursor.
+    /// Change under the cursor.
     pub fn change(&self) -> Option<&ChangeView> {
         if self.context() != Context::Stage {
             return None;
@@ -274,7 +274,7 @@ impl State {
             .get(self.selected()?.index)
     }
 
-    /// The deploy on the screen, and the time it stands at.
+    /// Deploy on the screen, and its current time; a replay has its own.
     pub fn shown_deploy(&self) -> Option<(&DeployView, UnixMs)> {
         match &self.loaded.replay {
             Some(r) if self.screen == Screen::History => Some((&r.view, r.at)),
@@ -287,7 +287,7 @@ impl State {
         }
     }
 
-    /// The operation under the cursor.
+    /// Operation under the cursor.
     pub fn operation(&self) -> Option<&Operation> {
         if !matches!(self.context(), Context::Deploy | Context::Replay) {
             return None;
@@ -298,7 +298,7 @@ impl State {
             .get(self.selected()?.index)
     }
 
-    /// Whether a deploy is running now.
+    /// Returns true if a deploy is running.
     pub fn deploying(&self) -> bool {
         self.view
             .deploy
@@ -306,20 +306,20 @@ impl State {
             .is_some_and(|d| d.summary.is_none())
     }
 
-    /// What is unknown of an address; what may be there already before what is read back.
+    /// Unknown outcome of an address. A create comes first, because the object may already exist.
     pub fn unknown_of(&self, address: &str) -> Option<&Unknown> {
         let its = || self.view.unknown.iter().filter(|u| u.name() == address);
         its().find(|u| u.creation).or_else(|| its().next())
     }
 
-    /// Changes that are taken and would create what may be there already.
+    /// Selected changes that may create an object a second time.
     pub fn created_twice(&self) -> impl Iterator<Item = &ChangeView> {
         self.taken().filter(|c| {
             c.action == Action::Create && self.unknown_of(&c.address).is_some_and(|u| u.creation)
         })
     }
 
-    /// Who else holds the workspace, if anyone.
+    /// Lock owner, if it is another process.
     pub fn locked_by(&self) -> Option<&crate::engine::words::LockHolder> {
         if self.view.lock_is_ours {
             None
@@ -328,7 +328,7 @@ impl State {
         }
     }
 
-    /// Changes of the stage that would be applied.
+    /// Selected changes of the stage.
     pub fn taken(&self) -> impl Iterator<Item = &ChangeView> {
         self.view
             .stage
@@ -337,7 +337,7 @@ impl State {
             .filter(|c| c.action != Action::NoOp && !self.view.left.contains(&c.address))
     }
 
-    /// Says something in the footer.
+    /// Shows a message in the footer.
     pub fn say(&mut self, text: impl Into<String>) {
         self.frame.toast = Some(Toast {
             at: self.now,
@@ -346,7 +346,7 @@ impl State {
         });
     }
 
-    /// Says in the footer that something failed.
+    /// Shows a failure in the footer.
     pub fn complain(&mut self, text: impl Into<String>) {
         self.frame.toast = Some(Toast {
             at: self.now,
@@ -355,12 +355,12 @@ impl State {
         });
     }
 
-    /// The detail of what is under the cursor.
+    /// Detail of the row under the cursor.
     pub fn detail(&self) -> Doc {
         super::rows::detail(self)
     }
 
-    /// Incidents that an operator should look at, newest last: crashes, and plugins that gave up.
+    /// Incidents, newest last: crashes, and plugins that gave up.
     pub fn incidents(&self) -> Vec<(UnixMs, &PluginId)> {
         let mut all: Vec<_> = self
             .view

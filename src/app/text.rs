@@ -1,12 +1,12 @@
-//! Text from outside as it is drawn, and its width: everything that is drawn has passed [`clean`].
+//! Escaping and width of text. All drawn text has passed [`clean`].
 
 use crate::engine::visible;
 use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// One line of text in which everything can be seen and nothing is obeyed; a tab becomes spaces, a
-/// line end a blank.
+/// Escapes text to one line without control and invisible characters. Tabs become four spaces, line
+/// breaks a space.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if !text.contains(visible::deceives) {
         return Cow::Borrowed(text);
@@ -18,12 +18,12 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.replace('\t', "    ").replace('\n', " "))
 }
 
-/// Cells that a text takes.
+/// Width of a text in cells.
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text cut to so many cells, with `…` where something was cut.
+/// Cuts a text to a width, and marks the cut with `…`.
 pub fn fit(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
@@ -44,8 +44,8 @@ pub fn fit(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The text cut to so many cells at its beginning, with `…` there: of an address, the end says
-/// most.
+/// Cuts the start of a text, and marks the cut with `…`. The end of an address is its most specific
+/// part.
 pub fn fit_end(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
@@ -67,7 +67,7 @@ pub fn fit_end(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(kept.concat())
 }
 
-/// Whether `text` has `part` in it, whatever the case. `part` must be lower case already.
+/// Returns true if `text` contains `part`, ignoring case. `part` must be lower case.
 pub fn contains(text: &str, part: &str) -> bool {
     if part.is_empty() {
         return true;

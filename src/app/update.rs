@@ -1,5 +1,5 @@
-//! How the state changes: one message in, the effects that it asks for out. No clock, no terminal,
-//! no engine.
+//! State transitions of the console: applies a message and returns the requested effects. Uses no
+//! clock, terminal or engine.
 
 use super::arrivals::{
     ask_for_schema, ask_for_trust, offer_install, on_answer, on_event, push_sample,
@@ -14,10 +14,10 @@ use super::{layout, rows};
 use crate::engine::words::UnixMs;
 use crate::engine::words::*;
 
-/// How long the last thing that happened stays in the footer, in milliseconds.
+/// Display time of a footer message, in milliseconds.
 const TOAST: UnixMs = 12_000;
 
-/// What a console asks for when it starts.
+/// Returns the effects of the start.
 pub fn start(state: &State) -> Vec<Effect> {
     let mut effects = vec![Effect::LoadHistory, Effect::LoadState, Effect::LoadLogs];
     if state.configured {
@@ -27,7 +27,7 @@ pub fn start(state: &State) -> Vec<Effect> {
     effects
 }
 
-/// Takes one message in.
+/// Applies one message.
 pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     let mut effects = Vec::new();
     match msg {
@@ -54,7 +54,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             }
         }
         Msg::Answer(answer) => on_answer(state, answer, &mut effects),
-        // It ends to give way to another one.
+        // Expected: this engine ends because another one is being opened.
         Msg::EngineGone if state.opening.is_some() => {}
         Msg::EngineGone => {
             state.complain("the engine has ended");
@@ -67,14 +67,15 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             state.quit = true;
         }
     }
+    // Popups open after the message, so that a pending key is never applied to them.
     ask_for_trust(state);
     put_unknown_first(state);
     offer_install(state);
     effects
 }
 
-/// Brings rows, cursor and scrolling in line with the state. Called before keys are taken and
-/// before a frame is drawn.
+/// Updates rows, cursor and scrolling from the state. Called before keys are handled and before a
+/// frame is drawn.
 pub fn settle(state: &mut State) {
     let (rows, pinned) = rows::rows(state);
     (state.frame.rows, state.frame.pinned) = (rows, pinned);
@@ -88,7 +89,7 @@ pub fn settle(state: &mut State) {
     if follow && !list.zoom {
         list.place(&rows, usize::MAX);
     } else if live && !list.moved && !list.zoom && list.focus == Pane::List {
-        // Until the operator looks for something else, what runs is looked at.
+        // Shows the running operations until the operator moves the cursor.
         list.place(&rows, 0);
     }
     list.settle(&rows, height, pinned);
@@ -128,7 +129,8 @@ fn tick(state: &mut State, now: UnixMs) {
     }
 }
 
-/// What came along with a change of the selection is kept for the rows, and said.
+/// Records changes that were selected or deselected together with others, and reports the first
+/// one.
 pub(super) fn selected(
     state: &mut State,
     stage: StageId,
@@ -138,7 +140,7 @@ pub(super) fn selected(
         return;
     }
     let taken: std::collections::BTreeSet<&String> = selection.taken.iter().collect();
-    // A note stands only as long as the change is still on the side that the note speaks of.
+    // A note is valid only while the change is still on the same side of the selection.
     state
         .along
         .retain(|address, a| taken.contains(address) == a.pulled_in);

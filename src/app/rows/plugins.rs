@@ -1,5 +1,5 @@
-//! The rows of the Plugins screen: the plugins, what becomes of their processes below each, and
-//! processes that have lost their flightdeck.
+//! Rows of the Plugins screen: plugins, each with the changes of its processes, and orphaned
+//! processes.
 
 use super::sorted;
 use crate::app::doc;
@@ -29,7 +29,7 @@ pub(in crate::app) fn plugins(state: &State) -> Vec<Row> {
             _ => p95(&a.id).cmp(&p95(&b.id)),
         }
     });
-    // Below each of them what becomes of its processes.
+    // Draining, idle and renewed processes are headings below their plugin.
     let below = |row: Row| {
         let said = doc::processes(state, all[row.index]);
         let left: Vec<Row> = said

@@ -1,9 +1,9 @@
-//! What of all that is known is shown.
+//! Filters that decide which rows and tabs are shown.
 
 use crate::engine::words::Action;
 use std::collections::BTreeSet;
 
-/// What the detail of a plugin shows.
+/// Tabs of a plugin's detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PluginTab {
     #[default]
@@ -23,7 +23,7 @@ impl PluginTab {
         Self::About,
     ];
 
-    /// The word on its tab.
+    /// Label of the tab.
     pub fn word(self) -> &'static str {
         match self {
             Self::Attempts => "attempts",
@@ -35,7 +35,7 @@ impl PluginTab {
     }
 }
 
-/// Which changes of a stage are shown.
+/// Filter of the changes of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActionFilter {
     Create,
@@ -45,7 +45,7 @@ pub enum ActionFilter {
 }
 
 impl ActionFilter {
-    /// Whether it lets an action through.
+    /// Returns true if the filter shows an action.
     pub fn shows(self, action: Action) -> bool {
         match self {
             Self::Create => action == Action::Create,
@@ -55,7 +55,7 @@ impl ActionFilter {
         }
     }
 
-    /// The word on the title line.
+    /// Text in the title.
     pub fn word(self) -> &'static str {
         match self {
             Self::Create => "creates",
@@ -66,7 +66,7 @@ impl ActionFilter {
     }
 }
 
-/// Which operations of a deploy are shown.
+/// Filter of the operations of a deploy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DeployFilter {
     #[default]
@@ -77,7 +77,7 @@ pub enum DeployFilter {
 }
 
 impl DeployFilter {
-    /// The next one.
+    /// Returns the next filter.
     pub fn next(self) -> Self {
         match self {
             Self::All => Self::Failed,
@@ -87,7 +87,7 @@ impl DeployFilter {
         }
     }
 
-    /// The word on the title line.
+    /// Text in the title.
     pub fn word(self) -> &'static str {
         match self {
             Self::All => "all",
@@ -98,17 +98,17 @@ impl DeployFilter {
     }
 }
 
-/// What of all that is shown.
+/// Filters of all contexts.
 #[derive(Debug, Clone)]
 pub struct Filters {
     pub plugin_tab: PluginTab,
-    /// What is open of a schema that is closed by itself, and the other way round.
+    /// Schema rows whose state differs from their default: groups are open, others closed.
     pub unfolded: BTreeSet<String>,
-    /// Whether changes that do nothing are shown too.
+    /// Shows unchanged resources, too.
     pub unchanged: bool,
     pub action: Option<ActionFilter>,
-    /// Which operations of a deploy.
+    /// Filter of operations.
     pub deploy: DeployFilter,
-    /// Failures in the place of the history.
+    /// Shows failures instead of the history.
     pub failures: bool,
 }

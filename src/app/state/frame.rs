@@ -1,4 +1,4 @@
-//! What the frame is made of besides what it shows: its looks and size, and what lies over it.
+//! State of the frame: size, appearance, popups, prompts and messages.
 
 use super::Screen;
 use crate::app::doc::Doc;
@@ -7,14 +7,14 @@ use crate::app::list::{Row, RowKey};
 use crate::app::msg::Effect;
 use crate::engine::words::{StageId, UnixMs};
 
-/// How much weight a message in the footer has.
+/// Severity of a message in the footer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weight {
     Good,
     Bad,
 }
 
-/// The last thing that happened.
+/// Message in the footer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toast {
     pub at: UnixMs,
@@ -22,39 +22,38 @@ pub struct Toast {
     pub text: String,
 }
 
-/// What a confirmed question does besides its effects.
+/// Action after a confirmation, in addition to its effects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum After {
     Nothing,
     Goto(Screen),
-    /// Leave as soon as what runs has ended.
+    /// Quit as soon as the running deploy has ended.
     Leave,
     Quit,
-    /// Show how the installation goes.
+    /// Show the progress of the installation.
     Installing,
-    /// Back to what is wrong.
+    /// Return to the doctor's findings.
     Doctor,
-    /// Make a workspace, and go on there.
+    /// Create a workspace and switch to it.
     Make(String),
 }
 
-/// A question, answered No unless said otherwise.
+/// Confirmation. "No" is preselected.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Confirm {
     pub title: String,
     pub body: Doc,
     pub yes: bool,
-    /// Words that must be typed, and what was typed so far.
+    /// Text that must be typed, and the input so far.
     pub typed: Option<(String, Entry)>,
     pub effects: Vec<Effect>,
     pub after: After,
-    /// The stage that the question is about: it is withdrawn when the stage or its selection
-    /// changes.
+    /// Stage to confirm: the popup closes if the stage or its selection changes.
     pub stage: Option<StageId>,
     pub scroll: usize,
 }
 
-/// What lies over the screen.
+/// Popup over the screen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Popup {
     Help {
@@ -63,7 +62,7 @@ pub enum Popup {
     Palette {
         entry: Entry,
         selected: usize,
-        /// The selection was moved by hand since the last letter.
+        /// The cursor was moved since the last typed letter.
         chosen: bool,
     },
     Confirm(Box<Confirm>),
@@ -78,26 +77,25 @@ pub enum Popup {
         doc: Doc,
         scroll: usize,
     },
-    /// What is unknown, and how it is settled; opened because an apply was refused for it, or not.
+    /// Unknown outcomes and their settlement; `refused` if an apply was refused because of them.
     Unknown {
         selected: usize,
         refused: bool,
     },
-    /// The directory's workspaces to choose from; what is typed hides the others, or names a new
-    /// one.
+    /// Workspaces of the directory. Typed text filters them, or names a new one.
     Workspaces {
         entry: Entry,
         selected: usize,
     },
-    /// How an installation goes, or went.
+    /// Progress and result of an installation.
     Installing {
         scroll: usize,
     },
-    /// What is wrong with machine and workspace, each with what to do.
+    /// Findings of the doctor with their remedies.
     Doctor {
         selected: usize,
     },
-    /// The id under which an object is taken into the state.
+    /// Input of the id to import an object with.
     Import {
         address: String,
         entry: Entry,
@@ -105,7 +103,7 @@ pub enum Popup {
 }
 
 impl Popup {
-    /// The width it would like.
+    /// Preferred width in cells.
     pub fn width(&self) -> u16 {
         match self {
             Self::Help { .. } => 84,
@@ -123,33 +121,33 @@ impl Popup {
     }
 }
 
-/// What a typed line is for.
+/// Purpose of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptKind {
     Find,
     Filter,
 }
 
-/// A line being typed in the footer.
+/// Text input in the footer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
     pub kind: PromptKind,
     pub entry: Entry,
-    /// Where the cursor was, for `esc`.
+    /// Row of the cursor before the prompt, restored by `esc`.
     pub before: Option<RowKey>,
     pub text_before: String,
 }
 
-/// Something that can be broken on purpose.
+/// Fault of the demo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     pub key: char,
-    /// What the effect names.
+    /// Id in the effect.
     pub id: String,
     pub doc: String,
 }
 
-/// Colours.
+/// Colour themes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ThemeName {
     #[default]
@@ -158,7 +156,7 @@ pub enum ThemeName {
     Contrast,
 }
 
-/// How things look, decided once at the start and by keys.
+/// Appearance, set at the start and changed by keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Looks {
     pub theme: ThemeName,
@@ -176,23 +174,22 @@ impl Default for Looks {
     }
 }
 
-/// What the frame is made of besides what it shows: its size and parts, what lies over it, and the
-/// rows of its list.
+/// State of the frame: size, appearance, popups, and rows of the current list.
 #[derive(Debug, Clone)]
 pub struct Frame {
     pub size: (u16, u16),
     pub looks: Looks,
     /// Rows of the current context, in order; see [`settle`](crate::app::settle).
     pub rows: Vec<Row>,
-    /// How many of them never scroll away.
+    /// Number of leading rows that do not scroll.
     pub pinned: usize,
     pub popup: Option<Popup>,
     pub prompt: Option<Prompt>,
     pub toast: Option<Toast>,
-    /// Percent of the room that the list has beside its detail.
+    /// Share of the list beside its detail, in percent.
     pub split: u16,
     pub dragging: bool,
     pub mouse: bool,
-    /// Lines that stay on the screen: which key breaks what.
+    /// Permanent lines on the screen, such as the keys of the demo's faults.
     pub notes: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What was asked of the engine and has come.
+//! Data loaded from the engine on request.
 
 use crate::app::schema::SchemaRow;
 use crate::engine::doctor::Finding;
@@ -6,27 +6,27 @@ use crate::engine::view::DeployView;
 use crate::engine::words::{DeployRecord, DeploySummary, FailureGroup, PluginId, StateRow, UnixMs};
 use std::collections::{BTreeMap, VecDeque};
 
-/// How a change came to be taken or left without being asked for.
+/// Reason why a change was selected or deselected together with another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Along {
-    /// Whether it was pulled in; else it was dropped.
+    /// The change was selected; otherwise it was deselected.
     pub pulled_in: bool,
-    /// The change that made it so.
+    /// The change that caused it.
     pub by: String,
 }
 
-/// An old deploy, played again.
+/// Replay of a deploy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replay {
     pub record: DeployRecord,
-    /// Events folded in, from 0 to all.
+    /// Number of folded events.
     pub cursor: usize,
     pub view: DeployView,
-    /// The time that the replay stands at.
+    /// Time of the replay.
     pub at: UnixMs,
 }
 
-/// Samples for the charts of the Calls screen, one a second, newest last.
+/// Samples for the charts of the Calls screen, one per second, newest last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Samples {
     pub waiting: VecDeque<u64>,
@@ -36,18 +36,18 @@ pub struct Samples {
     pub finished_now: u64,
 }
 
-/// What was asked of the engine and has come; `None` while it is under way.
+/// Data loaded from the engine on request; `None` until it arrives.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     pub schemas: BTreeMap<PluginId, Vec<SchemaRow>>,
     pub history: Option<Vec<DeploySummary>>,
     pub failures: Option<Vec<FailureGroup>>,
     pub replay: Option<Replay>,
-    /// The newest deploy on record, until there is one of our own.
+    /// Newest deploy of the history, shown until this console runs one.
     pub last: Option<DeployView>,
     pub state_rows: Option<Vec<StateRow>>,
-    /// The directory's workspaces, the default one first.
+    /// Workspaces of the directory, the default one first.
     pub workspaces: Option<Vec<String>>,
-    /// What is wrong with the machine and the workspace, and what is not.
+    /// Findings of the doctor, including passed checks.
     pub findings: Option<Vec<Finding>>,
 }
