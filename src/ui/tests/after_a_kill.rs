@@ -1,5 +1,5 @@
-//! What an earlier run left behind: the first thing seen, marked where it concerns, in the way of
-//! what would do it twice, and settled with a key.
+//! Tests of unknown outcomes: shown first, marked on their rows, a barrier to creating twice,
+//! settled with keys.
 
 use super::Console;
 use super::fixture::{self, unknown};
@@ -44,7 +44,7 @@ fn what_is_unknown_is_put_before_the_operator_once_and_stays_on_every_screen() {
                 c.frame()
             );
         }
-        // The same list again is no reason to stand in the way again.
+        // The same outcomes do not open the popup again.
         told(&mut c, vec![unknown("create", "aws_s3_bucket.logs", None)]);
         c.hides("not on record");
         c.press("U");
@@ -71,14 +71,14 @@ fn an_unknown_creation_is_taken_in_under_the_id_that_is_typed() {
         ..ImportObject::default()
     };
     assert_eq!(c.take_effects(), [Effect::Import(object)]);
-    // An id that was known before is not typed again.
+    // A known id is filled in.
     told(
         &mut c,
         vec![unknown("create", "aws_s3_bucket.logs", Some("logs-1"))],
     );
     c.press("U i");
     c.shows("id: logs-1");
-    // What was not to be created is read back, and not taken in.
+    // Only creates are imported; others are read back.
     told(&mut c, vec![unknown("update", "aws_iam_role.app", None)]);
     c.press("esc U i");
     c.hides("into the state");
@@ -160,7 +160,7 @@ fn the_change_concerned_is_marked_and_not_applied_before_it_is_settled() {
     c.press("esc g X");
     c.shows("was aws_s3_bucket.logs never made?");
     c.press("n");
-    // Left out it is in nobody's way.
+    // A deselected change does not prevent the deploy.
     c.event(EventKind::Selected {
         stage: 12,
         taken: vec![],
@@ -219,7 +219,7 @@ fn the_newest_deploy_on_record_is_on_the_deploy_screen() {
         "{}",
         c.frame()
     );
-    // Not again for the same.
+    // The same deploy is not loaded again.
     c.answer(Answer::History(all));
     assert_eq!(c.take_effects(), []);
     c.press("t");

@@ -1,4 +1,4 @@
-//! Keys of the Stage and Deploy screens: what is taken, asked, shown while it runs.
+//! Tests of the Stage and Deploy screens: selection, confirmation, running deploys.
 
 use super::{Console, fixture};
 use crate::app::msg::{Answer, Effect};
@@ -316,7 +316,7 @@ fn what_failed_is_staged_again_alone() {
     c.press("4 v");
     c.hides("aws_s3_bucket.logs");
     c.press("t");
-    // What that is, with the replacements and variables of then, the engine finds on record.
+    // The engine finds the remaining operations, replacements and variables in its records.
     assert_eq!(
         c.take_effects(),
         [Effect::Stage(StageRequest {
@@ -337,7 +337,7 @@ fn an_outdated_stage_is_reported_in_the_place_of_the_question() {
         stage,
         text: "the plugin acme/web has version 2.0.0, and had 1.0.0".into(),
     };
-    // Another stage is another question.
+    // An answer about another stage is ignored.
     c.answer(outdated(11));
     c.shows("apply stage #12?");
     c.answer(outdated(12));

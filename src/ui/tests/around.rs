@@ -1,5 +1,4 @@
-//! Around the workspace: another one is chosen, what is missing is installed, what is wrong is
-//! mended.
+//! Tests of workspaces, installation and the doctor.
 
 use super::{Console, fixture, lines};
 use crate::app::msg::{Answer, Effect};
@@ -40,7 +39,7 @@ fn the_header_names_a_workspace_that_is_not_the_default_one_however_narrow_it_is
     }
     let mut c = Console::staged(160, 24);
     assert!(!header(&mut c).contains("default"), "{}", header(&mut c));
-    // Where there are known to be others, it matters which one the default one is.
+    // The default workspace is named if others are known.
     c.answer(Answer::Workspaces(vec!["default".into(), "prod".into()]));
     assert!(
         header(&mut c).contains("workspace default"),
@@ -53,7 +52,7 @@ fn the_header_names_a_workspace_that_is_not_the_default_one_however_narrow_it_is
 fn another_workspace_is_chosen_from_the_list_and_nothing_begins_until_it_is_open() {
     let mut c = choosing(120, 40);
     insta::assert_snapshot!("workspaces-120x40", c.frame());
-    // The cursor is on this one: enter stays.
+    // The cursor is on the open workspace, so Enter stays there.
     c.press("enter");
     assert_eq!(c.take_effects(), []);
     assert!(c.state.frame.popup.is_none());
@@ -105,7 +104,7 @@ fn what_is_typed_hides_the_others_or_names_a_new_one_that_is_made_after_a_yes() 
         "{frame}"
     );
     c.shows("+ pro");
-    // The one that is there comes first.
+    // The existing workspace comes first.
     c.press("enter");
     assert!(
         matches!(&c.take_effects()[..], [Effect::Open { workspace, create: false }] if workspace == "prod")
@@ -132,7 +131,7 @@ fn a_workspace_is_not_left_while_something_runs_in_it() {
     let mut c = Console::deploying(120, 40);
     c.press("ctrl-w");
     c.shows("a deploy is running here: choose another workspace when it has ended");
-    // Nor where it began while the list was open.
+    // Also if the deploy started while the list was open.
     let mut c = choosing(120, 40);
     for event in fixture::deploying() {
         c.event(event);
@@ -247,7 +246,7 @@ fn modules_that_are_missing_are_named_where_the_plugins_would_be() {
     c.shows("installs them; asks first");
 }
 
-/// A directory whose backend is another one than it was initialized for.
+/// A directory whose backend differs from the initialized one.
 fn moved(w: u16, h: u16) -> Console {
     let mut c = Console::new(w, h);
     c.event(EventKind::Absent(Absent {
@@ -278,7 +277,7 @@ fn a_backend_that_was_changed_is_offered_to_be_made_ready_and_states_are_copied_
         c.press(key);
         assert_eq!(c.take_effects(), [Effect::Install(bring)]);
     }
-    // Without an answer nothing is done, and it can be asked again.
+    // Without an answer nothing changes, and the installation can be started again.
     c.event(EventKind::Install(InstallEvent::Began));
     c.event(asked());
     c.press("esc b");
@@ -339,7 +338,7 @@ fn what_is_wrong_stands_first_with_its_remedy_and_what_is_safe_is_done() {
         c.shows("1 error, 1 warning");
         insta::assert_snapshot!(format!("doctor-{width}x{height}"), c.frame());
         c.take_effects();
-        // A process is ended after a question.
+        // Ending a process needs a confirmation.
         c.press("F");
         c.shows("end the process");
         c.press("enter");
@@ -352,7 +351,7 @@ fn what_is_wrong_stands_first_with_its_remedy_and_what_is_safe_is_done() {
             path: "/w/.flightdeck/flightdeck.db".into(),
         };
         assert_eq!(c.take_effects(), [Effect::Mend(private)]);
-        // It is looked at again, and what was done is said.
+        // The doctor checks again, and the result of the fix is shown.
         c.answer(Answer::Mended("it is for its owner alone now".into()));
         assert_eq!(c.take_effects(), [Effect::Examine]);
         c.shows("it is for its owner alone now");

@@ -1,11 +1,10 @@
-//! A deploy while it runs: what is at work and what stands in line, what is in the way of what
-//! waits, whose calls are whose.
+//! Tests of a running deploy: running and queued operations, blockers, and the calls of operations.
 
 use super::Console;
 use super::fixture::{self, NOW, id};
 use crate::engine::words::*;
 
-/// Another operation has begun, and its call stands in line.
+/// Starts another operation whose call is queued.
 fn queue(c: &mut Console) {
     let mut op = fixture::operation(4, "aws_eip.old", Action::Destroy, OperationState::Running);
     (op.began, op.step, op.usual_ms) = (Some(NOW + 2_000), "destroying".into(), Some(5_000));
@@ -40,7 +39,7 @@ fn what_stands_in_line_is_not_counted_as_running_and_its_clock_stands() {
     let mut c = Console::deploying(120, 40);
     queue(&mut c);
     c.press("4 > > > >");
-    // One of the two that have begun has the only slot.
+    // One of the two running operations has the only slot.
     c.shows("1 running · 1 queued");
     let row = c.line("aws_eip.old ");
     assert!(
@@ -51,7 +50,7 @@ fn what_stands_in_line_is_not_counted_as_running_and_its_clock_stands() {
         !row.contains("usual"),
         "what has not been sent cannot take long: {row}"
     );
-    // Once it has the slot, the time in line is not in its clock, nor in what it is measured by.
+    // Running and usual times exclude the time in the queue.
     c.event(EventKind::CallStarted(CallStarted {
         call: 8,
         plugin: id("hashicorp/aws"),
@@ -82,7 +81,7 @@ fn a_call_that_is_made_again_is_told_with_its_attempt_and_the_time_until_it() {
         OperationState::Running,
     );
     (op.began, op.step, op.attempt) = (Some(NOW), "updating".into(), 2);
-    // More than a minute has gone by in this console.
+    // The console's clock is more than a minute ahead.
     op.retry = Some(Retry {
         attempt: 2,
         of: 5,
@@ -134,8 +133,8 @@ fn what_is_in_the_way_is_named_first_and_what_is_done_is_not() {
     let mut c = Console::deploying(120, 40);
     waiting_for(&mut c, OperationState::Waiting);
     c.press("4 > > > >");
-    // The bucket is done, the database runs, the address waits; the role has failed, and that is
-    // what it will fail by.
+    // The bucket is done, the database runs, the address waits. The role has failed, and that
+    // decides.
     assert!(
         c.line("aws_instance.web ")
             .contains("for aws_iam_role.app (failed) and 2 more"),
@@ -149,7 +148,7 @@ fn what_is_in_the_way_is_named_first_and_what_is_done_is_not() {
         "{}",
         c.frame()
     );
-    // Without the failure, what runs.
+    // Without a failure, the running operation comes first.
     let mut role = fixture::operation(1, "aws_iam_role.app", Action::Update, OperationState::Done);
     role.began = Some(NOW);
     c.event(EventKind::Operation(role));
@@ -193,7 +192,7 @@ fn an_operation_has_the_calls_of_its_own_deploy() {
             measured: None,
         })
     };
-    // Of the staging, and of an earlier deploy.
+    // Calls of the staging and of an earlier deploy.
     c.event(call("ReadResource", None));
     fixture::deploying().into_iter().for_each(|e| c.event(e));
     c.event(call("PlanResourceChange", Some("of the first")));
@@ -268,7 +267,7 @@ fn what_is_beside_an_operation_is_told_with_it_and_is_an_unknown_outcome_of_its_
     c.press("4 G enter");
     c.shows("beside it, and in no state");
     c.shows("create of aws/iam/role \"reader\"");
-    // Where nothing is deployed, it can be settled.
+    // It can be settled only while no deploy runs.
     let mut c = Console::staged(120, 40);
     c.event(EventKind::UnknownOutcomes {
         outcomes: vec![Unknown {

@@ -1,4 +1,4 @@
-//! What is not as the state has it: rows in every stage, to be accepted or repaired.
+//! Tests of drift: its rows in every stage, accepting and repairing it.
 
 use super::*;
 use crate::app::msg::{Answer, Effect};
@@ -58,7 +58,7 @@ fn a_refresh_shows_what_is_gone_and_what_was_changed() {
     c.shows("~ size \"small\" → \"large\"");
     c.press("G");
     c.shows("the state forgets");
-    // Accepted by name.
+    // Drift is accepted by address.
     c.press("a");
     c.shows("nothing in the world is changed");
     c.shows("1 object gone, the state forgets it:");
@@ -87,7 +87,7 @@ fn a_normal_stage_shows_what_was_found_beside_what_would_change() {
     c.press("G");
     c.shows("Applying this repairs it as far as the");
     c.shows("To accept it,");
-    // With nothing to repair there is no word of everything being well.
+    // Drift without changes must not be reported as "nothing to change".
     c.event(EventKind::Staged(
         stage(StageMode::Normal, drifted()).into(),
     ));

@@ -1,5 +1,5 @@
-//! Frames for the eye: written out where `FLIGHTDECK_FRAMES` names a directory (`cargo xtask
-//! render` makes pictures of them). And that running rows never scroll away.
+//! Writes frames to the directory in `FLIGHTDECK_FRAMES`, for the pictures of `cargo xtask render`.
+//! Also tests pinned rows and large lists.
 
 use super::{Console, fixture};
 use crate::app::msg::Answer;

@@ -1,4 +1,4 @@
-//! Keys that work on many screens are typed, frames and effects are looked at: one story a test.
+//! Tests of keys of several screens, one scenario each.
 
 use super::{Console, fixture};
 use crate::app::key::{Input, MouseAct};
@@ -166,13 +166,13 @@ fn the_palette_runs_a_command_that_leaves_or_destroys_only_when_it_is_chosen() {
         assert!(!c.state.quit, "{typed}");
         assert_eq!(c.take_effects(), [], "{typed}");
     }
-    // No match of `var` leaves.
+    // No match of `var` quits.
     let mut c = Console::staged(120, 40);
     c.press("3 :");
     c.type_text("var");
     c.press("enter");
     assert!(!c.state.quit);
-    // The whole name does, and so does a row that was chosen.
+    // The complete name runs it, and so does a selected row.
     let mut c = Console::staged(120, 40);
     c.press("1 :");
     c.type_text("quit");
@@ -230,7 +230,7 @@ fn a_workspace_held_by_another_is_read_only_and_says_who() {
     c.shows("bob on ci holds the workspace");
     c.press("space x * 0 I s D F");
     c.press("1 R S E L");
-    // Bob may have left: that is asked, once at a time, and nothing else is done.
+    // The lock owner may have exited: the lock is requested once at a time.
     assert_eq!(c.take_effects(), [Effect::HoldLock]);
     c.answer(Answer::Failed {
         what: "lock".into(),

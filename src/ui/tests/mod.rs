@@ -1,4 +1,4 @@
-//! The console without a terminal: keys are typed, frames are looked at.
+//! Tests of the console without a terminal: they press keys and check frames.
 
 mod after_a_kill;
 mod applying;
@@ -24,7 +24,7 @@ use ratatui::layout::Rect;
 use std::sync::Arc;
 use tui_logger::TuiWidgetState;
 
-/// A console that is typed at.
+/// Console under test.
 pub struct Console {
     pub state: State,
     pub effects: Vec<Effect>,
@@ -42,7 +42,7 @@ impl Console {
         }
     }
 
-    /// A console on the fixture: plugins up, a stage made.
+    /// Creates a console with ready plugins and a stage.
     pub fn staged(width: u16, height: u16) -> Self {
         let mut c = Self::new(width, height);
         for e in fixture::plugins().into_iter().chain(fixture::staged()) {
@@ -52,7 +52,7 @@ impl Console {
         c
     }
 
-    /// A console on the fixture while it deploys.
+    /// Creates a console with a running deploy.
     pub fn deploying(width: u16, height: u16) -> Self {
         let mut c = Self::staged(width, height);
         for e in fixture::deploying() {
@@ -81,7 +81,7 @@ impl Console {
         self.send(Msg::Answer(answer));
     }
 
-    /// Lets so many milliseconds pass.
+    /// Advances the time by a number of milliseconds.
     pub fn tick(&mut self, ms: i64) {
         let now = self.state.now + ms;
         self.send(Msg::Tick(now));
@@ -115,12 +115,12 @@ impl Console {
         buffer
     }
 
-    /// The frame as text.
+    /// Returns the frame as text.
     pub fn frame(&mut self) -> String {
         lines(&self.buffer()).join("\n")
     }
 
-    /// The line of the frame, below header, tabs and title, that has this in it.
+    /// Returns the line of the frame, below header, tabs and title, that contains a text.
     #[track_caller]
     pub fn line(&mut self, part: &str) -> String {
         let frame = self.frame();
@@ -132,7 +132,7 @@ impl Console {
             .to_owned()
     }
 
-    /// Fails with the frame where it has not this in it.
+    /// Fails with the frame if it does not contain a text.
     #[track_caller]
     pub fn shows(&mut self, part: &str) {
         let frame = self.frame();
@@ -145,15 +145,14 @@ impl Console {
         assert!(!frame.contains(part), "{part:?} is in\n{frame}");
     }
 
-    /// Effects since the last call, without checks of the stage: those change nothing.
+    /// Takes the effects since the last call, except for checks of the stage, which change nothing.
     pub fn take_effects(&mut self) -> Vec<Effect> {
         let mut effects = std::mem::take(&mut self.effects);
         effects.retain(|effect| !matches!(effect, Effect::CheckStage(_)));
         effects
     }
 
-    /// Writes the frame with its colours for the picture maker, where `FLIGHTDECK_FRAMES` names a
-    /// directory.
+    /// Writes the frame with its colours to the directory in `FLIGHTDECK_FRAMES`, if set.
     pub fn dump(&mut self, name: &str) {
         let Some(directory) = std::env::var_os("FLIGHTDECK_FRAMES") else {
             return;
@@ -174,7 +173,7 @@ impl Console {
     }
 }
 
-/// The lines of a buffer; the second cell of a wide character is left out.
+/// Lines of a buffer, without the second cell of wide characters.
 pub fn lines(buffer: &Buffer) -> Vec<String> {
     (buffer.area.top()..buffer.area.bottom())
         .map(|y| {

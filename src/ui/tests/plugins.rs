@@ -1,4 +1,4 @@
-//! Keys of the Plugins and Calls screens.
+//! Tests of the Plugins and Calls screens.
 
 use super::{Console, fixture};
 use crate::app::msg::{Answer, Effect};
@@ -197,7 +197,7 @@ fn without_calls_the_charts_stay_and_words_stand_below_them() {
     for (width, height) in [(120, 40), (80, 24), (40, 12)] {
         let mut c = Console::staged(width, height);
         c.press("2");
-        // The smallest screen has no room for charts.
+        // The smallest screen has no space for charts.
         let charts = c
             .frame()
             .lines()

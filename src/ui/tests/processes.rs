@@ -1,4 +1,4 @@
-//! Processes that are replaced, that nobody uses, that have lost their flightdeck.
+//! Tests of replaced, idle and orphaned processes.
 
 use super::{Console, fixture};
 use crate::app::msg::{Answer, Effect};
@@ -23,7 +23,7 @@ fn leaving(calls: u64, overdue: bool) -> Leaving {
     }
 }
 
-/// Which comes up beside the one that serves.
+/// Adds a launch attempt beside the serving process.
 fn beside(c: &mut Console) {
     let attempt = LaunchAttempt {
         beside: true,

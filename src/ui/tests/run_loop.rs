@@ -1,4 +1,4 @@
-//! The loop, fed by a script instead of a terminal and an engine.
+//! Tests of the event loop with a scripted terminal and engine.
 
 use super::fixture;
 use crate::app::State;
@@ -20,10 +20,10 @@ use tui_logger::TuiWidgetState;
 struct Script {
     input: mpsc::Receiver<Input>,
     frames: u32,
-    /// What a terminal would have been sent.
+    /// Terminal that counts the written bytes.
     terminal: Terminal<CrosstermBackend<Counted>>,
     written: Arc<Mutex<Vec<usize>>>,
-    /// Frames that had been drawn when each effect of the terminal came.
+    /// Effects of the terminal, with the number of frames drawn before.
     acts: Vec<(Effect, u32)>,
 }
 
@@ -50,7 +50,7 @@ impl Surface for Script {
     }
 }
 
-/// How many bytes were written, frame by frame.
+/// Numbers of written bytes, per frame.
 #[derive(Default)]
 struct Counted(Arc<Mutex<Vec<usize>>>);
 
@@ -67,14 +67,14 @@ impl io::Write for Counted {
     }
 }
 
-/// What an engine tells meanwhile.
+/// Behaviour of the scripted engine.
 #[derive(Clone, Copy, PartialEq)]
 enum Engine {
-    /// Nothing.
+    /// Sends nothing.
     Silent,
-    /// What its plugins use, twenty times a second.
+    /// Sends the usage of plugins 20 times per second.
     Idle,
-    /// Events without end, as fast as they are taken.
+    /// Sends events as fast as the loop reads them.
     Flooding,
 }
 
@@ -167,8 +167,8 @@ async fn play(
     (surface, state, effects)
 }
 
-/// The clock of this and the next but one is the runtime's own, which goes on as soon as nobody has
-/// anything to do.
+/// This test and the last but one use the runtime's paused clock, which advances when all tasks are
+/// idle.
 #[tokio::test(start_paused = true)]
 async fn an_idle_console_draws_for_its_clock_alone_and_writes_little() {
     for engine in [Engine::Silent, Engine::Idle] {
@@ -177,11 +177,10 @@ async fn an_idle_console_draws_for_its_clock_alone_and_writes_little() {
             keys.send(Input::Key(Key::char('q'))).await.unwrap();
         })
         .await;
-        // One sample is taken at each tick of the clock, so that this holds however slow the
-        // machine is.
+        // Each tick of the clock takes one sample, so this holds on slow machines, too.
         let ticks = u32::try_from(state.samples.running.len()).unwrap();
         assert!(ticks >= 2, "{ticks}");
-        // The first frame, then one a tick, and one for the key.
+        // The first frame, one per tick, and one for the key.
         assert!(
             surface.frames <= ticks + 2,
             "{} frames in {ticks} ticks",

@@ -1,4 +1,4 @@
-//! Every screen at every size: nothing panics, what matters stays.
+//! Tests of all screens in many sizes: no panics, and important parts remain.
 
 use super::{Console, fixture};
 use crate::app::msg::Answer;
@@ -91,7 +91,7 @@ fn a_narrow_header_keeps_what_failed_what_runs_and_who_holds_the_workspace() {
         for part in ["shop-pr", "✗", "◐", "#31 1m02s", "14:03:13"] {
             assert!(line.contains(part), "{width}: {line}");
         }
-        // Whole words, and nothing cut at the end.
+        // No part of the header is cut.
         assert!(
             !line.contains("1m02s…") && !line.contains("… 14"),
             "{width}: {line}"

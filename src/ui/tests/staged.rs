@@ -1,4 +1,5 @@
-//! A stage as it is read before it is applied: nothing of it is hidden.
+//! Tests of the Stage screen before a deploy: diagnostics, outputs, moves, commands, untrusted
+//! plugins.
 
 use super::Console;
 use super::fixture;
@@ -31,7 +32,7 @@ fn warnings_of_a_stage_are_counted_in_its_title_and_opened_with_a_key_of_the_foo
             warning("Unknown outcome", "aws_eip.old"),
         ] {
             c.event(event.clone());
-            // The same is one warning however often it is said.
+            // A repeated diagnostic counts once.
             c.event(event);
         }
         c.shows("6 taken · 2 warnings (d) · ");
@@ -66,7 +67,7 @@ fn outputs() -> Vec<OutputView> {
     ]
 }
 
-/// A stage in which no resource changes.
+/// Creates a stage without resource changes.
 fn quiet(outputs: Vec<OutputView>, moved: bool) -> Console {
     let mut c = Console::new(120, 40);
     fixture::plugins().into_iter().for_each(|e| c.event(e));
@@ -102,7 +103,7 @@ fn outputs_that_change_are_rows_and_worth_a_deploy_by_themselves() {
     c.shows("(sensitive)");
     c.hides("hunter");
     c.hides("same");
-    // There is nothing to take or to leave of it.
+    // Outputs cannot be selected or deselected.
     c.press("space x");
     assert_eq!(c.take_effects(), []);
     c.press("a");
@@ -206,12 +207,12 @@ fn a_plugin_that_comes_with_the_workspace_is_asked_for_before_it_is_launched() {
         ] {
             c.shows(words);
         }
-        // What was meant for the screen is no answer, and neither is a no.
+        // Keys meant for the screen do not confirm, and "no" does not either.
         c.press("y enter");
         c.press("esc");
         c.hides("own plugins?");
         assert_eq!(c.take_effects(), []);
-        // Whatever looks for it asks again; other files at its place are told apart.
+        // The next search asks again, and recognises a changed file.
         c.event(EventKind::UntrustedPlugins {
             plugins: vec![own(true)],
         });

@@ -1,8 +1,8 @@
-//! Keys that work everywhere.
+//! Cases for keys of all contexts.
 
 use super::*;
 
-/// All of them.
+/// Returns the cases.
 pub(super) fn stories() -> Vec<Story> {
     vec![
         story(
@@ -121,7 +121,7 @@ pub(super) fn stories() -> Vec<Story> {
         }),
         story("sort", SORTED, |c, b| {
             c.shows("sorted by ");
-            // Of the calls only those that run have an order, and here one runs.
+            // Only running calls are sorted, and this fixture has one.
             if c.state.context() == Calls {
                 return;
             }
@@ -129,7 +129,7 @@ pub(super) fn stories() -> Vec<Story> {
         }),
         story("sort-reverse", SORTED, |c, b| {
             c.shows("order turned round");
-            // Of the calls only those that run have an order, and here one runs.
+            // Only running calls are sorted, and this fixture has one.
             if c.state.context() != Calls {
                 assert_ne!(rows(&b.frame), rows(&c.frame()), "{}", c.frame());
             }

@@ -1,6 +1,5 @@
-//! Every key of every screen: the table of commands is walked, each key that runs something in a
-//! place is pressed there, and what it does is looked for in the frame (or in what it asks for,
-//! where that is all it does). A command without a story here fails the walk.
+//! Tests every key in every context: presses each key of the table of commands, and checks its
+//! effect in the frame or in the requested effects. A command without a case fails.
 
 mod general;
 mod screens;
@@ -19,11 +18,11 @@ use ratatui::style::{Color, Modifier};
 const PLACES: [Context; Context::COUNT] = [
     Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State, Logs, Tracing,
 ];
-/// All but the engine's own log, of which another library keeps the lines.
+/// Contexts with a list of their own; tui-logger owns the lines of the engine's log.
 const LISTS: &[Context] = &[
     Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State, Logs,
 ];
-/// Where nothing runs, in these tests.
+/// Contexts of the fixture in which nothing runs.
 const IDLE: &[Context] = &[
     Plugins, Schema, Stage, History, Replay, Failures, State, Logs, Tracing,
 ];
@@ -56,7 +55,7 @@ fn failures() -> Vec<FailureGroup> {
     all
 }
 
-/// A console at a place, with something in every list.
+/// Creates a console in a context, with rows in every list.
 fn at(place: Context, (width, height): (u16, u16)) -> Console {
     let mut c = if matches!(place, Calls | Deploy) {
         Console::deploying(width, height)
@@ -93,7 +92,7 @@ fn at(place: Context, (width, height): (u16, u16)) -> Console {
     c
 }
 
-/// What was on the screen before the key.
+/// Frame and cursor before the key.
 struct Before {
     frame: String,
     cursor: Option<(usize, String)>,
@@ -110,7 +109,7 @@ impl Before {
     }
 }
 
-/// The line under the cursor, by its ground.
+/// Line under the cursor, found by its background.
 fn cursor(c: &mut Console) -> Option<(usize, String)> {
     let buffer = c.buffer();
     let list = layout::areas(&c.state).list;
@@ -126,7 +125,7 @@ fn cursor(c: &mut Console) -> Option<(usize, String)> {
         })
 }
 
-/// The word on the tab that is marked.
+/// Label of the marked tab.
 fn tab(c: &mut Console) -> String {
     let buffer = c.buffer();
     let marked =
@@ -138,12 +137,12 @@ fn tab(c: &mut Console) -> String {
         .to_owned()
 }
 
-/// Cells of heavy border: those of the pane that has the keys.
+/// Number of heavy border cells, which mark the focused pane.
 fn heavy(frame: &str) -> usize {
     frame.matches("━").count() + frame.matches("┃").count()
 }
 
-/// A key, what is done before it, and what is seen after it.
+/// A key with its preparation and its check.
 struct Story {
     command: &'static str,
     places: &'static [Context],
@@ -194,12 +193,12 @@ fn to_top(c: &mut Console) {
     c.press("g");
 }
 
-/// At the last row; in the logs that is to follow, and a step down ends that.
+/// Moves to the last row. In the logs that means follow, which a step down ends.
 fn to_bottom(c: &mut Console) {
     c.press("G j");
 }
 
-/// The rows of a frame without header and footer.
+/// Rows of a frame without header and footer.
 fn rows(frame: &str) -> Vec<&str> {
     let all: Vec<&str> = frame.lines().collect();
     all[4..all.len() - 2].to_vec()
@@ -211,7 +210,7 @@ fn find(c: &mut Console, text: &str) {
     c.press("enter");
 }
 
-/// Looks for what several rows have.
+/// Searches for text that several rows contain.
 fn find_common(c: &mut Console) {
     let text = match c.state.context() {
         Plugins => "hashicorp",
@@ -230,7 +229,7 @@ fn stories() -> Vec<Story> {
         .collect()
 }
 
-/// Walks the table: for each key of each place, its one story. Answers the keys that have none.
+/// Runs the case of each key in each context. Returns the keys without a case.
 fn walk(size: (u16, u16)) -> Vec<String> {
     let stories = stories();
     let mut missing = Vec::new();
@@ -256,7 +255,7 @@ fn walk(size: (u16, u16)) -> Vec<String> {
                     missing.push(what);
                     continue;
                 };
-                // Shown where the test fails: which key it was.
+                // Printed if the test fails, to identify the key.
                 println!("{what}");
                 let mut c = at(place, size);
                 (story.arrange)(&mut c);
@@ -313,7 +312,7 @@ fn no_story_is_of_a_key_that_is_not_there() {
 fn every_screen_looks_as_it_did() {
     for (width, height) in [(120, 40), (80, 24)] {
         for place in PLACES {
-            // What another library draws has the time of day in it.
+            // tui-logger draws the time of day, so its frame is never the same.
             if place != Tracing {
                 let mut c = at(place, (width, height));
                 insta::assert_snapshot!(

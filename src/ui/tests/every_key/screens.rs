@@ -1,4 +1,4 @@
-//! Keys of one screen each.
+//! Cases for keys of single screens.
 
 use super::stage::stage;
 use super::{Story, after, cursor, story, tab};
@@ -8,7 +8,7 @@ use crate::app::state::Context::*;
 use crate::engine::words::*;
 use crate::ui::tests::{Console, fixture};
 
-/// All of them.
+/// Returns the cases.
 pub(super) fn stories() -> Vec<Story> {
     [
         plugins(),

@@ -1,4 +1,4 @@
-//! Keys of the Stage screen.
+//! Cases for keys of the Stage screen.
 
 use super::{Story, after, story};
 use crate::app::msg::Effect;
@@ -154,7 +154,7 @@ pub(super) fn stage() -> Vec<Story> {
     ]
 }
 
-/// One kind of change is shown, and all of them again by the same key.
+/// Shows one kind of change, and all of them after the same key again.
 fn only(c: &mut Console, says: &str, there: &str, gone: &str) {
     let key = c.state.filters.action.map(|f| match f {
         ActionFilter::Create => "+",
