@@ -1,5 +1,5 @@
-//! State → frame. Draws `app::State` and nothing else: no clock, no environment, no lock. Same
-//! state, same frame. One exception is named where it is: the engine's own log lives in tui-logger.
+//! Draws [`State`] into a frame and uses nothing else: no clock, no environment, no lock. The same
+//! state gives the same frame. Exception: the engine's own log, which tui-logger owns.
 
 mod bars;
 mod log_view;
@@ -22,7 +22,7 @@ use ratatui::layout::{Position, Rect};
 
 pub use theme::Theme;
 
-/// Draws everything; answers where the terminal's cursor belongs, if anywhere.
+/// Draws the frame. Returns the position of the terminal's cursor, if it is visible.
 pub fn draw(
     state: &State,
     tracing: &tui_logger::TuiWidgetState,
@@ -99,7 +99,7 @@ fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::T
             width: state.frame.size.0,
             height,
         };
-        // What does not fit here fits the popup of the same words.
+        // Lines that do not fit here are in the popup of `d`.
         let more = if context == Context::Stage && state.view.stage_error.is_some() {
             ", d shows them"
         } else {
@@ -147,7 +147,7 @@ fn empty(area: Rect, words: &Doc, more: &str, brush: &mut Brush<'_>) {
     }
 }
 
-/// The border between list and detail, with the detail's title where it lies.
+/// Draws the border between list and detail, with the title of the detail if it is horizontal.
 fn border(state: &State, a: &Areas, brush: &mut Brush<'_>) {
     let has_keys = detail_has_keys(state);
     let role = if has_keys { Role::Key } else { Role::Dim };

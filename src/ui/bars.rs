@@ -9,10 +9,10 @@ use crate::app::state::{PromptKind, State, Weight};
 use crate::app::text::width;
 use ratatui::layout::{Position, Rect};
 
-/// How long the last thing that happened goes before keys, in milliseconds.
+/// Time in milliseconds in which a new message takes the space of the keys.
 const FRESH: i64 = 5_000;
 
-/// Everything around the screen but the footer.
+/// Draws everything around the screen except for the footer.
 pub fn draw(state: &State, a: &Areas, brush: &mut Brush<'_>) {
     brush.fill(a.header, brush.theme.bar());
     let time = clock(state.now, state.utc_offset);
@@ -85,7 +85,7 @@ pub fn draw(state: &State, a: &Areas, brush: &mut Brush<'_>) {
     }
 }
 
-/// The keys that work now, and the last thing that happened; or the line that is typed.
+/// Draws the footer: available keys and the last message, or the prompt.
 pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Position> {
     let area = a.footer;
     brush.fill(area, brush.theme.bar());
@@ -126,7 +126,7 @@ pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Positio
         };
         let text = crate::app::text::clean(&t.text).into_owned();
         let w = u16::try_from(width(&text)).unwrap_or(u16::MAX);
-        // What is new may take the whole line; after that there is room for keys again.
+        // A new message may take the whole line; later it leaves space for keys.
         let fresh = state.now - t.at < FRESH;
         let most = if fresh {
             area.width.saturating_sub(12)
@@ -174,7 +174,7 @@ fn keys(state: &State, area: Rect, brush: &mut Brush<'_>) {
         ];
         let w =
             u16::try_from(piece.iter().map(|s| width(&s.text)).sum::<usize>()).unwrap_or(u16::MAX);
-        // Room is kept for help, which is always there.
+        // Keeps space for the help key, which is always shown.
         let keep = if c.name == "help" { 0 } else { 8 };
         if at + w > area.width.saturating_sub(keep) + 1 {
             continue;

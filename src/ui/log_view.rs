@@ -1,5 +1,4 @@
-//! The Logs screen: only the lines on the screen are made. And the engine's own log, which
-//! tui-logger keeps.
+//! Logs screen, which builds visible lines only, and the engine's own log, which tui-logger owns.
 
 use super::paint::Brush;
 use crate::app::doc::{self, Doc, Line, Role, span};
@@ -11,7 +10,7 @@ use crate::engine::words::LogStream;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-/// One line of the log: mark, time, level, source, text.
+/// Renders one log line: mark, time, level, source, text.
 fn line(state: &State, row: &Row, wide: bool) -> Line {
     let Some(e) = state.log.get(row.index) else {
         return Line::new();
@@ -53,7 +52,7 @@ fn line(state: &State, row: &Row, wide: bool) -> Line {
     l
 }
 
-/// The log lines from the list's offset on.
+/// Draws the log lines from the list's offset on.
 pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let list = state.list();
     let needle = list.find.to_lowercase();
@@ -68,7 +67,7 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
             vec![l]
         }
     };
-    // With wrapped lines fewer rows fit: go back from the cursor until the screen is full.
+    // Fewer wrapped rows fit: goes back from the cursor until the screen is full.
     let mut from = list.offset.min(state.frame.rows.len());
     if state.log.wrap && !state.frame.rows.is_empty() {
         let mut used = made(list.index).len();
@@ -109,8 +108,8 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
     }
 }
 
-/// The engine's own log. This is the one thing on the screen that is not in the state: tui-logger
-/// keeps it, bounded, with its targets and levels.
+/// Draws the engine's own log, the only content that is not in the state: tui-logger owns it, with
+/// its targets and levels, and limits its size.
 pub fn tracing(area: Rect, brush: &mut Brush<'_>, widget: &tui_logger::TuiWidgetState) {
     let theme = brush.theme;
     tui_logger::TuiLoggerSmartWidget::default()

@@ -1,5 +1,4 @@
-//! Putting text with roles into a buffer, cell by cell; everything else in this room is built on
-//! it.
+//! Draws text with roles into a buffer, cell by cell. All other modules of `ui` draw with it.
 
 use super::theme::Theme;
 use crate::app::doc::{Line, Role};
@@ -9,13 +8,13 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// A buffer and the colours to use.
+/// A buffer with the theme to draw in.
 pub struct Brush<'a> {
     pub buffer: &'a mut Buffer,
     pub theme: &'a Theme,
 }
 
-/// The line between panes; heavier where the pane has the keys.
+/// Symbol of a border; heavy if the pane has the focus.
 pub fn border_symbol(heavy: bool, vertical: bool) -> &'static str {
     match (heavy, vertical) {
         (false, true) => "│",
@@ -26,13 +25,13 @@ pub fn border_symbol(heavy: bool, vertical: bool) -> &'static str {
 }
 
 impl Brush<'_> {
-    /// One style over an area.
+    /// Applies a style to an area.
     pub fn fill(&mut self, area: Rect, style: Style) {
         let area = area.intersection(self.buffer.area);
         self.buffer.set_style(area, style);
     }
 
-    /// Empties an area, for what lies over others.
+    /// Clears an area for a popup.
     pub fn clear(&mut self, area: Rect, style: Style) {
         let area = area.intersection(self.buffer.area);
         for y in area.top()..area.bottom() {
@@ -50,14 +49,14 @@ impl Brush<'_> {
         x < a.right() && y < a.bottom()
     }
 
-    /// Text of one role, cut at `cells`; answers how many it took.
+    /// Draws text of one role, cut to `cells`. Returns the number of cells used.
     pub fn text(&mut self, x: u16, y: u16, cells: u16, role: Role, text: &str) -> u16 {
         let style = self.theme.style(role);
         self.styled(x, y, cells, style, text)
     }
 
-    /// Text of one style, cut at `cells` with `…`; answers how many it took. The text must be clean
-    /// already.
+    /// Draws text of one style, cut to `cells` with `…`. Returns the number of cells used. The text
+    /// must be escaped already.
     pub fn styled(&mut self, x: u16, y: u16, cells: u16, style: Style, text: &str) -> u16 {
         if cells == 0 || !self.inside(x, y) {
             return 0;
@@ -69,15 +68,15 @@ impl Brush<'_> {
         end - x
     }
 
-    /// A line of several roles, cut at `cells`. A selected one keeps the colours and gets the
-    /// cursor's ground.
+    /// Draws a line with several roles, cut to `cells`. A selected line keeps its colours on the
+    /// cursor's background.
     pub fn line(&mut self, x: u16, y: u16, cells: u16, line: &Line, selected: bool) -> u16 {
         let mut at = 0;
         for (i, s) in line.iter().enumerate() {
             let left = cells - at;
             let w = u16::try_from(width(&s.text)).unwrap_or(u16::MAX);
             let more = line[i + 1..].iter().any(|s| !s.text.is_empty());
-            // Where the rest does not fit, the last cell says so.
+            // The next piece does not fit, so the last cell must show the cut.
             if w == left && more {
                 let text = crate::app::text::fit(&s.text, usize::from(left.saturating_sub(1)));
                 at += self.text(
@@ -109,11 +108,12 @@ impl Brush<'_> {
         at
     }
 
-    /// Marks each occurrence of a lower-case text in what is drawn on a line already.
+    /// Marks each occurrence of a lower-case text in a drawn line.
     pub fn mark(&mut self, x: u16, y: u16, cells: u16, needle: &str) {
         let mut drawn: Vec<(u16, String)> = Vec::new();
         let mut at = x;
         while at < x + cells && self.inside(at, y) {
+            // Reads the drawn cells, so that matches across pieces of different roles are found.
             let symbol = self
                 .buffer
                 .cell((at, y))
@@ -150,7 +150,7 @@ impl Brush<'_> {
         }
     }
 
-    /// A frame of lines with a title.
+    /// Draws a box with a title.
     pub fn frame(&mut self, area: Rect, role: Role, title: &str) {
         if area.width < 2 || area.height < 2 {
             return;

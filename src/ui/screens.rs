@@ -1,4 +1,4 @@
-//! One file a screen: its columns and how a row becomes cells.
+//! Screens with tables, one file each: columns, and the cells of a row.
 
 mod calls;
 mod deploy;
@@ -16,7 +16,7 @@ use crate::app::layout::{Areas, pinned};
 use crate::app::list::{Pane, Row};
 use crate::app::state::{Context, State};
 
-/// Draws the list of what is looked at.
+/// Draws the list of the current context.
 pub fn table(state: &State, a: &Areas, brush: &mut Brush<'_>) {
     let (columns, cells): (&[Column], fn(&State, &Row) -> Vec<Line>) = match state.context() {
         Context::Plugins => (plugins::COLUMNS, plugins::cells),

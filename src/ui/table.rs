@@ -1,5 +1,4 @@
-//! A table of which only the rows on the screen are ever made: headings, widths that adapt, pinned
-//! rows, the cursor.
+//! Table that builds visible rows only: headings, adaptive widths, pinned rows, cursor.
 
 use super::paint::Brush;
 use crate::app::doc::{Line, Role};
@@ -7,18 +6,19 @@ use crate::app::list::Row;
 use crate::app::text::{fit_end, width};
 use ratatui::layout::Rect;
 
-/// How wide a column is.
+/// Width of a column.
 #[derive(Debug, Clone, Copy)]
 pub enum Width {
     Fix(u16),
-    /// At least so many cells, and a share of what is left by this weight.
+    /// Minimum width, and the weight of its share of the spare width.
     Flex(u16, u16),
-    /// At least so many cells, and as many as the longest key of all rows takes, before anything
-    /// goes to `Flex`.
+    /// Minimum width, and up to the width of the longest key of all rows before `Flex` columns get
+    /// a share.
     Key(u16),
 }
 
-/// A column. Where there is not room for all, those with the highest `drop` go first; 0 stays.
+/// A column. If the table is too narrow, columns with the highest `drop` are left out first; 0 is
+/// never left out.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
     pub title: &'static str,
@@ -27,7 +27,7 @@ pub struct Column {
     pub right: bool,
 }
 
-/// A column of text.
+/// Creates a column of text.
 pub const fn column(title: &'static str, width: Width, drop: u8) -> Column {
     Column {
         title,
@@ -37,7 +37,7 @@ pub const fn column(title: &'static str, width: Width, drop: u8) -> Column {
     }
 }
 
-/// A column of numbers.
+/// Creates a right-aligned column of numbers.
 pub const fn number(title: &'static str, width: u16, drop: u8) -> Column {
     Column {
         title,
@@ -47,10 +47,10 @@ pub const fn number(title: &'static str, width: u16, drop: u8) -> Column {
     }
 }
 
-/// A column in its place: index, first cell, cells.
+/// A visible column: index, first cell, width.
 type Placed = (usize, u16, u16);
 
-/// Where the columns are in so many cells; a blank between two.
+/// Distributes `cells` among the columns, with a blank between two.
 fn place(columns: &[Column], cells: u16, longest_key: u16) -> Vec<Placed> {
     let least = |c: &Column| match c.width {
         Width::Fix(w) | Width::Flex(w, _) | Width::Key(w) => w,
@@ -63,6 +63,7 @@ fn place(columns: &[Column], cells: u16, longest_key: u16) -> Vec<Placed> {
             .sum::<u16>()
             .saturating_sub(1)
     };
+    // Minimum widths do not fit: leaves out columns one by one.
     while total(&shown) > cells {
         let Some(worst) = shown
             .iter()
@@ -105,7 +106,7 @@ fn place(columns: &[Column], cells: u16, longest_key: u16) -> Vec<Placed> {
     for i in shown {
         let mut w = least(&columns[i]);
         if let Width::Flex(_, weight) = columns[i].width {
-            // What division leaves over goes to the last.
+            // The last flexible column gets the remainder of the division.
             let more = if Some(i) == last_flex {
                 spare - given
             } else {
@@ -123,7 +124,7 @@ fn place(columns: &[Column], cells: u16, longest_key: u16) -> Vec<Placed> {
     out
 }
 
-/// What a table shows.
+/// A table to draw.
 pub struct Table<'a> {
     pub columns: &'a [Column],
     pub rows: &'a [Row],
@@ -131,14 +132,14 @@ pub struct Table<'a> {
     pub offset: usize,
     pub pinned: usize,
     pub has_keys: bool,
-    /// Cells before a key in its column.
+    /// Cells before the key in its column.
     pub indent: u16,
-    /// Text to mark, lower case.
+    /// Lower-case text to mark.
     pub find: &'a str,
 }
 
 impl Table<'_> {
-    /// Draws headings and the rows on the screen; `cells` makes the cells of a row.
+    /// Draws the headings and the visible rows. `cells` builds the cells of a row.
     pub fn draw(
         &self,
         head: Rect,
@@ -191,7 +192,7 @@ impl Table<'_> {
         self.scroll_mark(area, first, brush);
     }
 
-    /// Where the columns are, by the longest key of all rows.
+    /// Places the columns for the longest key of all rows.
     fn placed(&self, area: Rect) -> Vec<Placed> {
         let keyed = self
             .columns
@@ -227,12 +228,13 @@ impl Table<'_> {
         }
     }
 
-    /// The cells of a row, each in its place.
+    /// Draws the cells of a row.
     fn cells(&self, made: &[Line], placed: &[Placed], left: u16, y: u16, brush: &mut Brush<'_>) {
         for (i, x, w) in placed {
             if let Some(cell) = made.get(*i) {
                 let used: usize = cell.iter().map(|s| width(&s.text)).sum();
                 if let (Width::Key(_), [only]) = (self.columns[*i].width, cell.as_slice())
+                    // The end of an address is its most specific part, so its start is cut.
                     && used > usize::from(*w)
                 {
                     brush.text(
@@ -254,7 +256,7 @@ impl Table<'_> {
         }
     }
 
-    /// A mark at the right edge where there is more than the screen shows.
+    /// Draws the scroll position at the right edge if not all rows are visible.
     fn scroll_mark(&self, area: Rect, first: usize, brush: &mut Brush<'_>) {
         let (height, all) = (usize::from(area.height), self.rows.len());
         if all <= height || height < 3 {

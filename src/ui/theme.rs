@@ -1,23 +1,23 @@
-//! Colours of each role in three themes, and what is left of them without colour or beyond ASCII.
+//! Colours of the roles in three themes, and the rendering without colour or in ASCII.
 
 use crate::app::doc::Role;
 use crate::app::state::{Looks, ThemeName};
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 
-/// Colours to draw with.
+/// Theme to draw in.
 #[derive(Debug, Clone, Copy)]
 pub struct Theme {
     looks: Looks,
 }
 
 impl Theme {
-    /// The theme of these looks.
+    /// Creates the theme of these looks.
     pub fn of(looks: Looks) -> Self {
         Self { looks }
     }
 
-    /// What everything stands on: the terminal's own colours, but for high contrast.
+    /// Base style: the terminal's own colours, except for high contrast.
     pub fn ground(&self) -> Style {
         match self.looks.theme {
             ThemeName::Contrast => Style::new().fg(Color::White).bg(Color::Black),
@@ -25,7 +25,7 @@ impl Theme {
         }
     }
 
-    /// The bars at top and bottom.
+    /// Style of header and footer.
     pub fn bar(&self) -> Style {
         match self.looks.theme {
             ThemeName::Dark => Style::new().bg(Color::Indexed(236)),
@@ -34,7 +34,7 @@ impl Theme {
         }
     }
 
-    /// The ground of popups.
+    /// Base style of popups.
     pub fn popup(&self) -> Style {
         match self.looks.theme {
             ThemeName::Dark => Style::new().bg(Color::Indexed(235)),
@@ -43,7 +43,7 @@ impl Theme {
         }
     }
 
-    /// The row under the cursor.
+    /// Style of the row under the cursor.
     pub fn cursor(&self) -> Style {
         if !self.looks.color {
             return Style::new().add_modifier(Modifier::REVERSED);
@@ -59,7 +59,7 @@ impl Theme {
         }
     }
 
-    /// The row under the cursor of a list that has not the keys.
+    /// Style of the row under the cursor in a list without the focus.
     pub fn cursor_away(&self) -> Style {
         if !self.looks.color {
             return Style::new().add_modifier(Modifier::UNDERLINED);
@@ -71,12 +71,12 @@ impl Theme {
         }
     }
 
-    /// The tab of the screen that is shown.
+    /// Style of the current tab.
     pub fn tab(&self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD)
     }
 
-    /// The style of a role.
+    /// Style of a role.
     pub fn style(&self, role: Role) -> Style {
         use Role::*;
         let light = self.looks.theme == ThemeName::Light;
@@ -109,7 +109,7 @@ impl Theme {
     }
 }
 
-/// Symbols that ASCII has another sign for; all others beyond ASCII become `?`.
+/// ASCII replacements of symbols; all other non-ASCII symbols become `?`.
 const ASCII: &[(&str, &str)] = &[
     ("│", "|"),
     ("┃", "|"),
@@ -154,8 +154,8 @@ const ASCII: &[(&str, &str)] = &[
     ("–", "-"),
 ];
 
-/// What is done to the finished frame: colours taken out, symbols replaced. Without colour,
-/// crossterm would reset reverse video with each colour it sets: so none is left in the buffer.
+/// Post-processes the frame: removes colours, replaces symbols. No colour may remain in the buffer,
+/// because crossterm resets reverse video with each colour that it sets.
 pub fn finish(looks: Looks, buffer: &mut Buffer) {
     if looks.color && !looks.ascii {
         return;

@@ -1,4 +1,4 @@
-//! Popups around the workspace: which one to work on, what is being installed, what is wrong.
+//! Popups for workspaces, installation and the doctor.
 
 use super::frame::{lines, open};
 use crate::app::doc;
@@ -9,7 +9,7 @@ use crate::app::text::width;
 use crate::ui::paint::Brush;
 use ratatui::layout::{Position, Rect};
 
-/// Keys with their words, at the bottom of a popup.
+/// Draws keys with their labels at the bottom of a popup.
 fn keys(brush: &mut Brush<'_>, inner: Rect, all: &[(&str, &str)]) {
     let mut words = Vec::new();
     for (key, text) in all {
@@ -20,7 +20,7 @@ fn keys(brush: &mut Brush<'_>, inner: Rect, all: &[(&str, &str)]) {
     brush.line(inner.x, y, inner.width, &words, false);
 }
 
-/// What is typed, and below it the workspaces; answers where the cursor is.
+/// Draws the filter and the matching workspaces. Returns the position of the cursor.
 pub(super) fn workspaces(
     state: &State,
     popup: &Popup,
@@ -65,7 +65,7 @@ pub(super) fn workspaces(
     cursor
 }
 
-/// The steps, and how they end; the newest lines where there is no room for all.
+/// Draws the steps of an installation and its result; the newest lines if not all fit.
 pub(super) fn installing(
     state: &State,
     popup: &Popup,
@@ -77,7 +77,7 @@ pub(super) fn installing(
     let inner = open(state, popup, brush, "init", words.len() + 2, Role::Key);
     let height = usize::from(inner.height.saturating_sub(2)).max(1);
     let last = words.len().saturating_sub(height);
-    // While it goes on its end is looked at, and after it what the operator scrolls to.
+    // Follows the newest line while it runs; afterwards the operator scrolls.
     let from = match state.installing() {
         true => last,
         false => scroll.min(last),
@@ -101,7 +101,7 @@ pub(super) fn installing(
     }
 }
 
-/// The findings, and all words of the one that is chosen.
+/// Draws the findings, and the details of the selected one.
 pub(super) fn doctor(
     state: &State,
     popup: &Popup,

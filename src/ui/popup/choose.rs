@@ -1,4 +1,5 @@
-//! Popups with a list to choose from: how to end, what is unknown, what to take in, the demo.
+//! Popups with a list: cancel ladder, faults of the demo, unknown outcomes; and the input of an
+//! import id.
 
 use ratatui::layout::{Position, Rect};
 
@@ -89,7 +90,8 @@ pub(super) fn demo(state: &State, popup: &Popup, brush: &mut Brush<'_>, selected
     );
 }
 
-/// Why it is open, the list, all words of the one that is chosen, the keys that settle it.
+/// Draws the reason for the popup, the list, the details of the selected outcome, and the keys that
+/// settle it.
 pub(super) fn unknown(
     state: &State,
     popup: &Popup,
@@ -145,7 +147,7 @@ pub(super) fn unknown(
     brush.line(inner.x, last, inner.width, &doc::unknown_keys(u), false);
 }
 
-/// The id is typed; answers where the cursor is.
+/// Draws the input of an import id. Returns the position of the cursor.
 pub(super) fn import(
     state: &State,
     popup: &Popup,

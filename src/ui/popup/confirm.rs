@@ -1,4 +1,4 @@
-//! The question before something that cannot be taken back.
+//! Popup that asks for a confirmation.
 
 use ratatui::layout::{Position, Rect};
 

@@ -1,4 +1,4 @@
-//! A popup in the middle of the screen: its border, its title, its lines.
+//! Frame of a popup: its border, title and lines.
 
 use ratatui::layout::{Position, Rect};
 
@@ -12,7 +12,7 @@ use crate::app::text::width;
 use crate::app::{doc, layout};
 use crate::ui::paint::Brush;
 
-/// Draws the popup, if there is one; answers where the terminal's cursor belongs.
+/// Draws the popup, if one is open. Returns the position of the terminal's cursor.
 pub fn draw(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
     let popup = state.frame.popup.as_ref()?;
     let cells = usize::from(layout::popup(state, popup, 1).width).saturating_sub(4);
@@ -65,7 +65,7 @@ pub fn draw(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
     }
 }
 
-/// An empty frame for so many lines; answers what is inside.
+/// Draws an empty popup for a number of lines. Returns its inner area.
 pub(super) fn open(
     state: &State,
     popup: &Popup,

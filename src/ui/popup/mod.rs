@@ -1,4 +1,4 @@
-//! What lies over the screen: help, palette, questions, the cancel ladder.
+//! Popups: help, palette, confirmations, cancel ladder.
 
 mod around;
 mod choose;

@@ -1,4 +1,4 @@
-//! The palette of commands.
+//! Command palette.
 
 use ratatui::layout::{Position, Rect};
 

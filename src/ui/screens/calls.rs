@@ -1,4 +1,4 @@
-//! The Calls screen: who holds which slot for how long, who waits for whom.
+//! Calls screen: slots and their owners, running times, blockers.
 
 use crate::app::doc::{self, Line, Role, line, span};
 use crate::app::format::{count, duration, elapsed};
@@ -20,7 +20,7 @@ pub const COLUMNS: &[Column] = &[
     column("AGAINST USUAL · WAITS FOR · OUTCOME", Width::Flex(16, 5), 1),
 ];
 
-/// Amber past the 95th percentile, red past the deadline.
+/// Role of the running time: a warning past the 95th percentile, bad past the deadline.
 fn time_role(state: &State, c: &CallView) -> Role {
     let Some(at) = c.started_at else {
         return Role::Warn;
@@ -35,7 +35,7 @@ fn time_role(state: &State, c: &CallView) -> Role {
     }
 }
 
-/// How far a duration is on its way to what is usual: `▕██████░░▏`.
+/// Draws a duration relative to the usual one: `▕██████░░▏`.
 pub fn bar(ms: u64, usual_ms: u64) -> String {
     const CELLS: u64 = 8;
     let full = (ms * CELLS / usual_ms.max(1)).min(CELLS) as usize;
@@ -46,7 +46,7 @@ pub fn bar(ms: u64, usual_ms: u64) -> String {
     )
 }
 
-/// The cells of a call.
+/// Cells of a call.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     match call_row(state, row) {
         Some(CallRow::Open(c)) => open(state, c),
@@ -79,7 +79,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     }
 }
 
-/// How many locks its plugin holds for it, and how many wait for one of them.
+/// Number of locks that the plugin holds for the call, and of calls that wait for them.
 fn holds(state: &State, c: &CallView) -> Line {
     let held = state.view.locks.values().filter(|l| l.call == Some(c.call));
     let (n, waiters) = held.fold((0, 0), |(n, w), l| (n + 1, w + l.waiters.len()));
@@ -99,7 +99,7 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
     let slot = match (c.started_at, c.slot) {
         (None, _) => line(Role::Warn, "waits"),
         (_, Some(s)) => line(Role::Plain, format!("{s}/{}", c.slots)),
-        // What is in this process needs no slot.
+        // Calls within this process need no slot.
         (_, None) => line(Role::Dim, "–"),
     };
     let mut last = holds(state, c);
@@ -137,7 +137,7 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
 
 const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-/// The newest samples as bars, scaled to their greatest.
+/// Draws the newest samples as bars, scaled to their maximum.
 fn spark(samples: &VecDeque<u64>, cells: usize) -> String {
     let from = samples.len().saturating_sub(cells);
     let most = samples.iter().skip(from).max().copied().unwrap_or(0).max(1);
@@ -155,7 +155,7 @@ fn spark(samples: &VecDeque<u64>, cells: usize) -> String {
     format!("{bars:>cells$}")
 }
 
-/// Queue depth and throughput.
+/// Draws the charts of running, waiting and finished calls.
 pub fn charts(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let half = area.width / 2;
     let draw = |brush: &mut Brush<'_>,

@@ -1,4 +1,4 @@
-//! The Deploy screen: every operation with its clock, what it waits for, why it failed.
+//! Deploy screen: operations with their times, blockers and failures.
 
 use super::calls::bar;
 use crate::app::doc::{self, Line, Role, line, span};
@@ -31,7 +31,7 @@ fn symbol(s: OperationState) -> (&'static str, Role) {
     }
 }
 
-/// The cells of an operation.
+/// Cells of an operation.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some((d, now)) = state.shown_deploy() else {
         return Vec::new();
@@ -50,7 +50,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         OperationState::Done => op.action.done_word().to_owned(),
         OperationState::Failed => format!("{} failed", op.action.operation_word()),
         OperationState::Running if op.step != Reached::Unsaid => op.step.to_string(),
-        // What of it is unknown, the note says.
+        // The note describes the unknown outcome.
         OperationState::Unknown => "unknown".to_owned(),
         s => s.word().to_owned(),
     };
@@ -80,7 +80,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     ]
 }
 
-/// What is in the way of an operation, the worst first.
+/// Names the first blocker of an operation, failed ones first.
 fn blockers(d: &DeployView, op: &Operation, word: &str) -> Line {
     let all = d.blockers(op);
     let Some((first, state)) = all.first() else {

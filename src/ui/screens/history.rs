@@ -1,4 +1,4 @@
-//! The History screen: deploys, and failures that are alike.
+//! History screen: deploys, and groups of similar failures.
 
 use crate::app::doc::{self, Line, Role, line, span};
 use crate::app::format::{date, duration};
@@ -18,7 +18,7 @@ pub const COLUMNS: &[Column] = &[
     column("CONFIG", Width::Fix(8), 8),
 ];
 
-/// The cells of a deploy.
+/// Cells of a deploy.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(d) = state.loaded.history.as_ref().and_then(|h| h.get(row.index)) else {
         return Vec::new();
@@ -57,7 +57,7 @@ pub const FAILURES: &[Column] = &[
     column("WHERE", Width::Flex(12, 3), 2),
 ];
 
-/// The cells of a group of failures.
+/// Cells of a group of failures.
 pub fn failure_cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(g) = state
         .loaded

@@ -1,4 +1,4 @@
-//! The Plugins screen: what runs, how it started; and the schema browser.
+//! Plugins screen: states, launches and usage; and the schema browser.
 
 use crate::app::doc::{self, Line, Role, line, span};
 use crate::app::format::{bytes, duration, elapsed};
@@ -28,7 +28,7 @@ fn none() -> Line {
     line(Role::Dim, "–")
 }
 
-/// How long it has been up, or is coming up, or waits for its next launch.
+/// Time since the plugin is ready, or since its launch began, or until its next launch.
 fn up(state: &State, p: &PluginView) -> Line {
     let attempt = p.attempt();
     match &p.state {
@@ -46,7 +46,7 @@ fn up(state: &State, p: &PluginView) -> Line {
     }
 }
 
-/// Which launch of how many it is at.
+/// Number of the current launch, and the limit.
 fn tries(p: &PluginView) -> Line {
     let attempt = p.attempt();
     match &p.state {
@@ -74,7 +74,7 @@ fn tries(p: &PluginView) -> Line {
     }
 }
 
-/// The last line that it said; of a transformer first that it is one, and its name.
+/// Last output line of the plugin; preceded by the name of the transform for a transformer.
 fn last_words(p: &PluginView) -> String {
     let transform = p.found.as_ref().and_then(|f| f.transform.as_deref());
     let kind = p.is_transformer().then(|| match transform {
@@ -85,7 +85,7 @@ fn last_words(p: &PluginView) -> String {
     parts.join(" · ")
 }
 
-/// The cells of a plugin.
+/// Cells of a plugin.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(p) = row
         .key
@@ -102,7 +102,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         .values()
         .filter(|c| c.plugin == p.id && c.started_at.is_some())
         .count();
-    // Those of processes that were replaced stand with them.
+    // Calls of draining processes are shown with those processes.
     let left: u64 = p.leaving.iter().map(|l| l.calls).sum();
     let in_call = in_call.saturating_sub(usize::try_from(left).unwrap_or(usize::MAX));
     let words = p
@@ -149,7 +149,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
 
 pub const SCHEMA: &[Column] = &[column("", Width::Flex(20, 1), 0)];
 
-/// A row of the schema browser.
+/// Cells of a row in the schema browser.
 pub fn schema_cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(r) = state
         .plugin()

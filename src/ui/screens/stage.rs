@@ -1,4 +1,4 @@
-//! The Stage screen: what would change, and what is taken of it.
+//! Stage screen: changes and their selection.
 
 use crate::app::doc::{self, Line, Role, line, span};
 use crate::app::list::Row;
@@ -15,7 +15,7 @@ pub const COLUMNS: &[Column] = &[
     column("NOTE", Width::Flex(12, 3), 2),
 ];
 
-/// The cells of a change.
+/// Cells of a change.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(stage) = &state.view.stage else {
         return Vec::new();
@@ -54,8 +54,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     ]
 }
 
-/// The cells of an output: it goes along with what is taken, and is neither taken nor left by
-/// itself.
+/// Cells of an output. It follows the selected changes and cannot be selected itself.
 fn output_cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(o) = output_row(state, row) else {
         return Vec::new();
@@ -83,7 +82,7 @@ fn output_cells(state: &State, row: &Row) -> Vec<Line> {
     ]
 }
 
-/// The cells of an object that is not as the state has it.
+/// Cells of a drifted object.
 fn drift_cells(d: &DriftView) -> Vec<Line> {
     let role = doc::drift_role(d.what);
     let changed: Vec<&str> = d

@@ -1,4 +1,4 @@
-//! The State screen: what is known of the world.
+//! State screen: resource instances in the state.
 
 use crate::app::doc::{self, Line, Role, line};
 use crate::app::list::Row;
@@ -14,7 +14,7 @@ pub const COLUMNS: &[Column] = &[
     number("NEEDED", 6, 2),
 ];
 
-/// The cells of a resource instance.
+/// Cells of a resource instance.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(r) = state
         .loaded

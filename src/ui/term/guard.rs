@@ -1,4 +1,4 @@
-//! The terminal taken and given back, whatever happens: a panic, a log, another program in front.
+//! Sets the terminal up and restores it in every case, such as a panic.
 
 use std::io;
 use std::io::{Write, stdout};
@@ -12,22 +12,22 @@ use crossterm::event::{
 use crossterm::terminal::{EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute, terminal};
 
-/// Whether the terminal is ours at the moment: the panic hook must know, and cannot be given
-/// anything.
+/// True while the console has the terminal. A static, because the panic hook gets no arguments.
 pub(super) static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The thread that the loop runs on; a panic elsewhere must leave the terminal alone.
+/// Thread of the event loop; a panic in another thread must not touch the terminal.
 static DRAWING: Mutex<Option<ThreadId>> = Mutex::new(None);
 
-/// The loop runs here now: a runtime moves it from thread to thread.
+/// Records the current thread as that of the loop, because the runtime moves the loop between
+/// threads.
 pub(super) fn on_this_thread() {
     *DRAWING.lock().unwrap_or_else(PoisonError::into_inner) = Some(std::thread::current().id());
 }
 
-/// Records of the engine's own log that are held.
+/// Maximum number of records of the engine's own log.
 const LOG_DEPTH: usize = 20_000;
 
-/// What takes the terminal, as bytes.
+/// Writes the sequences that set the terminal up.
 pub(super) fn write_enter(out: &mut impl Write, mouse: bool) -> io::Result<()> {
     execute!(
         out,
@@ -41,7 +41,7 @@ pub(super) fn write_enter(out: &mut impl Write, mouse: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// What gives it back, as bytes. Undoing what was not done does no harm.
+/// Writes the sequences that restore the terminal. They are harmless if it was not set up.
 pub(super) fn write_leave(out: &mut impl Write) -> io::Result<()> {
     execute!(
         out,
@@ -53,18 +53,18 @@ pub(super) fn write_leave(out: &mut impl Write) -> io::Result<()> {
     )
 }
 
-/// Gives the terminal back, once.
+/// Restores the terminal once.
 pub(super) fn leave() {
     if TAKEN.swap(false, Ordering::SeqCst) {
-        // There is nobody left to tell.
+        // Without a terminal an error has no place to be reported.
         write_leave(&mut stdout()).ok();
         terminal::disable_raw_mode().ok();
     }
 }
 
-/// Puts a hook before the one that is there: a panic of the drawing thread gives the terminal back
-/// and is then reported as usual; a panic of any other is logged, and met by whoever waits for that
-/// task.
+/// Installs a panic hook before the present one. A panic in the drawing thread restores the
+/// terminal and is then reported as usual. A panic in another thread is logged, and the code that
+/// awaits the task handles it.
 pub fn install_panic_hook() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
@@ -83,8 +83,8 @@ pub fn install_panic_hook() {
     });
 }
 
-/// The engine's own log goes to tui-logger while the console has the terminal, from a level up;
-/// `RUST_LOG` says more exactly what is wanted. `also` gets its own part of the log.
+/// Sends the engine's own log, from `level` on, to tui-logger while the console has the terminal.
+/// `RUST_LOG` overrides the filter. `also` is an additional layer.
 pub fn start_log(
     level: &str,
     also: Option<Box<dyn tracing_subscriber::Layer<tracing_subscriber::Registry> + Send + Sync>>,
@@ -97,7 +97,7 @@ pub fn start_log(
     tui_logger::set_default_level(tui_logger::LevelFilter::Trace);
     tui_logger::set_buffer_depth(LOG_DEPTH);
     if tui_logger::init_logger(tui_logger::LevelFilter::Trace).is_ok() {
-        // Somebody set a log up before us (a test): theirs stays.
+        // A test has installed a logger; keep it.
         tracing_subscriber::registry()
             .with(also)
             .with(tui_logger::TuiTracingSubscriberLayer.with_filter(filter))
@@ -106,8 +106,8 @@ pub fn start_log(
     }
 }
 
-/// Whether the terminal says that its background is light (`COLORFGBG=15;default;15` and the like:
-/// 7 and above but 8 are light).
+/// Returns true if the terminal reports a light background, such as `COLORFGBG=15;default;15`: 7
+/// and all values above 8 are light.
 pub fn background_is_light(colorfgbg: Option<&str>) -> Option<bool> {
     let ground: u8 = colorfgbg?.rsplit(';').next()?.parse().ok()?;
     Some(ground == 7 || ground > 8)

@@ -1,5 +1,5 @@
-//! Job control: to the shell and back. Knows whose the terminal is and when it may be taken again;
-//! changes nothing of it.
+//! Job control: suspends to the shell, and detects when the terminal may be used again. Changes no
+//! terminal settings.
 
 use nix::unistd::{Pid, getpgid, getpgrp, getppid, getsid};
 use rustix::process::{Signal, kill_current_process_group};
@@ -9,30 +9,28 @@ use std::io;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{self, SignalKind};
 
-/// How often it is looked whether the terminal is ours again: not every shell says so with a
-/// signal.
+/// Interval of checks for the terminal: not all shells send SIGCONT.
 const LOOK: Duration = Duration::from_millis(200);
-/// What has not stopped us in this time after we asked for it will not.
+/// Time after which a requested stop counts as failed.
 const STOPS_WITHIN: Duration = Duration::from_secs(1);
 
-/// Whether there is a shell that could bring us back: our parent is of our session. Who leads a
-/// session of its own, as a program that a terminal was opened for, cannot be stopped by the
-/// terminal either. In a container whose session was opened outside of it, the kernel has no number
-/// for the session but 0, and nobody in it can bring anything back. (nix, because rustix takes the
-/// 0 for a process.)
+/// Returns true if a shell can resume this process: its parent is in the same session. The terminal
+/// cannot stop a session leader, such as a program that a terminal was opened for. In a container
+/// whose session started outside, the kernel reports session 0 and no process inside can resume
+/// this one. (nix, because rustix maps 0 to a process.)
 pub fn has_shell() -> bool {
     let session = |of| getsid(of).ok().filter(|session| session.as_raw() > 0);
     let ours = session(None);
-    // A parent in our group that is process 1 forwards signals at most, and has no shell above it.
+    // Process 1 in our group forwards signals at most, and has no shell above it.
     let parent = getppid();
     let is_init = parent == Pid::from_raw(1) && getpgid(Some(parent)) == Ok(getpgrp());
     ours.is_some() && session(Some(parent)) == ours && !is_init
 }
 
-/// The comings and goings.
+/// State of job control.
 pub(super) struct Jobs {
     continued: unix::Signal,
-    /// When we asked to be stopped, until we are known to have been.
+    /// Time of the requested stop, until it is known to have happened.
     asked: Option<Instant>,
 }
 
@@ -44,22 +42,22 @@ impl Jobs {
         })
     }
 
-    /// Stops us and all that the shell started with us, as the terminal would have done. Another
-    /// thread than this one may be the one that takes the signal: when this returns we have not
-    /// been stopped yet, and may not use the terminal until [`Self::back`] says so.
+    /// Stops this process and the others of its group, as the terminal would. Another thread may
+    /// receive the signal, so the process may still run after the return. The terminal must not be
+    /// used until [`Self::back`] returns.
     pub(super) fn stop(&mut self) -> io::Result<()> {
         self.asked = Some(Instant::now());
         Ok(kill_current_process_group(Signal::TSTP)?)
     }
 
-    /// Somebody has stopped us, asked or not, and now we go on.
+    /// Waits until the process continues after a stop, requested or not.
     pub(super) async fn continued(&mut self) {
         self.continued.recv().await;
         self.asked = None;
     }
 
-    /// Waits until the terminal is ours to take: we have been stopped and go on, or could not be
-    /// stopped, and the terminal hears us and not the shell. May be dropped and called again.
+    /// Waits until the terminal may be used: the process was stopped and continues, or could not be
+    /// stopped, and is in the foreground. Cancel-safe.
     pub(super) async fn back(&mut self) {
         while self.asked.is_some_and(|at| at.elapsed() < STOPS_WITHIN) || !is_in_front() {
             tokio::select! {
@@ -71,7 +69,7 @@ impl Jobs {
     }
 }
 
-/// Whether what is typed comes to us. Where there is no telling, it does.
+/// Returns true if the process is in the foreground of its terminal, or if that is unknown.
 fn is_in_front() -> bool {
     let ours = getpgrp();
     ours.as_raw() == 0

@@ -1,5 +1,5 @@
-//! The terminal: taken, given back whatever happens, drawn to in whole frames. All use of crossterm
-//! is in this folder.
+//! Terminal: set up, restored in every case, and drawn in whole frames. Only this folder uses
+//! crossterm.
 
 mod guard;
 mod jobs;

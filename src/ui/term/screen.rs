@@ -1,4 +1,4 @@
-//! The terminal as a surface: drawn on, listened to, given back.
+//! Terminal as a [`Surface`]: draws frames and reads input.
 
 use std::future::poll_fn;
 use std::io;
@@ -26,15 +26,15 @@ use crate::app::key::{Input, Key, KeyCode, MouseAct};
 use crate::app::msg::{Effect, TracingMove};
 use crate::app::run::Surface;
 
-/// A frame is written in one piece: the standard output's own buffer of a kilobyte would tear it.
+/// Buffer size, so that a frame is written at once. The 1 KiB buffer of stdout would tear it.
 const FRAME_BYTES: usize = 64 * 1024;
 
-/// The terminal while the console has it. Dropping it gives it back.
+/// Terminal while the console uses it. Restored on drop.
 pub struct Screen {
-    /// Never dropped: its end would write to the terminal by itself, and panic where that is gone.
-    /// Ours is [`leave`].
+    /// Never dropped: its own cleanup would write to the terminal, and panic if that is closed.
+    /// [`leave`] does the cleanup.
     terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
-    /// What is typed; `None` while the shell has the terminal.
+    /// Input events; `None` while the shell has the terminal.
     input: Option<EventStream>,
     jobs: Jobs,
     mouse: bool,
@@ -42,10 +42,10 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Takes the terminal.
+    /// Sets up the terminal.
     ///
     /// # Errors
-    /// When standard output is no terminal, or cannot be set up.
+    /// Standard output is no terminal, or cannot be set up.
     pub fn enter(mouse: bool) -> io::Result<Self> {
         install_panic_hook();
         on_this_thread();
@@ -65,8 +65,8 @@ impl Screen {
     }
 
     fn take(&mut self) -> io::Result<()> {
-        // Whoever stopped us without asking may have left the terminal in another mode than we
-        // believe.
+        // A stop from outside may have left the terminal in another mode than crossterm has
+        // recorded.
         terminal::disable_raw_mode()?;
         terminal::enable_raw_mode()?;
         TAKEN.store(true, Ordering::SeqCst);
@@ -76,8 +76,8 @@ impl Screen {
         Ok(())
     }
 
-    /// The next frame is drawn whole. (`Terminal::clear` would ask the terminal where its cursor
-    /// is, and wait for a terminal that does not say.)
+    /// Makes the next frame a complete one. `Terminal::clear` would ask the terminal for its
+    /// cursor, and wait for terminals that do not answer.
     fn forget(&mut self) -> io::Result<()> {
         let (width, height) = self.size();
         self.terminal.resize(Rect {
@@ -88,10 +88,11 @@ impl Screen {
         })
     }
 
-    /// To the shell. Nothing is drawn or read until the terminal is ours again, see
+    /// Suspends to the shell. Nothing is drawn or read until the terminal may be used again, see
     /// [`Surface::input`].
     fn suspend(&mut self, words: &str) -> io::Result<()> {
-        // Its thread reads the terminal as long as it lives: the shell needs it now.
+        // The stream's thread reads from the terminal until it is dropped, but the shell needs the
+        // input now.
         self.input = None;
         leave();
         if !words.is_empty() {
@@ -100,7 +101,7 @@ impl Screen {
         self.jobs.stop()
     }
 
-    /// The next event; `None` where we were stopped meanwhile and go on.
+    /// Returns the next event; `None` if the process was stopped and continues.
     async fn event(&mut self) -> Option<Option<io::Result<Event>>> {
         let stream = self.input.as_mut()?;
         let next = poll_fn(|cx| {
@@ -109,8 +110,8 @@ impl Screen {
         });
         tokio::select! { biased;
             () = self.jobs.continued() => {
-                // Stopped by others, and the terminal was not given back: the shell has made it its
-                // own since.
+                // Stopped from outside without restoring the terminal: the shell has changed its
+                // mode since.
                 self.input = None;
                 TAKEN.store(false, Ordering::SeqCst);
                 None
@@ -164,7 +165,7 @@ impl Surface for Screen {
                     if let Err(e) = self.take() {
                         return Some(Err(e));
                     }
-                    // It may have another size than it had.
+                    // The terminal may have been resized.
                     let (width, height) = self.size();
                     return Some(Ok(Input::Resize(width, height)));
                 }
@@ -209,7 +210,7 @@ impl Surface for Screen {
     }
 }
 
-/// The terminal library's event as the console knows it; `None` for what it does not.
+/// Converts an event of crossterm; `None` for events that the console ignores.
 fn translate(event: Event) -> Option<Input> {
     match event {
         Event::Key(k) if k.kind != event::KeyEventKind::Release => {
@@ -282,8 +283,8 @@ mod tests {
             found.sort();
             found
         };
-        // Every mode switched on is switched off; the cursor (25) and the synchronized update
-        // (2026) the other way round.
+        // Every mode that is set is reset; the cursor (25) and synchronized updates (2026) are the
+        // inverse.
         for mode in modes(&entered, 'h') {
             assert!(modes(&left, 'l').contains(&mode), "mode {mode} stays on");
         }
