@@ -48,9 +48,11 @@ pub fn main() -> ExitCode {
     // Core dumps go first: everything after this line may read secrets.
     no_core_files();
     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    // Helpers are started often, so they skip everything that only commands need.
     if let Some(code) = helper(&words) {
         return code;
     }
+    // Registers the helper roles of this executable with the engine.
     guard::offer();
     marked::offer();
     let (args, shared) = match arguments(spelling::ours(words)) {
@@ -75,6 +77,7 @@ pub fn main() -> ExitCode {
         Ok(out) => out,
         Err(code) => return code,
     };
+    // The console owns the screen, which decides about the log and the threads below.
     let has_console = matches!(args.command, None | Some(args::Command::Demo));
     // Made absolute before `-C`, because `TF_LOG_PATH` is relative to the original directory.
     let log_path = log::absolute_path();
@@ -100,6 +103,7 @@ pub fn main() -> ExitCode {
     }
     let name = args.command.as_ref().map_or("console", args::Command::name);
     let worked = runtime.block_on(runtime.spawn(async move {
+        // Boxed, because the future of all commands together is large.
         let ended = Box::pin(commands::run(args, &mut out)).await;
         commands::trust::tell_commands(&mut out);
         // A command that was dropped halfway may have left locks.

@@ -39,6 +39,7 @@ pub fn draw(
         width: state.frame.size.0,
         height: state.frame.size.1,
     }
+    // The state may already have another size than the buffer.
     .intersection(brush.buffer.area);
     brush.fill(whole, theme.ground());
     let cursor = if too_small(state) {
@@ -51,6 +52,7 @@ pub fn draw(
         let prompt = bars::footer(state, &a, &mut brush);
         popup::draw(state, &mut brush).or(prompt)
     };
+    // Last, because it rewrites all cells.
     theme::finish(state.frame.looks, brush.buffer);
     cursor
 }
@@ -176,6 +178,7 @@ fn detail(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let lines = doc::wrap(&state.detail(), usize::from(area.width));
     let list = state.list();
     let height = usize::from(area.height);
+    // Matches are marked only in the pane that a search moves through.
     let needle = if detail_has_keys(state) {
         list.find.to_lowercase()
     } else {

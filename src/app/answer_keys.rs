@@ -95,6 +95,7 @@ pub(super) fn confirm(state: &mut State, mut c: Box<Confirm>, key: Key, effects:
             alt: false,
         } => return,
         ENTER if c.yes => return accept(state, *c, effects),
+        // The preselected answer is "No".
         ENTER => return,
         Key {
             code: KeyCode::Left | KeyCode::Right | KeyCode::Tab | KeyCode::BackTab,

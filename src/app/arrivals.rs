@@ -52,11 +52,13 @@ pub(super) fn push_sample(queue: &mut std::collections::VecDeque<u64>, value: u6
 pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
     // A snapshot may already contain an event that is delivered afterwards.
     let known = event.seq <= state.view.seq && event.seq != 0;
+    // Read before the event changes the view, to detect a released lock.
     let locked = state.locked_by().is_some();
     state.view.apply(event);
     if known {
         return;
     }
+    // The clock ticks once per second, so events may be newer.
     state.now = state.now.max(event.at);
     match &event.kind {
         EventKind::Plugin(PluginEvent::Log { line }) => state.log.push(line.clone()),
@@ -169,6 +171,7 @@ fn on_deploy_finished(state: &mut State, s: &DeploySummary, effects: &mut Vec<Ef
         };
     }
     effects.extend([Effect::LoadHistory, Effect::LoadState, Effect::LoadFailures]);
+    // The operator left while this deploy ran.
     state.quit |= state.leaving;
 }
 
@@ -215,6 +218,7 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             if what != "init" {
                 state.complain(format!("{what}: {text}"));
             }
+            // The request has failed, so the next refused command may repeat it.
             state.asks_lock &= what != "lock";
             if what == "workspace" {
                 // Reopening has already shut the old engine down, so the console cannot continue.
@@ -251,6 +255,7 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
                     .as_ref()
                     .is_none_or(|l| l.summary.as_ref() != Some(*d))
             });
+            // A deploy of this console is newer than the history.
             if state.view.deploy.is_none() {
                 effects.extend(newest.map(|d| Effect::LoadLast(d.deploy)));
             }

@@ -182,6 +182,7 @@ pub fn action_sign(action: crate::engine::words::Action) -> Line {
 /// Wraps lines that are longer than `cells`, at blanks if possible. Continuation lines keep the
 /// indent.
 pub fn wrap(doc: &Doc, cells: usize) -> Doc {
+    // A minimum, so that indents leave space for text.
     let cells = cells.max(8);
     let mut out = Doc::with_capacity(doc.len());
     for l in doc {
@@ -198,6 +199,7 @@ pub fn wrap(doc: &Doc, cells: usize) -> Doc {
 /// column of the value, if the line is a narrow name with its value.
 fn continuation(l: &Line, cells: usize) -> Line {
     let text = plain(l);
+    // An indent takes half of the width at most.
     let indent = (text.len() - text.trim_start().len()).min(cells / 2);
     if text.trim_start().starts_with("│ ") {
         let role = l

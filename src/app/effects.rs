@@ -135,6 +135,7 @@ async fn end_orphans(engine: Engine, orphans: Vec<OrphanView>) -> Answer {
             Err(error) => failed.push(error.to_string()),
         }
     }
+    // Updates the list that the screen shows.
     engine.look_for_orphans().await;
     if failed.is_empty() {
         return Answer::EndedOrphans(done.join("; "));
@@ -317,6 +318,7 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
 /// Opens the engine of a workspace and shuts this one down. Another workspace is opened first, so
 /// that a failure leaves this engine running.
 async fn open(engine: Engine, next: Next, workspace: &str, create: bool) -> Option<Answer> {
+    // Read before the shutdown, which frees the address for the other engine.
     let metrics = engine.metrics_address();
     // The same workspace can be opened only after its lock is released.
     if workspace == engine.workspace_name() {
@@ -384,6 +386,7 @@ async fn select_in_order(
             last = engine.select(stage, select).await;
             match &last {
                 Ok(s) => along.extend(s.along.iter().cloned()),
+                // Later changes of this request may depend on the failed one.
                 Err(_) => break,
             }
         }

@@ -17,6 +17,7 @@ pub(super) fn on_input(state: &mut State, input: Input, effects: &mut Vec<Effect
 }
 
 fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
+    // Popups cover the screen, so they get keys first. Handlers put a popup back if it stays open.
     if let Some(popup) = state.frame.popup.take() {
         popup_keys::popup(state, popup, key, effects);
     } else if let Some(p) = state.frame.prompt.take() {
@@ -56,6 +57,7 @@ fn on_mouse(state: &mut State, act: MouseAct, x: u16, y: u16, effects: &mut Vec<
     if state.frame.popup.is_some() || state.frame.prompt.is_some() || layout::too_small(state) {
         return;
     }
+    // The same areas as in the frame, so a click hits the drawn row.
     let hit = layout::hit(state, x, y);
     match (act, hit) {
         (MouseAct::Down, Hit::Tab(x)) => {

@@ -75,6 +75,7 @@ pub fn areas(state: &State) -> Areas {
         return a;
     }
     let mut rest = rect(0, 0, w, h);
+    // On small screens, rules and notes would take lines from the list.
     let roomy = h >= 20;
     a.header = top(&mut rest, 1);
     a.tabs = top(&mut rest, 1);
@@ -103,6 +104,7 @@ pub fn areas(state: &State) -> Areas {
     let room_for_detail = context.of().has_detail && context != Context::Logs && w >= 60 && h >= 20;
     if room_for_detail && side_by_side(state) {
         let right = (u32::from(rest.width) * u32::from(100 - state.frame.split) / 100) as u16;
+        // Both panes keep a usable width, whatever the split is.
         let right = right.clamp(20, rest.width.saturating_sub(30).max(20));
         a.detail = rect(
             rest.x + rest.width - right + 1,

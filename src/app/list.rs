@@ -118,6 +118,7 @@ impl ListState {
         self.place(rows, found.unwrap_or(self.index.min(rows.len() - 1)));
         let height = height.saturating_sub(pinned).max(1);
         let (rest, at) = (rows.len() - pinned, self.index.saturating_sub(pinned));
+        // Pinned rows are always visible, so the offset only has to be valid.
         if self.index < pinned {
             self.offset = self.offset.min(rest.saturating_sub(height));
             return;
@@ -146,6 +147,7 @@ impl ListState {
             .find(|i| !rows[*i].heading);
         if let Some(i) = near {
             if self.key.as_ref() != Some(&rows[i].key) {
+                // Another row has another detail.
                 self.scroll = 0;
             }
             self.index = i;

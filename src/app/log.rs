@@ -67,9 +67,11 @@ impl Log {
     /// Adds stored lines (oldest first) before the live ones. Lines that have also arrived live are
     /// skipped.
     pub fn prepend(&mut self, older: Vec<LogLine>) {
+        // Stored lines from this time on have also arrived live.
         let first_live = self.entries.front().map_or(i64::MAX, |e| e.line.at);
         let mut n = self.entries.front().map_or(self.next, |e| e.n);
         for line in older.into_iter().rev().filter(|l| l.at < first_live) {
+            // Live lines have precedence over older ones.
             if self.entries.len() == HELD || n == 0 {
                 break;
             }

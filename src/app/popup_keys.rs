@@ -108,6 +108,7 @@ fn import(
     effects: &mut Vec<Effect>,
 ) {
     let id = entry.text().trim().to_owned();
+    // An import without an id is impossible, so Enter does nothing then.
     if key != ENTER || id.is_empty() {
         entry.key(key);
         state.frame.popup = Some(Popup::Import { address, entry });
@@ -197,6 +198,7 @@ fn ladder(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect
         return;
     }
     let rung = doc::RUNGS[selected];
+    // Only killing leaves unknown outcomes, so only it needs a confirmation.
     if rung != CancelRung::KillPlugins {
         effects.push(Effect::Cancel(rung));
         return;

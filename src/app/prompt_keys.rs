@@ -14,6 +14,7 @@ pub fn prompt(state: &mut State, mut p: Prompt, key: Key) {
             *text_of(list, p.kind) = p.text_before;
             return;
         }
+        // Unlike Esc, Ctrl-C leaves the cursor on the match.
         _ if key == Key::ctrl('c') => {
             *text_of(state.list_mut(), p.kind) = p.text_before;
             return;

@@ -72,6 +72,7 @@ impl Replay {
     /// Returns the cursor after the previous visible event.
     pub fn previous(&self) -> usize {
         let all = &self.record.events;
+        // Excludes the event that the cursor is behind.
         (0..self.cursor.saturating_sub(1))
             .rev()
             .find(|i| shows(&all[*i].kind))

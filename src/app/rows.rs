@@ -22,6 +22,7 @@ pub fn rows(state: &State) -> (Vec<Row>, usize) {
     let filter = state.list().filter.to_lowercase();
     if !filter.is_empty() {
         let keep = |r: &Row| !r.heading && contains(&(of.text)(state, r), &filter);
+        // The filter may remove pinned rows, too.
         let kept_pinned = rows.iter().take(pinned).filter(|r| keep(r)).count();
         rows.retain(keep);
         return (rows, kept_pinned);
@@ -108,6 +109,7 @@ pub(super) fn calls(state: &State) -> Vec<Row> {
         .map(|(i, c)| Row::number(c.call, i))
         .collect();
     running.sort_by_key(|r| (&all[r.index].plugin, all[r.index].slot));
+    // Only running calls can be sorted; queued ones keep the order of the queue.
     let running = sorted(state, running, |by, a, b| {
         let (a, b) = (all[a.index], all[b.index]);
         if by == 1 {

@@ -171,6 +171,7 @@ pub async fn run_with<S: Surface>(
         .catch_unwind()
         .await;
     let engine = now.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // Also after a panic: outcomes must be recorded and plugins stopped.
     farewell(engine).await;
     cancel.cancel();
     tasks.close();
@@ -196,6 +197,7 @@ async fn run_on<S: Surface>(
     let mut before: Option<State> = None;
     loop {
         let engine = now.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // View and feed belong together: the feed starts with the first event after the view.
         let (view, mut feed) = engine.subscribe();
         let mut state = first_state(&engine, &options);
         (state.view, state.frame.size) = (view, terminal.size());
@@ -226,6 +228,7 @@ async fn run_on<S: Surface>(
             |e| runner.run(e),
         )
         .await?;
+        // The old engine has ended and the new one could not be opened.
         if let Some(why) = state.broken.take() {
             return Err(io::Error::other(format!(
                 "the workspace could not be opened again: {why}"
@@ -255,6 +258,7 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
     state.configured = has_configuration(&absolute);
     state.frame.looks = options.looks;
     state.frame.mouse = options.mouse;
+    // Read once, because `update` must not depend on the environment.
     state.shell = crate::ui::term::has_shell();
     state.frame.notes.clone_from(&options.notes);
     state.faults = options
@@ -320,6 +324,7 @@ pub async fn event_loop<S: Surface, F: Feed>(
     mut engine: impl FnMut(Effect),
 ) -> io::Result<()> {
     let mut clock = interval(Duration::from_secs(1));
+    // After a suspension, one tick is enough.
     clock.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut frame = Some(Instant::now());
     let mut last_frame: Option<Instant> = None;
@@ -341,6 +346,7 @@ pub async fn event_loop<S: Surface, F: Feed>(
         // its own.
         let (msg, pause) = match woken {
             Woken::Frame => {
+                // Rows must match the state that is drawn.
                 settle(state);
                 surface.draw(state)?;
                 (frame, last_frame) = (None, Some(Instant::now()));

@@ -68,6 +68,7 @@ pub fn worked_ms(state: &State, deploy: &DeployView, op: &Operation, now: UnixMs
         .copied()
         .and_then(|ms| i64::try_from(ms).ok())
         .unwrap_or(0);
+    // The current wait is not part of the recorded one yet.
     let still = queued(state, op).map_or(0, |c| now - c.queued_at);
     (now - began - before - still).max(0)
 }

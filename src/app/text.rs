@@ -8,6 +8,7 @@ use unicode_width::UnicodeWidthStr;
 /// Escapes text to one line without control and invisible characters. Tabs become four spaces, line
 /// breaks a space.
 pub fn clean(text: &str) -> Cow<'_, str> {
+    // Most texts need no escapes and are not copied.
     if !text.contains(visible::deceives) {
         return Cow::Borrowed(text);
     }
@@ -72,6 +73,7 @@ pub fn contains(text: &str, part: &str) -> bool {
     if part.is_empty() {
         return true;
     }
+    // Fast path without an allocation: filters run over all rows of each frame.
     if text.is_ascii() && part.is_ascii() {
         return text
             .as_bytes()

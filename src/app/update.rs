@@ -32,6 +32,8 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     let mut effects = Vec::new();
     match msg {
         Msg::Input(input) => {
+            // Events may have changed the rows since the last frame, but the key must act on
+            // current ones.
             settle(state);
             on_input(state, input, &mut effects);
             ask_for_schema(state, &mut effects);
@@ -94,6 +96,7 @@ pub fn settle(state: &mut State) {
     }
     list.settle(&rows, height, pinned);
     state.frame.rows = rows;
+    // Wrapping the detail is costly, so only a scrolled one is measured.
     if state.list().scroll > 0 {
         let (cells, lines) = layout::detail_size(state);
         let all = if lines == 0 {

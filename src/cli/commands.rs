@@ -38,6 +38,7 @@ use std::path::Path;
 
 /// Runs the command of the arguments, or the console.
 pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
+    // Paths are checked first, so that a command does no work whose output is then refused.
     prepared(out)?;
     if let (Some(_), Some(command)) = (args.metrics, &args.command)
         && !command.calls_plugins()
@@ -55,6 +56,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
             command.name()
         )));
     }
+    // The lock must be free before the command's own engine asks for it.
     if args.force_unlock {
         unlock::run(out).await?;
     }
@@ -66,6 +68,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         trust::run(out).await?;
     }
     let Some(command) = args.command else {
+        // With the trust flag, `enter` above has changed to the directory already.
         let dir = args.dir.filter(|_| !args.trust_workspace_plugins);
         return console::run(dir.as_deref(), args.ascii, out).await;
     };

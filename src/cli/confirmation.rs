@@ -43,6 +43,7 @@ pub(super) async fn answer(
     out: &Output,
 ) -> Result<Option<String>, CliError> {
     eprint!("{}", paint(out.err_color, Ink::Bold, &safe_lines(question)));
+    // On a blocking thread, because a read of stdin cannot be cancelled: a signal leaves it behind.
     let read = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         std::io::stdin().read_line(&mut line).map(|_| line)

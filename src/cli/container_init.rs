@@ -67,6 +67,7 @@ unsafe fn start() -> io::Result<Option<(Pid, SignalFd)>> {
         let child = Pid::from_raw(child.as_raw()).ok_or(io::ErrorKind::NotFound)?;
         return Ok(Some((child, signals)));
     }
+    // Reached by the child, and by this process after a failed fork: both need the original mask.
     before.thread_set_mask()?;
     forked?;
     Ok(None)

@@ -84,7 +84,9 @@ fn place(out: &mut String, d: &Diagnostic, range: &SourceRange, ink: Ink, color:
     };
     let (before, marked) = cut(snippet);
     let shown = format!("{before}{marked}{}", rest(snippet));
+    // Width in cells and not in characters, because wide characters take two.
     let under = " ".repeat(before.width());
+    // An empty range is still marked by one caret.
     let carets = "^".repeat(marked.width().max(1));
     out.push_str(&format!(
         "\n{gutter} {bar}\n{} {bar} {}\n{gutter} {bar} {under}{}",

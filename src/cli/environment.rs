@@ -44,6 +44,7 @@ fn wipe() -> io::Result<()> {
     let memory = std::fs::OpenOptions::new()
         .write(true)
         .open("/proc/self/mem")?;
+    // Entries are in the order of memory, so their lengths give their addresses.
     for entry in shown.split(|byte| *byte == 0) {
         if is_withdrawn(entry) {
             memory.write_all_at(&vec![0; entry.len()], at)?;

@@ -95,6 +95,7 @@ fn said(ended: Ended, command: &str, out: &mut Output) -> u8 {
             out.program_diagnostic(&plain(&other.to_string()));
         }
     }
+    // The result line is the last one, so diagnostics precede it.
     out.flush_diagnostics();
     out.result(command, failed(code));
     code

@@ -30,6 +30,7 @@ const RUNGS: [(CancelRung, &str); 2] = [
 
 /// Shuts the engine down and reports progress.
 pub(super) async fn farewell(engine: Engine, out: &mut Output) {
+    // Subscribed before the cancellation, so that no outcome is missed.
     let (view, mut events) = engine.subscribe();
     let mut progress = Progress::joining(out, &view);
     let deploying = begin(&engine, &view, &progress, out);
@@ -44,6 +45,7 @@ pub(super) async fn farewell(engine: Engine, out: &mut Output) {
     let (mut next, mut due) = (rungs.next(), Instant::now() + RUNG);
     let mut ticks = interval(if out.live { TICK } else { LINES });
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    // The first tick would be immediate, but there is no progress yet.
     ticks.reset();
     let mut summary = None;
     loop {

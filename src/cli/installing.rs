@@ -41,6 +41,7 @@ where
     let told = Arc::new(Mutex::new(Told::default()));
     let hears = told.clone();
     let tell: Tell = Arc::new(move |step| {
+        // The engine reports from its own tasks; the display reads at the next tick.
         let mut told = hears.lock().unwrap_or_else(PoisonError::into_inner);
         match step {
             Step::Bytes { what, done, total } => drop(told.bytes.insert(what, (done, total))),
@@ -54,6 +55,7 @@ where
     let mut ticks = tokio::time::interval(TICK);
     let mut until: Option<tokio::time::Instant> = None;
     let answer = loop {
+        // select! evaluates the timer even if its branch is disabled, so it needs a time.
         let deadline = until.unwrap_or_else(tokio::time::Instant::now);
         tokio::select! { biased;
             () = signals.next() => {
@@ -136,6 +138,7 @@ impl Shown {
     fn for_programs(&mut self, bytes: &BTreeMap<String, (u64, Option<u64>)>, out: &mut Output) {
         for (what, (done, total)) in bytes {
             let last = self.last.get(what);
+            // Unchanged downloads and frequent reports would flood the JSON output.
             if last.is_some_and(|(was, at)| was == done || at.elapsed() < EVERY) {
                 continue;
             }

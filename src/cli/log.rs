@@ -29,6 +29,7 @@ pub(super) fn start(args: &Args, has_console: bool, path: Option<&Path>, out: &m
     for warning in warnings {
         out.note(&warning);
     }
+    // The file is not created while the log is off.
     let file = match path.filter(|_| levels.is_on()).map(file::open) {
         None => None,
         Some(Ok(file)) => Some(file),
@@ -48,6 +49,7 @@ pub(super) fn start(args: &Args, has_console: bool, path: Option<&Path>, out: &m
         (None, false) => None,
     };
     let asked = asked.filter(|_| levels.is_on());
+    // The console shows its log itself: a line on stderr would disturb the screen.
     if has_console {
         return crate::ui::term::start_log(args.log_level.map_or("info", |l| l.word()), asked);
     }

@@ -104,6 +104,8 @@ fn to_stdout(bytes: &[u8]) -> std::io::Result<()> {
         tv_nsec: 50_000_000,
     };
     let mut unread: Option<Instant> = None;
+    // A writable pipe guarantees space for PIPE_BUF bytes; a larger write could block after the
+    // poll.
     for part in bytes.chunks(PIPE_BUF) {
         loop {
             let fd = std::io::stdout();
@@ -293,6 +295,7 @@ impl Output {
                 && d.range == diagnostic.range
                 && d.address == diagnostic.address
         };
+        // Beyond the limit, diagnostics are dropped to keep memory bounded.
         if self.said.len() < REMEMBERED && !self.said.iter().any(same) {
             self.said.push(diagnostic.clone());
             self.waiting.push(diagnostic.clone());

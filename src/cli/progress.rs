@@ -68,6 +68,8 @@ impl Progress {
                 .insert(operation.index, (operation.state, operation.step.clone()));
             match operation.state {
                 OperationState::Running => {
+                    // The view has wall clock times, but the display measures with the monotonic
+                    // clock.
                     let ms =
                         u64::try_from(operation.began.map_or(0, |b| now_ms() - b)).unwrap_or(0);
                     let since = Instant::now()
@@ -231,6 +233,8 @@ impl Progress {
         if call.queued_ms > 0
             && let Some(running) = self.running.values_mut().find(its)
         {
+            // Never in the future, because a part of the queue time may precede the operation's
+            // start.
             running.since =
                 (running.since + Duration::from_millis(call.queued_ms)).min(Instant::now());
         }
@@ -324,6 +328,7 @@ impl Progress {
     fn operation(&mut self, out: &mut Output, operation: &Operation) {
         self.stabilising(out, operation);
         let now = (operation.state, operation.step.clone());
+        // Retries and warnings are events, too; only a new state or step gets a line.
         if self.operations.get(&operation.index) == Some(&now) {
             return;
         }
@@ -375,6 +380,7 @@ impl Progress {
         };
         if operation.state != OperationState::Running {
             self.running.remove(&operation.index);
+            // Only the change to a final state counts, not later updates of it.
             if matches!(
                 was,
                 None | Some(OperationState::Waiting | OperationState::Running)

@@ -13,10 +13,12 @@ pub(super) fn reveal(summary: &StageSummary, plan: &Value) -> StageSummary {
         };
         for attribute in change.attributes.iter_mut().filter(|a| a.sensitive) {
             let before = side(&planned["before"], &attribute.path, &attribute.before);
+            // Unknown values are not in the plan, so their text stays.
             let after = match attribute.unknown {
                 true => Some(attribute.after.clone()),
                 false => side(&planned["after"], &attribute.path, &attribute.after),
             };
+            // Both sides or none: a half-revealed attribute would show a wrong change.
             if let (Some(before), Some(after)) = (before, after) {
                 (attribute.before, attribute.after) = (before, after);
                 attribute.sensitive = false;

@@ -209,7 +209,9 @@ impl Session {
         out.flags.apply(&mut settings);
         settings.shows_sensitive = out.flags.show_sensitive && !out.json;
         let engine = Engine::start(settings).await?;
+        // From here on, the signal thread cancels this engine if the command does not react.
         signals.tell(&engine);
+        // Subscribed before the first reports below, so that none is lost.
         let (_, events) = engine.subscribe();
         if let Some(address) = out.metrics {
             engine.serve_metrics(address).await?;
@@ -239,6 +241,7 @@ impl Session {
         let mut until: Option<Instant> = None;
         let mut over = false;
         let answer = loop {
+            // select! evaluates the timer even if its branch is disabled, so it needs a time.
             let deadline = until.unwrap_or_else(Instant::now);
             // Signals come first, then the answer, so that a flood of events delays neither.
             tokio::select! { biased;
@@ -277,6 +280,8 @@ impl Session {
                         Some(update) => hear(update, out, progress),
                         None => over = true,
                     }
+                    // Checked after events, because an event reports the end of the last
+                    // replacement.
                     if self.ask_later && self.engine.replacing() == 0 {
                         self.ask_later = false;
                         self.engine.cancel(CancelRung::AskPlugins);
@@ -355,6 +360,8 @@ pub(super) fn hear(update: Update, out: &mut Output, progress: &mut Progress) {
                 progress.event(out, &event);
             }
         }
+        // This reader fell behind. A snapshot has all diagnostics, but not the lost progress
+        // events.
         Update::Snapshot(view) => {
             let text =
                 "events came faster than they were read; some of them are not in this output"

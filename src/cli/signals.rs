@@ -126,6 +126,7 @@ fn start() -> Result<(), CliError> {
         .enable_all()
         .build()
         .map_err(refused)?;
+    // tokio registers signals with the current runtime.
     let _inside = runtime.enter();
     let mut all = [
         signal(SignalKind::interrupt()),
@@ -185,6 +186,7 @@ fn is_repeated(counted: &mut Option<Instant>, now: Instant) -> bool {
 )]
 async fn follow(number: u32) {
     tokio::time::sleep(REACTION).await;
+    // Cloned, so that the lock is free while the engine is cancelled.
     let told = listener().clone();
     let rung = number - told.as_ref().map_or(0, |t| t.before.min(number));
     if rung >= 3 {
@@ -198,6 +200,7 @@ async fn follow(number: u32) {
         }
         std::process::exit(i32::from(exit::CANCELLED));
     }
+    // The command has acted on this signal itself.
     if SEEN.load(Ordering::Relaxed) >= number {
         return;
     }

@@ -12,6 +12,7 @@ pub(super) fn ours(words: Vec<OsString>) -> Vec<OsString> {
     let mut out = Vec::with_capacity(words.len());
     let mut over = false;
     for word in words {
+        // Operands after `--` are never flags.
         over |= word == "--";
         let text = word.to_str().filter(|_| !over).unwrap_or_default();
         if let Some(dir) = text.strip_prefix("--chdir=") {

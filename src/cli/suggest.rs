@@ -6,6 +6,7 @@ pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         .into_iter()
         .map(|candidate| (distance(word, candidate), candidate));
     scored
+        // A word of one or two letters is within two edits of any other.
         .filter(|(d, c)| *d <= 2 && *d < c.chars().count())
         .min_by_key(|(d, _)| *d)
         .map(|(_, c)| c)

@@ -20,6 +20,7 @@ pub(super) fn refuse(error: clap::Error, words: &[OsString], variables: &[String
     let is_error = error.use_stderr();
     if is_error {
         code = exit::ERROR;
+        // The arguments could not be parsed, so the raw words decide about JSON.
         if words.iter().any(|w| w == "--json") {
             let named = words
                 .iter()

@@ -49,6 +49,7 @@ pub fn draw(state: &State, a: &Areas, brush: &mut Brush<'_>) {
             .last()
             .map_or(0, |(_, x, l)| x + u16::try_from(l.len()).unwrap_or(0));
         let room = a.tabs.width.saturating_sub(end);
+        // The tabs have precedence over the badge.
         let text = if usize::from(room) > width(&long) {
             long
         } else {
@@ -176,6 +177,7 @@ fn keys(state: &State, area: Rect, brush: &mut Brush<'_>) {
             u16::try_from(piece.iter().map(|s| width(&s.text)).sum::<usize>()).unwrap_or(u16::MAX);
         // Keeps space for the help key, which is always shown.
         let keep = if c.name == "help" { 0 } else { 8 };
+        // Keys that do not fit are skipped, because a shorter one may still fit.
         if at + w > area.width.saturating_sub(keep) + 1 {
             continue;
         }

@@ -154,6 +154,7 @@ impl Table<'_> {
         let height = usize::from(area.height);
         let pinned = self.pinned.min(self.rows.len());
         let first = pinned + self.offset;
+        // Only visible rows are built, because a list may have thousands.
         let visible = (0..pinned).chain(first..self.rows.len()).take(height);
         for (line, i) in visible.enumerate() {
             let y = area.y + u16::try_from(line).unwrap_or(0);
@@ -198,6 +199,7 @@ impl Table<'_> {
             .columns
             .iter()
             .any(|c| matches!(c.width, Width::Key(_)));
+        // Measuring all keys is costly, so only tables with a key column do it.
         let longest = if keyed {
             self.rows
                 .iter()

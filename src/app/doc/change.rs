@@ -191,6 +191,7 @@ fn attribute(doc: &mut Doc, a: &AttributeChange, action: Action, name: usize, wh
         value(a.before.as_deref(), a, false),
         value(a.after.as_deref(), a, true),
     );
+    // Rendered values contain line breaks as such or as escapes of a quoted string.
     let long = !a.sensitive
         && !a.unknown
         && (before.contains("\\n")

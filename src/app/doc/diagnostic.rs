@@ -31,6 +31,7 @@ pub fn diagnostic(doc: &mut Doc, d: &Diagnostic) {
     if let Some(s) = &d.snippet {
         let (from, to) = (s.mark.0 as usize, s.mark.1 as usize);
         let number = format!("{:>5} │ ", s.line);
+        // The mark may not fall on character boundaries of a shortened line.
         match (s.text.get(..from), s.text.get(from..to), s.text.get(to..)) {
             (Some(a), Some(b), Some(c)) => {
                 doc.push(vec![

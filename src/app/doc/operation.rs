@@ -179,6 +179,7 @@ fn needs(state: &State, op: &Operation, doc: &mut Doc) {
     let Some((d, _)) = state.shown_deploy().filter(|_| !op.waits_for.is_empty()) else {
         return;
     };
+    // Failed blockers come first.
     let left = d.blockers(op);
     push_heading(
         doc,
@@ -210,6 +211,7 @@ fn calls_of(state: &State, op: &Operation, doc: &mut Doc) {
         .shown_deploy()
         .map(|(d, _)| d.calls_of(&op.address).collect())
         .unwrap_or_default();
+    // Open calls belong to the present, so a replay shows none.
     let now = op.state == OperationState::Running
         && state.deploying()
         && state.context() == Context::Deploy;

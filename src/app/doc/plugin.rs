@@ -274,6 +274,7 @@ pub fn calls(state: &State, p: &PluginView) -> Doc {
     doc.push(line(Role::Dim, head));
     for (method, l) in &stats.methods {
         let took = |ms| {
+            // Durations are known only after a successful call.
             if l.is_known() {
                 duration(ms)
             } else {

@@ -91,6 +91,7 @@ async fn run(approved: Approved, out: &mut Output) -> Ended {
         )));
     }
     let must_ask = approved.stage.is_none() && !approved.auto_approve;
+    // Fails before staging, which may take long.
     if must_ask && out.json {
         return Err(CliError::Refused(format!(
             "cannot prompt with --json; {APPROVE}"
@@ -101,6 +102,7 @@ async fn run(approved: Approved, out: &mut Output) -> Ended {
         Access::ReadWrite,
         approved.choice.values.parallelism,
     )?;
+    // Steps of single objects are reported only for OpenTofu's lines.
     settings.follow = out.has_lines();
     let mut session = Session::start(settings, out).await?;
     let applied = apply(&mut session, &approved, must_ask, out).await;
@@ -133,6 +135,7 @@ async fn run(approved: Approved, out: &mut Output) -> Ended {
     }
     Ok(match summary.outcome {
         DeployOutcome::Cancelled | DeployOutcome::Interrupted => CANCELLED,
+        // A signal that came too late to stop an operation still ends with this code.
         _ if interrupted => CANCELLED,
         DeployOutcome::Failed => FAILURES,
         DeployOutcome::Succeeded | DeployOutcome::Running => OK,
@@ -171,6 +174,7 @@ async fn apply(
     let mut variables = Vec::new();
     let summary = match &approved.stage {
         Some(wanted) => {
+            // As in Terraform, an existing file is a saved plan.
             let id = match Path::new(wanted).is_file() {
                 true => take_in(Path::new(wanted), session).await?,
                 false => find(wanted, session).await?,
@@ -200,6 +204,7 @@ async fn apply(
         let whole = approved.stage.is_none();
         planned(session, &mut progress, summary.stage, whole, out).await?;
     }
+    // Staging may complete in spite of a signal, but a deploy must not follow.
     if session.interrupted() {
         return Err(CliError::Cancelled);
     }

@@ -80,6 +80,7 @@ async fn answer(
     out: &mut Output,
 ) -> Result<(), CliError> {
     let evaluator = evaluator.clone();
+    // An evaluation may take long, and a signal must end the wait for it.
     let worked = tokio::task::spawn_blocking(move || {
         // A heredoc needs the line break after its end marker.
         let heredoc = text.contains("<<");
@@ -90,6 +91,7 @@ async fn answer(
         Ok(Err(diagnostics)) => {
             diagnostics.iter().for_each(|d| out.diagnostic_again(d));
             out.flush_diagnostics();
+            // No operator can correct a piped line, so the exit code must report the error.
             if !person {
                 return Err(CliError::Said(ERROR));
             }

@@ -61,6 +61,7 @@ pub(in crate::cli) fn check(path: &Path) -> Result<(), CliError> {
         return Err(refused(path, IS_CONFIGURATION));
     }
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+    // The file may not exist yet, so its directory is resolved.
     let parent = parent.unwrap_or(Path::new(".")).canonicalize();
     for own in own_directories() {
         if let (Ok(own), Ok(parent)) = (own.canonicalize(), &parent)
@@ -187,6 +188,7 @@ pub(super) async fn write_private(path: &Path, text: String) -> Result<(), CliEr
     if signals::asked() {
         return Err(CliError::Cancelled);
     }
+    // Dropped with this future, which then ends the blocking thread.
     let stop = Stop(Arc::default());
     let (to, stopped) = (path.to_owned(), stop.0.clone());
     let written = tokio::task::spawn_blocking(move || put(&to, text.as_bytes(), &stopped)).await;
@@ -205,6 +207,7 @@ fn put(path: &Path, text: &[u8], stop: &AtomicBool) -> std::io::Result<()> {
     let mut file = PrivateFile::open(path, stop)?;
     match file.is_file {
         true => file.write(text)?,
+        // Pipes and devices cannot be synced.
         false => return send(&file.file, text, stop),
     }
     file.sync()
@@ -319,6 +322,7 @@ fn send_while(
         match rustix::io::write(file, text) {
             Ok(n) => {
                 text = &text[n..];
+                // The reader has made progress: the time starts anew.
                 full = None;
             }
             Err(Errno::AGAIN) => {

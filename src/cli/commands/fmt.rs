@@ -104,6 +104,7 @@ fn standard_input(args: &FmtArgs, out: &mut Output, seen: &mut Seen) -> Result<(
     let mut text = String::new();
     let read = std::io::stdin()
         .lock()
+        // One byte more than the limit shows that the input is too large.
         .take(MOST + 1)
         .read_to_string(&mut text);
     read.map_err(|e| CliError::Refused(format!("standard input cannot be read: {e}")))?;
@@ -113,6 +114,7 @@ fn standard_input(args: &FmtArgs, out: &mut Output, seen: &mut Seen) -> Result<(
             MOST >> 20
         )));
     }
+    // Formatting consumes the text, but unchanged input is printed as it was.
     let (quiet, same) = (args.check || args.diff || out.json, text.clone());
     match fmt::lay_out(NAME, text) {
         Err(problems) => complain(problems, out, seen),

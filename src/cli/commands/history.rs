@@ -22,6 +22,7 @@ pub(super) async fn run(deploy: Option<DeployId>, out: &mut Output) -> Ended {
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let asked = async {
+        // Unknown outcomes are reported with every history, because they block creates.
         let unknown = engine.unknown_outcomes().await?;
         let told = match deploy {
             Some(id) => Told::One(Box::new(engine.deploy_record(id).await?)),

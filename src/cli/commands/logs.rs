@@ -62,6 +62,7 @@ async fn tell(session: &mut Session, wanted: &Wanted, out: &mut Output) -> Resul
             query.since = Some(newest.line.at - 5_000).max(wanted.since);
             query.limit = AT_ONCE;
         }
+        // Following ends with its reader, because nothing else would end it.
         if !wanted.follow || !out.is_open() {
             return Ok(lines);
         }

@@ -115,6 +115,8 @@ pub(super) async fn installed(name: Option<&str>, launch: bool, out: &mut Output
     let chosen: Vec<PluginId> = all.iter().filter(fits).cloned().collect();
     let (mut schemas, mut loaded) = (BTreeMap::new(), Ok(()));
     let wanted = chosen.iter().filter(|_| launch);
+    // In parallel; the first failure becomes the error, the others are in the lines of their
+    // plugins.
     let launches = join_all(wanted.map(|id| async { (id.clone(), engine.documented(id).await) }));
     match session.wait(out, &mut progress, launches.map(Ok)).await {
         Ok(all) => all.into_iter().for_each(|(id, launched)| match launched {

@@ -61,6 +61,7 @@ fn with_files(given: &[String], files: &[PathBuf]) -> Result<Vec<String>, CliErr
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
+            // Parsed here only for an error with file and line; the engine parses it again.
             line.parse::<Target>().map_err(|e| {
                 CliError::Refused(format!("{shown}:{n}: {line:?} is no address: {e}"))
             })?;
@@ -127,6 +128,7 @@ pub(super) async fn work_out(wanted: Wanted, out: &mut Output) -> Ended {
     }
     let parallelism = wanted.choice.values.parallelism;
     let mut settings = settings(wanted.command, Access::ReadWrite, parallelism)?;
+    // Steps of single objects are reported only for OpenTofu's lines.
     settings.follow = out.has_lines();
     let mut session = Session::start(settings, out).await?;
     let staged = staged(&mut session, &wanted, out).await;
@@ -211,6 +213,7 @@ async fn staged(
         let answers = ask(session, &mut progress, request.clone(), None, out).await?;
         request.variables.extend(answers);
     }
+    // The last request: plugins may stop as soon as the stage no longer needs them.
     engine.nothing_follows();
     let staged = session
         .wait(out, &mut progress, engine.stage(request))

@@ -143,6 +143,7 @@ async fn list(filter: Option<&str>, id: Option<&str>, out: &mut Output) -> Ended
     let mut rows = rows(Access::ReadOnly, out).await?;
     rows.retain(|row| filter.is_none_or(|part| row.address.contains(part)));
     if let Some(id) = id {
+        // Attribute values of rows are JSON texts, so the id is compared as one.
         let wanted = serde_json::Value::from(id).to_string();
         let has_it = |(path, value): &(String, String)| path == "id" && *value == wanted;
         rows.retain(|row| row.attributes.iter().any(has_it));
@@ -283,6 +284,7 @@ async fn pull(out: &mut Output) -> Ended {
 
 async fn export(file: Option<&Path>, out: &mut Output) -> Ended {
     let file = file.filter(|file| *file != Path::new("-"));
+    // Refused before the engine starts.
     file.map_or(Ok(()), check)?;
     let settings = settings("state", Access::ReadOnly, None)?;
     let state = answered(settings, out, |engine| async move {

@@ -15,6 +15,7 @@ use crate::engine::words::WorkspacePlugin;
 pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     let engine = Engine::start(settings("trust", Access::ReadOnly, None)?).await?;
     let given = give(&engine).await;
+    // Before the error of the decision is returned, so that the engine always ends.
     engine.shutdown().await;
     for plugin in given? {
         let (address, executable) = (safe(&plugin.address), safe(&plugin.executable));

@@ -51,6 +51,7 @@ impl<S: Subscriber> Layer<S> for HclogLayer {
             false => line.text(now),
         };
         text.push('\n');
+        // A panic in another thread while it logged must not silence the log.
         let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
         // A failing log must not fail the command.
         let _lost = to.write_all(text.as_bytes());

@@ -38,6 +38,7 @@ impl Levels {
         let levels = Self {
             core: level(&core),
             provider: level(&provider),
+            // TF_LOG_PROVIDER alone cannot select JSON.
             json: core.is_some_and(|request| request.is_json()),
         };
         (levels, warnings)

@@ -75,6 +75,7 @@ impl Shown {
         let read = || {
             let native = name.ends_with(".tf") || name.ends_with(".tofu");
             let text = fsroot::read_regular(std::path::Path::new(name));
+            // JSON configuration has no blocks with a header to show.
             let text = String::from_utf8(text.ok().filter(|_| native)?).ok()?;
             let file = SourceMap::new().add(name, &*text);
             Some(Arc::new(parse_file(&text, file).0))

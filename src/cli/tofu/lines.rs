@@ -222,6 +222,7 @@ impl Lines {
             let message = format!("{address}: {begins}...{known}");
             return Some(info("apply_start", message, Some(("hook", hook))));
         }
+        // Removed at the end, so that no further progress lines are written.
         let since = self.applying.remove(&address).map(|begun| begun.since);
         let seconds = since.map_or(0, |since| since.elapsed().as_secs());
         hook["elapsed_seconds"] = seconds.into();
@@ -309,6 +310,7 @@ fn refresh(step: &ObjectStep, resource: &Resource) -> Option<Line> {
     let (kind, words) = match step.phase {
         ObjectPhase::Begun => ("refresh_start", "Refreshing state..."),
         ObjectPhase::Ended => ("refresh_complete", "Refresh complete"),
+        // OpenTofu has no lines for these phases.
         ObjectPhase::Said(_) | ObjectPhase::Failed => return None,
     };
     let message = format!("{}: {words}{known}", resource.address);

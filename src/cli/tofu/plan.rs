@@ -43,6 +43,7 @@ impl Change {
             ["delete"] => "delete",
             ["forget"] => "remove",
             ["delete", "create"] | ["create", "delete"] => "replace",
+            // Imports and moves without other changes are no-ops in the plan representation.
             _ if importing.is_some() => "import",
             _ if previous.is_some() => "move",
             _ => "noop",

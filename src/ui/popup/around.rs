@@ -112,6 +112,7 @@ pub(super) fn doctor(
     let found = doc::findings(state);
     let at = found.get(selected.min(found.len().saturating_sub(1)));
     let detail = at.map_or_else(Doc::new, |finding| doc::wrap(&doc::finding(finding), cells));
+    // The list leaves space for the complete details of the selected finding.
     let most = usize::from(state.frame.size.1)
         .saturating_sub(detail.len() + 9)
         .max(3);

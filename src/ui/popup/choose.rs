@@ -106,6 +106,7 @@ pub(super) fn unknown(
     };
     let head = doc::wrap(&doc::unknown_head(state, refused), cells);
     let detail = doc::wrap(&doc::unknown(u), cells);
+    // The list leaves space for the complete details of the selected outcome.
     let most = usize::from(state.frame.size.1)
         .saturating_sub(head.len() + detail.len() + 7)
         .max(1);
@@ -121,6 +122,7 @@ pub(super) fn unknown(
     );
     lines(brush, inner, &head);
     let mut y = inner.y + u16::try_from(head.len()).unwrap_or(0) + 1;
+    // Scrolls only as far as the selected row needs.
     let from = (selected + 1).saturating_sub(shown);
     for (i, u) in all.iter().enumerate().skip(from).take(shown) {
         brush.line(

@@ -33,6 +33,7 @@ pub(super) fn confirm(
         height: inner.height.saturating_sub(used + 2),
         ..inner
     };
+    // The answer stays visible; only the body scrolls.
     let from = c
         .scroll
         .min(body.len().saturating_sub(usize::from(room.height)));

@@ -44,6 +44,7 @@ pub(super) fn palette(
         ..inner
     };
     let height = usize::from(list.height).max(1);
+    // Scrolls only as far as the selected row needs.
     let from = (selected + 1).saturating_sub(height);
     if found.is_empty() {
         brush.text(
@@ -62,6 +63,7 @@ pub(super) fn palette(
             .first()
             .map(ToString::to_string)
             .unwrap_or_default();
+        // Unavailable commands are listed with the reason, so that the operator finds them.
         let can = (c.when)(state);
         let role = if can.is_ok() { Role::Plain } else { Role::Dim };
         let words = can

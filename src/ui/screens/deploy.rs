@@ -40,6 +40,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         return Vec::new();
     };
     let queued = running::queued(state, op);
+    // A queued operation does no work yet, even if it has started.
     let (sign, role) = if queued.is_some() {
         ("·", Role::Warn)
     } else {

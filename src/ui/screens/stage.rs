@@ -107,6 +107,7 @@ fn drift_cells(d: &DriftView) -> Vec<Line> {
 
 fn note(state: &State, c: &crate::engine::words::ChangeView, left: bool) -> Line {
     let mut l = Line::new();
+    // Notes are ordered by importance, and rows are cut: an unknown outcome comes first.
     if let Some(u) = state
         .unknown_of(&c.address)
         .filter(|u| !u.creation || c.action == Action::Create)

@@ -45,6 +45,7 @@ pub(super) fn write_enter(out: &mut impl Write, mouse: bool) -> io::Result<()> {
 pub(super) fn write_leave(out: &mut impl Write) -> io::Result<()> {
     execute!(
         out,
+        // A panic may interrupt a frame, and the terminal would wait for the end of it.
         EndSynchronizedUpdate,
         DisableMouseCapture,
         DisableBracketedPaste,
@@ -55,6 +56,7 @@ pub(super) fn write_leave(out: &mut impl Write) -> io::Result<()> {
 
 /// Restores the terminal once.
 pub(super) fn leave() {
+    // Swapped, because drop, the panic hook and the memory limit may all restore the terminal.
     if TAKEN.swap(false, Ordering::SeqCst) {
         // Without a terminal an error has no place to be reported.
         write_leave(&mut stdout()).ok();
@@ -71,6 +73,7 @@ pub fn install_panic_hook() {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             let drawing = *DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
+            // Without the console, a panic is reported on the normal terminal.
             if !TAKEN.load(Ordering::SeqCst) {
                 before(info);
             } else if drawing == Some(std::thread::current().id()) {

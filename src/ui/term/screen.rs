@@ -48,7 +48,10 @@ impl Screen {
     /// Standard output is no terminal, or cannot be set up.
     pub fn enter(mouse: bool) -> io::Result<Self> {
         install_panic_hook();
+        // Recorded again at each poll and draw, because the runtime may move the loop.
         on_this_thread();
+        // The memory limit ends the process without unwinding, so no drop would restore the
+        // terminal.
         crate::engine::room::at_the_end(leave);
         let mut screen = Self {
             terminal: ManuallyDrop::new(Terminal::new(CrosstermBackend::new(
@@ -136,10 +139,12 @@ impl Surface for Screen {
     }
 
     fn draw(&mut self, state: &State) -> io::Result<()> {
+        // The shell has the terminal.
         if self.input.is_none() {
             return Ok(());
         }
         on_this_thread();
+        // Terminals that support it show the frame only when it is complete.
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         let tracing = &self.tracing;
         self.terminal.draw(|frame| {

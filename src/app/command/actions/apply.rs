@@ -187,6 +187,7 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
     );
     let lost = destroys.len() + replaces.len();
     let (stage, parallelism) = (s.stage, state.parallelism);
+    // Names exactly the confirmed changes, so that a later change of the selection adds none.
     let only =
         (!state.view.left.is_empty()).then(|| taken.iter().map(|c| c.address.clone()).collect());
     let title = format!("apply stage #{stage}?");
@@ -196,6 +197,7 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
         title,
         body,
         yes: false,
+        // A single key is not enough to destroy many objects.
         typed: (lost >= state.typed_from).then(|| (format!("destroy {lost}"), Entry::default())),
         effects: vec![Effect::Deploy(DeployRequest {
             stage,

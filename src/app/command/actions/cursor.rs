@@ -62,6 +62,7 @@ pub fn first(state: &mut State, _: &mut Vec<Effect>) {
         state.list_mut().scroll = 0;
         return;
     }
+    // Following would move the cursor back to the newest line.
     state.log.follow &= state.context() != Context::Logs;
     goto(state, 0);
 }

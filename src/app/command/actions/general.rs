@@ -130,6 +130,7 @@ pub fn copy(state: &mut State, effects: &mut Vec<Effect>) {
     } else {
         let Some(row) = state.selected() else { return };
         match (state.context(), &row.key) {
+            // Keys of log lines are numbers; the text is of more use.
             (Context::Logs, _) => state
                 .log
                 .get(row.index)
@@ -235,6 +236,7 @@ pub fn goto_incident(state: &mut State, effects: &mut Vec<Effect>) {
         PluginTab::Attempts
     };
     let list = &mut state.lists[Context::Plugins as usize];
+    // A filter could hide the plugin.
     list.filter.clear();
     (list.zoom, list.focus, list.scroll) = (false, Pane::List, 0);
     list.key = Some(RowKey::Text(plugin.to_string()));

@@ -59,6 +59,7 @@ fn command_plugin(
         .values()
         .filter(|c| c.plugin == id && c.started_at.is_some())
         .collect();
+    // Start and enable end no calls.
     if hit.is_empty() || command == PluginCommand::Start || command == PluginCommand::Enable {
         effects.push(Effect::Plugin(id, command));
         return;
@@ -300,6 +301,7 @@ pub fn next_level(state: &mut State, _: &mut Vec<Effect>) {
 
 pub fn next_source(state: &mut State, _: &mut Vec<Effect>) {
     let sources = state.log.sources();
+    // By order and not by index, because the sources change while lines arrive.
     let next = match &state.log.source {
         None => sources.iter().next().copied(),
         Some(s) => sources

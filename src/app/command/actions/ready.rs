@@ -63,6 +63,7 @@ pub fn can_apply(state: &State) -> Available {
         return Err("the last staging failed: stage again first".into());
     }
     let refreshed = |s: &StageSummary| s.mode == StageMode::RefreshOnly && !s.drift.is_empty();
+    // Outputs, moves and accepted drift are applied without a selected change.
     let aside =
         state.view.stage.as_ref().is_some_and(|s| {
             outputs(s).next().is_some() || moves(s).next().is_some() || refreshed(s)

@@ -64,6 +64,7 @@ pub fn seek(state: &mut State, forward: bool, from_next: bool) {
         });
     match hit {
         Some(i) => {
+            // Following would move the cursor away from the match.
             if context == Context::Logs {
                 state.log.follow = false;
             }

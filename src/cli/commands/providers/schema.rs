@@ -36,6 +36,7 @@ pub(super) async fn run(out: &mut Output) -> Ended {
         let (view, _) = engine.subscribe();
         let mut all = BTreeMap::new();
         for (id, plugin) in &view.plugins {
+            // The built-in provider is always present, but listed only if it is required.
             if id.is_builtin() && !builtin {
                 continue;
             }

@@ -88,6 +88,7 @@ const MAX_PUSHED: u64 = 1 << 30;
 pub(in crate::cli::commands) fn state_file(file: &Path) -> Result<Vec<u8>, CliError> {
     let read = if file == Path::new("-") {
         let mut text = Vec::new();
+        // One byte more than the limit shows that the input is too large.
         let mut stdin = std::io::stdin().take(MAX_PUSHED + 1);
         match stdin.read_to_end(&mut text) {
             Ok(_) if text.len() as u64 > MAX_PUSHED => {
@@ -115,6 +116,7 @@ pub(in crate::cli::commands) async fn copy_into(
     let mut settings = settings("workspace new", Access::ReadWrite, None)?;
     workspace.clone_into(&mut settings.named);
     let pushed = answered(settings, out, |engine| async move {
+        // Forced, because the lineage cannot match that of a new workspace.
         engine.push_state(text, true).await
     })
     .await;
