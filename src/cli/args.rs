@@ -282,6 +282,7 @@ impl Command {
             Self::Refresh(args) => (&args.programs, Form::lines),
             _ => return Ok(None),
         };
+        // Without JSON output the form would silently have no effect.
         if !programs.json && !into_file {
             return match programs.format {
                 None => Ok(None),
@@ -293,6 +294,7 @@ impl Command {
         }
         let format = match programs.format {
             None => Format::of_environment()?,
+            // The flag overrides the environment variable.
             said => said,
         };
         Ok(format.map(|Format::Tofu| form()))

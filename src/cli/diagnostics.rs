@@ -25,6 +25,7 @@ pub(super) fn json(d: &Diagnostic) -> Value {
         "range": d.range,
     });
     if let Some(further) = &d.further {
+        // Absent unless needed: the keys above are always present.
         line["further"] = json!(further);
     }
     line
@@ -79,6 +80,7 @@ fn place(out: &mut String, d: &Diagnostic, range: &SourceRange, ink: Ink, color:
     if let Some(address) = &d.address {
         out.push_str(&format!(" ({})", safe(address)));
     }
+    // The source may be unreadable, but its position is still shown.
     let Some(snippet) = d.snippet.as_ref() else {
         return;
     };

@@ -64,6 +64,7 @@ pub(super) fn complete(
         variables: Vec::new(),
     };
     let Found { command, at } = command_of(&completed.words);
+    // Arguments of the operator's environment must not reach child processes.
     if command == CHILD {
         return Ok(completed);
     }
@@ -77,6 +78,7 @@ pub(super) fn complete(
             variable: variable.clone(),
             why,
         })?;
+        // The command line has its new spelling already; the added words need it, too.
         let added = spelling::ours(added.into_iter().map(OsString::from).collect());
         completed.words.splice(at..at, added);
         completed.variables.push(variable);
@@ -128,6 +130,7 @@ fn command_of(words: &[OsString]) -> Found {
         if word == "--" {
             break;
         }
+        // A single dash is an operand that means standard input.
         if word.len() > 1 && word.starts_with('-') {
             at += usize::from(takes_next(command, &word));
             continue;
@@ -140,6 +143,7 @@ fn command_of(words: &[OsString]) -> Found {
             }
             // The console's directory may precede the command.
             None if found.command.is_empty() => {}
+            // The first operand ends the search: no command follows it.
             None => break,
         }
     }
@@ -158,6 +162,7 @@ fn takes_next(command: &Command, flag: &str) -> bool {
                 .is_some_and(|short| flag.strip_prefix('-') == Some(short.encode_utf8(&mut [0; 4])))
         }),
     };
+    // Flags that require `=` never take the next word.
     arg.is_some_and(|arg| arg.get_action().takes_values() && !arg.is_require_equals_set())
 }
 
@@ -186,6 +191,7 @@ fn split(text: &str) -> Result<Vec<String>, SplitError> {
             (' ' | '\t' | '\r' | '\n', None) => out.extend(word.take()),
             ('"' | '\'', None) => {
                 quoted = Some(c);
+                // Empty quotes make an empty argument.
                 word.get_or_insert_default();
             }
             ('"' | '\'', Some(end)) if c == end => quoted = None,

@@ -24,6 +24,7 @@ impl Grouping {
     pub(super) fn texts(self, all: Vec<Diagnostic>, color: bool) -> Vec<String> {
         let has_error = all.iter().any(|d| d.severity == Severity::Error);
         let groups = self.groups(all);
+        // As in OpenTofu: beside an error, warnings may explain it and are shown in full.
         if self.compact_warnings && !has_error && !groups.is_empty() {
             return vec![compact(&groups)];
         }

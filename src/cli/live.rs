@@ -22,6 +22,7 @@ impl LiveLine {
         let columns =
             rustix::termios::tcgetwinsize(stderr()).map_or(80, |size| usize::from(size.ws_col));
         let sign = SPINNER[self.frames.get() % SPINNER.len()];
+        // The spinner shows that the process is alive even if the text stays the same.
         self.frames.set(self.frames.get().wrapping_add(1));
         self.drawn.set(true);
         write(&format!(

@@ -193,6 +193,7 @@ impl Output {
             return;
         }
         if let Err(error) = to_stdout(bytes) {
+            // Later writes are skipped, whatever the error: the output would have a gap.
             self.closed = true;
             // A closed pipe is no error: the reader, such as `head`, needs no more.
             self.broken = Some(error).filter(|e| e.kind() != std::io::ErrorKind::BrokenPipe);

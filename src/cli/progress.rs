@@ -101,6 +101,7 @@ impl Progress {
     }
 
     fn above(&self, print: impl FnOnce()) {
+        // The line is printed over the live line, which the next tick draws again below.
         if let Some(live) = &self.live {
             live.clear();
         }
@@ -242,6 +243,7 @@ impl Progress {
 
     fn plugin(&mut self, out: &Output, event: &PluginEvent) {
         if let PluginEvent::State { plugin, state } = event {
+            // Any other state ends the draining, whatever it is.
             if *state == PluginState::Draining {
                 self.stopping.insert(plugin.clone(), Instant::now());
             } else {

@@ -79,6 +79,7 @@ pub(super) fn settings(
     access: Access,
     parallelism: Option<u16>,
 ) -> Result<Settings, CliError> {
+    // `-C` has changed the directory already.
     let here = std::env::current_dir().map_err(|e| {
         CliError::Refused(format!(
             "the current directory cannot be told: {e}; go to another one, or use -C DIR"
@@ -88,12 +89,14 @@ pub(super) fn settings(
     settings.named = home::selected(&settings.workspace, |name| std::env::var_os(name))
         .map_err(|e| CliError::Refused(e.to_string()))?;
     if let Some(seconds) = number("FLIGHTDECK_STATE_EVERY_S")? {
+        // At least one second, because 0 would write the state without a pause.
         settings.home_every = Duration::from_secs(u64::max(seconds, 1));
     }
     reason.clone_into(&mut settings.reason);
     settings.access = access;
     launching(&mut settings)?;
     if let Some(attempts) = number::<u32>("FLIGHTDECK_CALL_ATTEMPTS")? {
+        // The first call is an attempt, too.
         settings.retry.attempts = attempts.max(1);
     }
     if let Some(ms) = number("FLIGHTDECK_CALL_BACKOFF_MS")? {
@@ -268,6 +271,8 @@ impl Session {
                             self.ask_later = false;
                             progress.say(out, "killing the plugins: the outcome of what they were doing will be unknown");
                             self.engine.cancel(CancelRung::KillPlugins);
+                            // Killed plugins still need a moment to be recorded as unknown
+                            // outcomes.
                             until = Some(Instant::now() + LAST_WORDS);
                         }
                         _ => break Err(CliError::Cancelled),

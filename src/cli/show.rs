@@ -34,6 +34,7 @@ fn stage_lines(out: &mut Output, summary: &StageSummary) {
     } else {
         format!(", of which {} left out", left.len())
     };
+    // A refresh-only stage counts drift instead of changes.
     let said = match (summary.counts.changes() + summary.counts.read, outputs) {
         _ if summary.mode == StageMode::RefreshOnly => refreshed(summary, outputs),
         (_, 0) => counts(&summary.counts) + &left,
@@ -62,6 +63,7 @@ fn one_drift(out: &mut Output, found: &DriftView) {
     };
     line.push_str(&format!("  {what}"));
     out.line(&line);
+    // Only a changed object has attributes to compare.
     let changed = found
         .attributes
         .iter()

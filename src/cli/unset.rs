@@ -68,6 +68,7 @@ async fn answer(
         let mut line = String::new();
         std::io::stdin().read_line(&mut line).map(|n| (n, line))
     });
+    // The terminal echoed no line break of a hidden value, so one is printed below.
     let read = session.ask(read).await;
     if hidden.is_some() {
         eprintln!();

@@ -70,6 +70,7 @@ impl Format {
 /// # Errors
 /// The text is neither a port nor an address with a port.
 pub(super) fn listened(text: &str) -> Result<std::net::SocketAddr, ValueError> {
+    // `:9464` means the same as a bare port.
     let port = text.strip_prefix(':').unwrap_or(text).parse::<u16>();
     if let Ok(port) = port {
         return Ok((std::net::Ipv4Addr::LOCALHOST, port).into());
@@ -141,6 +142,7 @@ pub(super) fn since(text: &str) -> Result<i64, ValueError> {
     if let Ok(time) = text.parse::<jiff::Timestamp>() {
         return Ok(time.as_millisecond());
     }
+    // Without an offset, the time is local.
     if let Ok(date) = text.parse::<jiff::civil::DateTime>() {
         let zoned = date.to_zoned(jiff::tz::TimeZone::system())?;
         return Ok(zoned.timestamp().as_millisecond());

@@ -59,6 +59,7 @@ pub(super) async fn demo(ascii: bool, out: &mut Output) -> Ended {
 /// continues.
 fn settings() -> Result<Settings, CliError> {
     let mut settings = session::settings("console", Access::ReadWrite, None)?;
+    // The operator can repair or restart a plugin while the console runs.
     settings.strict = false;
     Ok(settings)
 }
@@ -88,6 +89,7 @@ fn options(ascii: bool, out: &Output) -> Result<ConsoleOptions, CliError> {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .find_map(variable);
+    // Without UTF-8 the terminal cannot show the symbols of the console.
     let plain = locale.is_some_and(|l| !l.to_ascii_lowercase().replace('-', "").contains("utf8"));
     let light =
         crate::ui::term::background_is_light(variable("COLORFGBG").as_deref()).unwrap_or(false);
@@ -95,6 +97,7 @@ fn options(ascii: bool, out: &Output) -> Result<ConsoleOptions, CliError> {
         Some("light") => ThemeName::Light,
         Some("contrast") => ThemeName::Contrast,
         Some("dark") => ThemeName::Dark,
+        // Only if the variable does not name a theme.
         _ if light => ThemeName::Light,
         _ => ThemeName::Dark,
     };
@@ -156,6 +159,7 @@ pub(super) fn enter(dir: &Path) -> Result<(), CliError> {
 
 fn terminal() -> Result<(), CliError> {
     const OTHERS: &str = "`flightdeck --help` lists the commands that work without one";
+    // Checked before the engine starts, which takes the lock.
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(CliError::Refused(format!(
             "the console needs a terminal; {OTHERS}"

@@ -42,6 +42,7 @@ pub(super) async fn run(fix: bool, out: &mut Output) -> Ended {
             out.line(&format!("{word}: {}", safe(text)));
         }
     }
+    // Fixed errors do not count any more, but only if all fixes succeeded.
     let mended = |finding: &Finding| fix && finding.fix.is_some() && done.iter().all(|(ok, _)| *ok);
     let wrong = found
         .iter()

@@ -49,6 +49,7 @@ fn refused(path: &Path, why: &str) -> CliError {
 
 /// Refuses a path that must not be written. Called before any work that produces the output.
 pub(in crate::cli) fn check(path: &Path) -> Result<(), CliError> {
+    // Other tools write to stdout for `-`, so a file of this name would surprise.
     if path == Path::new("-") {
         return Err(refused(
             path,

@@ -44,6 +44,7 @@ pub(super) fn run(args: &FmtArgs, out: &mut Output) -> Ended {
     }
     out.flush_diagnostics();
     let code = match seen {
+        // A file that failed decides, even if others are only unformatted.
         Seen { failed: true, .. } => ERROR,
         Seen { ref changed, .. } if args.check && !changed.is_empty() => UNFORMATTED,
         _ => OK,

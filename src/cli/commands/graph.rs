@@ -12,6 +12,7 @@ use crate::engine::words::DrawnGraph;
 pub(super) async fn run(args: GraphArgs, out: &mut Output) -> Ended {
     let kind = match (args.kind, &args.plan) {
         (Some(kind), _) => kind,
+        // A saved plan has a graph of its deploy only.
         (None, Some(_)) => GraphKind::Apply,
         (None, None) => GraphKind::Plan,
     };

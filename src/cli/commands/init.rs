@@ -40,6 +40,7 @@ async fn installed(
     );
     match yes_or_no(&question, out).await? {
         None => return tried,
+        // The installation is repeated with the answer as a flag.
         Some(true) => request.backend.force_copy = true,
         Some(false) => request.backend.reconfigure = true,
     }

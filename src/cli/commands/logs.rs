@@ -56,6 +56,7 @@ async fn tell(session: &mut Session, wanted: &Wanted, out: &mut Output) -> Resul
             lines += 1;
         }
         if let Some(newest) = rows.last() {
+            // Ids grow, but a repeated window may end with an older one.
             last = last.max(newest.id);
             // Lines of several plugins may be stored slightly out of order. Each poll therefore
             // starts 5 s earlier and skips known lines by id.

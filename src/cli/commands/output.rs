@@ -38,6 +38,7 @@ pub(super) async fn run(name: Option<&str>, (json, raw): (bool, bool), out: &mut
         return Ok(OK);
     }
     let value = value(found)?;
+    // Without a line break, so that scripts get exactly the value.
     if raw {
         out.write(alone(found, &value)?.as_bytes());
     } else {

@@ -83,6 +83,7 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     }
     if let Err(error) = loaded {
         let text = error.to_string();
+        // The error of a shown plugin is not printed twice.
         let told = |p: &PluginView| p.state.why().is_some_and(|why| text.contains(why));
         if !chosen.iter().any(told) {
             return Err(error);

@@ -16,6 +16,7 @@ pub(super) fn man(out: &mut Output) -> Ended {
     let broken =
         |e: std::io::Error| CliError::Refused(format!("the manual page cannot be made: {e}"));
     let mut table = flags::command();
+    // Subcommands get their inherited arguments only when the table is built.
     table.build();
     clap_mangen::Man::new(table.clone())
         .render(&mut bytes)

@@ -17,6 +17,7 @@ pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> En
         return state(json, out).await;
     };
     let text = read(file)?;
+    // Files have no type in their name, so the content decides.
     if is_state(&text) {
         return state_in(file, text, json, out).await;
     }

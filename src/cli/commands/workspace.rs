@@ -55,6 +55,7 @@ pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
             }
         }
         WorkspaceCommand::New { name, .. } => {
+            // TF_WORKSPACE would override the selection, so it is refused.
             named::selectable().map_err(said)?;
             let state = out.flags.state.state.take();
             // The state file is read before the workspace is created, so that an unreadable file

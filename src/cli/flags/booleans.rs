@@ -30,6 +30,7 @@ pub(in crate::cli) fn spelled(words: Vec<OsString>) -> Vec<OsString> {
     out.extend(words.next().map(Some));
     let mut is_value = false;
     while let Some(word) = words.next() {
+        // The value of a flag may look like a flag itself.
         if std::mem::take(&mut is_value) {
             out.push(Some(word));
             continue;
@@ -41,6 +42,7 @@ pub(in crate::cli) fn spelled(words: Vec<OsString>) -> Vec<OsString> {
         }
         let text = word.to_str().unwrap_or_default();
         let Some(flag) = text.strip_prefix("--") else {
+            // Operands are no subcommands, so the command stays the one found last.
             command = command.find_subcommand(text).unwrap_or(command);
             out.push(Some(word));
             continue;
@@ -62,6 +64,7 @@ pub(in crate::cli) fn spelled(words: Vec<OsString>) -> Vec<OsString> {
             out.push(Some(word));
             continue;
         }
+        // clap refuses values of switches, so these are removed from the words.
         let is_switch = matches!(arg.get_action(), ArgAction::SetTrue);
         match (is_switch, value.map(boolean)) {
             (true, None | Some(Some(true))) => {
@@ -70,10 +73,12 @@ pub(in crate::cli) fn spelled(words: Vec<OsString>) -> Vec<OsString> {
             }
             (true, Some(Some(false))) => {
                 for (_, at) in switches.extract_if(.., |(known, _)| known == name) {
+                    // Emptied instead of removed, because other positions must stay valid.
                     out[at] = None;
                 }
             }
             (false, Some(Some(value))) => out.push(Some(format!("--{name}={value}").into())),
+            // Not a boolean: clap reports it with the text that the operator gave.
             (_, Some(None)) | (false, None) => out.push(Some(word)),
         }
     }

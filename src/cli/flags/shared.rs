@@ -101,6 +101,7 @@ fn with_flags(mut table: Command, verb: &Verb) -> Command {
     };
     let is_declared =
         |table: &Command, name: &str| table.get_arguments().any(|a| a.get_long() == Some(name));
+    // Commands with variables of their own declare these flags already.
     if has("var") && !is_declared(&table, "var") {
         table = Variables::augment_args(table);
     }
@@ -135,6 +136,7 @@ fn declared(verb: &Verb) -> [Arg; 9] {
             .value_parser(value_parser!(bool))
             .default_missing_value("true")
             .num_args(0..=1)
+            // Otherwise `-lock` without a value would take the next operand as its value.
             .require_equals(true)
             .help("Lock the state (default: true); flightdeck's lock on the workspace is always taken"),
         Arg::new("shared_lock_timeout")
@@ -187,6 +189,7 @@ pub(in crate::cli) fn parse(words: &[OsString]) -> Result<(Args, SharedFlags), c
     let matches = table.try_get_matches_from_mut(words)?;
     let args = Args::from_arg_matches(&matches).map_err(|e| e.format(&mut table))?;
     let (mut given, mut path) = (&matches, Vec::new());
+    // Shared flags belong to the innermost command.
     while let Some((name, inner)) = given.subcommand() {
         path.push(name);
         given = inner;
@@ -205,7 +208,7 @@ pub(in crate::cli) fn parse(words: &[OsString]) -> Result<(Args, SharedFlags), c
 }
 
 fn read(given: &ArgMatches) -> Result<SharedFlags, clap::Error> {
-    // clap panics on an id that the command does not declare.
+    // `get_one` would panic on an id that the command does not declare.
     fn one<T: Clone + Send + Sync + 'static>(given: &ArgMatches, id: &str) -> Option<T> {
         given.try_get_one::<T>(id).ok().flatten().cloned()
     }

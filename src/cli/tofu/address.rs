@@ -49,6 +49,7 @@ impl Resource {
 
     /// Returns the JSON object of OpenTofu's lines.
     pub(super) fn json(&self) -> Value {
+        // By convention, the type starts with the local name of its provider.
         let provider = self.kind.split('_').next().unwrap_or_default();
         json!({
             "addr": self.address,

@@ -86,6 +86,7 @@ impl Lines {
     /// Returns the lines of a plan representation; with `whole` also drift, sums and outputs.
     pub(in crate::cli) fn plan(&mut self, plan: &Value, whole: bool) -> Vec<String> {
         let mut lines = Vec::new();
+        // OpenTofu writes drift before changes, and sums and outputs after them.
         if whole {
             let drift = plan::changes(plan, "resource_drift");
             lines.extend(drift.iter().map(|change| {
@@ -230,6 +231,7 @@ impl Lines {
             ObjectPhase::Failed => ("apply_errored", "errored"),
             _ => ("apply_complete", "complete"),
         };
+        // Failed operations are not part of the sums.
         if kind == "apply_complete" {
             self.applied.count(action);
         }
@@ -346,6 +348,7 @@ fn ephemeral(step: &ObjectStep, resource: &Resource) -> Line {
         ObjectPhase::Begun => ("ephemeral_action_started", begins),
         _ => ("ephemeral_action_complete", ended),
     };
+    // The key is capitalised in OpenTofu, too.
     let hook = json!({ "resource": resource.json(), "Msg": words });
     let message = format!("{}: {words}", resource.address);
     info(kind, message, Some(("hook", hook)))

@@ -123,6 +123,7 @@ impl Names {
     /// Returns the start of the name that ends at `end`, and its completions.
     fn going_on(&self, line: &str, end: usize) -> (usize, Vec<String>) {
         let text = line.get(..end).unwrap_or(line);
+        // Characters of names and paths: completion starts at the innermost expression.
         let within = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
         let begins = text
             .char_indices()
