@@ -72,6 +72,7 @@ pub(super) fn demo(state: &mut State, selected: usize, key: Key, effects: &mut V
 pub(super) fn confirm(state: &mut State, mut c: Box<Confirm>, key: Key, effects: &mut Vec<Effect>) {
     if let Some((want, entry)) = &mut c.typed {
         if key == ENTER {
+            // Blanks around the text are no reason to refuse it.
             if entry.text().trim() == *want {
                 accept(state, *c, effects);
             } else {
@@ -102,6 +103,7 @@ pub(super) fn confirm(state: &mut State, mut c: Box<Confirm>, key: Key, effects:
             ..
         } => c.yes = !c.yes,
         _ => {
+            // Other keys scroll a body that is longer than the popup.
             let lines = c.body.len();
             c.scroll = key.step().map_or(c.scroll, |by| moved(c.scroll, by, lines));
         }

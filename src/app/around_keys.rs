@@ -21,6 +21,7 @@ pub(super) fn workspaces(
     let found = choices(state, &entry.text());
     if key == ENTER {
         match found.get(selected) {
+            // The open workspace: Enter only closes the popup.
             Some(Choice::Here(_)) => {}
             Some(Choice::Other(name)) => open(state, name.clone(), false, effects),
             Some(Choice::New(name)) => state.frame.popup = Some(make(name)),
@@ -28,6 +29,7 @@ pub(super) fn workspaces(
         }
         return;
     }
+    // `j` and `k` belong to the name that is typed.
     let letter = matches!(
         key,
         Key {
@@ -46,6 +48,7 @@ pub(super) fn workspaces(
 
 /// Opens another workspace, unless something has started since the popup was opened.
 fn open(state: &mut State, workspace: String, create: bool, effects: &mut Vec<Effect>) {
+    // A deploy may have started while the popup was open.
     if let Err(why) = command::can_switch(state) {
         state.complain(why);
         return;
@@ -152,6 +155,7 @@ pub(super) fn doctor(state: &mut State, selected: usize, key: Key, effects: &mut
     state.frame.popup = Some(Popup::Doctor { selected });
     match (key, at) {
         (k, _) if k == Key::char('r') => {
+            // Shows at once that a new check runs.
             state.loaded.findings = None;
             effects.push(Effect::Examine);
         }

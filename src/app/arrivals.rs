@@ -31,6 +31,7 @@ pub(super) fn put_unknown_first(state: &mut State) {
         }
         return;
     }
+    // Set even if another popup is open: the badge in the header remains.
     if !std::mem::replace(&mut state.told_unknown, true)
         && state.frame.popup.is_none()
         && state.frame.prompt.is_none()
@@ -90,6 +91,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         EventKind::CallFinished(f) if !f.covers => state.samples.finished_now += 1,
         EventKind::Staged(s) => {
             state.say(format!("staged in {}", duration(s.took_ms)));
+            // Notes on changes of the selection belong to the former stage.
             state.along.clear();
             withdraw(state);
         }
@@ -106,6 +108,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         EventKind::Selected { .. } => withdraw(state),
         EventKind::DeployStarted(_) => {
             state.filters.deploy = DeployFilter::All;
+            // The cursor of an earlier deploy means nothing in this one.
             state.lists[Context::Deploy as usize] = super::list::ListState::default();
         }
         EventKind::DeployFinished(s) => on_deploy_finished(state, s, effects),
@@ -123,6 +126,7 @@ pub(super) fn offer_install(state: &mut State) {
         && state.frame.prompt.is_none()
         && super::command::can_install(state).is_ok()
     {
+        // Remembered as the list itself, so that a changed list is offered again.
         state.told_absent.clone_from(&state.view.absent);
         super::command::ask_install(state, &mut Vec::new());
     }
@@ -170,6 +174,7 @@ fn on_deploy_finished(state: &mut State, s: &DeploySummary, effects: &mut Vec<Ef
             ..Default::default()
         };
     }
+    // The deploy changed the contents of these screens.
     effects.extend([Effect::LoadHistory, Effect::LoadState, Effect::LoadFailures]);
     // The operator left while this deploy ran.
     state.quit |= state.leaving;
@@ -193,6 +198,7 @@ pub(super) fn ask_for_schema(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     let Some(p) = state.plugin() else { return };
+    // Without a ready process the engine would launch one only to show its schema.
     let is_there = matches!(p.state, PluginState::Ready { .. }) && !p.is_transformer();
     if is_there && !state.loaded.schemas.contains_key(&p.id) {
         let id = p.id.clone();

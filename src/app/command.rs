@@ -67,6 +67,7 @@ pub fn run(command: &Command, state: &mut State, effects: &mut Vec<Effect>) {
         Ok(()) => (command.run)(state, effects),
         Err(why) => {
             state.complain(format!("{}: {why}", command.name));
+            // One request at a time, because every refused key comes here.
             if state.locked_by().is_some() && !std::mem::replace(&mut state.asks_lock, true) {
                 effects.push(Effect::HoldLock);
             }
@@ -82,6 +83,7 @@ pub fn matching(state: &State, typed: &str) -> Vec<&'static Command> {
     let context = state.context();
     let here = COMMANDS.iter().filter(|c| c.is_in(context));
     if typed.trim().is_empty() {
+        // Commands of this context are the likely ones.
         let (special, general): (Vec<_>, Vec<_>) = here.partition(|c| c.is_special());
         return special.into_iter().chain(general).collect();
     }
@@ -91,6 +93,7 @@ pub fn matching(state: &State, typed: &str) -> Vec<&'static Command> {
     let mut scored: Vec<(u32, &Command)> = here
         .filter_map(|c| {
             if c.name.eq_ignore_ascii_case(typed.trim()) {
+                // An exact name always ranks first.
                 return Some((u32::MAX, c));
             }
             // A match in the name ranks above one in the description.

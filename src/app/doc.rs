@@ -186,6 +186,7 @@ pub fn wrap(doc: &Doc, cells: usize) -> Doc {
     let cells = cells.max(8);
     let mut out = Doc::with_capacity(doc.len());
     for l in doc {
+        // Most lines fit and are copied as they are.
         if l.iter().map(|s| width(&s.text)).sum::<usize>() <= cells {
             out.push(l.clone());
         } else {
@@ -217,6 +218,7 @@ fn continuation(l: &Line, cells: usize) -> Line {
         .filter(|s| l.len() > 1 && name(s))
         .map(|s| width(&s.text))
     {
+        // A wide name would leave too little space for its value.
         Some(w) if w <= cells * 2 / 5 => w,
         Some(_) => (indent + 4).min(cells / 2),
         None => indent,
@@ -260,6 +262,7 @@ fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
             if let (false, Some(next)) = (fresh, next) {
                 out.push(std::mem::replace(&mut current, next.clone()));
                 (used, fresh) = (cells_of(next), true);
+                // A blank at the break is dropped.
                 if word.trim().is_empty() {
                     continue;
                 }

@@ -68,6 +68,7 @@ impl Runner {
     pub fn run(&self, effect: Effect) {
         tracing::info!(?effect, "asked");
         if let Effect::Select(stage, selects) = effect {
+            // Refused instead of awaited, because this runs in the event loop.
             if self.selects.try_send((stage, selects)).is_err() {
                 let why = "too many changes of the selection at once";
                 self.answer_later(async move { Some(plainly("select", why)) });
@@ -93,6 +94,8 @@ impl Runner {
         self.tasks.spawn(async move {
             if let Some(answer) = work.await {
                 match &answer {
+                    // The engine's own log keeps every result, because a message in the footer
+                    // disappears.
                     Answer::Failed { what, text, .. } => tracing::warn!(what, text, "failed"),
                     Answer::Done(text) => tracing::info!(text, "done"),
                     _ => {}

@@ -24,6 +24,7 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
         prompt_keys::prompt(state, p, key);
     } else if layout::too_small(state) {
         if matches!(key, k if k == Key::char('q') || k == Key::ctrl('c')) {
+            // A running deploy is not left without the confirmation that cannot be shown here.
             state.quit = !state.deploying();
         }
     } else if let Some(c) = state.keys.command(key, state.context()) {
@@ -54,6 +55,7 @@ fn paste(state: &mut State, text: &str) {
 }
 
 fn on_mouse(state: &mut State, act: MouseAct, x: u16, y: u16, effects: &mut Vec<Effect>) {
+    // Clicks act on the screen, which a popup covers.
     if state.frame.popup.is_some() || state.frame.prompt.is_some() || layout::too_small(state) {
         return;
     }

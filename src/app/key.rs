@@ -119,6 +119,7 @@ impl FromStr for Key {
             }
         }
         let mut chars = rest.chars();
+        // A single character is a key itself, even if it could start a name.
         let code = match (chars.next(), chars.next()) {
             (Some(c), None) => KeyCode::Char(c),
             _ => match NAMES.iter().find(|(name, _)| *name == rest) {

@@ -123,6 +123,7 @@ pub fn areas(state: &State) -> Areas {
             .saturating_add(2)
             .max(5);
         let below = below.max(rest.height.saturating_sub(few));
+        // The list keeps its headings and some rows.
         let most = rest.height.saturating_sub(5);
         a.detail = inset(bottom(&mut rest, below.clamp(4, most.max(4))));
         a.border = bottom(&mut rest, 1);
@@ -227,6 +228,7 @@ pub fn detail_has_keys(state: &State) -> bool {
 /// name.
 pub fn tabs(state: &State) -> Vec<(super::state::Screen, u16, String)> {
     use super::state::Screen;
+    // All labels need 76 columns.
     let wide = state.frame.size.0 >= 76;
     let mut x = 1;
     let mut out = Vec::new();

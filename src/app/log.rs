@@ -58,6 +58,7 @@ impl Log {
             && let Some(old) = self.entries.pop_front()
         {
             self.dropped += 1;
+            // A mark without its line could not be removed any more.
             self.marks.remove(&old.n);
         }
         self.entries.push_back(LogEntry { n: self.next, line });

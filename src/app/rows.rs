@@ -166,6 +166,7 @@ pub fn call_row<'a>(state: &'a State, row: &Row) -> Option<CallRow<'a>> {
 }
 
 pub(super) fn stage(state: &State) -> Vec<Row> {
+    // The screen shows the errors instead of the former stage.
     if state.view.stage_error.is_some() {
         return Vec::new();
     }
@@ -345,6 +346,7 @@ pub(super) fn resources(state: &State) -> Vec<Row> {
             i
         };
         let here = (all[i].module.as_str(), all[i].resource_type.as_str());
+        // Rows are sorted by module and type, so a change starts a new heading.
         if last.is_none_or(|l| l.0 != here.0) {
             rows.push(Row::heading(if here.0.is_empty() {
                 "the root module".to_owned()

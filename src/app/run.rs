@@ -369,6 +369,7 @@ pub async fn event_loop<S: Surface, F: Feed>(
             }
             Woken::Feed(Some(Update::Snapshot(view))) => (Msg::Snapshot(view), Some(FRAME)),
             Woken::Feed(None) => {
+                // The closed channel would otherwise wake the loop again and again.
                 feeding = false;
                 (Msg::EngineGone, Some(FRAME))
             }

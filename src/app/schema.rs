@@ -131,6 +131,7 @@ fn texts(out: &mut Vec<SchemaRow>, path: &str, about: &TypeText) {
         }
         // Brackets cannot occur in names of attributes, so the path is unique.
         let path = format!("{path}/<{title}>");
+        // A single line is shown in the row itself.
         let several = text.lines().nth(1).is_some();
         out.push(SchemaRow {
             path: path.clone(),

@@ -264,6 +264,7 @@ impl State {
 
     /// Change under the cursor.
     pub fn change(&self) -> Option<&ChangeView> {
+        // The index of a row has another meaning in other contexts.
         if self.context() != Context::Stage {
             return None;
         }
@@ -289,6 +290,7 @@ impl State {
 
     /// Operation under the cursor.
     pub fn operation(&self) -> Option<&Operation> {
+        // The index of a row has another meaning in other contexts.
         if !matches!(self.context(), Context::Deploy | Context::Replay) {
             return None;
         }
@@ -372,10 +374,12 @@ impl State {
             .view
             .plugins
             .values()
+            // Plugins that crashed are in the list of incidents already.
             .filter(|p| p.state.is_failed() && p.crashes.is_empty())
         {
             all.push((p.attempts.back().map_or(0, |a| a.began), &p.id));
         }
+        // Crashes and failures come from two lists, and are merged by time.
         all.sort();
         all
     }

@@ -31,8 +31,10 @@ pub fn fit(text: &str, cells: usize) -> Cow<'_, str> {
     }
     let mut out = String::new();
     let mut used = 0;
+    // By grapheme, so that no combined character is cut.
     for g in text.graphemes(true) {
         let w = width(g);
+        // One cell is reserved for the `…`.
         if used + w + 1 > cells {
             break;
         }

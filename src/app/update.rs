@@ -44,6 +44,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             for e in events {
                 on_event(state, &e, &mut effects);
             }
+            // A plugin that becomes ready may be the one whose schema is open.
             ask_for_schema(state, &mut effects);
         }
         Msg::Snapshot(view) => {
@@ -63,6 +64,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             state.quit = true;
         }
         Msg::Terminate => {
+            // The console ends at once; the deploy is ended in steps after it.
             if state.deploying() {
                 effects.push(Effect::Cancel(CancelRung::StopStarting));
             }

@@ -32,6 +32,7 @@ fn line(state: &State, row: &Row, wide: bool) -> Line {
     let role = doc::level_role(e.line.level);
     l.push(span(role, format!("{:<5} ", e.line.level.word())));
     if state.log.source.is_none() {
+        // The last part of an id is its most specific one.
         let name = e.line.plugin.0.rsplit('/').next().unwrap_or_default();
         let name = crate::app::text::clean(name);
         let cells = if wide { 16 } else { 10 };
@@ -91,6 +92,7 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
             if !needle.is_empty() {
                 brush.mark(area.x, y, cells, &needle);
             }
+            // While following, the newest line needs no cursor.
             if i == list.index && !state.log.follow {
                 let style = brush.theme.cursor();
                 brush.fill(

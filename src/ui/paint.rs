@@ -129,6 +129,7 @@ impl Brush<'_> {
         }
         let n = needle.graphemes(true).count();
         let style = self.theme.style(Role::Match);
+        // By cell, because characters and cells differ in number.
         for start in 0..drawn.len().saturating_sub(n - 1) {
             let here: String = drawn[start..start + n]
                 .iter()

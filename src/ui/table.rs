@@ -153,6 +153,7 @@ impl Table<'_> {
         }
         let height = usize::from(area.height);
         let pinned = self.pinned.min(self.rows.len());
+        // The offset counts from the rows below the pinned ones.
         let first = pinned + self.offset;
         // Only visible rows are built, because a list may have thousands.
         let visible = (0..pinned).chain(first..self.rows.len()).take(height);

@@ -32,6 +32,7 @@ pub fn choices(state: &State, typed: &str) -> Vec<Choice> {
             false => Choice::Other(name.clone()),
         })
         .collect();
+    // Last, because an existing workspace is the likely choice.
     if !typed.is_empty() && !names.iter().any(|name| name == typed) {
         all.push(Choice::New(typed.to_owned()));
     }

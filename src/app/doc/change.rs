@@ -71,6 +71,7 @@ pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
     }
     let mut lead = String::new();
     for command in &c.commands {
+        // Commands of one machine follow each other, and share a heading.
         if command.lead() != lead {
             lead = command.lead();
             push_heading(&mut doc, &lead);
@@ -213,6 +214,7 @@ fn attribute(doc: &mut Doc, a: &AttributeChange, action: Action, name: usize, wh
             ));
             forces(&mut l, a);
             doc.push(l);
+            // The pane shows the beginning; the zoomed detail shows all.
             let shown = if whole { lines.len() } else { 8 };
             let more = lines.len().saturating_sub(shown);
             doc.extend(lines.into_iter().take(shown).map(|mut s| {
@@ -268,6 +270,7 @@ fn lines_of(before: &str, after: &str) -> Doc {
     let (before, after) = (unfold(before), unfold(after));
     let diff = TextDiff::from_lines(&before, &after);
     let mut doc = Doc::new();
+    // Two lines of context show the place of a change in a long text.
     for group in diff.grouped_ops(2) {
         for op in group {
             for c in diff.iter_changes(&op) {

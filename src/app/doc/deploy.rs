@@ -112,6 +112,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
             o.done, o.failed, o.not_attempted
         ),
     );
+    // Rare outcomes are listed only if they occurred.
     if o.half_replaced > 0 {
         doc.push(line(
             Role::Bad,

@@ -42,6 +42,7 @@ fn squeeze(mut parts: Vec<Part>, cells: usize) -> Line {
         turns.extend(p.forms.drain(..).map(|(turn, line)| (turn, i, line)));
     }
     turns.sort_by_key(|(turn, ..)| *turn);
+    // Stops as soon as the line fits, so that no more than necessary is lost.
     for (_, i, shorter) in turns {
         if parts.iter().map(|p| cells_of(&p.line)).sum::<usize>() <= cells {
             break;

@@ -16,6 +16,7 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     head.push(span(Role::Strong, format!(" {}", op.address)));
     doc.push(head);
     state_of(state, op, now, &mut doc);
+    // During a retry, the state above shows the attempt already.
     if op.attempt > 1 && op.retry.is_none() {
         doc.push(line(
             Role::Dim,
@@ -276,6 +277,7 @@ fn lines_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
         return;
     }
     push_heading(doc, format!("{plugin} said meanwhile"));
+    // The newest lines are the ones that explain a failure.
     for e in lines.iter().rev().take(100).rev() {
         let time = clock(e.line.at, state.utc_offset);
         doc.push(vec![

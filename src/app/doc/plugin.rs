@@ -107,6 +107,7 @@ pub fn found(state: &State, p: &PluginView) -> Doc {
         push_pair(&mut doc, "found in", &f.source);
         push_pair(&mut doc, "taken as", &f.why);
     }
+    // Newest first.
     for crash in p.crashes.iter().rev() {
         push_heading(
             &mut doc,
@@ -213,6 +214,7 @@ fn timeline(state: &State, a: &LaunchAttempt) -> Line {
             ),
         ));
         l.push(span(Role::Dim, " ▸ "));
+        // Phases are recorded from the start, but shown as durations.
         before = phase.at_ms;
     }
     match &a.verdict {

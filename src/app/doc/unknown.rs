@@ -8,6 +8,7 @@ use crate::engine::words::{Operation, Unknown};
 /// Renders the introduction of the list. `refused` means that it opened instead of an apply.
 pub fn unknown_head(state: &State, refused: bool) -> Doc {
     let n = state.view.unknown.len();
+    // The popup must explain why the apply did not happen.
     if refused {
         return vec![line(
             Role::Bad,

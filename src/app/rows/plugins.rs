@@ -46,6 +46,7 @@ pub(in crate::app) fn plugins(state: &State) -> Vec<Row> {
             "without their flightdeck ({}); {key} ends them",
             orphans.len()
         );
+        // Orphans are headings, because commands of a plugin do not apply to them.
         rows.push(Row::heading(head));
         let each = orphans.iter().map(|o| doc::orphan(state, o));
         rows.extend(each.map(|text| Row::heading(format!("  {text}"))));

@@ -140,6 +140,7 @@ const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█
 /// Draws the newest samples as bars, scaled to their maximum.
 fn spark(samples: &VecDeque<u64>, cells: usize) -> String {
     let from = samples.len().saturating_sub(cells);
+    // At least 1, because an idle chart has only zeros.
     let most = samples.iter().skip(from).max().copied().unwrap_or(0).max(1);
     let bars: String = samples
         .iter()

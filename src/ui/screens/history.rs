@@ -67,6 +67,7 @@ pub fn failure_cells(state: &State, row: &Row) -> Vec<Line> {
     else {
         return Vec::new();
     };
+    // A failure of a launch has a plugin but no resource.
     let place = match g.addresses.as_slice() {
         [] => g
             .plugin

@@ -120,6 +120,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
             .map_or_else(none, |d| line(Role::Plain, d)),
         p.usage
             .map(|u| u.pid)
+            // A new process has no usage sample yet.
             .or(p.pid.filter(|_| p.state.has_process()))
             .map_or_else(none, |pid| line(Role::Plain, pid.to_string())),
         tries(p),

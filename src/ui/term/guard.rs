@@ -68,6 +68,7 @@ pub(super) fn leave() {
 /// terminal and is then reported as usual. A panic in another thread is logged, and the code that
 /// awaits the task handles it.
 pub fn install_panic_hook() {
+    // Tests and reopened consoles must not stack hooks.
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();

@@ -73,6 +73,7 @@ impl Screen {
         terminal::disable_raw_mode()?;
         terminal::enable_raw_mode()?;
         TAKEN.store(true, Ordering::SeqCst);
+        // Marked as taken before, so that a partial setup is undone as well.
         write_enter(self.terminal.backend_mut(), self.mouse)?;
         self.forget()?;
         self.input = Some(EventStream::new());

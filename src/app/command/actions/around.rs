@@ -41,6 +41,7 @@ pub fn show_workspaces(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Allows an installation if something is missing, or shows the running one.
 pub fn can_install(state: &State) -> Available {
+    // A running installation is shown, not started again.
     if state.installing() {
         return Ok(());
     }

@@ -10,6 +10,7 @@ use crate::engine::words::CancelRung;
 /// Closes one thing that is open. Returns false if there was none.
 pub fn step_back(state: &mut State) -> bool {
     let context = state.context();
+    // The schema browser is a zoomed plugin, so it is left by closing the zoom.
     if context == Context::Schema {
         if state.list().filter.is_empty() && state.list().find.is_empty() {
             state.lists[Context::Plugins as usize].zoom = false;
@@ -42,6 +43,7 @@ pub fn step_back(state: &mut State) -> bool {
 
 pub fn back(state: &mut State, _: &mut Vec<Effect>) {
     if !step_back(state) {
+        // Nothing is open: Esc then removes the message.
         state.frame.toast = None;
     }
 }

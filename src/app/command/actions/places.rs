@@ -347,6 +347,7 @@ pub fn save_log(state: &mut State, effects: &mut Vec<Effect>) {
                 "{time} {} {} {}\n",
                 e.line.level.word(),
                 e.line.plugin,
+                // The file is read in a terminal, too.
                 crate::app::text::clean(&e.line.text)
             ));
         }

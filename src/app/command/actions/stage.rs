@@ -42,6 +42,7 @@ pub fn show_diagnostics(state: &mut State, _: &mut Vec<Effect>) {
 }
 
 fn request(state: &mut State, effects: &mut Vec<Effect>, request: StageRequest) {
+    // A filter of the old stage would hide changes of the new one.
     state.filters.action = None;
     state.along.clear();
     effects.push(Effect::Stage(request));
@@ -108,6 +109,7 @@ pub fn open_ladder(state: &mut State, _: &mut Vec<Effect>) {
 
 /// Number of operations that the shown deploy did not complete.
 pub(super) fn left_over(state: &State) -> usize {
+    // Operations of a running deploy are not left over yet.
     let ended = state
         .shown_deploy()
         .map(|(d, _)| d)
