@@ -231,6 +231,7 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
             )))
         }),
         Effect::Trust(plugins) => match engine.trust_plugins(plugins).await {
+            // Launches the plugins that waited for the decision.
             Ok(()) => load_plugins(&engine).await,
             Err(e) => failed("trust", &e),
         },

@@ -115,6 +115,7 @@ impl Entry {
                 code: KeyCode::Backspace,
                 ..
             } => {
+                // Like a shell: removes blanks before the cursor, and then the word.
                 let blank = self.chars[..self.cursor]
                     .iter()
                     .rposition(|c| !c.is_whitespace())

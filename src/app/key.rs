@@ -109,6 +109,7 @@ impl FromStr for Key {
     fn from_str(text: &str) -> Result<Self, BadKey> {
         let mut rest = text;
         let (mut ctrl, mut alt) = (false, false);
+        // Modifiers are accepted in any order.
         loop {
             if let Some(r) = rest.strip_prefix("ctrl-").filter(|r| !r.is_empty()) {
                 (ctrl, rest) = (true, r);

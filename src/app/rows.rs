@@ -108,6 +108,7 @@ pub(super) fn calls(state: &State) -> Vec<Row> {
         .filter(|(_, c)| c.started_at.is_some())
         .map(|(i, c)| Row::number(c.call, i))
         .collect();
+    // By slot, so that rows keep their places while calls come and go.
     running.sort_by_key(|r| (&all[r.index].plugin, all[r.index].slot));
     // Only running calls can be sorted; queued ones keep the order of the queue.
     let running = sorted(state, running, |by, a, b| {

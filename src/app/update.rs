@@ -21,6 +21,7 @@ const TOAST: UnixMs = 12_000;
 pub fn start(state: &State) -> Vec<Effect> {
     let mut effects = vec![Effect::LoadHistory, Effect::LoadState, Effect::LoadLogs];
     if state.configured {
+        // Without a configuration there is nothing to lock or to launch.
         effects.insert(0, Effect::HoldLock);
         effects.push(Effect::LoadPlugins);
     }

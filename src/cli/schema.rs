@@ -95,6 +95,7 @@ fn attribute(a: &Attribute) -> Value {
         }
         None => drop(out.insert("type".into(), a.ty.to_json_value())),
     }
+    // False properties are left out, as in OpenTofu's schemas.
     for (is, word) in [
         (a.required, "required"),
         (a.optional, "optional"),

@@ -17,6 +17,7 @@ pub(super) fn stage(out: &mut Output, summary: &StageSummary) {
 
 fn stage_lines(out: &mut Output, summary: &StageSummary) {
     summary.drift.iter().for_each(|found| one_drift(out, found));
+    // A set, because a stage may have thousands of changes.
     let left: HashSet<&str> = summary.left.iter().map(String::as_str).collect();
     for change in summary.changes.iter().filter(|c| c.does_something()) {
         one_change(out, change, left.contains(change.address.as_str()));
@@ -151,6 +152,7 @@ fn one_change(out: &mut Output, change: &ChangeView, left: bool) {
 
 fn one_attribute(attribute: &AttributeChange, action: Action) -> String {
     let value = |side: &Option<String>| match side {
+        // Also for null: the absence of a value may be sensitive.
         _ if attribute.sensitive => "(sensitive)".to_owned(),
         Some(text) => text.clone(),
         None => "null".to_owned(),
@@ -161,6 +163,7 @@ fn one_attribute(attribute: &AttributeChange, action: Action) -> String {
         value(&attribute.after)
     };
     match action {
+        // There is no earlier value to compare.
         Action::Create | Action::Read => format!("{} = {after}", attribute.path),
         Action::Destroy | Action::Forget => {
             format!("{} = {}", attribute.path, value(&attribute.before))

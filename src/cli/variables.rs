@@ -44,6 +44,7 @@ impl Args for Variables {
 impl FromArgMatches for Variables {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let Declared { vars, var_files } = Declared::from_arg_matches(matches)?;
+        // clap groups values by flag, so only their indexes have the common order.
         let positions = |id| matches.indices_of(id).into_iter().flatten();
         let values = vars
             .into_iter()

@@ -83,6 +83,7 @@ fn place(columns: &[Column], cells: u16, longest_key: u16) -> Vec<Placed> {
             None
         }
     });
+    // Keys identify the rows, so they get spare width before flexible columns.
     let key = spare.min(u32::from(key.unwrap_or(0)));
     spare -= key;
     let weights: u32 = shown

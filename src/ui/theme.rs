@@ -45,6 +45,7 @@ impl Theme {
 
     /// Style of the row under the cursor.
     pub fn cursor(&self) -> Style {
+        // Without colours, only attributes can mark the row.
         if !self.looks.color {
             return Style::new().add_modifier(Modifier::REVERSED);
         }

@@ -46,6 +46,7 @@ pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
         .map(|a| width(&a.path))
         .max()
         .unwrap_or(0)
+        // A long path must not push all values to the right.
         .min(24);
     for a in &changed {
         attribute(&mut doc, a, c.action, name, whole);
@@ -184,6 +185,7 @@ fn attribute(doc: &mut Doc, a: &AttributeChange, action: Action, name: usize, wh
     let (sign, role) = match (&a.before, &a.after, a.unknown) {
         (None, _, _) => ("+", Role::Create),
         (_, None, false) => ("-", Role::Destroy),
+        // A destroyed object loses all values, changed or not.
         _ if action == Action::Destroy => ("-", Role::Destroy),
         _ => ("~", Role::Update),
     };

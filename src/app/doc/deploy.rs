@@ -43,6 +43,7 @@ pub fn counts(c: &Counts) -> Line {
             format!("-{}", c.destroy),
         ),
     ];
+    // Rare actions take no space unless they occur.
     if c.read > 0 {
         l.push(span(Role::Read, format!(" <={}", c.read)));
     }

@@ -105,6 +105,7 @@ pub fn header(state: &State, cells: usize) -> Line {
     work(state, &mut parts);
     match (&state.view.lock, state.view.lock_is_ours) {
         (Some(_), true) => parts.push(goes(1, line(Role::Plain, "  lock: you"))),
+        // Another lock owner is shown further to the left.
         (Some(_), false) => {}
         (None, _) => parts.push(goes(1, line(Role::Dim, "  lock: free"))),
     }
@@ -221,6 +222,7 @@ fn health(state: &State) -> Vec<Part> {
             Role::Ok => ready += 1,
             Role::Busy | Role::Warn => busy += 1,
             Role::Bad => failed += 1,
+            // Idle plugins have no process, but nothing is wrong with them.
             _ if matches!(p.state, PluginState::Idle { .. }) => idle += 1,
             _ => {}
         }

@@ -179,6 +179,7 @@ pub fn attempts(state: &State, p: &PluginView) -> Doc {
     }
     for (i, a) in p.attempts.iter().rev().enumerate() {
         doc.push(timeline(state, a));
+        // A launch that was stopped is no failure.
         let failed = a
             .verdict
             .as_ref()
@@ -237,6 +238,7 @@ fn timeline(state: &State, a: &LaunchAttempt) -> Line {
                     duration(a.took_ms.unwrap_or(before))
                 ),
             ));
+            // The operator need not wait for another launch.
             if !v.retryable {
                 l.push(span(Role::Dim, "  another launch cannot change it"));
             }

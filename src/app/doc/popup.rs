@@ -24,6 +24,7 @@ pub fn help(state: &State) -> Doc {
             .filter(|c| c.is_in(context) && c.is_special() == special)
         {
             let keys = state.keys.keys_of(c, context);
+            // Commands without a key are in the palette.
             if keys.is_empty() {
                 continue;
             }
@@ -136,6 +137,7 @@ pub fn ladder(state: &State) -> Vec<Doc> {
     if replacing > 0 {
         ask.push(by_half());
     }
+    // More calls would push the third rung off small screens.
     ask.extend(calls.iter().take(8).cloned());
     let mut kill = vec![line(Role::Bad, "3  kill the plugins")];
     kill.push(line(

@@ -50,6 +50,7 @@ pub(in crate::app) fn stage(state: &State, l: &mut Line) {
     if s.mode != StageMode::Normal {
         l.push(span(Role::Warn, format!(" ({})", mode(s.mode))));
     }
+    // Such a stage has drift and no changes to count.
     if s.mode == StageMode::RefreshOnly {
         if s.drift.is_empty() {
             l.push(span(Role::Ok, " · as the state has it"));

@@ -20,6 +20,7 @@ fn find_and_filter(l: &mut Line, state: &State) {
 /// Renders the title of the screen in `cells` cells. The subject is cut first; filters remain.
 pub fn title(state: &State, cells: usize) -> Line {
     let mut tail = Line::new();
+    // Measured first, because filters must stay visible in a narrow title.
     narrowed(&mut tail, state);
     let room = cells.saturating_sub(cells_of(&tail));
     let mut l = fit_line(about(state), room);

@@ -61,6 +61,7 @@ pub fn unknown_keys(u: &Unknown) -> Line {
         l.push(span(Role::Key, key));
         l.push(span(Role::Dim, format!(" {text}  ")));
     };
+    // Side effects are in no state: they can be neither staged nor imported.
     if u.step.beside().is_some() {
         key("X", "it is seen to…");
     } else if u.creation {

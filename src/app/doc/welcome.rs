@@ -190,6 +190,7 @@ pub fn empty(state: &State) -> Option<Doc> {
         return None;
     }
     let list = state.list();
+    // The filter is the nearest reason, whatever else is missing.
     if !list.filter.is_empty() {
         return Some(vec![
             line(Role::Plain, format!("No row has {:?} in it.", list.filter)),
@@ -200,6 +201,7 @@ pub fn empty(state: &State) -> Option<Doc> {
         ]);
     }
     let context = state.context();
+    // The engine's own log exists without a configuration, too.
     if !state.configured && !matches!(context, Context::Tracing) {
         return Some(not_configured(state));
     }

@@ -107,6 +107,7 @@ fn one(out: &mut Output, record: DeployRecord) {
     if out.json {
         let mut entry = json!(record.summary);
         if let Value::Object(entry) = &mut entry {
+            // The summary's own field `operations` has the counts.
             entry.insert("operation_list".into(), json!(record.operations));
         }
         out.result("history", fields(json!({ "history": [entry] })));

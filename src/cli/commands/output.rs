@@ -50,6 +50,7 @@ pub(super) async fn run(name: Option<&str>, (json, raw): (bool, bool), out: &mut
 /// Prints all outputs.
 pub(super) fn all(outputs: &[OutputValue], json: bool, out: &mut Output) -> Ended {
     if json {
+        // Assembled from the stored texts, so that numbers keep all digits.
         let members: Vec<String> = outputs
             .iter()
             .map(|output| {

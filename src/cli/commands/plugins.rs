@@ -37,6 +37,7 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     for id in providers.map(|p| &p.id) {
         let schema = async {
             match name {
+                // Texts of a schema are fetched only if they are shown.
                 Some(_) => engine.documented(id).await,
                 None => engine.schema(id).await,
             }
@@ -302,6 +303,7 @@ fn show(
         plugin.attempts.len()
     ));
     if let Some(found) = found {
+        // A rejected plugin has one reason for both, which is printed below.
         if plugin.state.why() == Some(&found.why) {
             out.line(&format!("    {}", safe(&found.address)));
         } else {

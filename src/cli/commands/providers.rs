@@ -67,6 +67,7 @@ async fn needed(variables: Variables, out: &mut Output) -> Ended {
 fn branches(module: &ModuleProviders, lead: &str, out: &mut Output) {
     let mut left = module.providers.len() + module.calls.len();
     let mut mark = || {
+        // The last branch of a module ends its line.
         left -= 1;
         if left == 0 {
             ("└── ", "    ")

@@ -73,6 +73,7 @@ fn with_files(given: &[String], files: &[PathBuf]) -> Result<Vec<String>, CliErr
 
 /// Returns true if a deploy of the stage would change anything.
 pub(super) fn has_changes(summary: &StageSummary) -> bool {
+    // Outputs, moves and accepted drift change the state without a change of an object.
     summary.counts.changes() > 0
         || summary.outputs.iter().any(|o| o.action != Action::NoOp)
         || summary.changes.iter().any(|c| c.previous_address.is_some())

@@ -31,6 +31,7 @@ impl<S: Subscriber> Layer<S> for HclogLayer {
         let mut fields = Fields::default();
         event.record(&mut fields);
         let mut module = fields.take("module").unwrap_or_default();
+        // OpenTofu's log has the provider's name in the module of its lines.
         if event.metadata().target() == PROVIDER_LOG {
             let plugin = fields.take("plugin").unwrap_or_default();
             module = ["provider", &plugin, &module]
@@ -106,11 +107,13 @@ impl Line {
             text.push(':');
         }
         for (name, value) in &self.fields {
+            // Quoted like in hclog, so that fields can be told apart.
             match value.is_empty() || value.contains([' ', '"', '=', '\n']) {
                 true => text.push_str(&format!(" {name}={value:?}")),
                 false => text.push_str(&format!(" {name}={value}")),
             }
         }
+        // Messages of plugins may contain line breaks and control characters.
         visible::one_line(&text).into_owned()
     }
 

@@ -152,9 +152,11 @@ impl Lines {
     pub(in crate::cli) fn outputs(&mut self, outputs: &[OutputValue]) -> Vec<String> {
         let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
         let mut all: Vec<&OutputValue> = outputs.iter().collect();
+        // OpenTofu sorts them, and consumers may compare lines.
         all.sort_by(|a, b| a.name.cmp(&b.name));
         let members = all.into_iter().map(|output| {
             let mut one = json!({ "sensitive": output.sensitive, "type": shown_type(output) });
+            // The type is public, but a sensitive value must not reach the lines.
             if !output.sensitive {
                 one["value"] = parsed(&output.value);
             }
@@ -324,6 +326,7 @@ fn provision(step: &ObjectStep, resource: &Resource, by: &str) -> Line {
     let (kind, words) = match &step.phase {
         ObjectPhase::Begun => ("provision_start", format!("Provisioning with '{by}'...")),
         ObjectPhase::Said(text) => {
+            // Each line is an event of its own, so its line break has no meaning.
             let text = text.trim_end();
             hook["output"] = text.into();
             ("provision_progress", format!("({by}): {text}"))

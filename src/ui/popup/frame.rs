@@ -15,6 +15,7 @@ use crate::ui::paint::Brush;
 /// Draws the popup, if one is open. Returns the position of the terminal's cursor.
 pub fn draw(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
     let popup = state.frame.popup.as_ref()?;
+    // The width does not depend on the number of lines, which are wrapped to it.
     let cells = usize::from(layout::popup(state, popup, 1).width).saturating_sub(4);
     match popup {
         Popup::Help { scroll } => {

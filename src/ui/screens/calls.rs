@@ -103,6 +103,7 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
         (_, None) => line(Role::Dim, "–"),
     };
     let mut last = holds(state, c);
+    // A queued call has no running time to compare with the usual one.
     if let Some(w) = &c.waits_for {
         last.push(span(Role::Warn, w));
     } else {
@@ -153,6 +154,7 @@ fn spark(samples: &VecDeque<u64>, cells: usize) -> String {
             }
         })
         .collect();
+    // Right-aligned, so that the newest sample is always at the edge.
     format!("{bars:>cells$}")
 }
 

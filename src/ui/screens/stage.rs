@@ -130,6 +130,7 @@ fn note(state: &State, c: &crate::engine::words::ChangeView, left: bool) -> Line
     if c.drifted {
         l.push(span(Role::Warn, "drift "));
     }
+    // Counted apart, because only commands run code.
     let copies = c.commands.iter().filter(|command| command.copies).count();
     if c.commands.len() > copies {
         l.push(span(

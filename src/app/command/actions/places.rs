@@ -167,6 +167,7 @@ pub fn unfold(state: &mut State, _: &mut Vec<Effect>) {
     else {
         return;
     };
+    // Toggles the deviation from the default, see `rows::is_open`.
     if !state.filters.unfolded.remove(&path) {
         state.filters.unfolded.insert(path);
     }
@@ -204,6 +205,7 @@ pub fn open_replay(state: &mut State, effects: &mut Vec<Effect>) {
 /// Moves the replay to the state after the first `cursor` events.
 pub fn replay_to(state: &mut State, cursor: usize) {
     if let Some(r) = &mut state.loaded.replay {
+        // The record may be large, so it is moved and not cloned.
         *r = Replay::at(std::mem::replace(&mut r.record, empty_record()), cursor);
     }
 }

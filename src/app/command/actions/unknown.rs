@@ -117,6 +117,7 @@ pub fn forget(u: &Unknown) -> Popup {
         ];
         (format!("let go of {}?", u.name()), body)
     };
+    // Nothing was recorded for a create, so its address is the name.
     let name = if u.creation {
         u.address.clone()
     } else {

@@ -63,6 +63,7 @@ pub(super) async fn run(out: &mut Output) -> Ended {
 
 fn write(schemas: Map<String, Value>, out: &mut Output) {
     let mut document = Map::from_iter([("format_version".to_owned(), json!(FORMAT))]);
+    // OpenTofu omits this member without providers, too.
     if !schemas.is_empty() {
         document.insert("provider_schemas".to_owned(), schemas.into());
     }
@@ -85,6 +86,7 @@ impl Members {
             Value::String(text) => text.is_empty(),
             Value::Array(all) => all.is_empty(),
             Value::Object(all) => all.is_empty(),
+            // OpenTofu omits limits of 0, which mean no limit.
             Value::Number(n) => n.as_u64() == Some(0),
             Value::Bool(true) => false,
         };
