@@ -63,14 +63,14 @@ pub fn main() -> ExitCode {
     #[allow(unsafe_code)]
     let supervised = unsafe {
         environment::withdraw_variables();
-        // Process 1 must not show the variables either.
+        // After the removal, so that process 1 does not show the variables either.
         container_init::supervise()
     };
     if let Some(code) = supervised {
         return code;
     }
     if let Some(args::Command::Plugin(options::PluginSubcommand::Serve { name })) = &args.command {
-        // A plugin's stdout, stderr and runtime are its own.
+        // A plugin has its own use of stdout and stderr, and its own runtime.
         return providers::main(name);
     }
     let mut out = match output(&args, shared) {
@@ -106,7 +106,7 @@ pub fn main() -> ExitCode {
         // Boxed, because the future of all commands together is large.
         let ended = Box::pin(commands::run(args, &mut out)).await;
         commands::trust::tell_commands(&mut out);
-        // A command that was dropped halfway may have left locks.
+        // A cancelled command may have left state locks.
         for left in state::give_back_all(UNLOCKING).await {
             out.problem(&left.to_string());
         }
@@ -118,7 +118,7 @@ pub fn main() -> ExitCode {
         // process.
         runtime.shutdown_background();
     } else {
-        // A thread that still waits for a line from the keyboard must not keep the process.
+        // A thread that is blocked in a read from the keyboard must not delay the exit.
         runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     }
     ExitCode::from(exit::report(ended, name, &mut out))

@@ -1,9 +1,9 @@
-//! Reads the command line, runs it, ends with its exit code.
+//! Program entry: runs the command line and returns its exit code.
 
 use std::process::ExitCode;
 
-/// Values of a plan are small and many, made on one thread and let go on another: the system's own
-/// allocator takes an eighth of a run for that.
+/// A plan has many small values, which one thread allocates and another frees. With the system's
+/// allocator that takes an eighth of the run time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -88,7 +88,9 @@ fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::T
         screens::charts(state, a.charts, brush);
     }
     if let Some(words) = doc::empty(state) {
+        // Charts stay visible above the text of an empty screen.
         let y = a.charts.bottom().max(a.title.bottom());
+        // The text ends above the first visible bar at the bottom.
         let below = [a.note, a.foot_rule, a.footer]
             .into_iter()
             .filter(|r| r.height > 0)

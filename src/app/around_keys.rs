@@ -56,7 +56,7 @@ fn open(state: &mut State, workspace: String, create: bool, effects: &mut Vec<Ef
     reopen(state, workspace, create, effects);
 }
 
-/// Shuts this engine down and starts one for the workspace.
+/// Requests an engine for the workspace, which replaces this one.
 pub(super) fn reopen(
     state: &mut State,
     workspace: String,
@@ -120,6 +120,7 @@ pub(super) fn installing(state: &mut State, scroll: usize, key: Key, effects: &m
         | ENTER => return,
         _ => {
             if let Some(bring) = answer(state, key) {
+                // The old result must not look like that of the repetition.
                 state.view.install = None;
                 effects.push(Effect::Install(bring));
             }

@@ -101,6 +101,7 @@ pub fn areas(state: &State) -> Areas {
     if context == Context::Calls && h >= 16 {
         a.charts = top(&mut rest, if roomy { 2 } else { 1 });
     }
+    // On a smaller screen, neither pane would be usable; log lines need the full width.
     let room_for_detail = context.of().has_detail && context != Context::Logs && w >= 60 && h >= 20;
     if room_for_detail && side_by_side(state) {
         let right = (u32::from(rest.width) * u32::from(100 - state.frame.split) / 100) as u16;

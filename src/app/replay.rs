@@ -31,6 +31,7 @@ impl Replay {
             .map_or(record.summary.began, |e| e.at);
         let whole = cursor == record.events.len();
         let s = &record.summary;
+        // Without a start event so far, the deploy is built from its summary.
         let mut view = folded.deploy.unwrap_or_else(|| {
             let started = DeployStarted {
                 deploy: s.deploy,

@@ -286,6 +286,7 @@ pub(super) fn deploy(state: &State) -> (Vec<Row>, usize) {
             *i,
         )
     });
+    // Running operations are sorted first, and stay visible.
     let running = all
         .iter()
         .take_while(|(_, o)| o.state == OperationState::Running)

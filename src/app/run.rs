@@ -173,6 +173,7 @@ pub async fn run_with<S: Surface>(
     let engine = now.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Also after a panic: outcomes must be recorded and plugins stopped.
     farewell(engine).await;
+    // Ends the task that waits for a signal.
     cancel.cancel();
     tasks.close();
     timeout(GOODBYE, tasks.wait()).await.ok();
@@ -196,6 +197,7 @@ async fn run_on<S: Surface>(
     let mut terminal = take(options.mouse)?;
     let mut before: Option<State> = None;
     loop {
+        // A clone: after a panic, `now` still has the engine to shut down.
         let engine = now.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // View and feed belong together: the feed starts with the first event after the view.
         let (view, mut feed) = engine.subscribe();
@@ -238,6 +240,7 @@ async fn run_on<S: Surface>(
             Some(next) => *now.lock().unwrap_or_else(PoisonError::into_inner) = next,
             None => return Ok(()),
         }
+        // The operator left while the other workspace was opened.
         if state.quit {
             return Ok(());
         }

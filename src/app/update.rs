@@ -86,6 +86,7 @@ pub fn settle(state: &mut State) {
     (state.frame.rows, state.frame.pinned) = (rows, pinned);
     let height = layout::list_height(state).max(1);
     let pinned = layout::pinned(state, height);
+    // Taken out while the list borrows the state mutably.
     let rows = std::mem::take(&mut state.frame.rows);
     let follow =
         state.context() == Context::Logs && state.log.follow && state.frame.prompt.is_none();

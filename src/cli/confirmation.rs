@@ -8,7 +8,7 @@ use super::output::{Ink, Output, paint};
 use super::safe::{safe, safe_lines};
 use super::signals::Signals;
 
-/// Asks `question`; true for `yes` alone. `instead` is the remedy where no answer can be read.
+/// Asks `question`; returns true only for `yes`. `instead` is the remedy if no answer can be read.
 ///
 /// # Errors
 /// `--json` was given, stdin ended without a line or cannot be read, or a signal arrived.
@@ -33,7 +33,7 @@ pub(super) async fn confirm(
     }
 }
 
-/// Asks `question` and reads one line, trimmed; none at the end of the input.
+/// Asks `question` and returns one line, trimmed; `None` at the end of the input.
 ///
 /// # Errors
 /// A signal arrived.
@@ -56,7 +56,7 @@ pub(super) async fn answer(
         Ok(Ok(line)) if !line.is_empty() => Some(line.trim().to_owned()),
         _ => None,
     };
-    // A pipe echoes no line break: the next message would stand behind the question.
+    // A pipe echoes no line break: the next message would continue the line of the question.
     if line.is_none() || !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
         eprintln!();
     }

@@ -1,4 +1,4 @@
-//! Shutdown after the console: restores the terminal, then waits for running operations before the
+//! Shutdown after the console has restored the terminal: waits for running operations before the
 //! shell's next prompt. Shows the operations, their time and the next step. Goes down the cancel
 //! ladder by timeout, or at once with each signal.
 

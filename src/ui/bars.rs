@@ -112,6 +112,7 @@ pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Positio
             Role::Dim,
             word,
         );
+        // In cells, because wide characters take two.
         let before = u16::try_from(width(&p.entry.before())).unwrap_or(0);
         return Some(Position {
             x: (start + before).min(area.right().saturating_sub(1)),

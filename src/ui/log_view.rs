@@ -60,6 +60,7 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let wide = area.width >= 80 || side_by_side(state);
     let height = usize::from(area.height);
     let cells = area.width.saturating_sub(1);
+    // Lines are built on demand, because the log may have thousands.
     let made = |i: usize| -> Doc {
         let l = line(state, &state.frame.rows[i], wide);
         if state.log.wrap {

@@ -75,6 +75,7 @@ impl Brush<'_> {
         for (i, s) in line.iter().enumerate() {
             let left = cells - at;
             let w = u16::try_from(width(&s.text)).unwrap_or(u16::MAX);
+            // Empty pieces do not count as cut.
             let more = line[i + 1..].iter().any(|s| !s.text.is_empty());
             // The next piece does not fit, so the last cell must show the cut.
             if w == left && more {

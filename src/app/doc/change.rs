@@ -40,6 +40,7 @@ pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
     }
     doc.push(Line::new());
     let (changed, same): (Vec<_>, Vec<_>) = c.attributes.iter().partition(|a| a.changed);
+    // Only visible names count for the width of the column.
     let name = changed
         .iter()
         .chain(if whole { same.iter() } else { [].iter() })

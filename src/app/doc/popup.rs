@@ -89,6 +89,7 @@ pub fn ladder(state: &State) -> Vec<Doc> {
         .filter(|o| o.state == OperationState::Running)
         .count();
     let replacing = operations().filter(|o| o.is_replacing()).count();
+    // Rungs 2 and 3 may interrupt a replacement between its destroy and its create.
     let by_half = || {
         line(
             Role::Bad,

@@ -80,7 +80,7 @@ pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> Ended {
     .await
 }
 
-/// Remedy where a deploy cannot be confirmed.
+/// Remedy if no confirmation is possible.
 const APPROVE: &str =
     "add --auto-approve, or run `flightdeck stage` and deploy that stage by its number";
 

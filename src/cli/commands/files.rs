@@ -299,7 +299,7 @@ fn open(path: &Path, stop: &AtomicBool) -> std::io::Result<File> {
     }
 }
 
-/// Writes to a pipe or device until `stop` is set.
+/// Writes to a pipe or device. `stop` ends the wait while it is full.
 fn send(file: &File, text: &[u8], stop: &AtomicBool) -> std::io::Result<()> {
     send_while(file, text, |_| ended(stop))
 }

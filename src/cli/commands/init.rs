@@ -16,7 +16,7 @@ use crate::engine::settings::Access;
 use crate::engine::workspace::initialize::InitBackend;
 use serde_json::json;
 
-/// Times the question is put when the answer is neither "yes" nor "no".
+/// Maximum number of times a question is asked until the answer is "yes" or "no".
 const QUESTIONS: usize = 3;
 
 /// Installs. If states must be migrated and prompts are possible, asks first.

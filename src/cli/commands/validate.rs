@@ -1,4 +1,4 @@
-//! `flightdeck validate`: checks the configuration without state or variables.
+//! `flightdeck validate`: checks the configuration itself, without the state.
 
 use crate::cli::exit::{Ended, OK, fields};
 use crate::cli::options::ValidateArgs;

@@ -113,6 +113,7 @@ fn note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
             if let Some((role, text)) = doc::pause(op, now) {
                 return vec![span(role, text)];
             }
+            // Without earlier operations of this kind there is nothing to compare with.
             if let (Some(_), Some(usual)) = (op.began, op.usual_ms) {
                 let ms = u64::try_from(running::worked_ms(state, d, op, now)).unwrap_or(0);
                 let role = if ms > usual { Role::Warn } else { Role::Busy };

@@ -105,6 +105,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     // Calls of draining processes are shown with those processes.
     let left: u64 = p.leaving.iter().map(|l| l.calls).sum();
     let in_call = in_call.saturating_sub(usize::try_from(left).unwrap_or(usize::MAX));
+    // The reason of a failure matters more than the last line.
     let words = p
         .state
         .why()

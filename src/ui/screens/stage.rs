@@ -20,6 +20,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(stage) = &state.view.stage else {
         return Vec::new();
     };
+    // Indexes past the changes belong to outputs and drift.
     let Some(c) = stage.changes.get(row.index) else {
         return drift_row(state, row).map_or_else(|| output_cells(state, row), drift_cells);
     };

@@ -24,6 +24,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     else {
         return Vec::new();
     };
+    // One word per row: the state that needs attention first.
     let (word, role) = if r.deposed.is_some() {
         ("■ deposed", Role::Warn)
     } else if r.tainted {

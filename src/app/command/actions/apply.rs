@@ -185,6 +185,7 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
         Role::Destroy,
         &replaces,
     );
+    // A replacement destroys an object, too.
     let lost = destroys.len() + replaces.len();
     let (stage, parallelism) = (s.stage, state.parallelism);
     // Names exactly the confirmed changes, so that a later change of the selection adds none.

@@ -55,6 +55,7 @@ pub fn quit(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 pub fn interrupt(state: &mut State, effects: &mut Vec<Effect>) {
+    // Ctrl-C never ends running work without a choice of the operator.
     if state.deploying() || state.view.staging.is_some() {
         super::open_ladder(state, effects);
     } else {
