@@ -52,6 +52,7 @@ pub fn flatten(schema: &ProviderSchema) -> Vec<SchemaRow> {
         "ephemeral resources",
         with_texts(&schema.ephemeral, &TypeTexts::new()),
     );
+    // Functions have no block, so their signature is the row.
     if !schema.functions.is_empty() {
         out.push(heading("functions", schema.functions.len()));
         for (name, f) in &schema.functions {

@@ -99,6 +99,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
     push_pair(
         &mut doc,
         "config",
+        // A prefix is enough to compare the configurations of two deploys.
         d.config_digest.get(..16).unwrap_or(&d.config_digest),
     );
     let mut l = vec![span(Role::Dim, format!("{:<12} ", "changes"))];

@@ -41,6 +41,7 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
         .unwrap_or(0)
         .min(24);
     for (n, v) in r.attributes.iter() {
+        // Escaped before it is measured, because escapes make a name longer.
         let n = clean(n);
         let gap = " ".repeat(name.saturating_sub(width(&n)));
         doc.push(vec![
@@ -52,6 +53,7 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
     names(&mut doc, &r.dependencies);
     push_heading(&mut doc, "needed by");
     names(&mut doc, &r.dependents);
+    // Only the deploy on the Deploy screen; the History screen has older ones.
     let ops: Vec<_> = state
         .view
         .deploy

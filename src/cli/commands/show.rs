@@ -48,7 +48,8 @@ fn is_state(text: &str) -> bool {
         lineage: Option<String>,
     }
     serde_json::from_str::<Look>(text).is_ok_and(|look| {
-        // A state, encrypted or not, has a version or a lineage; a stage file has neither.
+        // A state has a version, and the envelope of an encrypted state its lineage. A stage file
+        // has neither.
         look.version.is_some() || look.lineage.is_some_and(|lineage| !lineage.is_empty())
     })
 }

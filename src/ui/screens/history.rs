@@ -44,6 +44,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         line(Role::Plain, format!("{}@{}", d.who, d.host)),
         line(
             Role::Dim,
+            // A prefix is enough to compare the configurations of two deploys.
             d.config_digest.get(..8).unwrap_or(&d.config_digest),
         ),
     ]
