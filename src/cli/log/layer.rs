@@ -107,7 +107,7 @@ impl Line {
             text.push(':');
         }
         for (name, value) in &self.fields {
-            // Quoted like in hclog, so that fields can be told apart.
+            // Quoted as in hclog, so that fields can be parsed.
             match value.is_empty() || value.contains([' ', '"', '=', '\n']) {
                 true => text.push_str(&format!(" {name}={value:?}")),
                 false => text.push_str(&format!(" {name}={value}")),
