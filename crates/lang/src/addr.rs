@@ -1,5 +1,5 @@
-//! Addresses as Terraform writes them: modules, resources and their instances. Plain data with text
-//! both ways.
+//! Addresses of modules, resources and their instances in Terraform's notation. Plain data,
+//! converted from and to text.
 
 mod parse;
 mod provider;
@@ -13,7 +13,7 @@ pub use reference::{Reference, Subject};
 use std::fmt;
 use std::sync::Arc;
 
-/// Which instance of a repeated resource or module.
+/// Instance key of a repeated resource or module.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum InstanceKey {
     /// Not repeated.
@@ -35,7 +35,7 @@ impl fmt::Display for InstanceKey {
     }
 }
 
-/// A text as an address quotes it, with its quotes.
+/// Quotes a text as an address does.
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -58,7 +58,7 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// A module in the tree of calls, whatever its instances; empty for the root.
+/// Module in the tree of calls, without instance keys; empty for the root.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct ModulePath(pub Vec<Arc<str>>);
 
@@ -68,7 +68,7 @@ impl ModulePath {
         Self::default()
     }
 
-    /// Whether it is the root module.
+    /// Returns true for the root module.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
@@ -87,7 +87,7 @@ impl ModulePath {
         Some((ModulePath(before.to_vec()), last))
     }
 
-    /// Whether this is `prefix` or inside it.
+    /// Returns true if this is `prefix` or a module inside it.
     pub fn starts_with(&self, prefix: &ModulePath) -> bool {
         self.0.starts_with(&prefix.0)
     }
@@ -127,7 +127,7 @@ impl ModuleInstance {
         Self::default()
     }
 
-    /// Whether it is the root module.
+    /// Returns true for the root module.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
@@ -151,7 +151,7 @@ impl ModuleInstance {
         ModulePath(self.0.iter().map(|(name, _)| name.clone()).collect())
     }
 
-    /// Whether this is `prefix` or inside it.
+    /// Returns true if this is `prefix` or a module instance inside it.
     pub fn starts_with(&self, prefix: &ModuleInstance) -> bool {
         self.0.starts_with(&prefix.0)
     }
@@ -198,8 +198,7 @@ impl Resource {
         }
     }
 
-    /// The local name of the provider that the type implies: what stands before the first
-    /// underscore.
+    /// Local name of the provider implied by the type: the part before the first underscore.
     pub fn implied_provider(&self) -> &str {
         self.kind.split('_').next().unwrap_or(&self.kind)
     }
@@ -237,7 +236,7 @@ fn join(
     }
 }
 
-/// A resource of a module, whatever the instances of both: what the configuration declares.
+/// Resource as declared: the resource of a module, without instance keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConfigResource {
     /// The module.
@@ -252,7 +251,7 @@ impl fmt::Display for ConfigResource {
     }
 }
 
-/// A resource of a module instance, whatever its own instances.
+/// Resource of a module instance, without its own instance key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AbsResource {
     /// The module instance.
@@ -298,7 +297,7 @@ pub struct AbsInstance {
 }
 
 impl AbsInstance {
-    /// The resource, whatever its instances.
+    /// Returns the resource, without the instance key.
     pub fn abs(&self) -> AbsResource {
         AbsResource {
             module: self.module.clone(),
@@ -326,7 +325,7 @@ impl fmt::Display for AbsInstance {
     }
 }
 
-/// What `--target`, `--exclude`, `moved` and the like point at.
+/// Object that `--target`, `--exclude`, `moved` and similar addresses point at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Target {
     /// Everything in a module (all instances where a step has no key).
@@ -347,7 +346,7 @@ impl Target {
         }
     }
 
-    /// Whether an instance lies in it.
+    /// Returns true if the instance lies in the target.
     pub fn contains(&self, instance: &AbsInstance) -> bool {
         let inside = |prefix: &ModuleInstance, exact: bool| {
             (if exact {
@@ -369,7 +368,7 @@ impl Target {
         }
     }
 
-    /// Whether some instance of a declared resource may lie in it.
+    /// Returns true if an instance of the declared resource may lie in the target.
     pub fn may_contain(&self, resource: &ConfigResource) -> bool {
         match self {
             Target::Module(m) => resource.module.starts_with(&m.path()),

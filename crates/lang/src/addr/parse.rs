@@ -1,51 +1,52 @@
-//! Addresses from text. Own little reader: an address is no expression.
+//! Parses addresses from text. The parser is separate from the expression parser because address
+//! syntax is a small subset.
 
 use std::sync::Arc;
 
 use super::{AbsInstance, AbsResource, InstanceKey, Mode, ModuleInstance, Resource, Target};
 use std::str::FromStr;
 
-/// A text that is no address.
+/// Text that is not a valid address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a valid address: {why}")]
 pub struct AddrError {
-    /// The whole text.
+    /// Parsed text.
     pub text: String,
-    /// What is wrong with it.
+    /// Reason for the failure.
     pub why: AddrFault,
 }
 
-/// What is wrong with a text that is no address.
+/// Reasons why a text is not a valid address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddrFault {
-    /// Something is missing: a name, a bracket; in words.
+    /// A name or bracket is missing.
     #[error("{0} is missing")]
     Missing(&'static str),
-    /// A word that cannot be a name.
+    /// A word that is not a valid name.
     #[error("{0:?} is no name")]
     NoName(String),
-    /// What follows belongs to nothing.
+    /// Text after the end of a valid part.
     #[error("unexpected {0:?}")]
     Unexpected(String),
-    /// What stands in brackets.
+    /// The text in brackets is neither an integer nor a quoted string.
     #[error("a key is a whole number or a quoted text")]
     NoKey,
-    /// A backslash before something else than is escaped.
+    /// A backslash before a character that is never escaped.
     #[error("an unknown escape in a key")]
     Escape,
-    /// A key behind a keyword.
+    /// A key after a keyword.
     #[error("{0:?} takes no key")]
     Keyed(String),
-    /// A key behind the type of a resource.
+    /// A key after a resource type.
     #[error("a resource type takes no key")]
     KeyedType,
-    /// The address goes on where it should end.
+    /// Text after the end of the address.
     #[error("there is something after the resource's name")]
     Longer,
-    /// An instance is meant.
+    /// A module address where a resource instance is expected.
     #[error("it names a module, not a resource instance")]
     Module,
-    /// A module is meant.
+    /// A resource address where a module is expected.
     #[error("it names a resource, not a module")]
     Resource,
 }
@@ -54,7 +55,7 @@ fn missing(what: &'static str) -> AddrFault {
     AddrFault::Missing(what)
 }
 
-/// `name` with an optional key after it.
+/// Name with an optional key.
 type Part = (String, InstanceKey);
 
 fn parts(text: &str) -> Result<Vec<Part>, AddrFault> {
@@ -116,7 +117,7 @@ fn key(inner: &str) -> Result<(InstanceKey, &str), AddrFault> {
             },
             '$' | '%' => {
                 out.push(c);
-                // `$${` stands for `${`.
+                // `$${` is the escape for `${`.
                 if quoted[at + 1..].starts_with([c]) && quoted[at + 2..].starts_with('{') {
                     chars.next();
                 }

@@ -1,4 +1,4 @@
-//! Where a provider comes from (`hashicorp/aws`), and how a module calls its configurations
+//! Provider source addresses (`hashicorp/aws`) and references to provider configurations
 //! (`aws.west`).
 
 use std::fmt;
@@ -8,27 +8,27 @@ use std::sync::Arc;
 /// The source address of a provider.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProviderSource {
-    /// The host, if the address names one; without, either tool's default registry is meant.
+    /// Host, if the address names one; otherwise the tool's default registry.
     pub host: Option<Arc<str>>,
-    /// Who publishes it; `hashicorp` if the address does not say.
+    /// Publisher; `hashicorp` if the address has none.
     pub namespace: Arc<str>,
-    /// Its type.
+    /// Provider type.
     pub type_name: Arc<str>,
 }
 
-/// Why a text is no provider source.
+/// Reasons why a text is not a provider source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ProviderSourceError(pub String);
 
-/// Host of providers that are part of the engine.
+/// Host of providers that are built into the engine.
 const BUILTIN_HOST: &str = "terraform.io";
-/// The registry that is meant where no other is named.
+/// Registry of addresses without a host.
 const DEFAULT_HOST: &str = "registry.opentofu.org";
 const BUILTIN_NAMESPACE: &str = "builtin";
 
 impl ProviderSource {
-    /// The provider that a local name implies when nothing is required under that name.
+    /// Provider that a local name implies without an entry in `required_providers`.
     pub fn implied(local_name: &str) -> ProviderSource {
         if local_name == "terraform" {
             return ProviderSource {
@@ -44,7 +44,7 @@ impl ProviderSource {
         }
     }
 
-    /// Whether both are one provider, whether or not they spell the default registry out.
+    /// Returns true if both are the same provider; an omitted host equals the default registry.
     pub fn same_as(&self, other: &ProviderSource) -> bool {
         let host =
             |source: &ProviderSource| source.host.clone().unwrap_or_else(|| DEFAULT_HOST.into());
@@ -52,12 +52,12 @@ impl ProviderSource {
             == (host(other), &other.namespace, &other.type_name)
     }
 
-    /// Whether the engine itself provides it.
+    /// Returns true for a provider that is built into the engine.
     pub fn is_builtin(&self) -> bool {
         self.host.as_deref() == Some(BUILTIN_HOST) && &*self.namespace == BUILTIN_NAMESPACE
     }
 
-    /// A part of an address, checked and in lower case.
+    /// Validates a part of an address and converts it to lower case.
     pub fn part(text: &str) -> Result<Arc<str>, ProviderSourceError> {
         let fail = |why: &str| Err(ProviderSourceError(format!("\"{text}\" {why}")));
         if text.is_empty() {

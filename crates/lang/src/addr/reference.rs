@@ -1,4 +1,4 @@
-//! What a reference in an expression names: the first part of a traversal, and what is left to
+//! References in expressions: the named object at the start of a traversal and the steps left to
 //! evaluate.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::diag::{Diagnostic, Said};
 use crate::source::Span;
 use crate::syntax::{Step, StepKind, Traversal};
 
-/// What is named.
+/// Object named by a reference.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// `var.name`.
@@ -54,7 +54,7 @@ pub enum Subject {
 /// A reference found in an expression.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// What is named.
+    /// Named object.
     pub subject: Subject,
     /// The part of the traversal that names it.
     pub span: Span,
@@ -74,7 +74,7 @@ fn attr(step: &Step) -> Option<&Arc<str>> {
 }
 
 impl Reference {
-    /// Reads the reference at the start of a traversal.
+    /// Parses the reference at the start of a traversal.
     pub fn parse(traversal: &Traversal) -> Result<Reference, Diagnostic> {
         match &*traversal.root {
             "var" => single(traversal, Subject::Variable),

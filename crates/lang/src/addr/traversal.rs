@@ -1,4 +1,4 @@
-//! Addresses from references in configuration, with errors at the places of their parts.
+//! Parses addresses from traversals, with the places of errors.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) fn instance_key(step: &Step) -> Result<InstanceKey, Diagnostic> {
     }
 }
 
-/// The names of a traversal as steps, the root first.
+/// Names of a traversal as steps, starting with the root.
 fn all_steps(traversal: &Traversal) -> Vec<Step> {
     let root = Step {
         kind: StepKind::Attr(traversal.root.clone()),
@@ -50,7 +50,7 @@ fn attr(step: Option<&Step>) -> Option<&Arc<str>> {
 }
 
 impl Target {
-    /// Reads an address: `module.a["k"].aws_x.y[0]`, `data.x.y`, `module.a`.
+    /// Parses an address: `module.a["k"].aws_x.y[0]`, `data.x.y`, `module.a`.
     pub fn from_traversal(traversal: &Traversal) -> Result<Target, Diagnostic> {
         let steps = all_steps(traversal);
         let mut rest = &steps[..];
