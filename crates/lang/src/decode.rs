@@ -1,6 +1,5 @@
-//! Bodies of configuration into values by schema: arguments converted, nested blocks gathered,
-//! `dynamic` blocks expanded. The meta-arguments of a block are taken out of its body before it
-//! comes here.
+//! Decodes bodies to values by schema: converts arguments, collects nested blocks, expands
+//! `dynamic` blocks. Callers remove meta-arguments from the body first.
 
 mod attributes;
 mod blocks;
@@ -26,14 +25,13 @@ use crate::body::{Body, Content};
 use crate::diag::Diagnostics;
 use crate::eval::Scope;
 
-/// The value of a body by its schema, of the schema's implied type. With errors the parts at fault
-/// are unknown.
+/// Decodes a body to a value of the schema's implied type. Parts with errors are unknown.
 pub fn decode_block(body: &Body, schema: &Block, scope: &dyn Scope) -> (Value, Diagnostics) {
     Outline::new(body, schema, shape::may_be_blocks(schema)).decode(schema, scope)
 }
 
-/// Where a body is decoded: names, marks that a sensitive `for_each` lends to everything inside,
-/// and whether the number of such bodies is not known yet.
+/// Context of decoding: scope, marks added by a sensitive `for_each`, and a flag for an unknown
+/// number of blocks.
 struct Place<'a> {
     scope: &'a dyn Scope,
     marks: Marks,
@@ -51,7 +49,7 @@ fn body_value(
     Outline::new(body, schema, lenient).value(schema, place, diags)
 }
 
-/// One body's content beside its schema.
+/// Content of one body with its schema.
 struct Decoder<'a> {
     content: &'a Content,
     schema: &'a Block,

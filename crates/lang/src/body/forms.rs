@@ -1,5 +1,4 @@
-//! The forms of a body: of either syntax, merged, joined; and what is asked of each without a
-//! schema.
+//! Body variants (native, JSON, merged, joined) and the queries on them that need no schema.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -35,15 +34,15 @@ pub(super) enum Kind {
     Merged {
         base: Box<Body>,
         over: Box<Body>,
-        /// Whether what nobody asks for is passed over, with a warning.
+        /// Unexpected items give warnings instead of errors.
         lenient: bool,
     },
-    /// Two bodies as one, without either going first: what both define is a duplicate.
+    /// Two bodies as one, neither with precedence: an item defined in both is a duplicate.
     Joined {
         first: Box<Body>,
         second: Box<Body>,
     },
-    /// A body in which all blocks of one type are replaced by this one.
+    /// Body whose blocks of one type are replaced by one block.
     WithBlock {
         body: Box<Body>,
         block: Box<Block>,
@@ -62,7 +61,7 @@ impl Body {
         })
     }
 
-    /// A JSON value that is to be a body.
+    /// Body of a JSON value.
     pub fn json(node: Arc<Node>) -> Body {
         Body(Kind::Json {
             node,
@@ -70,13 +69,13 @@ impl Body {
         })
     }
 
-    /// A body without anything, at a place.
+    /// Empty body at a place.
     pub fn empty(span: Span) -> Body {
         Body(Kind::Empty(span))
     }
 
-    /// `base` with every argument of `over` in place of its own, and every type of block that
-    /// `over` has instead of its own.
+    /// Merges two bodies: each argument of `over` replaces that of `base`, and its blocks of a type
+    /// replace all of that type.
     pub fn merged(base: Body, over: Body) -> Body {
         Body(Kind::Merged {
             base: Box::new(base),
@@ -85,9 +84,9 @@ impl Body {
         })
     }
 
-    /// The same, of a block whose arguments somebody else asks for: a provider, or a module that is
-    /// called. The reference engine passes over what they do not ask for where an override file
-    /// changes the block.
+    /// Merges the override of a block whose arguments are declared elsewhere: a provider or a
+    /// called module. Arguments unknown to the declaration give warnings only, because the
+    /// reference engine ignores them in override files.
     pub fn overridden(base: Body, over: Body) -> Body {
         Body(Kind::Merged {
             base: Box::new(base),
@@ -96,7 +95,7 @@ impl Body {
         })
     }
 
-    /// Both bodies as one; an argument in both is an error.
+    /// Joins two bodies; an argument in both is an error.
     pub fn joined(first: Body, second: Body) -> Body {
         Body(Kind::Joined {
             first: Box::new(first),
@@ -104,7 +103,7 @@ impl Body {
         })
     }
 
-    /// The body with this block instead of all of its type.
+    /// Replaces all blocks of the same type by this one.
     #[must_use]
     pub fn with_block(self, block: Block) -> Body {
         Body(Kind::WithBlock {
@@ -114,13 +113,13 @@ impl Body {
         })
     }
 
-    /// The body without these arguments and blocks.
+    /// Returns the body without these arguments and blocks.
     #[must_use]
     pub fn without(&self, schema: &BodySchema) -> Body {
         self.take(schema, &mut Diagnostics::new()).1
     }
 
-    /// The place of errors about what is missing from the body.
+    /// Place of errors about items missing from the body.
     pub fn missing_span(&self) -> Span {
         match &self.0 {
             Kind::Native { body, .. } => body.span.at_start(),
@@ -147,14 +146,14 @@ impl Body {
         }
     }
 
-    /// What the schema names; anything else in the body is an error.
+    /// Returns the items named by the schema; any other item is an error.
     pub fn content(&self, schema: &BodySchema) -> (Content, Diagnostics) {
         let (content, rest, mut diags) = self.partial_content(schema);
         rest.report_leftovers(schema, &content, &mut diags);
         (content, diags)
     }
 
-    /// What the schema names, and a body with the rest.
+    /// Returns the items named by the schema, and a body with the remaining ones.
     pub fn partial_content(&self, schema: &BodySchema) -> (Content, Body, Diagnostics) {
         let mut diags = Diagnostics::new();
         let (content, rest) = self.take(schema, &mut diags);
@@ -170,7 +169,7 @@ impl Body {
         (content, rest, diags)
     }
 
-    /// Everything in the body as arguments; blocks are an error.
+    /// Reads all of the body as arguments; blocks are an error.
     pub fn just_attributes(&self) -> (IndexMap<Arc<str>, Attribute>, Diagnostics) {
         let mut diags = Diagnostics::new();
         let mut attributes = IndexMap::new();
@@ -178,7 +177,7 @@ impl Body {
         (attributes, diags)
     }
 
-    /// The types of blocks that the body holds (JSON cannot tell: none).
+    /// Block types in the body. Empty for JSON, where only the schema tells blocks from arguments.
     pub fn block_types(&self) -> BTreeSet<Arc<str>> {
         match &self.0 {
             Kind::Native {
@@ -210,7 +209,7 @@ impl Body {
         }
     }
 
-    /// Whether the body holds an argument (JSON: a property) of this name.
+    /// Returns true if the body has an argument (JSON: a property) of this name.
     pub fn has_attribute(&self, name: &str) -> bool {
         match &self.0 {
             Kind::Native {
@@ -237,7 +236,7 @@ impl Body {
         }
     }
 
-    /// Whether the body is of the JSON syntax.
+    /// Returns true for a body in JSON syntax.
     pub fn is_json(&self) -> bool {
         match &self.0 {
             Kind::Json { .. } => true,

@@ -1,4 +1,5 @@
-//! Arguments and blocks out of a JSON value: what an object is depends on what is asked for.
+//! Reads arguments and blocks from JSON values. The schema decides if an object is an argument or a
+//! block.
 
 use std::sync::Arc;
 
@@ -72,7 +73,7 @@ struct JsonHeader<'a> {
     pub(super) labels: &'a [Arc<str>],
 }
 
-/// A JSON value as blocks: one object level for each label, then an object, or an array of objects.
+/// Reads a JSON value as blocks: one object level per label, then an object or an array of objects.
 fn unpack(
     node: &Arc<Node>,
     header: &JsonHeader<'_>,
@@ -124,7 +125,7 @@ fn unpack(
     }));
 }
 
-/// The properties of an object, or of all objects of an array.
+/// Properties of an object, or of all objects in an array.
 pub(super) fn deep_properties<'a>(
     node: &'a Node,
     label: Option<&str>,

@@ -1,5 +1,5 @@
-//! Bodies read by schema: the same questions to native and JSON bodies, and to bodies merged from
-//! override files. What the schema does not name is an error (`content`) or stays for the next
+//! Bodies read by schema, with the same interface for native bodies, JSON bodies and bodies merged
+//! from override files. Items not named by the schema are errors (`content`) or stay for the next
 //! reader (`partial_content`).
 
 mod forms;

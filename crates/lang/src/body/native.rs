@@ -1,4 +1,4 @@
-//! Arguments and blocks out of a body of the native syntax.
+//! Reads arguments and blocks from bodies in native syntax.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is asked of a body, and what is found in it by that.
+//! Schemas to read a body by, and the content they find.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use super::forms::Body;
 use crate::source::Span;
 use crate::syntax::{Attribute, Label};
 
-/// What a body may hold.
+/// Arguments and blocks that a body may have.
 #[derive(Clone, Debug, Default)]
 pub struct BodySchema {
-    /// Arguments: name, and whether it must be there.
+    /// Argument names; true if required.
     pub attributes: Vec<(Arc<str>, bool)>,
-    /// Blocks: type, and the names of their labels.
+    /// Block types, with the names of their labels.
     pub blocks: Vec<(Arc<str>, Vec<Arc<str>>)>,
 }
 
 impl BodySchema {
-    /// Nothing.
+    /// Empty schema.
     pub fn new() -> Self {
         Self::default()
     }
@@ -57,16 +57,15 @@ pub struct Block {
     pub type_name: Arc<str>,
     /// The type alone.
     pub type_span: Span,
-    /// Its labels, as many as the schema asked for.
+    /// Labels, as many as the schema requires.
     pub labels: Vec<Label>,
-    /// What is in it.
+    /// Content of the block.
     pub body: Body,
-    /// The header (native: type and labels; JSON: the opening brace): the place of errors about the
-    /// whole block.
+    /// Place of errors about the whole block: its header, or the opening brace in JSON.
     pub def_span: Span,
 }
 
-/// What a schema found in a body.
+/// Items that a schema found in a body.
 #[derive(Clone, Debug)]
 pub struct Content {
     /// Arguments by name, in source order.

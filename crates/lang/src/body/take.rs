@@ -1,4 +1,4 @@
-//! What a schema names is taken out of a body of any form.
+//! Extracts the items named by a schema from every body variant.
 
 use std::sync::Arc;
 
@@ -53,6 +53,7 @@ impl Body {
                 let mut seen = Names::new();
                 for property in properties
                     .iter()
+                    // A property named `//` is a comment.
                     .filter(|p| &*p.name != "//" && !hidden.contains(&p.name))
                 {
                     if !seen.insert(property.name.clone()) {
@@ -124,6 +125,7 @@ impl Body {
                 let wanted = schema.blocks.iter().any(|(t, _)| *t == block.type_name);
                 content.attributes = inner.attributes;
                 content.blocks = inner.blocks;
+                // All blocks of the type go, and the replacement is returned once.
                 content.blocks.retain(|b| b.type_name != block.type_name);
                 if wanted && !taken {
                     content.blocks.push((**block).clone());
@@ -158,7 +160,7 @@ fn join_attributes(
     }
 }
 
-/// The type of block that is written, or made.
+/// Type of a block, or of the blocks that a `dynamic` block makes.
 fn made_type(block: &Block) -> &Arc<str> {
     match block.labels.first() {
         Some(label) if &*block.type_name == "dynamic" => &label.text,
@@ -166,8 +168,8 @@ fn made_type(block: &Block) -> &Arc<str> {
     }
 }
 
-/// What both bodies have of it, the second one's in place of the first one's; gives what is left of
-/// each.
+/// Takes the items of both bodies, where those of the second replace those of the first. Returns
+/// the two bodies without these items.
 fn take_over(
     base: &Body,
     over: &Body,
@@ -181,7 +183,7 @@ fn take_over(
     for (name, attribute) in over_content.attributes {
         content.attributes.insert(name, attribute);
     }
-    // A `dynamic` block stands for blocks of the type that it names.
+    // A `dynamic` block counts as a block of the type that it makes.
     let replaced: Names = over_content.blocks.iter().map(made_type).cloned().collect();
     content.blocks = base_content.blocks;
     content

@@ -1,4 +1,4 @@
-//! What stands in a body and was not asked for, with the nearest name that was.
+//! Reports the items of a body that its schema does not name, with the most similar known name.
 
 use std::sync::Arc;
 
@@ -60,7 +60,8 @@ impl Body {
                 // again.
                 diags.append(reported);
             }
-            // What the reference engine passes over is not passed over in silence.
+            // The reference engine ignores these items silently. A warning helps more and rejects
+            // no valid configuration.
             Kind::Merged {
                 base,
                 over,
@@ -84,7 +85,7 @@ impl Body {
     }
 }
 
-/// What stands there and is passed over, as warnings.
+/// Unexpected items as warnings.
 fn passed_over(bodies: [&Body; 2], schema: &BodySchema, content: &Content) -> Vec<Diagnostic> {
     let mut found = Diagnostics::new();
     for body in bodies {
@@ -147,7 +148,7 @@ fn unsupported_block(type_name: &str, span: Span, schema: &BodySchema) -> Diagno
     .at(span)
 }
 
-/// ` Did you mean "x"?` for the nearest of the names, or nothing.
+/// Returns ` Did you mean "x"?` for the most similar name, or an empty string.
 pub(crate) fn suggest(given: &str, names: Vec<Arc<str>>) -> String {
     let best = names
         .iter()

@@ -1,4 +1,4 @@
-//! Arguments: evaluated, marked, converted to the type that the schema asks for.
+//! Decodes arguments: evaluation, marks, conversion to the schema's type.
 
 use cty::Value;
 use cty::schema::Attribute;
@@ -32,7 +32,7 @@ impl Decoder<'_> {
         converted(name, schema, &value, given.expr.span, context, diags)
     }
 
-    /// Blocks that stand for the elements of a list or set of objects.
+    /// Decodes blocks as the elements of a list or set of objects.
     pub(super) fn blocks_as_attribute(
         &self,
         name: &str,
@@ -88,7 +88,7 @@ fn converted(
 }
 
 impl<'a> Place<'a> {
-    /// The same place under other names.
+    /// Returns the context with another scope.
     pub(super) fn inside(&self, scope: &'a dyn Scope) -> Place<'a> {
         Place {
             scope,

@@ -1,4 +1,4 @@
-//! Nested blocks: one, a list, a set, a map by label; how many there may be.
+//! Decodes nested blocks: single, list, set, or map by label, with limits on their number.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ struct Item {
     value: Value,
     key: Option<Arc<str>>,
     def_span: Span,
-    /// The place of errors about the block as a whole.
+    /// Place of errors about the whole block.
     body_span: Span,
 }
 
@@ -36,13 +36,13 @@ impl Decoder<'_> {
         let mut items = Vec::new();
         let mut unknown = false;
         self.each_block(name, labels, diags, &mut |found: Found<'_>, diags| {
-            // With a block that may be there or not, or any number of times, nothing is known of
-            // all of them together, and those that follow are not looked at.
+            // After a `dynamic` block with an unknown number of blocks, the whole result is
+            // unknown, so the blocks that follow are skipped.
             if unknown {
                 return;
             }
             unknown = found.place.unknown && !single;
-            // Nor is what is one too many, or the body of one that has no key yet.
+            // A surplus block, or a body whose key is missing, is not decoded either.
             let value =
                 if (single && !items.is_empty()) || (unknown && schema.nesting == Nesting::Map) {
                     Value::dynamic()
@@ -137,7 +137,7 @@ impl Decoder<'_> {
     }
 }
 
-/// The type of all blocks of one kind together.
+/// Type of all blocks of one block type together.
 fn wrapped_type(schema: &NestedBlock) -> cty::Type {
     let inner = schema.block.implied_type();
     match schema.nesting {
@@ -156,8 +156,8 @@ fn collection(schema: &NestedBlock, items: Vec<Item>) -> Value {
         cty::Type::List(element) => Value::try_list((**element).clone(), values),
         _ => Ok(Value::tuple(values)),
     };
-    // Every block was converted to the same type, so the elements agree; sets with dynamic parts
-    // are no valid schema.
+    // All blocks were converted to one type, so this fails only for sets with dynamic parts, which
+    // are not valid in a schema.
     made.unwrap_or_else(|_| Value::unknown(ty))
 }
 

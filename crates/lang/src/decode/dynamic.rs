@@ -1,5 +1,5 @@
-//! Blocks as written and blocks made by `dynamic`: for each element of `for_each` one, with the
-//! iterator's name bound inside.
+//! Literal blocks and `dynamic` blocks, which make one block per element of `for_each` with the
+//! iterator in scope.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::syntax::Expr;
 const BAD_EACH: &str = "Invalid dynamic for_each value";
 const BAD_LABEL: &str = "Invalid dynamic block label";
 
-/// A block to decode, whether it was written so or made.
+/// Block to decode, literal or made by `dynamic`.
 pub(super) struct Found<'a> {
     pub(super) body: Body,
     pub(super) labels: Vec<Arc<str>>,
@@ -24,7 +24,7 @@ pub(super) struct Found<'a> {
     pub(super) place: Place<'a>,
 }
 
-/// What a `dynamic` block says.
+/// Parsed `dynamic` block.
 struct Spec {
     each: Value,
     iterator: Arc<str>,
@@ -87,6 +87,7 @@ impl Decoder<'_> {
                 .map(|(key, value)| (key, value.clone()))
                 .collect()
         } else {
+            // With an unknown for_each, one body is still decoded, so that its errors show.
             vec![(Value::dynamic(), Value::dynamic())]
         };
         for (key, value) in rounds {
@@ -112,7 +113,7 @@ impl Decoder<'_> {
                     &mut inside,
                 );
             }
-            // What is bound inside comes without the marks of what it came from.
+            // The bound elements lost the marks of for_each, so messages must be hidden here.
             diags.append_hiding(inside, marks.hide());
         }
     }

@@ -1,4 +1,4 @@
-//! Where values that must not be stored may not go.
+//! Rejects ephemeral values in attributes that are stored.
 
 use cty::schema::Block;
 use cty::{Mark, Path, Value};
@@ -7,8 +7,8 @@ use super::place_of;
 use crate::body::Body;
 use crate::diag::{Diagnostic, Diagnostics};
 
-/// Errors for ephemeral values in anything but write-only arguments. Not for provider
-/// configurations and ephemeral resources: those may hold such values anywhere.
+/// Reports ephemeral values outside of write-only arguments. Not used for provider configurations
+/// and ephemeral resources, which may contain them anywhere.
 pub fn refuse_ephemeral(value: &Value, schema: &Block, body: &Body) -> Diagnostics {
     let mut diags = Diagnostics::new();
     if !value.contains_mark(&Mark::Ephemeral) {
@@ -30,7 +30,7 @@ pub fn refuse_ephemeral(value: &Value, schema: &Block, body: &Body) -> Diagnosti
     diags
 }
 
-/// Whether the nearest attribute on the way is write-only, and the path to it.
+/// Returns the path of the nearest enclosing attribute, and true if it is write-only.
 fn owner(schema: &Block, path: &Path) -> (bool, Path) {
     let mut at = path.clone();
     loop {

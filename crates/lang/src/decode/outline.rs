@@ -1,6 +1,5 @@
-//! A body as its schema sees it: what is written in it, and what stands for all that is not. None
-//! of that depends on what names mean, so the body of a resource is looked at once and decoded for
-//! each of its instances.
+//! Body read by its schema: written members, and default values of all others. An outline does not
+//! depend on a scope, so a resource's body is read once and decoded for each instance.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -17,36 +16,36 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::eval::Scope;
 use crate::syntax::Traversal;
 
-/// A body that was looked at by a schema, which is given again with each question.
+/// Body read by a schema, which each call passes again.
 pub struct Outline {
     body: Body,
-    /// Whether arguments that are lists of objects may be written as blocks.
+    /// Arguments that are lists of objects may be written as blocks.
     lenient: bool,
     content: Content,
-    /// What is wrong with it whatever names mean.
+    /// Errors that do not depend on the scope.
     faults: Diagnostics,
-    /// The members of the object in the order of their names; of those that are not written, with
-    /// their values.
+    /// Members of the object, sorted by name. Members that are not written have their values here.
     members: Vec<(Arc<str>, Value)>,
-    /// Those that are, in the order in which they are decoded: first arguments, then blocks.
+    /// Written members in decoding order: arguments, then blocks.
     written: Vec<(usize, Written)>,
-    /// The type of the object, where all of its members are of theirs.
+    /// Type of the object, valid if all members have the types of the schema.
     object: Option<Arc<ObjectType>>,
-    /// What a body without `dynamic` blocks refers to, which is always the same.
+    /// References of a body without `dynamic` blocks, which do not depend on the scope.
     references: OnceLock<Option<Vec<Traversal>>>,
 }
 
-/// How a member is written.
+/// Form of a written member.
 #[derive(Clone, Copy)]
 enum Written {
     Argument,
-    /// A list or set of objects as blocks.
+    /// List or set of objects, written as blocks.
     ArgumentAsBlocks,
     Blocks,
 }
 
 impl Outline {
-    /// `ty` is the type that the schema implies: the values of this body share it.
+    /// Creates the outline. `ty` is the type implied by the schema, shared by all values of this
+    /// body.
     pub fn of(body: &Body, schema: &Block, ty: &Type) -> Self {
         let object = match ty {
             Type::Object(object) => Some(object.clone()),
@@ -78,7 +77,7 @@ impl Outline {
             };
             (name, written, attribute.empty_value())
         });
-        // Blocks that are missing are missed while decoding.
+        // Missing required blocks are reported by decoding.
         let blocks = schema.blocks.iter().map(|(name, nested)| {
             let written = has_blocks(name) || nested.min_items > 0;
             (
@@ -89,6 +88,7 @@ impl Outline {
         });
         let mut members: Vec<(Arc<str>, Value)> = Vec::new();
         let mut found: Vec<(Arc<str>, Written)> = Vec::new();
+        // An attribute hides a block type of the same name.
         let blocks = blocks.filter(|(name, ..)| !schema.attributes.contains_key(*name));
         for (name, written, value) in arguments.chain(blocks) {
             members.push((name.clone(), value));
@@ -110,7 +110,7 @@ impl Outline {
         }
     }
 
-    /// What decoding refers to: see [`live_references`].
+    /// References used by decoding: see [`live_references`].
     pub fn references(&self, schema: &Block, scope: &dyn Scope) -> Cow<'_, [Traversal]> {
         let live = || live_references(&self.body, schema, scope);
         let always = self
@@ -140,6 +140,7 @@ impl Outline {
         place: &Place<'_>,
         diags: &mut Diagnostics,
     ) -> Value {
+        // Each instance reports them, because each decodes on its own.
         diags.append(self.faults.clone());
         let decoder = Decoder {
             content: &self.content,
@@ -157,7 +158,7 @@ impl Outline {
                     decoder.blocks_as_attribute(name, argument, diags)
                 }
                 (Written::Blocks, _, Some(nested)) => decoder.nested(name, nested, diags),
-                // Another schema than the one that it was looked at by.
+                // The schema differs from the one of the outline.
                 _ => continue,
             };
         }
@@ -168,7 +169,7 @@ impl Outline {
     }
 }
 
-/// Reports `dynamic` blocks for types that the schema does not have.
+/// Reports `dynamic` blocks with block types that the schema does not have.
 fn unknown_dynamics(
     content: &Content,
     schema: &Block,

@@ -1,4 +1,4 @@
-//! Paths into a value back to places in the body that it came from, as far as the body says.
+//! Maps paths of a decoded value to places in its body.
 
 use cty::{Path, PathStep};
 
@@ -6,9 +6,8 @@ use crate::body::{Body, BodySchema};
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind};
 
-/// The place of what `path` leads to: the expression of an argument, the part of a constructor in
-/// it, or a block's body. What cannot be followed (blocks made by `dynamic`) gives the place of the
-/// innermost body that was found.
+/// Place of the value at `path`: the expression of an argument, a part of its constructor, or a
+/// block's body. Returns the innermost body found if the path leads into blocks made by `dynamic`.
 pub fn place_of(body: &Body, path: &Path) -> Span {
     follow(body, path.steps())
 }
@@ -23,7 +22,7 @@ fn follow(body: &Body, steps: &[PathStep]) -> Span {
             return within(&attribute.expr, rest);
         }
     }
-    // With a label the block is one of a map; without, its number counts.
+    // Blocks of a map have a label; others are found by index.
     for labels in [&[][..], &["key"][..]] {
         let (content, _, _) = body.partial_content(&BodySchema::new().block(name, labels));
         let mut blocks = content.blocks_of(name);
@@ -54,7 +53,7 @@ fn follow(body: &Body, steps: &[PathStep]) -> Span {
     body.missing_span()
 }
 
-/// The part of a constructor that the steps lead to.
+/// Place of a part of a constructor.
 fn within(expr: &Expr, steps: &[PathStep]) -> Span {
     let Some((step, rest)) = steps.split_first() else {
         return expr.span;

@@ -1,5 +1,5 @@
-//! What a body refers to: `dynamic` blocks are looked into, and the names they bind are left out.
-//! All of it, without evaluating anything, or only what stands in blocks that are there.
+//! References of a body, without the names bound by its `dynamic` blocks: either all of them,
+//! without evaluation, or only those of blocks that exist.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,17 +18,17 @@ pub fn references(body: &Body, schema: &Block) -> Vec<Traversal> {
     free(body, schema, Made::All)
 }
 
-/// The references of what decoding evaluates: what stands in the content of a `dynamic` block is
-/// left out where no block is made of it, or it is not known yet whether one is.
+/// References that decoding evaluates. The content of a `dynamic` block counts only if it is known
+/// to make a block.
 pub fn live_references(body: &Body, schema: &Block, scope: &dyn Scope) -> Vec<Traversal> {
     let mut found = free(body, schema, Made::In(scope));
-    // Blocks made of one content name the same.
+    // Blocks made from one content have the same references.
     found.sort_by_key(Traversal::span);
     found.dedup_by_key(|t| t.span());
     found
 }
 
-/// Whether any `dynamic` block is in it, at any depth, that could make blocks.
+/// Returns true if the body has a `dynamic` block for a block type of the schema, at any depth.
 pub(super) fn has_dynamic(body: &Body, schema: &Block) -> bool {
     let mut any = false;
     let lenient = shape::may_be_blocks(schema);
@@ -57,8 +57,8 @@ fn free(body: &Body, schema: &Block, made: Made<'_>) -> Vec<Traversal> {
     found
 }
 
-/// The same as [`references`], each with what is looked up in it right away. A key in which an
-/// iterator has a part is left out.
+/// Returns [`references`] with the keys looked up directly in each. Keys that use an iterator are
+/// left out.
 pub fn lookups(body: &Body, schema: &Block) -> Vec<Lookup> {
     let mut found = Vec::new();
     each_expression(
@@ -103,18 +103,18 @@ pub fn function_calls(body: &Body, schema: &Block) -> Vec<(Arc<str>, Span)> {
 
 type Visit<'v> = &'v mut dyn FnMut(&Expr, &[Arc<str>]);
 
-/// Which blocks are taken for made.
+/// Blocks assumed to be made by `dynamic` blocks.
 #[derive(Clone, Copy)]
 enum Made<'s> {
-    /// All that `dynamic` blocks could make.
+    /// All blocks that `dynamic` blocks may make.
     All,
-    /// Those that are made where names mean this.
+    /// Blocks that exist in this scope.
     In(&'s dyn Scope),
-    /// None here: what makes blocks further in is looked at, and nothing else.
+    /// None at this level: only the expressions of `dynamic` blocks inside are visited.
     None,
 }
 
-/// `bound`: the names of the iterators around.
+/// Visits all expressions; `bound` has the names of enclosing iterators.
 fn each_expression(
     body: &Body,
     schema: &Block,
@@ -205,8 +205,7 @@ fn each_of_dynamic(
     }
 }
 
-/// What the iterator stands for in each block that is made; nothing where that is not known, or
-/// wrong.
+/// Iterator values, one for each block made; empty if for_each is unknown or invalid.
 fn rounds(content: &Content, scope: &dyn Scope) -> Vec<Value> {
     let Some(each) = content.attribute("for_each") else {
         return Vec::new();

@@ -1,6 +1,5 @@
-//! Which names a body may hold by a schema, and which arguments may be written as blocks: lists and
-//! sets of objects in schemas of the old kind, as long as nothing in the schema could be meant
-//! otherwise.
+//! Names allowed in a body by its schema, and arguments that may be written as blocks: lists and
+//! sets of objects in legacy-style schemas, where no other reading is possible.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +9,8 @@ use cty::schema::{Attribute, Block, Nesting};
 
 use crate::body::{Body, BodySchema};
 
-/// Whether the schema is of the old kind.
+/// Returns true for a legacy-style schema: no nested attribute types or other types that only newer
+/// SDKs have.
 pub(super) fn may_be_blocks(schema: &Block) -> bool {
     schema.attributes.values().all(old_style)
         && schema.blocks.values().all(|b| may_be_blocks(&b.block))
@@ -36,7 +36,7 @@ fn ambiguous(attribute: &Attribute) -> bool {
     matches!(&attribute.ty, Type::List(element) | Type::Set(element) if element.is_object())
 }
 
-/// The arguments which this body does not set as arguments and may hold as blocks by its schema.
+/// Arguments that the body may write as blocks by its schema, and does not write as arguments.
 pub fn written_as_blocks<'s>(body: &Body, schema: &'s Block) -> BTreeSet<&'s str> {
     match may_be_blocks(schema) {
         true => not_arguments(body, schema),
@@ -44,7 +44,7 @@ pub fn written_as_blocks<'s>(body: &Body, schema: &'s Block) -> BTreeSet<&'s str
     }
 }
 
-/// The arguments which this body does not set as arguments and may therefore hold as blocks.
+/// Same, for callers that have already checked [`may_be_blocks`].
 pub(super) fn not_arguments<'s>(body: &Body, schema: &'s Block) -> BTreeSet<&'s str> {
     let names = schema
         .attributes
@@ -54,7 +54,7 @@ pub(super) fn not_arguments<'s>(body: &Body, schema: &'s Block) -> BTreeSet<&'s 
     names.filter(|name| !body.has_attribute(name)).collect()
 }
 
-/// The names that a body of this schema may hold, `dynamic` included.
+/// Schema of a body's names, including `dynamic`.
 pub(super) fn body_schema(schema: &Block, as_blocks: &BTreeSet<&str>) -> BodySchema {
     let mut out = BodySchema::new();
     for (name, attribute) in &schema.attributes {
@@ -82,7 +82,7 @@ pub(super) fn body_schema(schema: &Block, as_blocks: &BTreeSet<&str>) -> BodySch
     out
 }
 
-/// The schema of one block that stands for an object of this type: everything optional.
+/// Schema of a block for an object of this type; all attributes are optional.
 pub fn object_schema(ty: &Type) -> Block {
     let attributes = ty
         .as_object()

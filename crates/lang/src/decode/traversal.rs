@@ -1,4 +1,4 @@
-//! Whether what follows the name of an object can be there at all, by the object's schema.
+//! Checks the steps after an object's name against the object's schema.
 
 use cty::Value;
 use cty::schema::{Block, NestedBlock, Nesting};
@@ -7,7 +7,7 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::eval::{closest, follow};
 use crate::syntax::{Step, StepKind};
 
-/// The first step that no object of this schema has, with its place.
+/// Error at the first step that no object of this schema has.
 pub fn traversal_fault(schema: &Block, steps: &[Step]) -> Option<Diagnostic> {
     let (step, rest) = steps.split_first()?;
     let StepKind::Attr(name) = &step.kind else {
