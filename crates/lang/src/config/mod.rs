@@ -1,5 +1,5 @@
-//! The configuration of a workspace: what is declared, before anything is evaluated.
-//! [`load_root`] reads a directory and the modules below it; [`Module`] is what everybody reads.
+//! Configuration model: the declarations of a workspace before evaluation. [`load_root`] reads a
+//! directory and the modules below it into a [`Module`] tree.
 
 mod assemble;
 mod backend;

@@ -1,6 +1,5 @@
-//! The configuration as declared: one [`Module`] for each call in the tree, whatever its instances.
-//! Expressions and bodies are kept as written; nothing is evaluated here. Made by the loader, read
-//! by everybody.
+//! Configuration as declared: one [`Module`] per call in the tree, without instances. Expressions
+//! and bodies are kept unevaluated. Built by the loader.
 
 mod module;
 mod providers;

@@ -1,4 +1,4 @@
-//! A module, and the calls of others in it.
+//! Modules and their calls.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ use crate::syntax::ast::{Expr, Traversal};
 /// A module as declared, with the modules that it calls.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
-    /// Where in the tree of calls; empty for the root.
+    /// Path in the tree of calls; empty for the root.
     pub path: ModulePath,
     /// The directory it was read from.
     pub dir: PathBuf,
-    /// The same as `path.module` shows it: relative to the working directory, `.` for the root.
+    /// Value of `path.module`: relative to the working directory, `.` for the root.
     pub dir_text: String,
     /// `terraform.workspace`; empty for the default one.
     pub workspace: Arc<str>,
@@ -58,7 +58,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// What `terraform.workspace` is.
+    /// Value of `terraform.workspace`.
     pub fn workspace_value(&self) -> cty::Value {
         let name: &str = &self.workspace;
         cty::Value::string(if name.is_empty() { "default" } else { name })
@@ -89,13 +89,13 @@ impl Module {
 pub struct ModuleCall {
     /// Its name.
     pub name: Arc<str>,
-    /// Where the module is, as written.
+    /// Module source, as written.
     pub source: String,
     /// The place of the source.
     pub source_span: Span,
-    /// Which versions of it fit, as written; empty where nothing is said of that.
+    /// Version constraint as written; empty if not given.
     pub version: String,
-    /// The module itself; `None` where it could not be loaded (a diagnostic says why).
+    /// Loaded module; `None` after a reported error.
     pub module: Option<Arc<Module>>,
     /// Values for its variables.
     pub arguments: BTreeMap<Arc<str>, Argument>,

@@ -1,4 +1,4 @@
-//! Which providers a module needs, how they are configured and named.
+//! Required providers, provider configurations and references to them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use crate::body::Body;
 use crate::source::Span;
 use crate::syntax::ast::Expr;
 
-/// What `required_providers` says of one local name.
+/// Entry of `required_providers` for one local name.
 #[derive(Clone, Debug)]
 pub struct RequiredProvider {
-    /// The source as written, or the local name where there is none: `hashicorp/aws`,
+    /// Source as written, or the local name if not given: `hashicorp/aws`,
     /// `terraform.io/builtin/terraform`.
     pub source: Arc<str>,
-    /// Whether a source was written.
+    /// True if a source is written.
     pub explicit: bool,
-    /// Whether nothing was written at all: the module uses the name, and requires nothing.
+    /// True if the module uses the name without an entry in `required_providers`.
     pub implied: bool,
     /// Version constraints as written.
     pub versions: Vec<(Arc<str>, Span)>,
@@ -27,12 +27,12 @@ pub struct RequiredProvider {
     pub span: Span,
 }
 
-/// What a module tells a provider beside each of its resources: a `provider_meta` block.
+/// `provider_meta` block: data that a module sends to a provider with each of its resources.
 #[derive(Clone, Debug)]
 pub struct ProviderMeta {
     /// The local name.
     pub name: Arc<str>,
-    /// What is told: constants alone.
+    /// Content; constants only.
     pub body: Body,
     /// The provider's name in the block's header.
     pub span: Span,
@@ -47,8 +47,7 @@ pub struct ProviderConfig {
     pub alias: Option<Arc<str>>,
     /// `for_each`: one configuration for each of its keys.
     pub for_each: Option<Expr>,
-    /// The instances that `for_each` makes, by their keys; known once the module is loaded. `None`
-    /// where there is none.
+    /// Instances of `for_each` by key, known once the module is loaded. `None` without `for_each`.
     pub instances: Option<BTreeMap<Arc<str>, Value>>,
     /// The provider's own arguments.
     pub body: Body,
@@ -65,7 +64,7 @@ pub struct ProviderRef {
     pub name: Arc<str>,
     /// The alias.
     pub alias: Option<Arc<str>>,
-    /// Which of its instances.
+    /// Instance key.
     pub key: Option<Arc<Expr>>,
     /// Its place.
     pub span: Span,

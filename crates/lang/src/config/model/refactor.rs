@@ -1,4 +1,4 @@
-//! What was moved, removed, or is to be imported.
+//! `moved`, `removed` and `import` blocks.
 
 use super::providers::ProviderRef;
 use super::resources::Provisioner;
@@ -24,7 +24,7 @@ pub struct Moved {
 /// A `removed` block.
 #[derive(Clone, Debug)]
 pub struct Removed {
-    /// What is no longer declared, relative to the module.
+    /// Object that is no longer declared, relative to the module.
     pub from: Target,
     /// Place of `from`.
     pub from_span: Span,
@@ -39,7 +39,7 @@ pub struct Removed {
 /// An `import` block.
 #[derive(Clone, Debug)]
 pub struct Import {
-    /// Where to: an expression that is an address whose keys may be computed.
+    /// Target address; its instance keys may be expressions.
     pub to: Expr,
     /// The object's id.
     pub id: Option<Expr>,

@@ -15,9 +15,9 @@ use crate::syntax::ast::{Expr, Traversal};
 pub struct Resource {
     /// Mode, type and name.
     pub name: ResourceName,
-    /// The `check` block around it, which alone may refer to it.
+    /// Enclosing `check` block; only this block may refer to the resource.
     pub check: Option<Arc<str>>,
-    /// What a `link` block links, which is a resource of a type of its own.
+    /// Ends of a `link` block, which is a resource of its own type.
     pub link: Option<LinkEnds>,
     /// The provider's own arguments: everything but meta-arguments.
     pub body: Body,
@@ -41,19 +41,19 @@ pub struct Resource {
     pub kind_span: Span,
 }
 
-/// The two ends of a `link` block, each the name of one instance of a managed resource. They are
-/// among the arguments of its body as well.
+/// Ends of a `link` block, each a reference to an instance of a managed resource. The body has them
+/// as arguments too.
 #[derive(Clone, Debug)]
 pub struct LinkEnds {
     /// `from`.
     pub from: Expr,
     /// `to`.
     pub to: Expr,
-    /// Whether the block itself says which provider configuration it uses.
+    /// True if the block itself selects a provider configuration.
     pub provider_given: bool,
 }
 
-/// What `ignore_changes` says.
+/// Value of `ignore_changes`.
 #[derive(Clone, Debug, Default)]
 pub enum IgnoreChanges {
     /// Nothing.
@@ -65,15 +65,15 @@ pub enum IgnoreChanges {
     Paths(Vec<Traversal>),
 }
 
-/// A `lifecycle` block; empty where there is none.
+/// `lifecycle` block; empty if not given.
 #[derive(Clone, Debug, Default)]
 pub struct Lifecycle {
     /// `create_before_destroy`, a constant.
     pub create_before_destroy: Option<bool>,
     /// `prevent_destroy`, an expression.
     pub prevent_destroy: Option<Expr>,
-    /// `destroy = false`: forget instead of destroying. A constant; what else stands there is told
-    /// with each instance that is planned, as the reference does, and not when it is read.
+    /// `destroy = false`: forget instead of destroying. Must be constant; like the reference, an
+    /// invalid value is reported for each planned instance, not when the block is read.
     pub destroy: Option<Result<bool, Diagnostic>>,
     /// `enabled`, an expression.
     pub enabled: Option<Expr>,
@@ -88,7 +88,7 @@ pub struct Lifecycle {
 }
 
 impl Lifecycle {
-    /// Whether objects are forgotten instead of destroyed.
+    /// Returns true if objects are forgotten instead of destroyed.
     pub fn forgets(&self) -> bool {
         matches!(self.destroy, Some(Ok(false)))
     }
@@ -99,13 +99,13 @@ impl Lifecycle {
 pub struct Provisioner {
     /// `local-exec`, `remote-exec`, `file`.
     pub kind: Arc<str>,
-    /// Its own arguments.
+    /// Arguments of the provisioner.
     pub body: Body,
     /// `when = destroy`.
     pub on_destroy: bool,
     /// `on_failure = continue`.
     pub go_on_after_failure: bool,
-    /// Its `connection` block, upon that of its resource.
+    /// `connection` block; its arguments override those of the resource.
     pub connection: Option<Body>,
     /// The block's header.
     pub span: Span,

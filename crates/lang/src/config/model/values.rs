@@ -1,4 +1,4 @@
-//! Variables, locals and outputs, and what is demanded of their values.
+//! Variables, locals and outputs, with the conditions on their values.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct TypeConstraint {
 pub struct Defaults {
     /// For an object: the default of each attribute that has one.
     pub values: BTreeMap<Arc<str>, Value>,
-    /// For what is inside: attributes of an object by name, elements of a tuple by their number as
+    /// Defaults of nested values: attributes of an object by name, elements of a tuple by index as
     /// text, `""` for the elements of a collection.
     pub children: BTreeMap<Arc<str>, Defaults>,
 }
@@ -30,9 +30,9 @@ pub struct Defaults {
 /// A condition with its message: validation, precondition, postcondition, assert.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    /// What must be true.
+    /// Expression that must be true.
     pub condition: Expr,
-    /// What to say where it is not.
+    /// Error message if it is false.
     pub message: Expr,
     /// The block.
     pub span: Span,
@@ -43,9 +43,9 @@ pub struct Condition {
 pub struct Variable {
     /// Its name.
     pub name: Arc<str>,
-    /// Its type; `any` where there is none.
+    /// Type constraint; `any` if none is written.
     pub ty: TypeConstraint,
-    /// Whether a type was written.
+    /// True if a type is written.
     pub typed: bool,
     /// The default, converted to the type; `None` for a required variable.
     pub default: Option<Value>,
@@ -53,16 +53,15 @@ pub struct Variable {
     pub default_span: Option<Span>,
     /// Description.
     pub description: String,
-    /// Its values are secret.
+    /// Values are sensitive.
     pub sensitive: bool,
-    /// It is kept nowhere.
+    /// Values are never stored.
     pub ephemeral: bool,
-    /// `const`, where given: whether it may be used where values must be known while modules are
-    /// loaded.
+    /// `const`, if given: true if the variable may be used while modules are loaded.
     pub constant: Option<bool>,
-    /// Whether null is a value (the default is true).
+    /// True if null is allowed (the default).
     pub nullable: bool,
-    /// Message where it is deprecated.
+    /// Deprecation message, if any.
     pub deprecated: Option<String>,
     /// Validation blocks.
     pub validations: Vec<Condition>,
@@ -92,9 +91,9 @@ pub struct Output {
     pub sensitive: bool,
     /// Declared ephemeral.
     pub ephemeral: bool,
-    /// Message where it is deprecated.
+    /// Deprecation message, if any.
     pub deprecated: Option<String>,
-    /// What it depends on besides its references.
+    /// Explicit dependencies.
     pub depends_on: Vec<Traversal>,
     /// Checked before the value is evaluated.
     pub preconditions: Vec<Condition>,
