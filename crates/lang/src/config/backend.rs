@@ -1,4 +1,4 @@
-//! Where a configuration says that its state is kept.
+//! Reads the backend configuration of a root module.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,19 +16,19 @@ use super::ways::Encrypted;
 use crate::diag::Diagnostics;
 use crate::source::{SourceMap, Span};
 
-/// What a backend block comes to.
+/// Evaluated `backend` or `cloud` block.
 #[derive(Clone, Debug)]
 pub struct Backend {
     /// Its type; `cloud` for a cloud block.
     pub kind: Arc<str>,
     /// Its place.
     pub span: Span,
-    /// Its arguments that are written as such.
+    /// Arguments that are written in the block.
     pub arguments: BTreeMap<Arc<str>, (Value, Span)>,
 }
 
-/// What the configuration in `dir` says of where its state is kept, and of how that is encrypted;
-/// the modules that it calls are not read. `None` where it says no place.
+/// Reads the backend and encryption configuration of `dir`, without the called modules. The backend
+/// is `None` if none is configured.
 pub fn backend_of(
     dir: &Path,
     sources: &SourceMap,
@@ -51,7 +51,7 @@ pub fn backend_of(
     (backend, encrypted, diags)
 }
 
-/// Arguments of the backend must be known before anything is, and are no place for secrets.
+/// Evaluates the backend arguments, which must be static and not sensitive.
 pub(super) fn backend(root: &Module, given: Given<'_>, diags: &mut Diagnostics) -> Option<Backend> {
     let (kind, span) = root.backend.clone()?;
     let statics = Statics::new(root, given);

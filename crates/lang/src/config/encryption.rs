@@ -1,4 +1,4 @@
-//! `encryption` blocks: what they declare. What it comes to is worked out by [`super::keys`].
+//! Parses `encryption` blocks. [`super::keys`] evaluates them.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::{SourceMap, Span};
 use crate::syntax::{self, Expr};
 
-/// The environment variable with what else is said of encryption.
+/// Environment variable with additional encryption configuration.
 pub const VARIABLE: &str = "TF_ENCRYPTION";
 
 /// An `encryption` block.
 #[derive(Clone, Debug)]
 pub struct Encryption {
-    /// Where keys come from.
+    /// Sources of keys.
     pub(super) key_providers: Vec<Declared>,
-    /// How something is encrypted.
+    /// Encryption methods.
     pub(super) methods: Vec<Declared>,
-    /// What is encrypted: the word for it, and how.
+    /// Encrypted objects: target name and its block.
     pub(super) targets: Vec<(Arc<str>, Target)>,
     /// The block's header.
     pub span: Span,
@@ -33,7 +33,7 @@ pub(super) struct Declared {
     pub(super) kind: Arc<str>,
     pub(super) name: Arc<str>,
     pub(super) body: Body,
-    /// What a key's metadata is filed under.
+    /// Name under which the key's metadata is stored.
     pub(super) metadata: Arc<str>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Declared {
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) method: Option<Expr>,
-    /// Where a method that is missing is to be said.
+    /// Place for errors about a missing method.
     pub(super) missing: Span,
     pub(super) enforced: bool,
     pub(super) fallback: Option<Box<Target>>,
@@ -53,8 +53,8 @@ pub(super) fn encryption(block: &Block, diags: &mut Diagnostics) -> Option<Encry
     read(&block.body, block.def_span, diags)
 }
 
-/// Takes in what the environment says of encryption, `TF_ENCRYPTION`, over what the root module
-/// says: the content of such a block, in native syntax or as JSON.
+/// Merges the encryption configuration of `TF_ENCRYPTION`, in native syntax or JSON, over that of
+/// the root module.
 pub(super) fn with_environment(
     root: &mut Module,
     inputs: &Inputs,
@@ -65,7 +65,7 @@ pub(super) fn with_environment(
     if text.is_empty() {
         return;
     }
-    // It may hold a passphrase.
+    // Private, because it may contain a passphrase.
     let file = sources.add_private(format!("<{VARIABLE}>"), text);
     let mark = diags.len();
     let body = if text.starts_with('{') {
@@ -133,7 +133,7 @@ fn only_one<'a>(blocks: impl Iterator<Item = &'a Block>, kind: &str, diags: &mut
     }
 }
 
-/// `own`: arguments of the block itself, which are constants.
+/// Parses a declared block; `own` lists its constant arguments.
 fn declared(block: &Block, own: &[&str], diags: &mut Diagnostics) -> Declared {
     let (content, body, found) = block.body.partial_content(&BodySchema::new().optional(own));
     diags.append(found);
@@ -227,8 +227,8 @@ fn remotes(block: &Block, out: &mut Encryption, diags: &mut Diagnostics) {
     }
 }
 
-/// Takes the blocks of one file into the module: one in the normal files, whose parts override
-/// files replace.
+/// Adds the blocks of one file to the module. Normal files may have one block; blocks of override
+/// files replace its parts.
 pub(super) fn take(
     module: &mut Module,
     own: Vec<Encryption>,

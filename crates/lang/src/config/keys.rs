@@ -1,6 +1,5 @@
-//! What an `encryption` block comes to, as far as it shows without encrypting anything: which
-//! methods and keys are used, from variables and locals alone, and whether they fit. Keys are known
-//! by their length here and are never made.
+//! Evaluates `encryption` blocks from variables and locals: the methods and keys in use, and
+//! whether they fit together. No key is created here; only its length is known.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,16 +17,16 @@ use crate::eval::Scope;
 use crate::source::Span;
 use crate::syntax::{Expr, StepKind, Traversal};
 
-/// The method that leaves everything as it is.
+/// Method that does not encrypt.
 const PLAIN: &str = "unencrypted";
 
-/// Key providers that ask others for a key.
+/// Key providers that request keys from a service or program.
 const REMOTE: [&str; 5] = ["aws_kms", "gcp_kms", "azure_vault", "openbao", "external"];
 
-/// Bytes of keys for AES.
+/// Valid key lengths of AES, in bytes.
 const AES: [u64; 3] = [16, 24, 32];
 
-/// Looks at all that is to be encrypted. Answers what really is.
+/// Checks the methods of all targets and returns the valid ones.
 pub(super) fn check(
     encryption: &Encryption,
     statics: &Statics<'_>,
@@ -59,8 +58,8 @@ pub(super) fn check(
         };
         let mut ways = Vec::new();
         for (at, method) in methods.iter().enumerate() {
-            // Those after the first are for reading what was written before, and what is wrong with
-            // them shows when they are needed.
+            // Fallback methods only read older data, so their errors are reported when they are
+            // used.
             let mut unsaid = Diagnostics::new();
             let said = if at == 0 { &mut *diags } else { &mut unsaid };
             ways.push(setup.method(method, said));
@@ -76,7 +75,7 @@ pub(super) fn check(
     out
 }
 
-/// The methods of a target, the one that writes first.
+/// Methods of a target; the first one encrypts.
 fn methods<'e>(
     encryption: &'e Encryption,
     target: &Target,
@@ -135,8 +134,8 @@ fn two(traversal: &Traversal) -> Option<(&str, &str)> {
 pub(super) struct Setup<'a> {
     encryption: &'a Encryption,
     statics: &'a Statics<'a>,
-    /// Each key that was looked at, with its length; `None` while it is being looked at, and where
-    /// it is wrong.
+    /// Checked keys with their lengths; `None` during the check (to detect cycles) and for invalid
+    /// keys.
     made: Made,
 }
 
@@ -202,7 +201,7 @@ impl Setup<'_> {
         }
     }
 
-    /// The key that a value stands for.
+    /// Key that a value refers to.
     pub(super) fn key_of(&self, value: &Value) -> Option<Arc<Key>> {
         let fields = value.as_map()?;
         let Some(id) = fields.get(ID).and_then(|id| id.as_str().map(str::to_owned)) else {
@@ -213,10 +212,10 @@ impl Setup<'_> {
         Some(made.1.clone())
     }
 
-    /// The value of an expression over static values and keys; `None` with errors. What is
-    /// sensitive may stand here.
+    /// Returns the value of an expression over static values and keys, or `None` with errors.
+    /// Sensitive values are allowed.
     pub(super) fn value(&mut self, expr: &Expr, diags: &mut Diagnostics) -> Option<Value> {
-        // In JSON a reference to a key may be given as text.
+        // In JSON a reference to a key may be a plain string.
         let named = expr
             .literal_text()
             .and(expr.quoted_traversal())
@@ -247,7 +246,7 @@ impl Setup<'_> {
         (!failed).then(|| value.unmark_deep().0)
     }
 
-    /// Makes sure that a key which is referred to has been looked at.
+    /// Checks a referenced key if that has not happened yet.
     fn reference(&mut self, t: &Traversal, by: Span, diags: &mut Diagnostics) -> bool {
         let Some((kind, name)) = two(t) else {
             diags.error(
@@ -286,7 +285,7 @@ impl Setup<'_> {
         good
     }
 
-    /// The key that a provider gives, with its length; `None` with errors.
+    /// Checks a key provider and returns its key with the length; `None` with errors.
     fn key_provider(
         &mut self,
         declared: &Declared,
@@ -299,8 +298,8 @@ impl Setup<'_> {
                 for attribute in declared.body.just_attributes().0.values() {
                     self.value(&attribute.expr, diags);
                 }
-                // How long their keys are is for them to say; all of them are asked for as many
-                // bytes as fit.
+                // The remote service creates the key and is asked for a fitting length; 32 bytes
+                // are assumed here.
                 Some((32, Arc::new(Key::Remote(declared.kind.clone()))))
             }
             kind => {
@@ -340,10 +339,11 @@ impl Setup<'_> {
     }
 }
 
-/// Which key a value stands for; as [`BYTES`], no configuration can write that.
+/// Attribute that identifies the key of a value. Like [`BYTES`], its name cannot be written in a
+/// configuration.
 const ID: &str = "type and name of the key";
 
-/// A key as expressions see it.
+/// Key as a value in expressions.
 fn made(all: &Made, kind: &str, name: &str) -> Option<Value> {
     let (bytes, _) = all.get(&(kind.into(), name.into()))?.as_ref()?;
     Some(Value::object([
@@ -352,7 +352,7 @@ fn made(all: &Made, kind: &str, name: &str) -> Option<Value> {
     ]))
 }
 
-/// Static values, and the keys that were looked at.
+/// Scope of static values and checked keys.
 struct WithKeys<'a> {
     statics: &'a Statics<'a>,
     made: &'a Made,

@@ -1,4 +1,4 @@
-//! A key made from a passphrase: the key provider `pbkdf2`.
+//! Key provider `pbkdf2`: derives keys from passphrases.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use crate::body::BodySchema;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::Span;
 
-/// The shortest passphrase or key that a key is derived from.
+/// Minimum length of a passphrase or key to derive from.
 const SHORTEST: u64 = 16;
 
-/// Rounds of the derivation, at least.
+/// Minimum number of iterations.
 const ROUNDS: u64 = 200_000;
 
-/// Most bytes of a key, and of a salt.
+/// Maximum length of a key and of a salt, in bytes.
 const LONGEST: u64 = 1 << 16;
 
-/// Most rounds of a derivation over all blocks of its key: some minutes.
+/// Maximum iterations over all blocks of a key, which take some minutes.
 const MOST_ROUNDS: u64 = 200_000_000;
 
-/// How a key is known inside of here; no configuration can write that.
+/// Internal attribute of key values; its name cannot be written in a configuration.
 pub(super) const BYTES: &str = "bytes of the key";
 
 impl Setup<'_> {
@@ -134,7 +134,7 @@ impl Setup<'_> {
     }
 }
 
-/// The length of a key that was given as a whole, or written out.
+/// Length of a key, from a key provider or from bytes written in the configuration.
 pub(super) fn length(value: &Value, span: Span, diags: &mut Diagnostics) -> Option<u64> {
     let fields = value.as_map();
     let own = fields.and_then(|f| f.get(BYTES)?.as_number()?.to_u64());

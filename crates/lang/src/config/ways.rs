@@ -1,38 +1,38 @@
-//! How something is to be encrypted, worked out of an `encryption` block.
+//! Encryption methods and keys, evaluated from an `encryption` block.
 
 use std::sync::Arc;
 
 use crate::source::Span;
 
-/// What the encryption of the states of others is called, unless their own is said.
+/// Target for the states of remote state data sources without their own target.
 pub const REMOTE_DEFAULT: &str = "remote_state_data_sources.default";
-/// What precedes the name of a data source in the word for its own.
+/// Prefix of targets for one remote state data source.
 pub const REMOTE: &str = "remote_state_data_source.";
 
-/// What is to be encrypted, and how.
+/// Encryption target with its methods.
 #[derive(Clone, Debug)]
 pub struct Encrypted {
-    /// The word for it: `state`, `plan`, …
+    /// Target name: `state`, `plan`, …
     pub what: Arc<str>,
-    /// Its block.
+    /// Place of its block.
     pub span: Span,
-    /// The method that writes, and after it those that may have written what is read.
+    /// The method that writes, followed by the fallback methods for reading.
     pub methods: Vec<Method>,
 }
 
-/// A way to encrypt something.
+/// Encryption method.
 #[derive(Clone, Debug)]
 pub enum Method {
-    /// Not at all.
+    /// No encryption.
     Unencrypted,
     /// AES in Galois counter mode.
     AesGcm {
-        /// What its key is made of.
+        /// Key material.
         key: Arc<Key>,
-        /// What is authenticated beside the text.
+        /// Additional authenticated data.
         aad: Vec<u8>,
     },
-    /// One that is not known here beyond its word.
+    /// Method that this crate does not implement, by name.
     Other(Arc<str>),
 }
 
@@ -41,9 +41,9 @@ pub enum Method {
 pub enum Key {
     /// Derived from a secret.
     Derived {
-        /// What its metadata is filed under.
+        /// Name under which its metadata is stored.
         name: Arc<str>,
-        /// The passphrase, or the key that it is made of.
+        /// Passphrase or key to derive from.
         secret: Secret,
         /// In bytes.
         length: usize,
@@ -54,13 +54,13 @@ pub enum Key {
         /// In bytes.
         salt_length: usize,
     },
-    /// Of a key provider that asks others for it, by its type.
+    /// Key from a remote key provider, by its type.
     Remote(Arc<str>),
     /// Written out in the configuration.
     Written,
 }
 
-/// What a key is derived from.
+/// Input of a key derivation.
 #[derive(Clone)]
 pub enum Secret {
     /// A text.
