@@ -1,4 +1,4 @@
-//! `module` blocks.
+//! Parses `module` blocks.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ fn schema(part: Part) -> BodySchema {
         .block("provider", &["type"])
 }
 
-/// The body of a call with an override. Whether it is there at all is as in the normal files.
+/// Merges the body of a call with an override; `enabled` stays that of the normal files.
 pub(super) fn merge(base: &Body, over: &Body) -> Body {
     let (base, over) = one_kind_of_repetition(base, over);
     Body::overridden(
@@ -114,7 +114,7 @@ pub(super) fn call(block: &Block, part: Part, diags: &mut Diagnostics) -> CallBl
     }
 }
 
-/// Fills in the arguments, once the variables of the module are known.
+/// Adds the arguments once the variables of the module are known.
 pub(super) fn arguments(
     block: &CallBlock,
     variables: &Named<Variable>,
@@ -182,7 +182,7 @@ pub(super) fn passed_providers(
     out
 }
 
-/// Complains about what an override file may not change in a module call.
+/// Reports arguments that an override file may not change in a module call.
 pub(super) fn check_override(body: &Body, diags: &mut Diagnostics) {
     let (content, _, _) = body.partial_content(&BodySchema::new().optional(&["depends_on"]));
     no_override_of_depends_on(&content, diags);

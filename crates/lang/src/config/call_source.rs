@@ -1,4 +1,4 @@
-//! Where the module of a call is: its source and version, which must be known while loading.
+//! Source and version constraint of a module call, which must be known while loading.
 
 use cty::Type;
 
@@ -8,14 +8,14 @@ use super::statics::Statics;
 use super::version::VersionConstraint;
 use crate::diag::Diagnostics;
 
-/// Where a call's module comes from, and which versions of it fit, or `None` with an error.
+/// Returns the module source and version constraint of a call, or `None` with an error.
 pub(super) fn source(
     block: &mut CallBlock,
     statics: &Statics<'_>,
     diags: &mut Diagnostics,
 ) -> Option<(ModuleSource, Option<VersionConstraint>)> {
     let Some(attribute) = block.source.clone() else {
-        // That it is missing has been said; what is there is judged.
+        // The missing source is already reported; errors in the version still count.
         version(block, statics, diags);
         return None;
     };
@@ -77,11 +77,11 @@ pub(super) fn source(
     }
 }
 
-/// What a call says of versions.
+/// Version constraint of a call.
 enum Wanted {
     Any,
     These(VersionConstraint),
-    /// Something that is no constraint, and an error.
+    /// Not a constraint; the error is reported.
     Wrong,
 }
 
@@ -119,7 +119,7 @@ fn version(block: &mut CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics
             Wanted::These(versions)
         }
         Some(_) => wrong("A version constraint is a text such as \"~> 1.2\"."),
-        // Where that matters, its source is none of a registry.
+        // Unknown: no error here. A source that is not a registry address reports one.
         None => Wanted::Wrong,
     }
 }

@@ -1,5 +1,5 @@
-//! What of a module must be known while modules are loaded, beside the places of those that it
-//! calls: variables that are declared so, and the instances of its provider configurations.
+//! Values needed while modules are loaded: variables declared constant, and the instances of
+//! provider configurations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::diag::Diagnostics;
 use crate::source::Span;
 
 impl RootValues {
-    /// The value that a variable has, where there is one.
+    /// Returns the value of a variable, if it has one.
     ///
     /// # Errors
-    /// What was given for it is none that it can have.
+    /// The given value does not fit the variable's type or rules.
     pub(super) fn fitting(
         &self,
         variables: &BTreeMap<Arc<str>, Variable>,
@@ -37,7 +37,7 @@ impl RootValues {
     }
 }
 
-/// Variables that are declared to be known while loading must be.
+/// Checks that variables declared constant have a value while loading.
 pub(super) fn constants(
     module: &Module,
     given: Given<'_>,
@@ -59,8 +59,8 @@ pub(super) fn constants(
     }
 }
 
-/// Which configurations the `provider` blocks with `for_each` make: that must be known before
-/// anything else is.
+/// Computes the instances of `provider` blocks with `for_each`, because all later steps need to
+/// know them.
 pub(super) fn provider_instances(module: &mut Module, given: Given<'_>, diags: &mut Diagnostics) {
     let statics = Statics::new(module, given);
     let mut found = Vec::new();

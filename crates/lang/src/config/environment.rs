@@ -1,15 +1,15 @@
-//! Environment variables `TF_VAR_name`: values of root variables. A program may take them, and
-//! others, out of its environment, where other processes could read them, and leave them here.
+//! Values of root variables from environment variables `TF_VAR_name`. The program may withdraw them
+//! from the environment, where other processes could read them, and store them here.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-/// The beginning of their names.
+/// Prefix of the names.
 pub const PREFIX: &str = "TF_VAR_";
 
 static WITHDRAWN: OnceLock<Vec<(OsString, OsString)>> = OnceLock::new();
 
-/// Whole names and values: all that was withdrawn, or else those of the environment.
+/// Names and values: the withdrawn variables, or those of the environment.
 #[must_use]
 pub fn variables() -> Vec<(OsString, OsString)> {
     match WITHDRAWN.get() {
@@ -20,8 +20,8 @@ pub fn variables() -> Vec<(OsString, OsString)> {
     }
 }
 
-/// Keeps variables that are taken out of the environment; only the first call counts.
+/// Stores variables that were removed from the environment. Only the first call counts.
 pub fn withdraw(variables: Vec<(OsString, OsString)>) {
-    // A second call could only forget what the first one kept.
+    // A second call would only replace the variables of the first, so its error is ignored.
     WITHDRAWN.set(variables).ok();
 }

@@ -1,4 +1,4 @@
-//! Which files of a directory are configuration, in which order, and their texts as bodies.
+//! Selects the configuration files of a directory, orders them, and reads their bodies.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use crate::syntax;
 /// A configuration file that was read.
 pub(super) struct ConfigFile {
     pub(super) body: Body,
-    /// Named `.tofu` or `.tofu.json`: its `required_version` counts.
+    /// True for `.tofu` and `.tofu.json`, whose `required_version` applies.
     pub(super) is_tofu: bool,
     pub(super) is_override: bool,
 }
 
-/// Largest file that is read, in bytes.
+/// Maximum size of a file, in bytes.
 const MAX_FILE: u64 = 64 << 20;
 
-/// Extensions of test files, each with the one that takes its place.
+/// Extensions of test files, each with the extension that takes precedence over it.
 const TESTS: [(&str, &str); 4] = [
     (".tftest.hcl", ".tofutest.hcl"),
     (".tofutest.hcl", ".tofutest.hcl"),
@@ -54,7 +54,7 @@ pub(super) fn tests(dir: &Path) -> std::io::Result<Vec<String>> {
         .collect())
 }
 
-/// The extension of a configuration file and whether it is OpenTofu's own.
+/// Extension of a configuration file, and true if it is OpenTofu's own.
 fn extension(name: &str) -> Option<(&'static str, bool)> {
     if TESTS.iter().any(|(test, _)| name.ends_with(test)) {
         return None;
@@ -69,12 +69,12 @@ fn extension(name: &str) -> Option<(&'static str, bool)> {
     .find(|(ext, _)| name.ends_with(ext))
 }
 
-/// Hidden files, and what editors leave behind.
+/// Returns true for hidden files and for files that editors leave behind.
 pub fn is_ignored(name: &str) -> bool {
     name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'))
 }
 
-/// Names of the configuration files of a directory, in order: normal ones, then overrides.
+/// Configuration files of a directory in order: normal files, then overrides.
 fn list(dir: &Path) -> std::io::Result<Vec<(String, bool, bool)>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(dir)? {
@@ -109,13 +109,13 @@ fn list(dir: &Path) -> std::io::Result<Vec<(String, bool, bool)>> {
     Ok(out)
 }
 
-/// Whether the directory holds any configuration.
+/// Returns true if the directory has a configuration file.
 pub fn is_config_dir(dir: &Path) -> bool {
     list(dir).is_ok_and(|files| !files.is_empty())
 }
 
-/// Reads and parses all configuration files of a directory. `prefix` is the directory as operators
-/// see it, `""` for the root. `None` if the directory cannot be read.
+/// Reads and parses all configuration files of a directory. `prefix` is the directory shown to
+/// operators, `""` for the root. `None` if the directory cannot be read.
 pub(super) fn read(
     dir: &Path,
     prefix: &str,
@@ -141,7 +141,7 @@ pub(super) fn read(
     Some(files)
 }
 
-/// Reads one file of either syntax; with `private` its lines are shown to nobody.
+/// Reads one file of either syntax. Lines of `private` files are never shown.
 pub(super) fn read_body(
     path: &Path,
     shown: &str,
@@ -184,8 +184,8 @@ pub(super) fn read_body(
     let text = sources.get(file)?.text.clone();
     if let Some(at) = bad_at {
         let mut detail = "All input files must be UTF-8 encoded. Ensure that UTF-8 encoding is selected in your editor.".to_owned();
-        // Nothing of such a text can be read: what is wrong with its characters is not worth
-        // saying.
+        // UTF-16 text would give an error for every character; one error about the encoding
+        // suffices.
         let other = [
             (&b"\xff\xfe"[..], "UTF-16 (little endian)"),
             (&b"\xfe\xff"[..], "UTF-16 (big endian)"),
@@ -224,7 +224,7 @@ pub(super) fn read_body(
     Some(Body::native(Arc::new(body)))
 }
 
-/// Joins a local source (`./x`, `../y`) to a directory, without looking at the file system.
+/// Joins a local source (`./x`, `../y`) to a directory, without access to the file system.
 pub(super) fn join(dir: &Path, source: &str) -> PathBuf {
     let mut out = dir.to_path_buf();
     for part in source.split('/') {

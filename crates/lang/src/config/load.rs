@@ -1,5 +1,5 @@
-//! The tree of modules from directories. What a source refers to must be known while loading; where
-//! a module lies that is elsewhere is for [`Packages`] to say.
+//! Loads the module tree from directories. Module sources must be known while loading; [`Packages`]
+//! resolves sources outside the tree to directories.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::addr::ModulePath;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::{SourceMap, Span};
 
-/// How deep modules may call modules.
+/// Maximum depth of nested module calls.
 const MAX_MODULE_DEPTH: usize = 32;
 
 /// A configuration with the values of its root variables.
@@ -34,21 +34,20 @@ pub struct Loaded {
     pub root: Arc<Module>,
     /// Values of the root module's variables.
     pub values: RootValues,
-    /// What the root's `encryption` block has encrypted, and how.
+    /// Encryption methods by target, from the root's `encryption` block.
     pub encrypted: Vec<Encrypted>,
-    /// What its test files add, where it is validated by itself.
+    /// Test files; only read when a configuration is validated.
     pub tested: Tested,
 }
 
-/// Reads the configuration in `dir`. Whatever can be said without evaluating resources is said, all
-/// of it; with errors, what is returned is incomplete. File names in diagnostics are relative to
-/// `dir`.
+/// Reads the configuration in `dir` and reports all errors that need no evaluation of resources.
+/// With errors, the result is incomplete. File names in diagnostics are relative to `dir`.
 pub fn load_root(dir: &Path, sources: &SourceMap, inputs: &Inputs) -> (Loaded, Diagnostics) {
     let mut installed = Installed::new(dir, inputs.data_dir());
     load_with(dir, sources, inputs, &mut installed)
 }
 
-/// The same with modules from wherever `packages` has them.
+/// Same, with modules resolved by `packages`.
 pub fn load_with(
     dir: &Path,
     sources: &SourceMap,
@@ -70,6 +69,7 @@ pub fn load_with(
         true => tested::read(dir, sources, &mut diags),
         false => Vec::new(),
     };
+    // Collected first, because module sources and provider instances may use the values.
     let mut input_errors = Diagnostics::new();
     let values = collect(&root, dir, inputs, sources, &mut input_errors);
     let root_variables = root.variables.clone();
@@ -85,7 +85,7 @@ pub fn load_with(
     root.dir_text = ".".to_owned();
     root.workspace = inputs.workspace.clone();
     with_environment(&mut root, inputs, sources, &mut diags);
-    // What these come to is asked where something is kept, and not of a configuration as such.
+    // Validation needs no state, so it does not evaluate backend and encryption.
     if !inputs.partial {
         backend(&root, given, &mut diags);
     }
@@ -106,7 +106,7 @@ pub fn load_with(
             tested::providers(&root, &modules, file, &mut diags);
         }
     }
-    // What the operator gave is looked at only where the configuration itself is in order.
+    // Errors in input values are noise while the configuration itself is wrong.
     if !diags.has_errors() {
         diags.append(input_errors);
     }
@@ -116,6 +116,7 @@ pub fn load_with(
             check::arguments(module, &mut diags);
         }
     }
+    // Separate, so that errors of test files do not stop validation of the configuration.
     let mut faults = Diagnostics::new();
     tests.iter().for_each(|file| file.check(&mut faults));
     (
@@ -146,7 +147,8 @@ pub(super) fn read_module(
     }
     let (module, calls) = assemble(&files, &mut found);
     if versions.has_errors() {
-        // A module for another version may hold anything: nothing else is worth saying.
+        // A module for another language version may use unknown syntax, so its other errors are
+        // dropped.
         diags.append(versions);
     } else {
         diags.append(found);
@@ -158,15 +160,15 @@ pub(super) struct Loader<'a> {
     sources: &'a SourceMap,
     packages: &'a mut dyn Packages,
     root: PathBuf,
-    /// What stands before the names of calls where a module is loaded apart.
+    /// Prefix of call names while a module is loaded as its own root.
     base: Vec<String>,
-    /// The directories of the modules that call each other down to here.
+    /// Directories of the chain of modules from the root to the current one.
     dirs: Vec<PathBuf>,
 }
 
 impl Loader<'_> {
-    /// A module that no other calls, as a root of its own. `given` has values for its variables,
-    /// before their defaults, `key` the names that its own calls are known by.
+    /// Loads a module that no other calls as its own root. `given` has values for its variables,
+    /// which precede defaults; `key` is the prefix of its calls in the manifest.
     pub(super) fn apart(
         &mut self,
         source: &str,
@@ -198,6 +200,7 @@ impl Loader<'_> {
             Ok(given(name)?.or_else(default))
         };
         provider_instances(&mut module, inner, diags);
+        // The cycle check starts anew: this module is a root with its own call chain.
         let dirs = std::mem::replace(&mut self.dirs, vec![dir]);
         let base = std::mem::replace(&mut self.base, key);
         self.children(&mut module, calls, &shown, inner, diags);
@@ -216,10 +219,10 @@ impl Loader<'_> {
         let mut placed = Vec::new();
         for mut block in calls {
             let source = source(&mut block, &Statics::new(parent, given), diags);
+            // All sources are evaluated before any child loads, so that their errors come first.
             placed.push((block, source));
         }
-        // As the reference engine does: what is wrong with a root is told before anybody looks at
-        // what it calls.
+        // Like the reference engine, errors of the root module hide those of the modules it calls.
         let wrong = self.dirs.len() == 1 && diags.has_errors();
         for (mut block, source) in placed {
             if let Some((source, version)) = source.filter(|_| !wrong) {
@@ -230,7 +233,7 @@ impl Loader<'_> {
         }
     }
 
-    /// The directory of a call's module: where it is, and as it is shown.
+    /// Directory of a call's module, as a path and as shown.
     fn place(
         &mut self,
         parent: &Module,
@@ -274,6 +277,7 @@ impl Loader<'_> {
         diags: &mut Diagnostics,
     ) {
         let span = block.call.source_span;
+        // Also limits chains of distinct directories.
         if self.dirs.len() > MAX_MODULE_DEPTH {
             without_end(span, diags);
             return;
@@ -281,6 +285,7 @@ impl Loader<'_> {
         let Some((dir, shown)) = self.place(parent, block, wanted, prefix, diags) else {
             return;
         };
+        // A directory that is already in the chain would load forever.
         if self.dirs.contains(&dir) {
             without_end(span, diags);
             return;
@@ -312,7 +317,7 @@ impl Loader<'_> {
         } else {
             shown.clone()
         };
-        // A cloud block is passed over in silence, as the reference engine does.
+        // The reference engine ignores cloud blocks of child modules silently.
         if let Some((kind, span)) = module.backend.take().filter(|(kind, _)| &**kind != "cloud") {
             let detail =
                 format!("A {kind} backend is for the root module alone; this one is ignored.");
@@ -324,6 +329,7 @@ impl Loader<'_> {
         }
         let mut found = Diagnostics::new();
         block.call.arguments = arguments(block, &module.variables, &mut found);
+        // Reported later by `check::arguments`, once all modules are loaded.
         block.call.argument_errors = found;
         let statics = Statics::new(parent, given);
         let call_span = block.call.span;
@@ -352,6 +358,7 @@ impl Loader<'_> {
             };
             let value = statics.value(&argument.expr)?;
             match variable.convert(&value) {
+                // Null selects the default of a variable that is not nullable.
                 Ok(value) if value.is_null() && !variable.nullable => Ok(variable.default.clone()),
                 Ok(value) => Ok(Some(value)),
                 Err(error) => {

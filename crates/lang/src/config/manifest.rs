@@ -1,5 +1,5 @@
-//! The modules that are installed: `modules.json`, which other tools of the language read and write
-//! too, and where a call's module lies by it.
+//! Installed modules: `modules.json`, which other tools read and write too, and the lookup of a
+//! call's directory in it.
 
 mod error;
 
@@ -16,32 +16,31 @@ use super::version::{Version, VersionConstraint};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::Span;
 
-/// Name of the file in the folder of the modules.
+/// File name in the modules directory.
 pub const MANIFEST: &str = "modules.json";
-/// What is to be done where the manifest does not fit.
+/// Remedy if the manifest does not match the configuration.
 const REMEDY: &str =
     "Run \"flightdeck init\" to install all modules that this configuration requires.";
-/// Whether an error is mended by installing the modules.
+/// Returns true for an error that an installation of the modules fixes.
 #[must_use]
 pub fn wants_install(error: &Diagnostic) -> bool {
     error.detail.ends_with(REMEDY)
 }
 
-/// Links that are followed on the way to one directory.
+/// Maximum number of links followed for one directory.
 const MAX_LINKS: usize = 255;
 
-/// A call whose module is to be had.
+/// Call whose module is looked up.
 pub struct Asked<'a> {
-    /// The names of the calls down to it, joined by dots: what the manifest knows it by.
+    /// Names of the calls down to this one, joined by dots: the key in the manifest.
     pub key: String,
     /// The call's name.
     pub name: &'a str,
-    /// Where its module comes from.
+    /// Source of its module.
     pub source: &'a ModuleSource,
-    /// Which versions fit; `None` where nothing is said.
+    /// Version constraint, if any.
     pub version: Option<&'a VersionConstraint>,
-    /// The directory of the module that calls, seen from the configuration's; empty for that
-    /// itself.
+    /// Directory of the calling module, relative to the configuration; empty for the root.
     pub from: &'a str,
     /// The call's header.
     pub span: Span,
@@ -49,27 +48,27 @@ pub struct Asked<'a> {
     pub source_span: Span,
 }
 
-/// Who knows where the modules of calls lie.
+/// Resolves module calls to directories.
 pub trait Packages {
-    /// The directory of a module, seen from the configuration's, or `None` with an error.
+    /// Returns the directory of a module, relative to the configuration, or `None` with an error.
     fn place(&mut self, asked: &Asked<'_>, diags: &mut Diagnostics) -> Option<String>;
 }
 
-/// What is known of one installed module.
+/// Manifest entry of an installed module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Where it came from.
+    /// Source it was installed from.
     pub source: String,
     /// Its version, where it has some.
     pub version: Option<Version>,
-    /// Where it lies, seen from the configuration's directory.
+    /// Directory, relative to that of the configuration.
     pub dir: String,
 }
 
-/// The modules that are installed, by the names of their calls joined by dots.
+/// Installed modules by the names of their calls, joined by dots.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Manifest {
-    /// The root has the empty name.
+    /// Entries; the root has the empty key.
     pub records: BTreeMap<String, Record>,
 }
 
@@ -92,12 +91,13 @@ struct Row {
 }
 
 impl Manifest {
-    /// Reads the manifest in a folder of modules; one that is not there has none.
+    /// Reads the manifest of a modules directory; a missing file is an empty manifest.
     ///
     /// # Errors
-    /// Why it cannot be used.
+    /// The file cannot be read or parsed.
     pub fn read(folder: &Path) -> Result<Self, ManifestError> {
         match fsroot::read_regular(folder.join(MANIFEST)) {
+            // An empty file counts as an empty manifest, as in the reference engine.
             Ok(bytes) if bytes.is_empty() => Ok(Self::default()),
             Ok(bytes) => Self::parse(&bytes),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
@@ -119,7 +119,7 @@ impl Manifest {
                     })?)
                 }
             };
-            // Older tools wrote sources as they found them.
+            // Older tools did not write canonical sources.
             let source = match ModuleSource::parse(&row.source) {
                 Ok(source) if !row.source.is_empty() => source.to_string(),
                 _ => row.source,
@@ -136,7 +136,7 @@ impl Manifest {
         Ok(Self { records })
     }
 
-    /// The file's text, as every tool writes it.
+    /// Text of the file, in the format all tools write.
     #[must_use]
     pub fn text(&self) -> String {
         let row = |(key, record): (&String, &Record)| Row {
@@ -153,6 +153,7 @@ impl Manifest {
         let mut out = String::with_capacity(text.len());
         for c in text.chars() {
             match c {
+                // Go's JSON encoder escapes these, and the file must not differ between tools.
                 '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
                     out.push_str(&format!("\\u{:04x}", u32::from(c)));
                 }
@@ -163,8 +164,8 @@ impl Manifest {
     }
 }
 
-/// The modules that lie in a data directory, as its manifest says. Reads it when a module is asked
-/// for that lies elsewhere.
+/// Modules installed in a data directory, by its manifest. The manifest is read on the first lookup
+/// of a module outside the tree.
 pub struct Installed {
     root: PathBuf,
     folder: PathBuf,
@@ -173,7 +174,7 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// Those of the configuration in `root`; `data` is its data directory, seen from there.
+    /// Modules of the configuration in `root`; `data` is its data directory, relative to it.
     #[must_use]
     pub fn new(root: &Path, data: &Path) -> Self {
         Self {
@@ -197,6 +198,7 @@ impl Installed {
                 record
             }
             Err(why) => {
+                // One error is enough: the manifest fails in the same way for each call.
                 if !self.told {
                     let file = folder.join(MANIFEST);
                     let detail = format!(
@@ -214,7 +216,7 @@ impl Installed {
 
 impl Packages for Installed {
     fn place(&mut self, asked: &Asked<'_>, diags: &mut Diagnostics) -> Option<String> {
-        // A path says where its module is, whatever was installed.
+        // Local paths do not depend on the manifest.
         if let ModuleSource::Local(path) = asked.source {
             return local(&self.root, asked, path, diags);
         }
@@ -258,13 +260,13 @@ impl Packages for Installed {
     }
 }
 
-/// The folder of the modules of a configuration.
+/// Modules directory of a configuration.
 #[must_use]
 pub fn modules_dir(root: &Path, data: &Path) -> PathBuf {
     root.join(data).join("modules")
 }
 
-/// A directory as it is shown and compared: the configuration's own is empty.
+/// Directory in its shown and compared form; the configuration's own is empty.
 fn shown(dir: &str) -> String {
     match super::module_source::clean(dir) {
         dir if dir == "." => String::new(),
@@ -272,9 +274,9 @@ fn shown(dir: &str) -> String {
     }
 }
 
-/// Where a path leads from the module that calls.
+/// Directory that a relative path names, seen from the calling module.
 ///
-/// `None` with an error where that is no directory.
+/// `None` with an error if it is not a directory.
 pub fn local(
     root: &Path,
     asked: &Asked<'_>,
@@ -302,8 +304,8 @@ pub fn local(
     None
 }
 
-/// A path, seen from `root`, with its links followed: what it leads to counts, so that `..` in it
-/// is the folder of that.
+/// Resolves a path relative to `root` and follows its links, so that `..` is the parent of a link's
+/// target.
 fn resolved(root: &Path, path: &str) -> String {
     let mut out = PathBuf::new();
     let parts = |path: &Path| -> Vec<std::ffi::OsString> {

@@ -1,57 +1,57 @@
-//! Where the module of a call comes from: a path, an address in a registry, or a package elsewhere.
-//! Each has one form, by which the manifest of installed modules knows it.
+//! Module sources: a path, a registry address, or a remote package. Each has one canonical form,
+//! which the manifest of installed modules uses.
 
 use std::fmt;
 
 /// The registry of addresses without a host.
 const DEFAULT_HOST: &str = "registry.opentofu.org";
-/// Hosts whose addresses are repositories, and no registry.
+/// Hosts that are repositories, not registries.
 const REPOSITORIES: [&str; 2] = ["github.com", "bitbucket.org"];
 
-/// Where a module comes from.
+/// Source of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModuleSource {
-    /// A directory, seen from the module that calls: `./x`, `../x`.
+    /// Directory relative to the calling module: `./x`, `../x`.
     Local(String),
     /// A module of a registry.
     Registry(RegistryModule),
-    /// A package that is fetched as its address says.
+    /// Package fetched by its address.
     Remote(RemoteModule),
 }
 
 /// An address in a registry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RegistryModule {
-    /// The registry's host, with its port where one was written.
+    /// Registry host, with its port if written.
     pub host: String,
-    /// Whose module it is.
+    /// Publisher of the module.
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// What it is for: `aws`.
+    /// Target system: `aws`.
     pub system: String,
-    /// The directory within its package; empty for the whole.
+    /// Directory inside the package; empty for its root.
     pub subdir: String,
 }
 
-/// A package elsewhere, and a directory in it.
+/// Remote package and a directory in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteModule {
     /// The package: `git::https://example.com/x.git?ref=v1`.
     pub package: String,
-    /// The directory within it; empty for the whole.
+    /// Directory inside the package; empty for its root.
     pub subdir: String,
 }
 
-/// A text that is no source of a module.
+/// Reasons why a text is not a module source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
-    /// Perhaps a path without `./`.
+    /// Possibly a path without `./`.
     #[error(
         "\"{0}\" is no address of a registry, and no URL. If a path relative to this module is meant, write \"./{0}\""
     )]
     MaybePath(String),
-    /// Something else.
+    /// Other errors.
     #[error("{0}")]
     Wrong(String),
 }
@@ -67,12 +67,13 @@ fn is_local(text: &str) -> bool {
 }
 
 impl ModuleSource {
-    /// Reads what a call says.
+    /// Parses the source of a module call.
     ///
     /// # Errors
-    /// It is no source.
+    /// The text is not a module source.
     pub fn parse(text: &str) -> Result<Self, SourceError> {
         if is_local(text) {
+            // Windows separators are accepted for portability of configurations.
             let clean = clean(&text.replace('\\', "/"));
             return Ok(Self::Local(if clean.starts_with("../") {
                 clean
@@ -80,17 +81,17 @@ impl ModuleSource {
                 format!("./{clean}")
             }));
         }
-        // Whatever is no address of a registry is taken for one of a package.
+        // Text that is not a registry address is parsed as a package address.
         match RegistryModule::parse(text) {
             Ok(module) => Ok(Self::Registry(module)),
             Err(_) => Ok(Self::Remote(RemoteModule::parse(text)?)),
         }
     }
 
-    /// Reads the source of a call that says which version it wants: only registries have some.
+    /// Parses the source of a call with a version, which only registries support.
     ///
     /// # Errors
-    /// It is no address in a registry.
+    /// The text is not a registry address.
     pub fn with_version(text: &str) -> Result<Self, SourceError> {
         if is_local(text) {
             return wrong("a module of a local path has no versions to choose from");
@@ -138,7 +139,7 @@ impl RegistryModule {
         })
     }
 
-    /// The address of the package, without a directory within.
+    /// Address of the package, without the subdirectory.
     #[must_use]
     pub fn package(&self) -> String {
         let host = if self.host == DEFAULT_HOST {
@@ -177,10 +178,10 @@ fn host(text: &str) -> Result<String, SourceError> {
 }
 
 impl RemoteModule {
-    /// Reads the address of a package.
+    /// Parses the address of a package.
     ///
     /// # Errors
-    /// It is none.
+    /// The text is not a package address.
     pub fn parse(text: &str) -> Result<Self, SourceError> {
         let (package, inner) = split(text);
         outside(&inner)?;
@@ -194,7 +195,7 @@ impl RemoteModule {
         Ok(Self { package, subdir })
     }
 
-    /// With a directory that was asked for within the one that this names.
+    /// Adds a subdirectory below the one that this address names.
     #[must_use]
     pub fn below(mut self, asked: &str) -> Self {
         self.subdir = match (&*self.subdir, asked) {
@@ -215,7 +216,7 @@ fn outside(subdir: &str) -> Result<(), SourceError> {
     Ok(())
 }
 
-/// An address with the way in which its package is fetched, for the short forms that have none.
+/// Expands short addresses to full ones with their fetch method.
 fn detected(package: &str) -> Result<String, SourceError> {
     let (force, src) = forced(package);
     if has_scheme(src) {
@@ -275,7 +276,7 @@ fn detected(package: &str) -> Result<String, SourceError> {
     }
 }
 
-/// `git::https://…`: the way that is written out, and the rest.
+/// Splits `git::https://…` into the fetch method and the rest.
 pub(super) fn forced(text: &str) -> (Option<&str>, &str) {
     match text.split_once("::") {
         Some((way, rest)) if !way.is_empty() && way.bytes().all(|b| b.is_ascii_alphanumeric()) => {
@@ -295,14 +296,14 @@ fn has_scheme(text: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
 }
 
-/// `git@host:owner/name.git` as a URL.
+/// Converts `git@host:owner/name.git` to a URL.
 fn ssh(text: &str) -> Option<String> {
     let (host, path) = text.strip_prefix("git@")?.split_once(':')?;
     let path = path.strip_prefix('/').unwrap_or(path);
     (!host.is_empty() && !path.is_empty()).then(|| format!("ssh://git@{host}/{path}"))
 }
 
-/// The forms of an S3 object's address, each as a URL by path.
+/// Converts the forms of S3 object addresses to path-style URLs.
 fn bucket(text: &str) -> Option<String> {
     let (host, key) = text.split_once('/')?;
     let labels: Vec<&str> = host.split('.').collect();
@@ -316,7 +317,7 @@ fn bucket(text: &str) -> Option<String> {
     }
 }
 
-/// Package and directory within it: `https://x/y.zip//d?q` is `https://x/y.zip?q` and `d`.
+/// Splits package and subdirectory: `https://x/y.zip//d?q` gives `https://x/y.zip?q` and `d`.
 pub(super) fn split(text: &str) -> (String, String) {
     let stop = text.find('?').unwrap_or(text.len());
     let begin = text[..stop].find("://").map_or(0, |at| at + 3);
@@ -330,7 +331,7 @@ pub(super) fn split(text: &str) -> (String, String) {
     (format!("{}{}", &text[..at], &text[stop..]), subdir)
 }
 
-/// A path without `.`, `..` and slashes that mean nothing.
+/// Path without `.`, `..` and redundant slashes.
 pub(super) fn clean(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut out: Vec<&str> = Vec::new();

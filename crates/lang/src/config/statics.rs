@@ -1,5 +1,5 @@
-//! What can be known of a module while modules are loaded: variables with a known value, locals
-//! over them, paths. Sources of modules may use it.
+//! Static evaluation while modules are loaded: variables with known values, locals over them, and
+//! paths. Module sources may use these values.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,21 +12,21 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::eval::{self, Scope};
 use crate::syntax::{Expr, StepKind, Traversal};
 
-/// The value that a module's variable has while loading, if any, or why it has none.
+/// Value of a module's variable while loading, if any, or the reason it has none.
 pub(super) type Given<'a> = &'a dyn Fn(&str) -> Result<Option<Value>, Diagnostics>;
 
-/// What was worked out once, by name.
+/// Cached results by name.
 type Known = RefCell<HashMap<Arc<str>, Result<Value, Diagnostics>>>;
 
-/// A module and the values of its variables.
+/// Static scope of a module.
 pub(super) struct Statics<'a> {
     pub(super) module: &'a Module,
     pub(super) given: Given<'a>,
-    // Each is asked for more than once; without, a variable handed down through n modules would be
-    // worked out 2^n times.
+    // Cached because each is used more than once: a variable handed down through n modules would be
+    // evaluated 2^n times.
     variables: Known,
     locals: Known,
-    /// The local values that are being worked out, each for the one before it.
+    /// Locals under evaluation; each is needed by the one before it.
     open: RefCell<Vec<Arc<str>>>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Statics<'a> {
         }
     }
 
-    /// The value of an expression that must be known now.
+    /// Value of an expression that must be known while loading.
     pub(super) fn value(&self, expr: &Expr) -> Result<Value, Diagnostics> {
         self.look_up(expr)?;
         let (value, diags) = eval::evaluate(expr, self);
@@ -52,8 +52,8 @@ impl<'a> Statics<'a> {
         }
     }
 
-    /// All that an expression names must be there and known, in a branch not taken too, and no
-    /// `try` gets over it.
+    /// Checks that all references of an expression are known. Unlike evaluation, this includes arms
+    /// that are not selected and arguments of `try`.
     fn look_up(&self, expr: &Expr) -> Result<(), Diagnostics> {
         let mut faults = Diagnostics::new();
         for traversal in expr.traversals() {
@@ -62,6 +62,7 @@ impl<'a> Statics<'a> {
             }
         }
         for call in expr.calls() {
+            // No provider runs yet while modules are loaded.
             if call.name.starts_with("provider::") {
                 let detail = format!(
                     "{} cannot be called here: what must be known while modules are loaded cannot ask a provider.",
@@ -95,6 +96,7 @@ impl<'a> Statics<'a> {
                         format!("Undefined variable var.{name}."),
                     );
                 };
+                // `const = false` forbids static use even if a value is known.
                 if variable.constant == Some(false) {
                     let detail = format!(
                         "var.{name} is used where values must be known while loading, and is declared with const = false."
@@ -123,7 +125,7 @@ impl<'a> Statics<'a> {
 }
 
 impl Statics<'_> {
-    /// The value that a variable has.
+    /// Value of a variable, converted and cached.
     pub(super) fn variable(&self, variable: &Variable) -> Result<Value, Diagnostics> {
         if let Some(known) = self.variables.borrow().get(&variable.name) {
             return known.clone();
@@ -166,8 +168,8 @@ impl Statics<'_> {
             .map_err(|cause| through(traversal, cause))
     }
 
-    /// Works out a local value, and those that it rests on before it: they are as many as a module
-    /// has, so nothing calls itself for them.
+    /// Evaluates a local after the locals it depends on. Iterative, because a chain of locals may
+    /// be long enough to overflow the stack.
     fn work_out(&self, name: Arc<str>) {
         let mut needed = vec![self.rests_on(&name)];
         self.open.borrow_mut().push(name);
@@ -184,13 +186,14 @@ impl Statics<'_> {
             let Some(name) = self.open.borrow().last().cloned() else {
                 return;
             };
+            // All needed locals are cached by now, or are part of a cycle that fails here.
             let value = self.value(&self.module.locals[&name].expr);
             self.open.borrow_mut().pop();
             self.locals.borrow_mut().insert(name, value);
         }
     }
 
-    /// The local values that one names, the first of them last.
+    /// Locals that a local refers to, in reverse order.
     fn rests_on(&self, name: &str) -> Vec<Arc<str>> {
         let named = self.module.locals[name].expr.traversals();
         let names = named.iter().rev().filter_map(|traversal| {
@@ -215,10 +218,10 @@ impl Statics<'_> {
     }
 }
 
-/// How many references on the way to a fault are told with it.
+/// Maximum number of references reported on the way to an error.
 const TOLD: usize = 40;
 
-/// What went wrong further on, and that it is needed here.
+/// Adds the reference that led to an error.
 fn through(traversal: &Traversal, mut cause: Diagnostics) -> Diagnostics {
     if cause.len() >= TOLD {
         return cause;

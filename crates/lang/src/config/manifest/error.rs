@@ -1,25 +1,25 @@
-//! Why the manifest of the installed modules cannot be used.
+//! Errors of the module manifest.
 
 use crate::config::version::VersionError;
 
-/// Why the manifest of the installed modules cannot be used, in words that go after a colon.
+/// Reasons why the manifest cannot be used, worded to follow a colon.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// It is no manifest.
+    /// The file is not a manifest.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    /// A module has a version that is none.
+    /// The version of a module is not valid.
     #[error("module {module:?}: {source}")]
     Version {
         /// The names of the calls down to it, joined by dots.
         module: String,
-        /// Why it is none.
+        /// Reason.
         source: VersionError,
     },
-    /// A module of these names is there more than once.
+    /// Two entries have the same key.
     #[error("it has the module {0:?} twice")]
     Twice(String),
 }
