@@ -1,5 +1,4 @@
-//! Values that must be written out: no references, no function calls. In JSON, strings are taken as
-//! they stand.
+//! Constant values: no references, no function calls. JSON strings are used literally.
 
 use std::collections::BTreeMap;
 
@@ -44,13 +43,13 @@ pub(crate) fn of_expr(expr: &Expr, diags: &mut Diagnostics) -> Option<Value> {
     (!failed).then_some(value)
 }
 
-/// The value of an expression that is a constant: one without references and calls. In JSON every
-/// expression is one as it is written, what would be a template elsewhere included.
+/// Returns the value of a constant expression: one without references and calls. A JSON expression
+/// is always constant: its text is the value, even where it would be a template elsewhere.
 pub fn constant_value(expr: &Expr, sources: &SourceMap) -> Option<Value> {
     match sources.get(expr.span.file) {
         Some(file) if file.name.ends_with(".json") => {
             let start = expr.span.start as usize;
-            // Of a string that is one template as a whole, the template has the place.
+            // The span of a string that is a single template starts after the quote.
             let start = match expr.kind {
                 ExprKind::TemplateWrap(_) => start.checked_sub(1)?,
                 _ => start,
@@ -63,7 +62,7 @@ pub fn constant_value(expr: &Expr, sources: &SourceMap) -> Option<Value> {
         _ => {
             let (value, diags) = match loops(expr) {
                 true => return of_expr(expr, &mut Diagnostics::new()),
-                // What is wrong in an arm that is not taken is no matter.
+                // Errors in an arm that is not evaluated do not matter.
                 false => eval::evaluate(expr, &Nothing),
             };
             (!diags.has_errors() && value.is_wholly_known()).then_some(value)
@@ -71,7 +70,7 @@ pub fn constant_value(expr: &Expr, sources: &SourceMap) -> Option<Value> {
     }
 }
 
-/// Whether anything in an expression is done in rounds.
+/// Returns true if the expression contains a `for` or a splat.
 fn loops(expr: &Expr) -> bool {
     let mut found = false;
     expr.walk(&mut |inner| {
@@ -80,7 +79,7 @@ fn loops(expr: &Expr) -> bool {
     found
 }
 
-/// A scope without names and functions.
+/// Scope without names or functions.
 struct Nothing;
 
 impl Scope for Nothing {
@@ -95,7 +94,7 @@ impl Scope for Nothing {
     }
 }
 
-/// The value of an argument as a type; `None` with errors. Null is an error too.
+/// Value of an argument, converted to `ty`; `None` with errors. Null is an error.
 pub(crate) fn of_type(attribute: &Attribute, ty: &Type, diags: &mut Diagnostics) -> Option<Value> {
     let value = value(attribute, diags)?;
     let wrong = |why: String| {
@@ -116,14 +115,14 @@ pub(crate) fn of_type(attribute: &Attribute, ty: &Type, diags: &mut Diagnostics)
     }
 }
 
-/// The text of an argument.
+/// String value of an argument.
 pub(crate) fn text(attribute: &Attribute, diags: &mut Diagnostics) -> Option<String> {
     of_type(attribute, &Type::String, diags)?
         .as_str()
         .map(str::to_owned)
 }
 
-/// The truth of an argument.
+/// Boolean value of an argument.
 pub(crate) fn flag(attribute: &Attribute, diags: &mut Diagnostics) -> Option<bool> {
     of_type(attribute, &Type::Bool, diags)?.as_bool()
 }

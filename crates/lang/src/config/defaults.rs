@@ -1,4 +1,4 @@
-//! Default values of a type constraint, put into a value.
+//! Applies the default values of a type constraint.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ impl Defaults {
         self.children.get(key).or_else(|| self.children.get(""))
     }
 
-    /// The value with defaults in place of absent and null attributes; its type may still need
-    /// conversion.
+    /// Replaces absent and null attributes by their defaults. The result may still need conversion
+    /// to the type.
     pub fn apply(&self, value: &Value) -> Value {
         if value.is_null() || !value.is_known() {
             return value.clone();
@@ -94,7 +94,7 @@ impl Defaults {
     }
 }
 
-/// The elements as one type, if there is one for all.
+/// Converts the elements to a common type, if there is one.
 fn unified(elements: &[Value]) -> Option<(Type, Vec<Value>)> {
     let types: Vec<Type> = elements.iter().map(|e| e.ty().clone()).collect();
     let unified = cty::unify_unsafe(&types)?;

@@ -1,5 +1,5 @@
-//! Values assigned to root variables by the environment, files and flags. The last source wins, and
-//! only its value is evaluated: an earlier one may hold anything.
+//! Values of root variables from environment, files and flags. Only the value of the last source is
+//! evaluated; earlier ones may be invalid.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::diag::Diagnostics;
 use crate::source::{SourceMap, Span};
 use crate::syntax::Attribute;
 
-/// A value as it was given, not yet of its variable's type.
+/// Given value, before conversion to the variable's type.
 pub(super) struct Given {
     pub(super) value: Value,
     pub(super) origin: Origin,
@@ -30,7 +30,7 @@ pub(super) enum Assignment {
     Attribute(Attribute, Origin),
 }
 
-/// Assignments by variable, the winning one last.
+/// Assignments by variable; the last one wins.
 #[derive(Default)]
 pub(super) struct Assignments(BTreeMap<Arc<str>, Vec<Assignment>>);
 
@@ -68,7 +68,7 @@ impl Assignment {
     }
 }
 
-/// Values of the declared variables from their winning sources, and the values that those override.
+/// Values of declared variables from their winning sources, and the overridden values.
 pub(super) fn values(
     root: &Module,
     dir: &Path,
@@ -95,7 +95,7 @@ pub(super) fn values(
             };
             values.insert(name.clone(), given);
         }
-        // Validation reads the files and does not judge their values.
+        // Validation drops errors in values of files, but not in text of flags and environment.
         if !inputs.partial || matches!(winner, Assignment::Text(..)) {
             diags.append(found);
         }
@@ -112,7 +112,7 @@ pub(super) fn values(
     (values, overridden)
 }
 
-/// Assignments of all sources, later sources after earlier ones.
+/// Assignments of all sources in order of precedence, lowest first.
 fn assignments(
     root: &Module,
     dir: &Path,
@@ -144,12 +144,12 @@ fn assignments(
     given
 }
 
-/// Reports a value for a variable that the root module does not declare. The environment serves
-/// many configurations, so its values need no declaration.
+/// Reports a value for an undeclared root variable. Environment variables are exempt, because they
+/// serve many configurations.
 fn undeclared(name: &str, winner: &Assignment, sources: &SourceMap, diags: &mut Diagnostics) {
     match winner {
         Assignment::Text(text, Origin::Flag) => {
-            // The missing declaration would say if the value is sensitive.
+            // Private, because an undeclared variable may be sensitive.
             let file = sources.add_private(format!("<value for var.{name}>"), text.as_str());
             let detail = format!(
                 "A variable named \"{name}\" was assigned on the command line, but the root module does not declare one. \
@@ -167,7 +167,8 @@ fn undeclared(name: &str, winner: &Assignment, sources: &SourceMap, diags: &mut 
     }
 }
 
-/// Text as a value: as it stands for primitive and undeclared types, otherwise as an expression.
+/// Converts text to a value: literally for primitive and undeclared types, otherwise as an
+/// expression.
 fn from_text(
     variable: &Variable,
     text: &str,

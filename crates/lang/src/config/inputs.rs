@@ -1,5 +1,5 @@
-//! Values for the root module's variables: environment, `terraform.tfvars`, `*.auto.tfvars`,
-//! `--var-file`, `--var`, later ones winning. Text becomes a value by the declared type.
+//! Values of root variables from the environment, `terraform.tfvars`, `*.auto.tfvars`, `--var-file`
+//! and `--var`; later sources win. The declared type decides how text is parsed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,23 +14,23 @@ use super::{environment, given};
 use crate::diag::Diagnostics;
 use crate::source::{SourceMap, Span};
 
-/// What the operator gave, beside the files that are read anyway.
+/// Inputs from the operator, besides files that are read automatically.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
     /// `--var` and `--var-file` in the order given.
     pub flags: Vec<Flag>,
     /// Environment variables `TF_VAR_name`: name and text. See [`Inputs::environment`].
     pub env: Vec<(String, String)>,
-    /// Whether variables may have no value, and what a caller would pass need not be there: a
-    /// configuration is validated by itself.
+    /// Validate mode: variables need no values, and configurations passed by a caller may be
+    /// missing.
     pub partial: bool,
     /// The selected workspace, `terraform.workspace`; empty for the default one.
     pub workspace: Arc<str>,
-    /// The data directory, seen from the configuration's; empty where it is `.terraform`.
+    /// Data directory, relative to the configuration; empty for `.terraform`.
     pub data_dir: PathBuf,
-    /// What is said of encryption beside the configuration; empty for nothing.
+    /// Content of `TF_ENCRYPTION`; empty if unset.
     pub encryption: String,
-    /// Values of the plan that is applied or looked at; `None` while planning.
+    /// Values of the plan to apply or show; `None` while planning.
     pub planned: Option<Arc<Planned>>,
 }
 
@@ -49,8 +49,7 @@ pub enum Flag {
 }
 
 impl Inputs {
-    /// With the `TF_VAR_…` variables of this process's environment, its `TF_DATA_DIR` and its
-    /// `TF_ENCRYPTION`.
+    /// Adds the process environment: `TF_VAR_…`, `TF_DATA_DIR` and `TF_ENCRYPTION`.
     pub fn environment(mut self) -> Inputs {
         self.env = environment::variables()
             .into_iter()
@@ -70,7 +69,7 @@ impl Inputs {
         self
     }
 
-    /// The data directory, seen from the configuration's.
+    /// Data directory, relative to the configuration.
     #[must_use]
     pub fn data_dir(&self) -> &Path {
         match self.data_dir.as_os_str().is_empty() {
@@ -80,14 +79,14 @@ impl Inputs {
     }
 }
 
-/// Where a value came from.
+/// Source of a variable's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The variable's default.
     Default,
     /// The environment.
     Environment,
-    /// A file that is read without being asked for.
+    /// A file that is read automatically.
     File,
     /// A `--var-file` flag.
     NamedFile,
@@ -104,18 +103,18 @@ pub struct InputValue {
     pub value: Value,
     /// As it was given.
     pub given: Value,
-    /// Where it came from.
+    /// Source of the value.
     pub origin: Origin,
     /// Its place, for values of files.
     pub span: Option<Span>,
 }
 
-/// Values of all root variables, and what is wrong with them.
+/// Values of all root variables, with their errors.
 #[derive(Clone, Debug, Default)]
 pub struct RootValues {
     /// One for each declared variable that has a value.
     pub values: BTreeMap<Arc<str>, InputValue>,
-    /// Values of a wrong type, or null where null is none: told when the variable is first
+    /// Errors of values of a wrong type or not nullable; reported when the variable is first
     /// evaluated.
     pub value_errors: Diagnostics,
     /// Values of the environment and of automatic files that another source overrides.
@@ -125,9 +124,8 @@ pub struct RootValues {
 /// Values by variable that had no effect, as they were given.
 pub type Overridden = BTreeMap<Arc<str>, Vec<Value>>;
 
-/// Collects the values for a root module in `dir`. Errors: files that cannot be read or hold
-/// references, texts that are no expressions, flags for variables that are not declared, required
-/// variables without value.
+/// Collects the values for a root module in `dir`. Reports unreadable files, references in files,
+/// invalid expressions, flags for undeclared variables, and missing required values.
 pub(crate) fn collect(
     root: &Module,
     dir: &Path,
@@ -142,7 +140,8 @@ pub(crate) fn collect(
     };
     for (name, variable) in &root.variables {
         let one = given.remove(name).map(|one| {
-            // A value for a plan that is there already is compared with the plan's at once.
+            // With a stored plan, errors must show now, because the values are compared with the
+            // plan's.
             let faults = match inputs.planned {
                 Some(_) => &mut *diags,
                 None => &mut out.value_errors,
@@ -156,6 +155,7 @@ pub(crate) fn collect(
             }
         });
         let value = match &inputs.planned {
+            // The plan's values win; given values are only compared with them.
             Some(planned) => planned.value(variable, one, diags),
             None => one
                 .inspect(|_| deprecated(variable, inputs, diags))
@@ -202,7 +202,7 @@ fn default_of(variable: &Variable, inputs: &Inputs, diags: &mut Diagnostics) -> 
     })
 }
 
-/// A given value as the variable's type; null gives way to the default where null is no value.
+/// Converts a given value to the variable's type. Null selects the default if null is not allowed.
 pub(super) fn settle(
     variable: &Variable,
     given: &Value,

@@ -1,5 +1,5 @@
-//! Values of root variables that belong to a plan, and what may be given beside them when it is
-//! applied: the same values again, and new ones for ephemeral variables.
+//! Values of root variables stored in a plan. The apply accepts the same values again, and new ones
+//! for ephemeral variables.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,23 +12,22 @@ use super::model::Variable;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::Span;
 
-/// Values of root variables that a plan was made with.
+/// Values of root variables in a plan.
 #[derive(Clone, Default, PartialEq)]
 pub struct Planned {
-    /// By variable, as they were given, or the defaults. A plan in a file has none of ephemeral
-    /// variables.
+    /// Given values or defaults by variable. A plan file has no values of ephemeral variables.
     pub values: BTreeMap<Arc<str>, Value>,
-    /// Values that the environment and automatic files had beside these when the plan was made:
-    /// they had no effect then, and have none now.
+    /// Overridden values of environment and automatic files at plan time: they had no effect then,
+    /// so they are no mismatch now.
     pub overridden: Overridden,
-    /// Whether the plan is applied, so that ephemeral variables need their values again. To look at
-    /// it they need none.
+    /// True for an apply, which needs the values of ephemeral variables again. Showing a plan needs
+    /// none.
     pub applies: bool,
 }
 
 impl Eq for Planned {}
 
-/// Without the values, which may be sensitive.
+/// Prints only names, because values may be sensitive.
 impl fmt::Debug for Planned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.values.keys()).finish()
@@ -36,8 +35,8 @@ impl fmt::Debug for Planned {
 }
 
 impl Planned {
-    /// The value of a variable: the plan's, unless the variable is ephemeral. `given` is what the
-    /// environment, files and flags say now.
+    /// Value of a variable: the plan's, unless the variable is ephemeral. `given` is the current
+    /// value from environment, files and flags.
     pub(super) fn value(
         &self,
         variable: &Variable,
@@ -45,7 +44,7 @@ impl Planned {
         diags: &mut Diagnostics,
     ) -> Option<InputValue> {
         let kept = self.values.get(&variable.name);
-        // One that is at hand is of a plan made by this process, with all flags that were given.
+        // No stored value: the plan comes from this process, which has all flags.
         if let Some(given) = given
             .as_ref()
             .filter(|_| variable.ephemeral && kept.is_none())
@@ -75,6 +74,7 @@ impl Planned {
 
     fn differs(&self, variable: &Variable, planned: &InputValue, given: &InputValue) -> bool {
         let automatic = matches!(given.origin, Origin::Environment | Origin::File);
+        // Environment and automatic files may still have the values that the plan overrode.
         let overridden = self.overridden.get(&variable.name).filter(|_| automatic);
         let mut known = overridden.into_iter().flatten();
         planned.value != given.value
@@ -83,7 +83,7 @@ impl Planned {
     }
 }
 
-/// A value that a plan was made with: there is nothing to say of it any more.
+/// Value of a plan, whose checks already ran.
 fn as_planned(variable: &Variable, value: &Value) -> Value {
     settle(variable, value, None, &mut Diagnostics::new())
 }

@@ -1,4 +1,4 @@
-//! Type constraints of variables: read from expressions, and applied to values with their defaults.
+//! Type constraints of variables: parsing, and conversion of values with defaults.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,8 +23,8 @@ impl TypeConstraint {
         }
     }
 
-    /// A value as this type: defaults fill absent and null optional attributes at any depth, then
-    /// conversion.
+    /// Converts a value to this type, after filling absent and null optional attributes with
+    /// defaults at any depth.
     pub fn convert(&self, value: &Value) -> Result<Value, ConvertError> {
         match &self.defaults {
             Some(defaults) => defaults.apply(value).convert(&self.ty),
@@ -32,12 +32,12 @@ impl TypeConstraint {
         }
     }
 
-    /// The type that values have after conversion.
+    /// Type of converted values.
     pub fn value_type(&self) -> Type {
         self.ty.without_optional()
     }
 
-    /// Whether text from the command line is taken as it stands instead of being read as an
+    /// Returns true if text from the command line is used literally instead of being parsed as an
     /// expression.
     pub fn takes_text(&self, typed: bool) -> bool {
         !typed || self.ty.is_primitive()
@@ -45,8 +45,7 @@ impl TypeConstraint {
 }
 
 impl Variable {
-    /// A value as the variable's type. Of a variable that is sensitive or ephemeral the error tells
-    /// nothing of the value.
+    /// Converts a value to the variable's type. Errors do not quote sensitive or ephemeral values.
     pub fn convert(&self, value: &Value) -> Result<Value, ConvertError> {
         let hidden = || {
             let marked = self.ty.convert(&value.clone().mark(Mark::Sensitive));
@@ -108,7 +107,7 @@ fn of_variable(expr: &Expr, diags: &mut Diagnostics) -> TypeConstraint {
         diags.error(expr.span, "Invalid quoted type constraints", detail);
         return TypeConstraint::any();
     }
-    // `list` and `map` alone are an old short form.
+    // Bare `list` and `map` are a legacy short form.
     match expr.as_keyword().as_deref() {
         Some("list") => {
             return TypeConstraint {
@@ -141,7 +140,7 @@ fn failed() -> Read {
     (Type::Dynamic, None)
 }
 
-/// Reads a type expression: keywords and constructors, `any` and `optional` included.
+/// Parses a type expression: keywords and constructors, including `any` and `optional`.
 pub(crate) fn of_expr(expr: &Expr, diags: &mut Diagnostics) -> Read {
     if let Some(word) = expr.as_keyword() {
         let detail = match &*word {

@@ -1,5 +1,5 @@
-//! Attributes written into the value for a variable whose type has no such attribute: they come to
-//! nothing, and are most often misspelt.
+//! Warns about attributes in a variable's value that its type does not have: they have no effect
+//! and are usually misspelt.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::diag::Diagnostics;
 use crate::syntax::ast::ObjectItem;
 use crate::syntax::{Expr, ExprKind};
 
-/// Warns about what is written into the value for a variable in vain. JSON is left aside, as the
-/// reference engine does.
+/// Warns about attributes in a variable's value that its type does not have. JSON is skipped, as in
+/// the reference engine.
 pub(super) fn warn(variable: &str, attribute: &Attribute, ty: &Type, diags: &mut Diagnostics) {
     if attribute.json.is_none() {
         Search { variable, diags }.value(&attribute.expr, ty, "");
@@ -24,7 +24,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// `at`: the path to the value, as an expression would write it after the variable.
+    /// `at` is the path to the value, as an expression after the variable.
     fn value(&mut self, expr: &Expr, ty: &Type, at: &str) {
         match (ty, &expr.kind) {
             (Type::Object(object), ExprKind::Object(items)) => {
@@ -73,7 +73,7 @@ impl Search<'_> {
     }
 }
 
-/// The key of an item, where it stands there as such.
+/// Key of an item, if it is a literal.
 fn key(item: &ObjectItem) -> Option<Arc<str>> {
     fn plain(expr: &Expr) -> Option<Arc<str>> {
         match &expr.kind {

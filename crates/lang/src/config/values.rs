@@ -15,7 +15,7 @@ use crate::diag::Diagnostics;
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, is_identifier};
 
-/// Names with a meaning in `module` blocks: no variable may have one.
+/// Meta-arguments of `module` blocks, which cannot be names of variables.
 const RESERVED: [&str; 10] = [
     "source",
     "version",
@@ -44,8 +44,8 @@ pub(super) fn variable_schema() -> BodySchema {
         .block("validation", &[])
 }
 
-/// Reads a variable. `merged` is there for a merged block: the body of the normal files, and the
-/// header of the last override.
+/// Parses a variable. For a merged block, `merged` has the body of the normal files and the header
+/// of the last override.
 pub(super) fn variable(
     block: &Block,
     merged: Option<(&Body, Span)>,
@@ -83,7 +83,8 @@ pub(super) fn variable(
     if let Some(a) = content.attribute("type") {
         variable.ty = types::of_attribute(a, diags);
         variable.typed = true;
-        // An override has another type, and the defaults in it stay those of the normal files.
+        // An override may change the type, but defaults inside the type stay those of the normal
+        // files.
         if let Some((base, _)) = merged {
             let (content, _, _) = base.partial_content(&BodySchema::new().optional(&["type"]));
             let before = content
@@ -111,7 +112,7 @@ pub(super) fn variable(
         let value = constant::value(a, diags);
         let place = merged.map_or(a.expr.span, |(_, header)| header);
         variable.default_span = Some(a.expr.span);
-        // A default that failed still makes the variable optional, so that nothing is said twice.
+        // An invalid default still makes the variable optional, to avoid a second error.
         variable.default =
             Some(value.map_or_else(Value::dynamic, |v| default(&v, &variable, place, diags)));
         unused::warn(&variable.name, a, &variable.ty.ty, diags);
@@ -261,7 +262,7 @@ pub(super) fn output(block: &Block, part: Part, diags: &mut Diagnostics) -> Outp
     output
 }
 
-/// Complains of condition blocks in an override file.
+/// Reports condition blocks in an override file.
 pub(super) fn no_override_of_conditions(body: &Body, kinds: &[&str], diags: &mut Diagnostics) {
     let schema = kinds
         .iter()
@@ -272,5 +273,5 @@ pub(super) fn no_override_of_conditions(body: &Body, kinds: &[&str], diags: &mut
     }
 }
 
-/// By name.
+/// Map by name.
 pub(super) type Named<T> = BTreeMap<Arc<str>, T>;

@@ -1,4 +1,4 @@
-//! Files with values of root variables.
+//! Files with values of root variables (`*.tfvars`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,10 +14,10 @@ use super::model::Module;
 use crate::diag::Diagnostics;
 use crate::source::SourceMap;
 
-/// Files of variables that are read without being asked for, in order.
+/// Variable files that are read automatically, in order.
 pub(super) fn automatic(dir: &Path) -> Vec<String> {
-    // Whatever has the name is meant: a link to nowhere, or a directory, is told when it is read,
-    // and not passed over.
+    // Without following links: a dangling link or a directory must fail when it is read, not be
+    // skipped.
     let there = |name: &str| std::fs::symlink_metadata(dir.join(name)).is_ok();
     let mut out: Vec<String> = ["terraform.tfvars", "terraform.tfvars.json"]
         .into_iter()
@@ -55,7 +55,7 @@ pub(super) fn from_file(
     }
 }
 
-/// Reads one file of variables without declarations at hand: every value as written.
+/// Reads a variable file without declarations: values as written.
 pub fn read_tfvars(path: &Path, sources: &SourceMap) -> (BTreeMap<Arc<str>, Value>, Diagnostics) {
     let mut diags = Diagnostics::new();
     let mut out = BTreeMap::new();
