@@ -1,5 +1,5 @@
-//! What shows once all modules are read: provider configurations between modules, and arguments of
-//! calls.
+//! Checks across modules, once all are read: provider configurations passed between modules, and
+//! arguments of calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) fn source_of(module: &Module, name: &str) -> Option<ProviderSource> {
     }
 }
 
-/// What a local name means to who passes it, also where nothing is required under it.
+/// Provider source of a local name, with the implied source if the module does not require it.
 pub(super) fn source_or_assumed(module: &Module, name: &str) -> ProviderSource {
     source_of(module, name).unwrap_or_else(|| ProviderSource {
         host: None,
@@ -52,8 +52,8 @@ pub(super) fn place(module: &Module) -> String {
     }
 }
 
-/// Provider configurations: that references in resources and calls name something, and that what
-/// modules pass fits. Where the root is validated `alone`, it may be a module that others call.
+/// Checks that provider references in resources and calls exist, and that passed configurations
+/// match. With `alone`, the root may be a module that others call.
 pub(super) fn providers(root: &Module, alone: bool, diags: &mut Diagnostics) {
     within(root, None, None, alone, diags);
 }
@@ -74,6 +74,8 @@ fn within(
             .flatten()
             .map(|e| e.span)
             .next();
+        // Below a call with repetition or depends_on, modules must not have their own provider
+        // configurations.
         let blocked = repeated
             .or_else(|| inner.depends_on.first().map(Traversal::span))
             .or(no_configs);
@@ -83,6 +85,7 @@ fn within(
     let mut declared: BTreeSet<Key> = BTreeSet::new();
     for provider in &module.providers {
         let own = key(&provider.name, provider.alias.as_ref());
+        // An empty block in a called module is a placeholder for a passed configuration.
         if !passing::is_empty(provider) || module.path.is_root() {
             configured.insert(own.clone(), provider.span);
         }
@@ -97,8 +100,8 @@ fn within(
                 .map(|(alias, _)| (name.clone(), alias.clone())),
         );
     }
-    // Nobody passes configurations to the root, so that what it asks for must stand in it; but
-    // where it is validated alone, somebody may.
+    // Nobody passes configurations to a real root, so it must declare all of them. A root validated
+    // alone may have a caller that does.
     let mut passed_in = aliases.clone();
     if module.path.is_root() {
         passed_in.retain(|(name, _)| alone && !declared.contains(&key(name, None)));
@@ -134,7 +137,7 @@ fn within(
     }
 }
 
-/// Instances of configurations with `for_each`: that each reference chooses one.
+/// Checks that each reference to a configuration with `for_each` selects an instance.
 fn instances(module: &Module, configured: &BTreeMap<Key, Span>, diags: &mut Diagnostics) {
     for call in module.calls.values() {
         for (inner, outer) in call.providers.iter().flatten() {
@@ -180,8 +183,8 @@ fn instances(module: &Module, configured: &BTreeMap<Key, Span>, diags: &mut Diag
     }
 }
 
-/// That one reference has a key where the configuration has instances, and nowhere else; and that
-/// what is kept in the state (at this address) does not end together with what it takes to destroy
+/// Checks that a reference has an instance key exactly where the configuration has instances. Warns
+/// if an object in the state (at address `kept`) loses the provider configuration needed to destroy
 /// it.
 fn chosen(
     module: &Module,
@@ -204,7 +207,7 @@ fn chosen(
             let (Some(for_each), Some(kept)) = (for_each, kept) else {
                 return;
             };
-            // What rests on nothing else does not lose an element by itself.
+            // A constant for_each loses an element only by an edit of the configuration itself.
             if !for_each.traversals().is_empty() && for_each.same_as(instances) {
                 let detail = format!(
                     "The provider configuration {name} and this {by} have the same for_each. Once an element is taken out, the {by} cannot be destroyed any more, since the configuration that it takes is gone with it. Let for_each of the provider keep an element until what belongs to it is destroyed; or destroy that before, with --destroy --target {kept}."
@@ -246,7 +249,7 @@ fn undefined_alias(
     diags: &mut Diagnostics,
 ) {
     let own = key(&reference.name, reference.alias.as_ref());
-    // Of one with a key it is said what it chooses from.
+    // A reference with a key gets its own error in `chosen`.
     if reference.alias.is_some() && reference.key.is_none() && !known.contains(&own) {
         diags.error(
             reference.span,
@@ -341,7 +344,7 @@ fn passed(
     }
 }
 
-/// Arguments of module calls that are missing or have no variable, in all modules.
+/// Reports missing arguments and arguments without a variable in all module calls.
 pub(super) fn arguments(root: &Module, diags: &mut Diagnostics) {
     for module in root.all() {
         for call in module.calls.values() {

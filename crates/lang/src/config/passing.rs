@@ -1,5 +1,5 @@
-//! Provider configurations that modules pass on: that each is there to be passed, and blocks that
-//! only stand for one.
+//! Checks of provider configurations that modules pass on: existence of each, and empty placeholder
+//! blocks.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,14 @@ fn type_of(module: &Module, name: &str) -> ProviderSource {
     source_of(module, name).unwrap_or_else(|| ProviderSource::implied(name))
 }
 
-/// Whether a block configures nothing: outside of the root it stands for what the caller passes.
+/// Returns true for a block without content. Outside the root, it stands for the configuration that
+/// the caller passes.
 pub(super) fn is_empty(block: &ProviderConfig) -> bool {
     !block.body.content(&BodySchema::new()).1.has_errors() && block.version.is_none()
 }
 
-/// That the default configurations which a module passes on are there. Aliases are declared in any
-/// case, and are looked at with every other reference to one.
+/// Checks that the default configurations passed on by a module exist. Aliased ones are checked
+/// with all other references to aliases.
 pub(super) fn on(module: &Module, call: Option<(&Module, &ModuleCall)>, diags: &mut Diagnostics) {
     let there = defaults(module, call);
     let configured = |name: &str| {
@@ -41,7 +42,7 @@ pub(super) fn on(module: &Module, call: Option<(&Module, &ModuleCall)>, diags: &
         {
             let (name, here, source) = (&from.name, place(module), type_of(child, &to.name));
             if !there.iter().any(|other| other.same_as(&source)) {
-                // Where the name means something else, that is what is said.
+                // A name with another provider source gets its own error elsewhere.
                 if !source_or_assumed(module, name).same_as(&source_or_assumed(child, &to.name)) {
                     continue;
                 }
@@ -75,7 +76,7 @@ pub(super) fn on(module: &Module, call: Option<(&Module, &ModuleCall)>, diags: &
     }
 }
 
-/// Whether a call passes a default configuration under this name.
+/// Returns true if a call passes a default configuration under this name.
 fn is_given(call: &ModuleCall, name: &str) -> bool {
     call.providers
         .iter()
@@ -83,8 +84,8 @@ fn is_given(call: &ModuleCall, name: &str) -> bool {
         .any(|(to, _)| *to.name == *name && to.alias.is_none())
 }
 
-/// The providers that have a default configuration in a module: a block, what is passed to it, or
-/// in the root what it requires. What is merely inherited has no name that could be passed on.
+/// Providers with a default configuration in a module: from a block, passed by the caller, or, in
+/// the root, required. An inherited configuration has no local name that can be passed on.
 fn defaults(module: &Module, call: Option<(&Module, &ModuleCall)>) -> Vec<ProviderSource> {
     let blocks = module
         .providers
@@ -106,8 +107,8 @@ fn defaults(module: &Module, call: Option<(&Module, &ModuleCall)>) -> Vec<Provid
         .collect()
 }
 
-/// Warns where one provider goes by two names: what is configured under one of them is not what is
-/// used under the other. Refuses versions of what has none.
+/// Warns about one provider under two local names, because a configuration of one does not apply to
+/// the other. Rejects versions of built-in providers.
 pub(super) fn names(module: &Module, diags: &mut Diagnostics) {
     const SUMMARY: &str = "Duplicate required provider";
     const NO_BUILTIN: &str = "Invalid dependency on built-in provider";
@@ -169,8 +170,8 @@ pub(super) fn names(module: &Module, diags: &mut Diagnostics) {
     }
 }
 
-/// Blocks of called modules that configure nothing: what they stand for has had another form for
-/// long.
+/// Warns about empty provider blocks of called modules, a placeholder that `configuration_aliases`
+/// has replaced.
 pub(super) fn stand_ins(module: &Module, diags: &mut Diagnostics) {
     if module.path.is_root() {
         return;

@@ -1,4 +1,4 @@
-//! Which providers a module needs, and how each is configured.
+//! Parses `required_providers`, `provider` blocks and references to provider configurations.
 
 use std::sync::Arc;
 
@@ -153,7 +153,7 @@ fn aliases(name: &str, value: &Expr, out: &mut Vec<(Arc<str>, Span)>, diags: &mu
             continue;
         };
         let alias = match &traversal.steps[..] {
-            // The default configuration, which must then be passed as well.
+            // The default configuration, which callers must then pass too.
             [] => Some(Arc::from("")),
             [step] => match &step.kind {
                 StepKind::Attr(alias) => Some(alias.clone()),
