@@ -1,5 +1,5 @@
-//! Declarations with override blocks: each block is read alone for its own errors, at their places,
-//! then all of them as one.
+//! Declarations with override blocks: each block is parsed alone, for errors at its own place, then
+//! all are merged.
 
 use super::draft::Slot;
 use super::link::LINK;
@@ -12,22 +12,22 @@ use crate::source::Span;
 /// Share of a declaration that a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// All of it: required arguments must be there.
+    /// Complete declaration: required arguments must be present.
     Whole,
     /// The changes of an override file.
     Override,
 }
 
 impl Slot {
-    /// Reads the declaration. Errors of merging are those of the blocks: the merged body is read
-    /// without them.
+    /// Parses the declaration. Errors come from the single blocks; those of the merged body are
+    /// dropped.
     pub(super) fn read<T>(
         &self,
         merge: &dyn Fn(&Body, &Body) -> Body,
         read: &dyn Fn(&Block, Part, &mut Diagnostics) -> T,
         diags: &mut Diagnostics,
     ) -> T {
-        // Both ends of a link are one argument, which no block may lack.
+        // Overrides of links are not parsed alone, because each would need both ends.
         if self.overrides.is_empty() || &*self.block.type_name == LINK {
             return read(&self.merged(merge), Part::Whole, diags);
         }
@@ -48,8 +48,8 @@ impl Slot {
         block
     }
 
-    /// Reads a variable. Each override must leave a default value of the variable's type, even if
-    /// the next one changes either.
+    /// Parses a variable. Each override must leave a default that fits the type, even if the next
+    /// one changes both.
     pub(super) fn variable(&self, diags: &mut Diagnostics) -> Variable {
         let mut variable = values::variable(&self.block, None, diags);
         let mut failed = default_failed(&variable).unwrap_or(false);
@@ -63,7 +63,7 @@ impl Slot {
             let mut found = Diagnostics::new();
             let base = Some((&self.block.body, over.def_span));
             variable = values::variable(&block, base, &mut found);
-            // What stands elsewhere was reported with its own block.
+            // Errors in other blocks were reported with those blocks.
             let found = found.0.into_iter();
             let of_merging = found.filter(|d| !failed && d.subject == Some(over.def_span));
             of_merging.for_each(|d| diags.push(d));
@@ -77,7 +77,7 @@ fn default_failed(variable: &Variable) -> Option<bool> {
     variable.default.as_ref().map(|value| !value.is_known())
 }
 
-/// The diagnostics that are not about conditions, which an override may not have at all.
+/// Drops diagnostics about conditions, which override files may not have at all.
 fn without_conditions(over: &Block, found: Diagnostics) -> Diagnostics {
     let conditions = BodySchema::new()
         .block("validation", &[])

@@ -1,4 +1,4 @@
-//! A block of an override file changes what the normal files declare.
+//! Applies the blocks of override files to the declarations of normal files.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ impl Draft {
         let key = provider_key(&block);
         match self.providers.get_mut(&key) {
             Some(slot) => slot.overrides.push(block),
-            // The default configuration is there without being declared: there is one to override.
+            // The default configuration exists without a block, so an override alone is valid.
             None if key.1.is_empty() => {
                 self.provider_order.push(key.clone());
                 self.providers.insert(key, Slot::from(block));

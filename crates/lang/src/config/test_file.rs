@@ -1,5 +1,5 @@
-//! Test files (`*.tftest.hcl` and their like): read with a configuration that is validated, since
-//! what is wrong in them is wrong with the configuration. Nothing in them is ever run.
+//! Parses test files (`*.tftest.hcl` and similar) for validation, because their errors make a
+//! configuration invalid. Tests are never run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::Span;
 use crate::syntax::{Expr, Traversal, is_identifier};
 
-/// A test file as far as it is looked at.
+/// Parsed parts of a test file.
 #[derive(Default)]
 pub(super) struct TestFile {
-    /// Its name, from the root's directory.
+    /// File name, relative to the root directory.
     pub(super) name: String,
     pub(super) runs: Vec<Run>,
     pub(super) providers: Vec<ProviderConfig>,
@@ -38,19 +38,19 @@ pub(super) struct Run {
     overrides: Vec<Override>,
 }
 
-/// Whether a source is a path.
+/// Returns true if a source is a path.
 pub(super) fn is_local(source: &str) -> bool {
     source.starts_with("./") || source.starts_with("../")
 }
 
-/// The module that a run is about instead of the root.
+/// Module under test instead of the root.
 pub(super) struct RunModule {
     pub(super) source: String,
     pub(super) span: Span,
 }
 
 impl TestFile {
-    /// Reads a file's body.
+    /// Parses a file's body.
     pub(super) fn read(name: String, body: &Body, diags: &mut Diagnostics) -> TestFile {
         let mut file = TestFile {
             name,
@@ -81,7 +81,7 @@ impl TestFile {
         file
     }
 
-    /// What is wrong with a file that could be read.
+    /// Reports errors in a parsed file.
     pub(super) fn check(&self, diags: &mut Diagnostics) {
         twice(&self.overrides, diags);
         for run in &self.runs {
@@ -91,7 +91,7 @@ impl TestFile {
     }
 }
 
-/// A block that may be there once.
+/// Tracks a block type that may occur once.
 struct Once {
     kind: &'static str,
     within: &'static str,
@@ -198,7 +198,7 @@ fn plan_options(block: &Block, diags: &mut Diagnostics) {
     references(&content, "target", diags);
 }
 
-/// An argument that is one of two words, without quotes.
+/// Argument with one of two keywords, unquoted.
 fn keyword(
     content: &Content,
     name: &str,
@@ -218,7 +218,7 @@ fn keyword(
     word
 }
 
-/// An argument that is a list of references.
+/// Argument with a list of references.
 fn references(content: &Content, name: &str, diags: &mut Diagnostics) -> Vec<Traversal> {
     let Some(attribute) = content.attribute(name) else {
         return Vec::new();
@@ -245,7 +245,7 @@ fn run_module(block: &Block, diags: &mut Diagnostics) -> Option<RunModule> {
     };
     let source = constant::text(attribute, diags)?;
     let is_path = is_local(&source);
-    // An address in a registry has three parts, or four with a host.
+    // A registry address has three parts, or four with a host.
     let elsewhere = source.contains(':') || source.split('/').count() > 2;
     let wrong = match content.attribute("version") {
         Some(_) if is_path => Some("a module of a local path has no versions to choose from"),
@@ -265,10 +265,10 @@ fn run_module(block: &Block, diags: &mut Diagnostics) -> Option<RunModule> {
     })
 }
 
-/// Complains about what has no conditions, so that it cannot fail.
+/// Rejects references to objects without conditions, which cannot fail.
 fn expected(traversal: &Traversal, diags: &mut Diagnostics) {
     const SUMMARY: &str = "Invalid expect_failures reference";
-    // These two have names in tests alone.
+    // References to `output` and `check` exist only in tests.
     if let "output" | "check" = &*traversal.root {
         if traversal.steps.first().is_none_or(is_key) {
             let detail = format!("\"{}\" must be followed by a name.", traversal.root);

@@ -1,4 +1,4 @@
-//! What stands for values in tests: overrides and mocked providers.
+//! Overrides and mock providers of test files.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::Span;
 use crate::syntax::{Step, StepKind, is_identifier};
 
-/// What stands for the values of something, in a run or in all runs of a file.
+/// Override of an object's values, in a run or in all runs of a file.
 pub(super) struct Override {
     kind: Arc<str>,
     target: String,
@@ -21,7 +21,7 @@ pub(super) struct Override {
 
 const OVERRIDES: [&str; 3] = ["override_resource", "override_data", "override_module"];
 
-/// A schema with blocks of overrides.
+/// Adds the override blocks to a schema.
 pub(super) fn with_overrides(schema: BodySchema) -> BodySchema {
     OVERRIDES
         .iter()
@@ -32,7 +32,7 @@ fn failed(diags: &Diagnostics, mark: usize) -> bool {
     diags.0[mark..].iter().any(Diagnostic::is_error)
 }
 
-/// Reads a block that overrides something.
+/// Parses an override block.
 pub(super) fn override_block(block: &Block, diags: &mut Diagnostics) -> Option<Override> {
     let mark = diags.len();
     let of_module = &*block.type_name == "override_module";
@@ -54,7 +54,7 @@ pub(super) fn override_block(block: &Block, diags: &mut Diagnostics) -> Option<O
     })
 }
 
-/// What an override is for, a resource or a module without keys: as text, and where it stands.
+/// Target of an override, a resource or module without keys: its text and place.
 fn target(
     attribute: &Attribute,
     of_module: bool,
@@ -69,7 +69,7 @@ fn target(
             return None;
         }
     };
-    // The first key is what is wrong, wherever it is; all that follows it is left aside.
+    // Only the first key is reported.
     if let Some(step) = traversal.steps.iter().find(|s| is_key(s)) {
         let detail = "Every instance is meant: take the key out.";
         let summary = "An address without keys is needed";
@@ -91,7 +91,7 @@ fn target(
             None
         }
         _ => {
-            // What follows the module's own steps.
+            // Place of the first step after the module's own steps.
             let at = (2 * module.0.len()).checked_sub(1);
             let span = at.map_or(traversal.root_span, |at| traversal.steps[at].span);
             let detail = "This is for a module, and the address is of something in it.";
@@ -105,7 +105,7 @@ pub(super) fn is_key(step: &Step) -> bool {
     matches!(step.kind, StepKind::Index(_))
 }
 
-/// Values that are written out.
+/// Checks a constant object of values.
 fn object(attribute: &Attribute, diags: &mut Diagnostics) {
     let value = constant::value(attribute, diags);
     if value.is_some_and(|value| !matches!(value.ty(), Type::Object(_))) {
@@ -117,7 +117,7 @@ fn object(attribute: &Attribute, diags: &mut Diagnostics) {
     }
 }
 
-/// Looks at a `mock_provider` block; `seen` are those before it.
+/// Parses a `mock_provider` block; `seen` has the earlier ones.
 pub(super) fn mock_provider(block: &Block, seen: &mut Vec<String>, diags: &mut Diagnostics) {
     let mark = diags.len();
     let schema = BodySchema::new()
@@ -152,7 +152,7 @@ pub(super) fn mock_provider(block: &Block, seen: &mut Vec<String>, diags: &mut D
     for inner in &content.blocks {
         let of = match &*inner.type_name {
             "mock_resource" | "mock_data" => mock_resource(inner, diags),
-            // Whatever kind of block it is: what it is for counts.
+            // The target decides, not the block type.
             _ => override_block(inner, diags).map(|o| ("".into(), o.target)),
         };
         let Some(of) = of else { continue };
@@ -186,7 +186,7 @@ fn mock_resource(block: &Block, diags: &mut Diagnostics) -> Option<(Arc<str>, St
     (!failed(diags, mark)).then(|| (block.type_name.clone(), name))
 }
 
-/// Complains about overrides of one thing.
+/// Reports several overrides of one object.
 pub(super) fn twice(overrides: &[Override], diags: &mut Diagnostics) {
     for (at, one) in overrides.iter().enumerate() {
         let is_module = |o: &Override| &*o.kind == "override_module";

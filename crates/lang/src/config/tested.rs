@@ -1,5 +1,4 @@
-//! What test files add to a configuration that is validated: the modules that their runs are about,
-//! and whether what they pass to each other fits.
+//! Modules and checks that test files add to a validated configuration.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,16 +14,16 @@ use crate::addr::ProviderSource;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::SourceMap;
 
-/// What there is of tests beside the configuration itself.
+/// Test files' part of a validated configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Tested {
-    /// Modules that runs are about instead of the root; of local directories, each once.
+    /// Local modules under test other than the root, each once.
     pub modules: Vec<Arc<Module>>,
-    /// What is wrong in test files and stops nothing else from being looked at.
+    /// Errors in test files, which do not stop other checks.
     pub faults: Diagnostics,
 }
 
-/// Where test files lie beside the configuration's own directory.
+/// Directory of test files, besides the configuration's own.
 const FOLDER: &str = "tests";
 
 /// Reads the test files of a root.
@@ -48,7 +47,7 @@ pub(super) fn read(dir: &Path, sources: &SourceMap, diags: &mut Diagnostics) -> 
         .collect()
 }
 
-/// Loads the modules that runs are about. Those that lie elsewhere are their authors' to test.
+/// Loads the modules under test. Remote modules are skipped, because their authors test them.
 pub(super) fn modules(
     loader: &mut Loader<'_>,
     root: &Module,
@@ -80,15 +79,15 @@ pub(super) fn modules(
     out
 }
 
-/// What the manifest of modules knows a run's module by: `tests/a.tftest.hcl` has the parts `test`,
-/// `tests`, `a`, and the run's name comes last.
+/// Manifest key of a run's module: the test file's path split into parts (`tests/a.tftest.hcl`
+/// gives `test`, `tests`, `a`), then the run's name.
 fn key(file: &str, run: &str) -> Vec<String> {
     let file = file.strip_suffix(".tftest.hcl").unwrap_or(file);
     let parts = ["test"].into_iter().chain(file.split('/')).chain([run]);
     parts.map(str::to_owned).collect()
 }
 
-/// That a provider block of a test file means one provider, whichever run uses it.
+/// Checks that a provider block of a test file means the same provider in every run that uses it.
 pub(super) fn providers(
     root: &Module,
     modules: &BTreeMap<String, Arc<Module>>,
@@ -154,7 +153,7 @@ fn type_of(module: &Module, name: &str) -> ProviderSource {
     source_of(module, name).unwrap_or_else(|| source_or_assumed(module, name))
 }
 
-/// Whether a module has a configuration under the name of a block.
+/// Returns true if a module has a configuration with the name of the block.
 fn declares(module: &Module, block: &super::model::ProviderConfig) -> bool {
     let required = module.required_providers.get(&block.name);
     let by_requirement = required.is_some_and(|entry| match &block.alias {
