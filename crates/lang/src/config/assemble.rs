@@ -1,4 +1,4 @@
-//! The files of one directory into one module, by way of a draft of all that they declare.
+//! Assembles the files of one directory into a module, through a draft of all declarations.
 
 use super::call::CallBlock;
 use super::draft::Draft;
@@ -39,7 +39,7 @@ pub(super) fn mode_of(block: &Block) -> Mode {
     }
 }
 
-/// The module that the files make, and its calls (whose modules are not loaded yet).
+/// Returns the module of these files and its calls, whose modules are not loaded yet.
 pub(super) fn assemble(files: &[ConfigFile], diags: &mut Diagnostics) -> (Module, Vec<CallBlock>) {
     let mut module = Module::default();
     let mut draft = Draft::default();
@@ -87,7 +87,7 @@ fn take_settings(
         }
     }
     super::encryption::take(module, own.encryptions, is_override, diags);
-    // What an override file says of it is left aside, as the reference engine does.
+    // The reference engine ignores `provider_meta` blocks of override files.
     for (meta, span) in own.metas.into_iter().filter(|_| !is_override) {
         if module.provider_metas.iter().any(|m| m.name == meta.name) {
             let detail = format!(
@@ -98,17 +98,18 @@ fn take_settings(
         }
         module.provider_metas.push(meta);
     }
-    // A backend, a cloud block.
+    // `backend` and `cloud` blocks seen in this file.
     let mut in_this_file = [false; 2];
     for (kind, span, body) in own.backends {
         let is_cloud = &*kind == "cloud";
-        // An override takes the place of what other files say, and not of what itself says.
+        // An override replaces the backend of other files; a second one in the same override is a
+        // duplicate.
         let before = module.backend.as_ref();
         let other = match is_override {
             true => in_this_file[usize::from(is_cloud)].then_some(is_cloud),
             false => before.map(|(other, _)| &**other == "cloud"),
         };
-        // Of a backend and a cloud block it is the backend that is one too many.
+        // If both blocks exist, the error is placed at the backend.
         let place = before
             .filter(|_| other == Some(false) && is_cloud)
             .map_or(span, |(_, place)| *place);
@@ -130,7 +131,7 @@ fn take_settings(
                 };
                 diags.error(place, summary, detail);
             }
-            // Of both in one override the cloud block counts, whichever comes first.
+            // If an override has both, the cloud block wins in any order.
             None if is_override && !is_cloud && in_this_file[1] => {}
             None => {
                 module.backend = Some((kind, span));

@@ -1,4 +1,4 @@
-//! A block of a normal file takes its place in the draft; a name can be taken once.
+//! Adds blocks of normal files to the draft and reports duplicate names.
 
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -142,7 +142,7 @@ impl Draft {
                 );
                 diags.error(local.span, "Duplicate local value definition", detail);
             }
-            // The later one counts, so that what reads the name is still checked.
+            // The later one wins, so that references to the name are still checked.
             self.locals.insert(name, local);
         }
     }
@@ -161,7 +161,7 @@ pub(super) fn provider_key(block: &Block) -> (Arc<str>, Arc<str>) {
     (block.labels[0].text.clone(), alias.into())
 }
 
-/// The name of what a block declares, where it has labels.
+/// Name of the object that a labelled block declares: its last label.
 pub(super) fn last_label(block: &Block) -> Arc<str> {
     block
         .labels

@@ -1,5 +1,4 @@
-//! What the files of one directory declare, before it is read: one slot for each name, and what
-//! overrides it.
+//! Declarations of one directory before they are read: one slot for each name, with its overrides.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use crate::addr::{Resource as ResourceName, Target};
 use crate::body::{Block, Body};
 use crate::diag::Diagnostics;
 
-/// A declaration and the blocks of override files that change it, in their order.
+/// Declaration with the override blocks that change it, in order.
 pub(super) struct Slot {
     pub(super) block: Block,
     pub(super) overrides: Vec<Block>,
@@ -29,7 +28,7 @@ impl From<Block> for Slot {
 
 pub(super) type Slots<K> = BTreeMap<K, Slot>;
 
-/// Everything declared in one directory, in the order of kinds that later kinds need.
+/// All declarations of one directory. Later kinds may need earlier ones.
 #[derive(Default)]
 pub(super) struct Draft {
     pub(super) variables: Slots<Arc<str>>,
@@ -43,7 +42,7 @@ pub(super) struct Draft {
     pub(super) moved: Vec<Block>,
     pub(super) removed: Vec<Block>,
     pub(super) imports: Vec<Block>,
-    /// Declared twice: read for their errors alone.
+    /// Duplicate blocks, parsed only for their errors.
     pub(super) duplicates: Vec<Block>,
 }
 

@@ -1,4 +1,4 @@
-//! Which versions of the language a module accepts.
+//! Version constraints of a module on the language.
 
 use super::files::ConfigFile;
 use super::parts::list;
@@ -7,10 +7,10 @@ use super::version::{LANGUAGE_VERSION, Version, VersionConstraint};
 use crate::body::{Attribute, Block, BodySchema};
 use crate::diag::Diagnostics;
 
-/// The last line of versions that does not know `compatible_with`.
+/// Last version without `compatible_with`.
 const BEFORE_THE_BLOCK: &str = "1.11.0";
 
-/// Reads a `language` block.
+/// Parses a `language` block.
 pub(super) fn language(block: &Block, is_override: bool, diags: &mut Diagnostics) {
     if is_override {
         let detail = "\"language\" blocks are not allowed in override files. Place these settings in a normal configuration file.";
@@ -65,7 +65,7 @@ pub(super) fn language(block: &Block, is_override: bool, diags: &mut Diagnostics
     compatible_with(block, content.blocks_of("compatible_with"), diags);
 }
 
-/// With which versions of OpenTofu the module is compatible: how that is said.
+/// Checks a `compatible_with` block, which lists the compatible OpenTofu versions.
 fn compatible_with<'a>(
     block: &Block,
     inner: impl Iterator<Item = &'a Block>,
@@ -95,7 +95,7 @@ fn compatible_with<'a>(
     }
 }
 
-/// Whether the files of a module are for this language version. Errors here hide all others.
+/// Checks that the files of a module accept this language version. Errors here hide all others.
 pub(super) fn check_versions(file: &ConfigFile, diags: &mut Diagnostics) {
     let (root, _, _) = file.body.partial_content(
         &BodySchema::new()
@@ -104,7 +104,7 @@ pub(super) fn check_versions(file: &ConfigFile, diags: &mut Diagnostics) {
     );
     for block in &root.blocks {
         if &*block.type_name == "terraform" {
-            // In a `.tf` file the constraint is meant for Terraform.
+            // In a `.tf` file the constraint refers to Terraform versions.
             if file.is_tofu {
                 let (content, _, _) = block
                     .body
@@ -162,7 +162,7 @@ fn allows(constraint: &str, version: &str) -> bool {
     }
 }
 
-/// Complaints about version constraints that cannot be read.
+/// Reports invalid version constraints.
 pub(super) fn check_version_syntax(file: &ConfigFile, diags: &mut Diagnostics) {
     let (root, _, _) = file
         .body

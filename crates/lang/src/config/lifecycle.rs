@@ -83,7 +83,7 @@ pub(super) fn lifecycle(
     }
 }
 
-/// True or false as it is written, or computed of such; no text that says so.
+/// Parses `destroy`: a boolean literal or a constant expression, but not a string such as "true".
 fn destroy(attribute: &Attribute) -> Result<bool, Diagnostic> {
     let flag = constant::value(attribute, &mut Diagnostics::new()).and_then(|v| v.as_bool());
     flag.ok_or_else(|| {

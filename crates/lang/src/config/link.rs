@@ -1,5 +1,5 @@
-//! `link` blocks: what one resource has to do with another, as a managed resource of a type of its
-//! own whose arguments `from` and `to` name the two.
+//! `link` blocks: a relation between two resources, modelled as a managed resource of type `link`
+//! whose arguments `from` and `to` name both.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::body::{Block, BodySchema, Label};
 use crate::diag::Diagnostics;
 use crate::syntax::{Expr, ExprKind};
 
-/// The block's word, and the type of the resources that it stands for.
+/// Block type, also used as the type of the resources.
 pub const LINK: &str = "link";
 
 /// The arguments that name the ends of a link.
@@ -18,7 +18,7 @@ pub const ENDS: [&str; 2] = ["from", "to"];
 
 const SUMMARY: &str = "Invalid end of a link";
 
-/// The block as one of a resource, which has the type among its labels.
+/// Adds the type as the first label, as resource blocks have it.
 pub(super) fn labelled(mut block: Block) -> Block {
     if &*block.type_name == LINK && block.labels.len() == 1 {
         let label = Label {
@@ -30,7 +30,7 @@ pub(super) fn labelled(mut block: Block) -> Block {
     block
 }
 
-/// The ends of a link as they are written; `None`, and said, where one of them names no resource.
+/// Parses the ends of a link. `None` with an error if one does not name a resource.
 pub(super) fn ends(block: &Block, diags: &mut Diagnostics) -> Option<LinkEnds> {
     if &*block.type_name != LINK {
         return None;
@@ -58,7 +58,7 @@ pub(super) fn ends(block: &Block, diags: &mut Diagnostics) -> Option<LinkEnds> {
     })
 }
 
-/// In JSON an expression stands in a text.
+/// JSON wraps an expression in a string template.
 fn unwrapped(expr: &Expr) -> &Expr {
     match &expr.kind {
         ExprKind::TemplateWrap(inner) => inner,
@@ -66,7 +66,7 @@ fn unwrapped(expr: &Expr) -> &Expr {
     }
 }
 
-/// The resource of which an end is an instance.
+/// Resource whose instance is an end.
 fn named(expr: &Expr, argument: &str, diags: &mut Diagnostics) -> Option<Name> {
     let (traversal, keyed) = match &expr.kind {
         ExprKind::Traversal(t) => (Some(t), false),
@@ -93,7 +93,7 @@ fn named(expr: &Expr, argument: &str, diags: &mut Diagnostics) -> Option<Name> {
     found
 }
 
-/// Links that do not say which provider configuration they use have that of the resource at `from`.
+/// Gives links without their own provider configuration that of the resource at `from`.
 pub(super) fn providers(resources: &mut BTreeMap<Name, Resource>, diags: &mut Diagnostics) {
     let without = |r: &&Resource| r.link.is_some() && r.provider.is_none();
     let links: Vec<Name> = resources
@@ -146,7 +146,7 @@ fn of_from(
     Some(chosen)
 }
 
-/// The resource that an end of a link names.
+/// Resource at an end of a link.
 #[must_use]
 pub fn end_of_link(expr: &Expr) -> Option<Name> {
     named(expr, "", &mut Diagnostics::new())

@@ -1,4 +1,4 @@
-//! Parts that several kinds of blocks share: names, conditions, `depends_on`, provider references,
+//! Shared parts of several block types: names, conditions, `depends_on`, provider references,
 //! repetition.
 
 use super::model::{Condition, ProviderRef};
@@ -12,14 +12,14 @@ use std::sync::Arc;
 
 pub(super) const BAD_NAME: &str = "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes.";
 
-/// Complains about a label that is no identifier.
+/// Reports a label that is not an identifier.
 pub(super) fn check_name(label: &Label, what: &str, diags: &mut Diagnostics) {
     if !is_identifier(&label.text) {
         diags.error(label.span, format!("Invalid {what}"), BAD_NAME);
     }
 }
 
-/// The expression of an argument where references are due: strings of JSON are read as expressions.
+/// Expression of an argument for references: JSON strings are parsed as expressions.
 pub(super) fn static_expr(attribute: &Attribute, diags: &mut Diagnostics) -> Expr {
     match attribute.json.as_deref() {
         Some(node) => match &node.kind {
@@ -36,7 +36,7 @@ fn json_text_expr(text: &str, span: Span, diags: &mut Diagnostics) -> Expr {
     expr
 }
 
-/// An element of a list of references: a string of JSON is read as an expression.
+/// Element of a list of references: JSON strings are parsed as expressions.
 pub(super) fn static_item(expr: &Expr, diags: &mut Diagnostics) -> Expr {
     match &expr.kind {
         ExprKind::Template {
@@ -50,7 +50,7 @@ pub(super) fn static_item(expr: &Expr, diags: &mut Diagnostics) -> Expr {
     }
 }
 
-/// The elements of a list that is written out.
+/// Elements of a list literal.
 pub(super) fn list<'a>(expr: &'a Expr, diags: &mut Diagnostics) -> &'a [Expr] {
     match expr.static_list() {
         Some(items) => items,
@@ -75,7 +75,7 @@ fn is_quoted(expr: &Expr) -> bool {
     )
 }
 
-/// A reference that is written out; quotes around it are an old form and warned of.
+/// Literal reference; quotes around it give a deprecation warning.
 pub(super) fn reference(expr: &Expr, diags: &mut Diagnostics) -> Option<Traversal> {
     if is_quoted(expr) {
         diags.warning(
@@ -96,7 +96,7 @@ pub(super) fn reference(expr: &Expr, diags: &mut Diagnostics) -> Option<Traversa
     plain_reference(expr, diags)
 }
 
-/// A reference that is written out, without quotes.
+/// Literal reference without quotes.
 pub(super) fn plain_reference(expr: &Expr, diags: &mut Diagnostics) -> Option<Traversal> {
     let traversal = expr.as_static_traversal();
     if traversal.is_none() && !matches!(expr.kind, ExprKind::Error) {
@@ -121,7 +121,7 @@ pub(super) fn depends_on(content: &Content, diags: &mut Diagnostics) -> Vec<Trav
         .collect()
 }
 
-/// Complains about `depends_on` in an override file, at its first element.
+/// Reports `depends_on` in an override file, at its first element.
 pub(super) fn no_override_of_depends_on(over: &Content, diags: &mut Diagnostics) {
     if let Some(attribute) = over.attribute("depends_on")
         && let Some(first) = attribute.expr.static_list().and_then(<[Expr]>::first)
@@ -134,8 +134,7 @@ pub(super) fn no_override_of_depends_on(over: &Content, diags: &mut Diagnostics)
     }
 }
 
-/// A body and what overrides it, where both together say with `count` and `for_each` how often
-/// something is there: `count` counts.
+/// Resolves `count` and `for_each` spread over a body and its override: `count` wins.
 pub(super) fn one_kind_of_repetition(base: &Body, over: &Body) -> (Body, Body) {
     let for_each = BodySchema::new().optional(&["for_each"]);
     let counted = |a: &Body, b: &Body| a.has_attribute("count") && b.has_attribute("for_each");
@@ -149,7 +148,7 @@ pub(super) fn one_kind_of_repetition(base: &Body, over: &Body) -> (Body, Body) {
     }
 }
 
-/// A local name of a provider must be in normal form.
+/// Checks that a local provider name is in normal form.
 pub(super) fn check_provider_name(name: &str, span: Span, diags: &mut Diagnostics) -> bool {
     let detail = match ProviderSource::part(name) {
         Ok(normal) if &*normal == name => return true,
@@ -162,8 +161,7 @@ pub(super) fn check_provider_name(name: &str, span: Span, diags: &mut Diagnostic
     false
 }
 
-/// The local name that a resource type implies, its part before the first underscore, must be one
-/// too.
+/// Checks the provider name that a resource type implies: its part before the first underscore.
 pub(super) fn check_implied_provider(kind: &str, span: Span, diags: &mut Diagnostics) {
     let name = kind.split_once('_').map_or(kind, |(first, _)| first);
     if let Err(error) = ProviderSource::part(name) {
@@ -188,6 +186,7 @@ pub(super) fn provider_ref(
         ExprKind::Index { source, key, .. } => (&**source, Some((**key).clone())),
         _ => (whole, None),
     };
+    // A constant key is a step of the traversal; a computed one is already split off.
     let longest = if key.is_some() { 1 } else { 2 };
     let traversal = if is_quoted(expr) {
         reference(expr, diags)
@@ -253,7 +252,7 @@ pub(super) fn provider_ref(
     })
 }
 
-/// A block with `condition` and `error_message`.
+/// Parses a block with `condition` and `error_message`.
 pub(super) fn condition(
     block: &Block,
     is_override: bool,
@@ -293,7 +292,7 @@ pub(super) fn condition(
     })
 }
 
-/// Complains where a condition of a resource refers to that resource by name.
+/// Reports conditions of a resource that refer to it by name.
 pub(super) fn no_self_reference(
     condition: &Condition,
     kind: &str,
@@ -315,7 +314,7 @@ pub(super) fn no_self_reference(
     }
 }
 
-/// Complains where more than one of `count`, `for_each`, `enabled` is given.
+/// Reports more than one of `count`, `for_each` and `enabled`.
 pub(super) fn one_repetition(
     count: Option<Span>,
     for_each: Option<Span>,

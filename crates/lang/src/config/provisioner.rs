@@ -112,7 +112,7 @@ fn keyword(attribute: &Attribute, diags: &mut Diagnostics) -> Option<std::sync::
     Some(text.into())
 }
 
-/// What runs at destroy time knows its own resource alone.
+/// Checks that destroy-time provisioners refer only to their own resource.
 pub(super) fn only_self_references(body: &Body, diags: &mut Diagnostics) {
     let (attributes, _) = body.just_attributes();
     for attribute in attributes.values() {
@@ -125,6 +125,7 @@ pub(super) fn only_self_references(body: &Body, diags: &mut Diagnostics) {
                 _ => None,
             };
             let valid = match &*traversal.root {
+                // These do not depend on other resources.
                 "self" | "path" | "terraform" | "tofu" => true,
                 "count" => only_step == Some("index"),
                 "each" => only_step == Some("key"),

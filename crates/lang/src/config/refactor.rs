@@ -12,7 +12,7 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Traversal};
 
-/// A reference argument as an address.
+/// Address of a reference argument.
 fn address(attribute: Option<&Attribute>, diags: &mut Diagnostics) -> Option<(Target, Span)> {
     let expr = &attribute?.expr;
     let traversal = plain_reference(expr, diags)?;
@@ -99,6 +99,7 @@ pub(super) fn removed(block: &Block, diags: &mut Diagnostics) -> Option<Removed>
                 .content(&BodySchema::new().optional(&["destroy"]));
             diags.append(found);
             if let Some(a) = content.attribute("destroy") {
+                // An invalid value is an error already; forgetting is the safe choice.
                 destroy = Some(constant::flag(a, diags).unwrap_or(false));
             }
             continue;
@@ -147,7 +148,7 @@ pub(super) fn removed(block: &Block, diags: &mut Diagnostics) -> Option<Removed>
     })
 }
 
-/// `removed` names resources and modules as a whole: keys are refused.
+/// Parses the address of a `removed` block: a resource or module, without instance keys.
 fn removed_address(attribute: &Attribute, diags: &mut Diagnostics) -> Option<(Target, Span)> {
     const SUMMARY: &str = "Invalid \"removed\" address";
     let traversal = plain_reference(&attribute.expr, diags)?;
@@ -193,7 +194,7 @@ fn removed_address(attribute: &Attribute, diags: &mut Diagnostics) -> Option<(Ta
     }
 }
 
-/// The address of an `import` with computed keys left out: a chain of names and indexes.
+/// Address of an `import` without computed keys: names and indexes.
 fn skeleton(expr: &Expr, diags: &mut Diagnostics) -> Option<Traversal> {
     match &expr.kind {
         ExprKind::Traversal(t) => Some(t.clone()),
@@ -212,7 +213,7 @@ fn skeleton(expr: &Expr, diags: &mut Diagnostics) -> Option<Traversal> {
     }
 }
 
-/// Reads an `import` block, and its address where no key is computed.
+/// Parses an `import` block, and its address if no key is computed.
 pub(super) fn import(block: &Block, diags: &mut Diagnostics) -> Option<(Import, Option<Target>)> {
     let schema = BodySchema::new()
         .optional(&["provider", "id", "identity", "for_each"])

@@ -1,4 +1,4 @@
-//! What `for_each` may be given, wherever it stands.
+//! Validates `for_each` values of all block types.
 
 use std::sync::Arc;
 
@@ -7,11 +7,10 @@ use cty::{Mark, Value};
 use crate::diag::Diagnostic;
 use crate::source::Span;
 
-/// The instances that a `for_each` of this value makes, each with its key; `None` where that is not
-/// known.
+/// Returns the instances of a `for_each` value with their keys; `None` if unknown.
 ///
 /// # Errors
-/// Why there can be no instances of such a value.
+/// The value cannot be used for `for_each`.
 pub fn repeated_over(
     value: Value,
     span: Span,

@@ -1,4 +1,4 @@
-//! `resource`, `data` and `ephemeral` blocks with their meta-arguments, and what overrides them.
+//! Reads `resource`, `data` and `ephemeral` blocks with their meta-arguments and overrides.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use crate::body::{Block, Body, BodySchema, Content};
 use crate::diag::Diagnostics;
 use crate::source::Span;
 
-/// Made once: there may be very many resources.
+/// Built once, because configurations may have very many resources.
 pub(super) fn schema(mode: Mode) -> &'static BodySchema {
     static OF_DATA: LazyLock<BodySchema> = LazyLock::new(|| {
         BodySchema::new()
@@ -123,6 +123,7 @@ pub(super) fn resource(
     }
     for provisioner in &mut resource.provisioners {
         provisioner.connection = match (&resource.connection, provisioner.connection.take()) {
+            // The provisioner's own arguments win over those of the resource.
             (Some(shared), Some(own)) => Some(Body::merged(shared.clone(), own)),
             (shared, own) => own.or_else(|| shared.clone()),
         };
@@ -171,6 +172,7 @@ pub(super) fn blocks(
             ),
             "connection" => resource.connection = Some(block.body.clone()),
             "provisioner" => resource.provisioners.extend(provisioner(block, diags)),
+            // An escaping block has provider arguments that are named like meta-arguments.
             "_" => resource.body = Body::joined(resource.body.clone(), block.body.clone()),
             _ => diags.error(
                 block.type_span,
@@ -181,7 +183,7 @@ pub(super) fn blocks(
     }
 }
 
-/// Complains about what an override file may not change in a resource.
+/// Reports arguments that an override file may not change in a resource.
 pub(super) fn check_override(body: &Body, mode: Mode, diags: &mut Diagnostics) {
     let (content, _, _) = body.partial_content(schema(mode));
     parts::no_override_of_depends_on(&content, diags);
@@ -194,9 +196,9 @@ pub(super) fn check_override(body: &Body, mode: Mode, diags: &mut Diagnostics) {
     }
 }
 
-/// The body of a resource with an override: arguments one by one, lifecycle arguments one by one
-/// too. How often the resource is there stays of the kind that it was, `enabled` and
-/// `replace_triggered_by` are as in the normal files.
+/// Merges the body of a resource with an override, argument by argument, also inside `lifecycle`.
+/// `count` or `for_each` stays the one of the normal files, as do `enabled` and
+/// `replace_triggered_by`.
 pub(super) fn merge(base: &Body, over: &Body) -> Body {
     let lifecycle = |body: &Body| {
         let (content, _, _) = body.partial_content(&BodySchema::new().block("lifecycle", &[]));

@@ -12,14 +12,14 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::Span;
 use crate::syntax::json::NodeKind;
 
-/// What the `terraform` blocks of a file say.
+/// Content of a file's `terraform` blocks.
 #[derive(Default)]
 pub(super) struct Settings {
     pub(super) required: Vec<(Named<RequiredProvider>, Span)>,
-    /// Type (or `cloud`) and header.
+    /// Type (or `cloud`), place and body.
     pub(super) backends: Vec<(Arc<str>, Span, Option<Body>)>,
     pub(super) encryptions: Vec<super::Encryption>,
-    /// Each with its header.
+    /// Blocks with the places of their headers.
     pub(super) metas: Vec<(ProviderMeta, Span)>,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn terraform(block: &Block, settings: &mut Settings, diags: &mut Diag
         .block("encryption", &[]);
     let (content, found) = block.body.content(&schema);
     diags.append(found);
-    // Both are for another engine: its editions and its experiments are none of this language's.
+    // Editions and experiments belong to the reference engine; flightdeck has neither.
     for inner in &content.blocks {
         match &*inner.type_name {
             "backend" => settings.backends.push((
@@ -76,7 +76,7 @@ fn provider_meta(block: &Block, diags: &mut Diagnostics) -> Option<(ProviderMeta
     (!wrong).then_some((meta, block.def_span))
 }
 
-/// The type of an entry that is a bare version constraint, and not an object.
+/// Returns true if an entry is a bare version constraint instead of an object.
 pub(super) fn version_alone(attribute: &Attribute) -> bool {
     match &attribute.json {
         Some(node) => !matches!(node.kind, NodeKind::Object(_) | NodeKind::Array(_)),

@@ -1,27 +1,27 @@
-//! Versions and version constraints as Terraform writes them: `>= 1.2.0, != 1.3.1`, `~> 5.0`.
+//! Versions and version constraints in Terraform's notation: `>= 1.2.0, != 1.3.1`, `~> 5.0`.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-/// The version of OpenTofu whose language this is: what `required_version` in `.tofu` files is held
-/// against.
+/// OpenTofu version of the supported language; `required_version` in `.tofu` files is checked
+/// against it.
 pub const LANGUAGE_VERSION: &str = "1.12.6";
 
-/// A version: three numbers, perhaps a prerelease and build metadata.
+/// Version: three numbers, optionally a prerelease and build metadata.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Version {
-    /// Major, minor, patch; more if more were written.
+    /// Major, minor, patch, and further numbers if written.
     pub segments: Vec<u64>,
-    /// How many numbers were written.
+    /// Number of written components.
     written: usize,
     /// After `-`; empty for a release.
     pub prerelease: String,
-    /// After `+`; does not count in comparisons.
+    /// Text after `+`; ignored in comparisons.
     pub metadata: String,
 }
 
-/// A text that is no version or constraint.
+/// Reasons why a text is not a version or constraint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is not a version or version constraint")]
 pub struct VersionError(pub String);
@@ -173,15 +173,15 @@ impl FromStr for VersionConstraint {
 }
 
 impl VersionConstraint {
-    /// Whether a version is allowed. Prereleases are allowed only by a constraint that names a
-    /// prerelease of the same numbers.
+    /// Returns true if the constraint allows a version. A prerelease needs a constraint that names
+    /// a prerelease of the same numbers.
     pub fn allows(&self, version: &Version) -> bool {
         self.parts
             .iter()
             .all(|(operator, want)| holds(*operator, version, want))
     }
 
-    /// Both conditions.
+    /// Returns the conjunction of both constraints.
     #[must_use]
     pub fn and(mut self, other: &VersionConstraint) -> VersionConstraint {
         self.parts.extend(other.parts.iter().cloned());
