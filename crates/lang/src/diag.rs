@@ -1,27 +1,27 @@
-//! What is wrong, where, and what to do: the diagnostics of every stage of the language.
-//! Summaries and details are whole sentences for operators; places are spans of the `SourceMap`.
+//! Diagnostics of all stages of the language: problem, place and remedy. Summaries and details are
+//! full sentences for operators; places are spans of the `SourceMap`.
 
 use crate::source::{Range, SourceMap, Span};
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Nothing can be done until it is settled.
+    /// Blocks all further work.
     Error,
-    /// Worth knowing; does not stop anything.
+    /// Reported without stopping anything.
     Warning,
 }
 
-/// What stands for words that would quote what must not be shown.
+/// Replaces text that would quote a sensitive value.
 const UNSAID: &str = "what is wrong cannot be said without showing a sensitive value";
 
-/// Words for the operator, and whether they may quote values. Words that are written out in the
-/// program quote nothing; those that are put together may, unless [`Said::plain`] says otherwise.
-/// Who knows the marks of the values that took part has them replaced by [`Said::hiding`].
+/// Text for the operator, and a version of it without values. Literals of the program quote
+/// nothing; formatted text may, unless marked by [`Said::plain`]. Callers that know the marks of
+/// the values replace the text by [`Said::hiding`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said {
     text: String,
-    /// The same without values, where that is another text.
+    /// Text without values, if it differs.
     hidden: Hidden,
 }
 
@@ -33,7 +33,7 @@ enum Hidden {
 }
 
 impl Said {
-    /// Words that quote no values: names of types, counts, what the configuration spells out.
+    /// Text without values: names of types, counts, text from the configuration.
     pub fn plain(text: impl Into<String>) -> Said {
         Said {
             text: text.into(),
@@ -41,7 +41,7 @@ impl Said {
         }
     }
 
-    /// Words that quote values, and the same words without them.
+    /// Text that quotes values, and the same text without them.
     pub fn either(text: impl Into<String>, hidden: impl Into<String>) -> Said {
         Said {
             text: text.into(),
@@ -49,7 +49,7 @@ impl Said {
         }
     }
 
-    /// Without the values where they must not be shown.
+    /// Removes values if `secret` is set.
     #[must_use]
     pub fn hiding(self, secret: bool) -> Said {
         match self.hidden {
@@ -60,7 +60,7 @@ impl Said {
         }
     }
 
-    /// Without the values, unless somebody has looked at what may be shown of them already.
+    /// Hides the values, unless the text already has a version without them.
     #[must_use]
     pub(crate) fn hiding_unseen(self, secret: bool) -> Said {
         if self.hidden == Hidden::Unsaid {
@@ -70,7 +70,7 @@ impl Said {
         }
     }
 
-    /// Other words around these; `put` writes them around either text.
+    /// Wraps both texts by `put`.
     #[must_use]
     pub fn within(self, put: impl Fn(&str) -> String) -> Said {
         let text = put(&self.text);
@@ -81,7 +81,7 @@ impl Said {
         }
     }
 
-    /// The words.
+    /// Text, including values.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -94,8 +94,8 @@ impl std::fmt::Display for Said {
 }
 
 impl From<&cty::ConvertError> for Said {
-    /// A failed conversion has looked at the marks of its value; what is around that value may have
-    /// others. Without a path and names there is nothing to hide.
+    /// A failed conversion respects the marks of its own value only; those of enclosing values may
+    /// differ. An error without path and names has nothing to hide.
     fn from(error: &cty::ConvertError) -> Said {
         let bare = error.path.is_empty() && !error.message.contains('"');
         if bare {
@@ -121,22 +121,22 @@ impl From<String> for Said {
     }
 }
 
-/// One thing to tell the operator.
+/// Error or warning for the operator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
     /// Error or warning.
     pub severity: Severity,
     /// One short line.
     pub summary: String,
-    /// Why, and what to do.
+    /// Reason and remedy.
     pub detail: String,
     /// The exact place.
     pub subject: Option<Span>,
-    /// The larger place around the subject worth showing.
+    /// Larger place around the subject, for context.
     pub context: Option<Span>,
     /// The object it is about, as an address.
     pub address: Option<String>,
-    /// The detail without values, where it may quote some.
+    /// Detail without values, if it may quote some.
     hidden: Option<Box<Hidden>>,
 }
 
@@ -184,7 +184,7 @@ impl Diagnostic {
         self
     }
 
-    /// Its detail.
+    /// Detail as redactable text.
     pub fn said(&self) -> Said {
         Said {
             text: self.detail.clone(),
@@ -192,7 +192,7 @@ impl Diagnostic {
         }
     }
 
-    /// Without values in its detail where they must not be shown.
+    /// Removes values from the detail if `secret` is set.
     #[must_use]
     pub fn hiding(mut self, secret: bool) -> Self {
         match self.hidden.take_if(|_| secret).map(|hidden| *hidden) {
@@ -205,7 +205,7 @@ impl Diagnostic {
         self
     }
 
-    /// Whether it is an error.
+    /// Returns true for an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
@@ -274,7 +274,7 @@ impl Diagnostics {
         self.0.extend(other.0);
     }
 
-    /// All in one text, as the reference engine puts several faults into one.
+    /// Joins all in one text, as the reference engine does.
     pub fn as_one(&self) -> String {
         let one = |d: &Diagnostic| match d.detail.is_empty() {
             true => d.summary.clone(),
@@ -290,19 +290,19 @@ impl Diagnostics {
         }
     }
 
-    /// Adds all of another; without values in them where they must not be shown.
+    /// Appends diagnostics, without values if `secret` is set.
     pub fn append_hiding(&mut self, other: Diagnostics, secret: bool) {
         self.0.extend(other.0.into_iter().map(|d| d.hiding(secret)));
     }
 
-    /// All of them, known to quote nothing that must not be shown.
+    /// Marks all as free of sensitive values.
     #[must_use]
     pub fn plain(mut self) -> Self {
         self.0.iter_mut().for_each(|d| d.hidden = None);
         self
     }
 
-    /// Whether any is an error.
+    /// Returns true if there is an error.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(Diagnostic::is_error)
     }
@@ -317,12 +317,12 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no diagnostics.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many.
+    /// Number of diagnostics.
     pub fn len(&self) -> usize {
         self.0.len()
     }

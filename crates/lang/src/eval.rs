@@ -1,6 +1,5 @@
-//! Evaluation: expressions to values, with every fault at its place. The evaluator keeps nothing
-//! between calls; what names mean is the affair of a `Scope`, except for names that an expression
-//! binds itself.
+//! Evaluator: expressions to values, with a place for every error. It keeps no state between calls;
+//! a `Scope` resolves names, except those bound by the expression itself.
 
 mod access;
 mod binary;
@@ -29,12 +28,12 @@ use cty::{Type, Value};
 use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::syntax::Expr;
 
-/// The value of an expression. With errors the value is unknown, of the right type where that is
-/// known, so that the caller can go on and find further faults.
+/// Evaluates an expression. With errors the value is unknown, of the right type if known, so that
+/// callers can find further errors.
 pub fn evaluate(expr: &Expr, scope: &dyn Scope) -> (Value, Diagnostics) {
     let steps = Steps::new(scope.steps());
     let (value, mut diags) = Env::new(scope, &steps).value(expr);
-    // What a `try` or `can` got over has come to nothing all the same.
+    // The limit is an error even if a `try` or `can` swallowed it.
     match steps.fault() {
         Some(fault) if !diags.has_errors() => {
             diags.push(fault.at(expr.span));
@@ -44,7 +43,7 @@ pub fn evaluate(expr: &Expr, scope: &dyn Scope) -> (Value, Diagnostics) {
     }
 }
 
-/// The value of an expression, converted to `ty`.
+/// Evaluates an expression and converts the value to `ty`.
 pub fn evaluate_as(expr: &Expr, ty: &Type, scope: &dyn Scope) -> (Value, Diagnostics) {
     let (value, mut diags) = evaluate(expr, scope);
     match cty::convert(&value, ty) {

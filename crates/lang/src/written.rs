@@ -1,11 +1,11 @@
-//! Values as the language would write them, with the functions that say of which type they are
-//! where that is not plain: for people who look at one.
+//! Values in the language's syntax, for people. Type functions are added where the literal is
+//! ambiguous.
 
 use cty::{Type, Value};
 use std::fmt::Write as _;
 
-/// A value in the language's own words, its further lines indented by `indent` spaces. What is
-/// sensitive, ephemeral or not known is said to be so.
+/// Formats a value in the language's syntax, with further lines indented by `indent` spaces.
+/// Sensitive, ephemeral and unknown values are replaced by a note.
 #[must_use]
 pub fn written(value: &Value, indent: usize) -> String {
     if value.has_mark(&cty::Mark::Sensitive) {
@@ -90,7 +90,7 @@ fn sequence(value: &Value, indent: usize) -> String {
     out + "]"
 }
 
-/// A text of several lines, ended by a word that is none of them.
+/// Heredoc, with an end marker that is not a line of the text.
 fn heredoc(text: &str, indent: usize) -> String {
     let mut end = "EOT".to_owned();
     while text.split('\n').any(|line| line.trim() == end) {
@@ -105,7 +105,7 @@ fn heredoc(text: &str, indent: usize) -> String {
     format!("{out}\n{margin}{end}")
 }
 
-/// In quotes, with what would not be seen escaped.
+/// Quoted text with invisible characters escaped.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     cty::quote(text, &mut out);

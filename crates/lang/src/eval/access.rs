@@ -1,5 +1,4 @@
-//! Attributes and elements: what `.name` and `[key]` give, and the words for when they give
-//! nothing.
+//! Evaluates attribute access (`.name`) and indexes (`[key]`), with their error messages.
 
 use cty::{Type, Value};
 
@@ -10,7 +9,7 @@ const INVALID: &str = "Invalid index";
 const UNSUPPORTED: &str = "Unsupported attribute";
 const NO_SUCH: &str = "The given key does not identify an element in this collection value";
 
-/// Applies constant steps one after the other; the first that fails ends it.
+/// Applies constant steps until the first error.
 pub(crate) fn follow(
     mut value: Value,
     steps: &[Step],
@@ -32,7 +31,7 @@ pub(crate) fn follow(
     (value, diags)
 }
 
-/// `value.name`: an attribute of an object or an element of a map.
+/// Evaluates `value.name`: an attribute of an object or an element of a map.
 ///
 /// # Errors
 /// A diagnostic without a place.
@@ -44,7 +43,7 @@ pub fn attribute(value: &Value, name: &str) -> Result<Value, Diagnostic> {
             detail,
         ));
     }
-    // The name stands in the configuration.
+    // The name comes from the configuration, so it is safe to quote.
     let refuse = |detail: String| Err(Diagnostic::error(UNSUPPORTED, Said::plain(detail)));
     match value.ty() {
         Type::Object(_) => match value.get_attr(name) {
@@ -78,7 +77,7 @@ pub fn attribute(value: &Value, name: &str) -> Result<Value, Diagnostic> {
     }
 }
 
-/// `collection[key]`.
+/// Evaluates `collection[key]`.
 ///
 /// # Errors
 /// A diagnostic without a place.
@@ -137,7 +136,7 @@ fn element(collection: &Value, key: &Value) -> Result<Value, Diagnostic> {
     }
 }
 
-/// Why a sequence or map has no element for a known key.
+/// Error text for a known key without an element.
 fn missing(collection: &Value, key: &Value) -> String {
     let Some(number) = key.as_number() else {
         return format!("{NO_SUCH}.");

@@ -1,5 +1,5 @@
-//! Operators: operands are converted, faults of both sides are reported, a known side of `&&` and
-//! `||` may decide alone.
+//! Evaluates operators: converts operands and reports errors of both sides, unless a known side of
+//! `&&` or `||` decides.
 
 use cty::{Marks, Type, Value};
 
@@ -10,7 +10,7 @@ use crate::syntax::{BinaryOp, Expr, UnaryOp};
 
 const FAILED: &str = "Operation failed";
 
-/// Why operands have no result.
+/// Errors of operators.
 #[derive(Debug, PartialEq, thiserror::Error)]
 enum OperationError {
     #[error("argument must not be null")]
@@ -59,7 +59,7 @@ pub(super) fn apply(
         diags.append(right_diags);
         return (failed(result_type(op)), diags);
     };
-    // Comparison looks into the values, so marks inside count as well.
+    // A comparison depends on nested values, so nested marks count too.
     let (left, mut marks) = left.unmark_deep();
     let (right, right_marks) = right.unmark_deep();
     marks.extend(&right_marks);
@@ -119,9 +119,9 @@ enum Side {
     Right,
 }
 
-/// What `&&` and `||` give without the help of both sides, and whose faults then count.
+/// Result of `&&` and `||` if one side decides it, and the side whose errors count.
 fn decided(op: BinaryOp, left: &Value, right: &Value, left_failed: bool) -> Option<(Value, Side)> {
-    // `&&` is settled by false, `||` by true; the other value leaves it to the other side.
+    // False decides `&&`, true decides `||`; the other value leaves it to the other side.
     let settles = op == BinaryOp::Or;
     let left_says = truth(left);
     let right_says = truth(right);
@@ -135,7 +135,7 @@ fn decided(op: BinaryOp, left: &Value, right: &Value, left_failed: bool) -> Opti
     }
 }
 
-/// Null counts as false here.
+/// Truth of a value; null counts as false.
 fn truth(value: &Value) -> Option<bool> {
     if value.is_null() {
         Some(false)
@@ -157,7 +157,7 @@ fn compute(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Operation
         BinaryOp::GreaterOrEqual => Ok(left.at_least(right)),
         BinaryOp::Less => Ok(left.less_than(right)),
         BinaryOp::LessOrEqual => Ok(left.at_most(right)),
-        // An unknown operand makes the whole unknown, without bounds.
+        // The result of an unknown operand has no bounds.
         _ if !left.is_known() || !right.is_known() => {
             Ok(Value::unknown(Type::Number).refine_not_null())
         }

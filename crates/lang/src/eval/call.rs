@@ -1,6 +1,5 @@
-//! Function calls: which function, how many arguments, their conversion, and where to put the
-//! blame. `try`, `can` and `convert` take expressions rather than values, so they are evaluated
-//! here.
+//! Evaluates function calls: lookup, number of arguments, conversion, and places of errors. `try`,
+//! `can` and `convert` take expressions instead of values, so they are evaluated here.
 
 use std::sync::Arc;
 
@@ -17,10 +16,10 @@ use crate::functions::{CallError, Function, Host};
 use crate::source::Span;
 use crate::syntax::{Call, Expr};
 
-/// An argument: its value and the expression to blame for it.
+/// Argument value, with the expression for errors about it.
 pub(super) struct Argument<'a> {
     expr: &'a Expr,
-    /// Set where the value came out of the expanded last argument.
+    /// Set for elements of the expanded last argument.
     value: Option<Value>,
 }
 
@@ -39,6 +38,7 @@ impl Env<'_> {
         if let Some(fault) = self.cut() {
             return (Value::dynamic(), fault.at(whole).into());
         }
+        // `try` and `can` take expressions, so they come before the function table.
         let name = call.name.strip_prefix("core::").unwrap_or(&call.name);
         match name {
             "try" => return self.attempt(call, whole),
@@ -97,15 +97,17 @@ impl Env<'_> {
             secret: values.iter().any(Value::hides),
             steps: self.steps,
         };
+        // Counted first, so that `Host::take` in the function sees the remaining steps.
         self.steps.take_call(values);
-        // What takes little memory while it is shared may take much once something is made of each
-        // of its parts.
+        // Values share memory, but a result made from each of their parts does not. So the limit
+        // applies to the number of parts.
         let parts: usize = values
             .iter()
             .map(|v| usize::try_from(v.size()).unwrap_or(usize::MAX))
             .fold(0, usize::saturating_add);
         host.room(parts.saturating_mul(size_of::<Value>()))?;
         let value = function.call(values, host)?;
+        // The result counts too: it may be much larger than the arguments.
         self.steps.take_call(std::slice::from_ref(&value));
         Ok(value)
     }
@@ -153,6 +155,7 @@ impl Env<'_> {
         let (value, marks) = value.unmark();
         args.extend(value.children().map(|item| Argument {
             expr: last.expr,
+            // Each element gets the marks of the collection it came from.
             value: Some(item.clone().with_marks(&marks)),
         }));
         Expanded::Ready
@@ -186,6 +189,7 @@ impl Env<'_> {
                             .at(arg.place())
                             .within(whole),
                     );
+                    // Keeps the positions of later arguments, which are checked as well.
                     values.push(Value::unknown(param.ty.without_optional()));
                 }
             }
@@ -193,7 +197,7 @@ impl Env<'_> {
         values
     }
 
-    /// `try`: the first argument that evaluates without a fault.
+    /// `try`: returns the first argument that evaluates without an error.
     fn attempt(&self, call: &Call, whole: Span) -> Outcome {
         let place = call.name_span.to(call.open);
         let failed = |reason: &str| {
@@ -228,7 +232,8 @@ impl Env<'_> {
                 continue;
             }
             if !value.is_wholly_known() {
-                // A fault may still come to light, and then the result would have another type.
+                // The argument may still fail once it is known, and the next one may have another
+                // type.
                 return (Value::dynamic(), Diagnostics::new());
             }
             return (value, Diagnostics::new());
@@ -241,6 +246,7 @@ impl Env<'_> {
         let (value, diags) = self.value(arg);
         let result = if diags.has_errors() {
             Value::bool(false)
+        // An unknown part may still turn out to be an error.
         } else if !value.is_wholly_known() {
             Value::unknown(Type::Bool)
         } else {
@@ -252,6 +258,6 @@ impl Env<'_> {
 
 enum Expanded {
     Ready,
-    /// The arguments are not known, or a fault was reported.
+    /// The arguments are unknown, or an error was reported.
     Unknown,
 }

@@ -1,4 +1,4 @@
-//! Why a function was not called: the words for each, and which argument they blame.
+//! Errors for calls that did not run: messages, and the argument each one refers to.
 
 use super::call::Argument;
 use super::place::{closest, start_of};

@@ -1,4 +1,4 @@
-//! `{…}`: objects from keys and values.
+//! Evaluates object constructors: `{…}`.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ impl Env<'_> {
         (Value::object_from_map(members).with_marks(&marks), diags)
     }
 
-    /// The key of one item as a string, perhaps unknown; `None` after a fault.
+    /// Key of an item as a string, possibly unknown; `None` after an error.
     fn key(&self, item: &ObjectItem, diags: &mut Diagnostics) -> Option<Value> {
         if let Some(name) = &item.name {
             return Some(Value::string(name));

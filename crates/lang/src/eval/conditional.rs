@@ -1,5 +1,5 @@
-//! `cond ? then : other`: both arms are evaluated, one type is found for both, one arm's faults
-//! count.
+//! Evaluates `cond ? then : other`: both arms are evaluated to find a common type, but only the
+//! selected arm's errors count.
 
 use std::cmp::Ordering;
 
@@ -21,6 +21,7 @@ impl Env<'_> {
         other: &Expr,
         whole: Span,
     ) -> Outcome {
+        // Both arms are evaluated for the common type; only the selected arm's errors are reported.
         let (then_value, then_diags) = self.value(then);
         let (other_value, other_diags) = self.value(other);
         let Some(Common { ty, conversions }) = common_type(&then_value, &other_value) else {
@@ -28,6 +29,7 @@ impl Env<'_> {
                 "The true and false result expressions must have consistent types. {}.",
                 mismatch(then_value.ty(), other_value.ty())
             );
+            // Types of objects contain attribute names, which may come from sensitive values.
             let secret = then_value.hides() || other_value.hides();
             let fault = Diagnostic::error(INCONSISTENT, detail)
                 .at(then.span.to(other.span))
@@ -96,13 +98,13 @@ fn untyped_null(value: &Value) -> bool {
     value.is_null() && value.ty().is_dynamic() && !value.is_marked()
 }
 
-/// The type of the result, and what either arm needs to have it.
+/// Type of the result, and the conversion that each arm needs.
 struct Common {
     ty: Type,
     conversions: [Option<Conversion>; 2],
 }
 
-/// Dynamic while an arm's type is not known; `None` where the arms do not fit together.
+/// Dynamic while the type of an arm is unknown; `None` if the arms are incompatible.
 fn common_type(then: &Value, other: &Value) -> Option<Common> {
     let retyped = |ty: &Type| (!ty.is_dynamic()).then(|| Conversion::To(ty.clone()));
     if untyped_null(then) {
@@ -131,7 +133,7 @@ fn common_type(then: &Value, other: &Value) -> Option<Common> {
     })
 }
 
-/// The result while the condition is not known: what is true of both arms is true of it.
+/// Result for an unknown condition: an unknown value with the refinements that both arms share.
 fn undecided(then: &Value, other: &Value, ty: Type, marks: &Marks) -> Value {
     if then.is_null() && other.is_null() {
         return Value::null(ty).with_marks(marks);
@@ -160,7 +162,7 @@ fn undecided(then: &Value, other: &Value, ty: Type, marks: &Marks) -> Value {
     builder.finish().with_marks(marks)
 }
 
-/// The bound that leaves more room: the first where it compares as `when`, else the second.
+/// Looser of two bounds: the first if it compares as `when`, else the second.
 fn wider(x: &(Number, bool), y: &(Number, bool), when: Ordering) -> (Number, bool) {
     match x.0.compare(&y.0) {
         Ordering::Equal => (x.0.clone(), x.1 || y.1),
@@ -169,7 +171,7 @@ fn wider(x: &(Number, bool), y: &(Number, bool), when: Ordering) -> (Number, boo
     }
 }
 
-/// In which detail two types differ, as deep as words can follow.
+/// Describes the first difference of two types.
 fn mismatch(then: &Type, other: &Type) -> String {
     if let (Type::Object(a), Type::Object(b)) = (then, other) {
         for (name, ty) in &a.attributes {

@@ -1,5 +1,5 @@
-//! One evaluation: the scope, the names bound by enclosing `for`s and the element of the enclosing
-//! splat. Lives as long as the call of `evaluate`; children borrow from their parents on the stack.
+//! State of one evaluation: scope, names bound by enclosing `for` expressions, element of the
+//! enclosing splat. Lives as long as the call of `evaluate`; children borrow from their parents.
 
 use cty::{Type, Value};
 
@@ -8,7 +8,7 @@ use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::source::Span;
 use crate::syntax::{BinaryOp, Expr, ExprKind, Traversal};
 
-/// Where an expression is evaluated.
+/// Environment of an evaluation: scope, bound names, and limits.
 #[derive(Clone, Copy)]
 pub struct Env<'e> {
     pub(super) scope: &'e dyn Scope,
@@ -29,7 +29,7 @@ impl Names<'_> {
     fn find(&self, name: &str) -> Option<&Value> {
         let mut at = Some(self);
         while let Some(names) = at {
-            // Of `for x, x in …` the value is what counts.
+            // In `for x, x in …` the value shadows the key.
             if names.value.0 == name {
                 return Some(&names.value.1);
             }
@@ -44,16 +44,16 @@ impl Names<'_> {
     }
 }
 
-/// A value with what was found wrong on the way to it.
+/// Value with the diagnostics of its evaluation.
 pub(super) type Outcome = (Value, Diagnostics);
 
 impl<'e> Env<'e> {
-    /// No names but those of the scope.
+    /// Environment with only the names of the scope.
     pub fn new(scope: &'e dyn Scope, steps: &'e Steps) -> Env<'e> {
         Env::nested(scope, 0, steps)
     }
 
-    /// Inside `depth` templates that are rendered within each other.
+    /// Environment inside `depth` nested templates.
     pub(crate) fn nested(scope: &'e dyn Scope, depth: usize, steps: &'e Steps) -> Env<'e> {
         Env {
             scope,
@@ -64,7 +64,7 @@ impl<'e> Env<'e> {
         }
     }
 
-    /// Why evaluation is to end here and now, if it is.
+    /// Reason to stop evaluation now, if any.
     pub(super) fn cut(&self) -> Option<Diagnostic> {
         self.steps.fault().or_else(|| self.scope.cut())
     }
@@ -116,8 +116,8 @@ impl<'e> Env<'e> {
                 traversal.steps.get(used..).unwrap_or_default(),
                 Diagnostics::new(),
             ),
-            // What is wrong with a name is said of what the configuration spells out, or of values
-            // with their marks.
+            // Errors about names quote text of the configuration, or values that still have their
+            // marks.
             Err(diags) => (Value::dynamic(), diags.plain()),
         }
     }
@@ -135,7 +135,7 @@ impl<'e> Env<'e> {
         }
     }
 
-    /// Operators of one precedence are applied from left to right without nesting calls.
+    /// Applies operators of equal precedence from left to right, iteratively.
     fn chain(&self, first: &Expr, rest: &[(BinaryOp, Span, Expr)], whole: Span) -> Outcome {
         let mut left = self.value(first);
         let mut left_span = first.span;
@@ -165,9 +165,8 @@ impl<'e> Env<'e> {
     }
 }
 
-/// A value, unless it is made of more others than anybody can look at. Values are shared: one that
-/// holds another twice, and that is held twice in its turn, takes no memory to speak of, until
-/// something is made of each of them.
+/// Rejects values with too many parts. Values are shared, so doubling a value again and again takes
+/// little memory until a function expands it.
 fn bounded((value, mut diags): Outcome, span: Span) -> Outcome {
     const MOST: u32 = 1 << 24;
     if value.size() <= MOST {
@@ -182,7 +181,7 @@ fn bounded((value, mut diags): Outcome, span: Span) -> Outcome {
     (Value::dynamic(), diags)
 }
 
-/// An unknown value of the type that an operation would have had.
+/// Unknown value of the type that a failed operation would have had.
 pub(super) fn failed(ty: Type) -> Value {
     Value::unknown(ty)
 }

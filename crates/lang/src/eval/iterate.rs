@@ -1,4 +1,4 @@
-//! `[for …]` and `{for …}`: names bound for each element, filters, keys and grouping.
+//! Evaluates `[for …]` and `{for …}`: bound names, filters, keys and grouping.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,11 +11,11 @@ use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::source::Span;
 use crate::syntax::ForExpr;
 
-/// Whether an element is taken.
+/// Result of a filter for one element.
 enum Filter {
     Take,
     Leave,
-    /// Not known, or a fault was reported: the result cannot be known.
+    /// Unknown, or an error was reported: the result is unknown.
     Unsettled,
 }
 
@@ -49,7 +49,7 @@ impl Env<'_> {
             return (Value::dynamic(), diags);
         }
         if let Some(cond) = &each.cond {
-            // Once with nothing known: faults of the filter show even where there are no elements.
+            // Evaluated once with unknown values, so that errors show even for an empty collection.
             let names = self.bound(each, Value::dynamic(), Value::dynamic());
             let (result, cond_diags) = Env {
                 names: Some(&names),
@@ -91,7 +91,7 @@ impl Env<'_> {
             None => self.collect_tuple(each, &collection, whole, &mut marks, &mut inside),
             Some(_) => self.collect_object(each, &collection, whole, &mut marks, &mut inside),
         };
-        // The elements were looked at without the marks of what they came from.
+        // The bound elements lost the marks of the collection, so messages must be hidden here.
         diags.append_hiding(inside, marks.hide());
         (
             result.unwrap_or_else(Value::dynamic).with_marks(&marks),
@@ -119,7 +119,7 @@ impl Env<'_> {
         let mut known = true;
         for (key, value) in collection.elements() {
             if let Some(fault) = self.cut() {
-                // Of loops within each other the innermost says so.
+                // Only the innermost of nested loops reports the limit.
                 if !diags.has_errors() {
                     diags.push(fault.at(whole));
                 }
@@ -158,7 +158,7 @@ impl Env<'_> {
         let mut known = true;
         for (key, value) in collection.elements() {
             if let Some(fault) = self.cut() {
-                // Of loops within each other the innermost says so.
+                // Only the innermost of nested loops reports the limit.
                 if !diags.has_errors() {
                     diags.push(fault.at(whole));
                 }

@@ -1,11 +1,10 @@
-//! Places for faults that are about an expression's beginning, and the nearest known name to a
-//! misspelt one.
+//! Places for errors about an expression, and suggestions for misspelt names.
 
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, TemplateOrigin};
 
-/// The part of an expression that names it best when the whole would be too much: of a call its
-/// name, of an index its brackets, of quoted text what follows the quote.
+/// Most specific part of an expression for an error place: the name of a call, the brackets of an
+/// index, the text after the opening quote.
 pub fn start_of(expr: &Expr) -> Span {
     match &expr.kind {
         ExprKind::Template {
@@ -37,7 +36,7 @@ pub fn start_of(expr: &Expr) -> Span {
     }
 }
 
-/// The name among `known` that `wrong` was probably meant to be.
+/// Returns the name in `known` that is most similar to `wrong`.
 pub fn closest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
@@ -47,7 +46,7 @@ pub fn closest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, name)| name)
 }
 
-/// Letters to change, add or drop to make one word of the other.
+/// Levenshtein distance.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

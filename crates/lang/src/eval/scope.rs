@@ -1,5 +1,4 @@
-//! What a name means: the interface between the evaluator and whoever knows variables, resources,
-//! modules.
+//! Interface between the evaluator and the owner of variables, resources and modules.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,73 +11,71 @@ use crate::functions::{Finding, Function, Look};
 use crate::source::SourceMap;
 use crate::syntax::Traversal;
 
-/// Answers references and everything else that an expression may ask of its surroundings.
+/// Resolves references and provides other context of an expression.
 pub trait Scope {
-    /// The value of the longest beginning of the reference that the scope answers at once, and how
-    /// many steps after the root that beginning has. The evaluator applies the remaining steps.
+    /// Resolves the longest prefix of the reference that the scope knows. Returns its value and the
+    /// number of steps used after the root; the evaluator applies the others.
     ///
     /// # Errors
-    /// What is wrong with the reference, with places; the expression is then unknown.
+    /// The reference is invalid. The diagnostics have places, and the expression is unknown.
     fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics>;
 
-    /// A function that is not in the language's own table (`provider::…`).
+    /// Function that is not built in (`provider::…`).
     fn function(&self, _name: &str) -> Option<Arc<Function>> {
         None
     }
 
-    /// The folder from which file functions read.
+    /// Base directory of file functions.
     fn base_dir(&self) -> &Path {
         Path::new(".")
     }
 
-    /// While planning, functions with chance or time in them are unknown.
+    /// True while planning, where impure functions are unknown.
     fn planning(&self) -> bool {
         false
     }
 
-    /// The moment of the plan for `plantimestamp`, in RFC 3339; unknown where there is none.
+    /// Time of the plan for `plantimestamp`, in RFC 3339; `None` makes it unknown.
     fn plan_timestamp(&self) -> Option<String> {
         None
     }
 
-    /// Why evaluation is to end here and now, if it is: asked before each call and each round of a
-    /// loop. The place is set by the evaluator.
+    /// Reason to stop evaluation now, if any. Called before each call and each iteration. The
+    /// evaluator sets the place.
     fn cut(&self) -> Option<Diagnostic> {
         None
     }
 
-    /// Bytes of memory that a value made at once may take.
+    /// Maximum size in bytes of one new value.
     fn room(&self) -> u64 {
         u64::MAX
     }
 
-    /// How many steps an expression may take.
+    /// Maximum number of steps of an expression.
     fn steps(&self) -> u64 {
         super::MOST
     }
 
-    /// A function found something outside of the configuration, and is about to answer by it.
+    /// Records an external input before a function uses it for its result.
     ///
     /// # Errors
-    /// Why it must not: what it found is not what it was. The words do not name a place that must
-    /// not be shown.
+    /// The input differs from the recorded one. The message does not name a sensitive path.
     fn found(&self, _finding: Finding) -> Result<(), Said> {
         Ok(())
     }
 
-    /// What was found at a look when this was approved, where that is known and may be gone by.
+    /// Approved digest of an external input, if the scope has one that may be used instead.
     fn approved(&self, _look: &Look) -> Option<String> {
         None
     }
 
-    /// The texts that the places of faults are in, for messages that name such places.
+    /// Texts that error places refer to, for messages that name such places.
     fn sources(&self) -> SourceMap {
         SourceMap::new()
     }
 }
 
-/// A scope of plain names: root name to value. Everything else comes from `parent`, if there is
-/// one.
+/// Scope of root names. Everything else comes from `parent`, if there is one.
 pub struct Bindings<'a> {
     values: BTreeMap<Arc<str>, Value>,
     parent: Option<&'a dyn Scope>,
@@ -87,7 +84,7 @@ pub struct Bindings<'a> {
 }
 
 impl<'a> Bindings<'a> {
-    /// Names alone.
+    /// Scope of only these names.
     pub fn new(values: BTreeMap<Arc<str>, Value>) -> Bindings<'a> {
         Bindings {
             values,
@@ -97,7 +94,7 @@ impl<'a> Bindings<'a> {
         }
     }
 
-    /// These names before those of `parent`.
+    /// Scope of these names, before those of `parent`.
     pub fn over(parent: &'a dyn Scope, values: BTreeMap<Arc<str>, Value>) -> Bindings<'a> {
         Bindings {
             values,
@@ -107,7 +104,7 @@ impl<'a> Bindings<'a> {
         }
     }
 
-    /// These names alone, with functions and folders of `parent`.
+    /// Scope of only these names, with functions and base directory of `parent`.
     pub fn within(parent: &'a dyn Scope, values: BTreeMap<Arc<str>, Value>) -> Bindings<'a> {
         Bindings {
             values,
@@ -117,7 +114,7 @@ impl<'a> Bindings<'a> {
         }
     }
 
-    /// The same, for an expression whose text is in other sources than those of `parent`.
+    /// Sets the sources of an expression whose text is not in those of `parent`.
     #[must_use]
     pub fn with_sources(mut self, sources: SourceMap) -> Bindings<'a> {
         self.sources = Some(sources);

@@ -1,5 +1,5 @@
-//! `source[*]…` and `source.*…`: the same steps for every element. A single value counts as a list
-//! of one, null as none.
+//! Evaluates `source[*]…` and `source.*…`: the same steps for each element. A single value counts
+//! as a list of one, null as an empty list.
 
 use cty::{Marks, Type, Value};
 
@@ -17,6 +17,7 @@ impl Env<'_> {
         let single = !(source.ty().is_tuple() || source.ty().is_list() || source.ty().is_set());
         if source.is_null() {
             if single {
+                // Null as a single value means no elements.
                 return (Value::empty_tuple().with_marks(source.marks()), diags);
             }
             let detail =
@@ -34,6 +35,7 @@ impl Env<'_> {
         }
         let mut perhaps_null = false;
         let source = if single {
+            // An unknown single value may become null, and then the result has no elements.
             perhaps_null = !source.is_known() && !source.is_definitely_not_null();
             let marks = source.marks().clone();
             Value::tuple(vec![source]).with_marks(&marks)
@@ -60,6 +62,7 @@ impl Env<'_> {
             diags.append_hiding(more, marks.hide());
             values.push(value);
         }
+        // The number of elements is unknown, so the type of the tuple is too.
         if perhaps_null {
             return (Value::dynamic().with_marks(&marks), diags);
         }
@@ -70,6 +73,7 @@ impl Env<'_> {
         if source.ty().is_tuple() {
             return (Value::tuple(values).with_marks(&marks), diags);
         }
+        // No element shows the type, so it is found with an unknown one.
         if values.is_empty() {
             let (ty, more) = self.splat_type(splat, source.ty());
             diags.append(more);
@@ -106,6 +110,7 @@ impl Env<'_> {
         }
         let mut builder = Value::unknown(ty.clone()).refine().not_null();
         if ty.is_list() && source.ty().is_collection() {
+            // The result has as many elements as the source, so known bounds stay.
             let range = source.range();
             builder = builder.length_min(range.length_min());
             if let Some(max) = range.length_max() {
@@ -115,7 +120,7 @@ impl Env<'_> {
         (builder.finish().with_marks(marks), diags)
     }
 
-    /// The type of the result, found by evaluating for unknown elements.
+    /// Type of the result, found by evaluation with unknown elements.
     fn splat_type(&self, splat: &Splat, source: &Type) -> (Type, Diagnostics) {
         let mut diags = Diagnostics::new();
         let mut result_of = |ty: &Type| {

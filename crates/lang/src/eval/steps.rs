@@ -1,6 +1,5 @@
-//! A bound of time: an evaluation counts what it does and ends with words where that is more than a
-//! configuration can mean. Counted are the parts of the expression each time that they are worked
-//! out, and what functions look at; so the same expression ends at the same place everywhere.
+//! Limit on the work of an evaluation. Counts evaluated parts of the expression and values read by
+//! functions, not time, so the same expression fails at the same place on every machine.
 
 use std::cell::Cell;
 
@@ -8,14 +7,14 @@ use cty::Value;
 
 use crate::diag::{Diagnostic, Said};
 
-/// Steps of one expression, unless a scope says otherwise: about a minute of a processor.
-/// What compares each of ten thousand objects with each other takes a fifth of them.
+/// Default maximum of steps for one expression: about one minute of CPU time. A comparison of ten
+/// thousand objects with each other takes a fifth of it.
 pub const MOST: u64 = 1 << 29;
 
-/// What a call costs besides what it looks at.
+/// Fixed cost of a call, besides its arguments.
 const CALL: u64 = 8;
 
-/// What one evaluation may still do.
+/// Remaining steps of one evaluation.
 #[derive(Debug)]
 pub struct Steps {
     most: u64,
@@ -23,7 +22,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// So many.
+    /// Limit of `most` steps.
     pub fn new(most: u64) -> Steps {
         Steps {
             most,
@@ -31,22 +30,22 @@ impl Steps {
         }
     }
 
-    /// Counts some.
+    /// Counts steps.
     pub fn take(&self, steps: u64) {
         self.left.set(self.left.get().saturating_sub(steps));
     }
 
-    /// Counts what it takes to look at all of some values.
+    /// Counts a call that reads all of these values.
     pub(crate) fn take_call(&self, args: &[Value]) {
         self.take(args.iter().map(weight).fold(CALL, u64::saturating_add));
     }
 
-    /// Whether there are none left.
+    /// Returns true if no steps are left.
     pub fn are_over(&self) -> bool {
         self.left.get() == 0
     }
 
-    /// Why there is no going on, if there is none. The place is set by the evaluator.
+    /// Error if no steps are left. The evaluator sets its place.
     pub(crate) fn fault(&self) -> Option<Diagnostic> {
         self.are_over()
             .then(|| Diagnostic::error("Too much to work out", Said::plain(self.words())))
@@ -60,7 +59,7 @@ impl Steps {
     }
 }
 
-/// How many steps it takes to look at all of a value.
+/// Steps needed to read all of a value.
 fn weight(value: &Value) -> u64 {
     /// Bytes of text that count as one step.
     const BYTES: usize = 64;

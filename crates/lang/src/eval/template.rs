@@ -1,4 +1,4 @@
-//! Text with values in it: quoted strings, heredocs, template files.
+//! Evaluates templates: quoted strings, heredocs, template files.
 
 use cty::{Marks, Type, Value};
 
@@ -8,7 +8,7 @@ use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::source::Span;
 use crate::syntax::Expr;
 
-/// How much of the known beginning of an unknown text is remembered, in bytes.
+/// Maximum length, in bytes, of the known prefix of an unknown text.
 const PREFIX: usize = 128;
 const INVALID: &str = "Invalid template interpolation value";
 
@@ -29,8 +29,8 @@ impl Env<'_> {
         let mut marks = Marks::none();
         let mut known = true;
         for part in parts {
-            // Templates within templates that fail at their depth would fail once more in each of
-            // their parts, and all of those as often as the outer ones have parts.
+            // An error in a nested template would repeat in each part of each enclosing template,
+            // which grows exponentially with the depth.
             if self.depth > 1 && diags.has_errors() {
                 return (Value::unknown(Type::String), diags);
             }
@@ -49,6 +49,7 @@ impl Env<'_> {
             let secret = part_marks.hide();
             marks.extend(&part_marks);
             if !value.is_known() {
+                // Later parts are still evaluated for their errors and marks.
                 known = false;
                 continue;
             }
@@ -82,6 +83,7 @@ impl Env<'_> {
             let mut builder = Value::unknown(Type::String).refine().not_null();
             if !diags.has_errors() && !text.is_empty() {
                 let mut end = text.len().min(PREFIX);
+                // The prefix must be valid UTF-8.
                 while !text.is_char_boundary(end) {
                     end -= 1;
                 }
@@ -92,13 +94,15 @@ impl Env<'_> {
         (value.with_marks(&marks), diags)
     }
 
-    /// Why a text of so many bytes is not made. A text is held twice while it becomes a value.
+    /// Error if a text of this size exceeds the memory limit. Counts twice, because the text is
+    /// copied into the value.
     fn too_long(&self, bytes: usize) -> Option<Diagnostic> {
         const SMALL: usize = 1 << 20;
         if bytes <= SMALL {
             return None;
         }
         let room = self.scope.room();
+        // Twice: the text and its copy in the value exist at the same time.
         let fits = u64::try_from(bytes).is_ok_and(|bytes| bytes.saturating_mul(2) <= room);
         let detail = || {
             format!(
@@ -113,7 +117,7 @@ impl Env<'_> {
         }
     }
 
-    /// The results of a `%{for}` as one text.
+    /// Joins the results of a `%{for}` to one text.
     pub(super) fn join(&self, tuple: &Expr) -> Outcome {
         let (value, mut diags) = self.value(tuple);
         let Some(items) = value.as_slice() else {
