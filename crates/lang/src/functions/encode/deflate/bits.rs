@@ -1,17 +1,17 @@
-//! A stream of bits, of which the first is the lowest of the first byte.
+//! Bit stream, least significant bit of each byte first.
 
-/// Bytes that are filled bit by bit.
+/// Bit writer.
 #[derive(Default)]
 pub(super) struct Bits {
     bytes: Vec<u8>,
-    /// What fills no byte yet; the first bit is the lowest.
+    /// Bits of an incomplete byte, lowest first.
     rest: u64,
-    /// How many bits of `rest` count: fewer than 8 between two calls.
+    /// Number of bits in `rest`: fewer than 8 between two calls.
     filled: u32,
 }
 
 impl Bits {
-    /// A stream that goes on behind `bytes`.
+    /// Starts a stream after `bytes`.
     pub(super) fn after(bytes: Vec<u8>) -> Self {
         Self {
             bytes,
@@ -30,20 +30,20 @@ impl Bits {
         }
     }
 
-    /// Fills the last byte with zeros, where it is not full.
+    /// Pads the last byte with zeros.
     pub(super) fn align(&mut self) {
         if self.filled > 0 {
             self.put(0, 8 - self.filled);
         }
     }
 
-    /// Adds whole bytes to a stream that has no byte half full.
+    /// Adds bytes; the stream must be aligned.
     pub(super) fn extend(&mut self, bytes: &[u8]) {
         debug_assert_eq!(self.filled, 0, "bytes follow a full byte");
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// All bytes; the last is filled with zeros.
+    /// Returns all bytes, the last one padded with zeros.
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.align();
         self.bytes

@@ -1,21 +1,20 @@
-//! One part of a text, in the shortest of three ways: as it is, in the code that every reader
-//! knows, or in a code of its own.
+//! Encodes one part of a text in the shortest of three forms: stored, fixed code, or dynamic code.
 
 use super::bits::Bits;
 use super::lengths::Code;
 use super::symbols::{DISTANCES, END, LITERALS, Piece};
 use super::table::Table;
 
-/// The most bits that a symbol may have.
+/// Maximum code length, in bits.
 const LIMIT: usize = 15;
-/// The most bytes of a block that is written as it is.
+/// Maximum size of a stored block, in bytes.
 const PLAIN: usize = 65_535;
 
-/// How often each symbol occurs in a block.
+/// Symbol frequencies of a block.
 struct Counts {
     literals: [u32; LITERALS],
     distances: [u32; DISTANCES],
-    /// How many bits stand behind the symbols.
+    /// Total number of extra bits after the symbols.
     more: usize,
 }
 
@@ -38,8 +37,8 @@ impl Counts {
             }
         }
         counts.literals[END] = 1;
-        // A code of no symbols cannot be written: where there is no copy, one distance is feigned,
-        // and counts in both codes when they are compared.
+        // A code without symbols cannot be encoded, so a block without copies gets one distance. It
+        // counts in the sizes of both codes, like in the reference compressor.
         if counts.distances.iter().all(|count| *count == 0) {
             counts.distances[0] = 1;
         }
@@ -47,14 +46,14 @@ impl Counts {
     }
 }
 
-/// The two codes of a block.
+/// Literal and distance codes of a block.
 struct Codes {
     literal: Code,
     distance: Code,
 }
 
 impl Codes {
-    /// The ones that every reader knows.
+    /// The fixed codes of the format.
     fn known() -> Self {
         let mut literal = [8; 288];
         literal[144..256].fill(9);
@@ -65,7 +64,7 @@ impl Codes {
         }
     }
 
-    /// The shortest ones for this block.
+    /// Optimal codes for this block.
     fn own(counts: &Counts) -> Self {
         Self {
             literal: Code::of(&counts.literals, LIMIT),
@@ -73,7 +72,7 @@ impl Codes {
         }
     }
 
-    /// In bits, with the three at the head of a block.
+    /// Size in bits, including the three bits of the header.
     fn cost(&self, counts: &Counts) -> usize {
         3 + self.literal.cost(&counts.literals)
             + self.distance.cost(&counts.distances)
@@ -97,7 +96,7 @@ impl Codes {
     }
 }
 
-/// How many symbols there are up to the last one that occurs.
+/// Number of symbols up to the last one in use.
 fn used(counts: &[u32]) -> usize {
     counts
         .iter()
@@ -105,7 +104,8 @@ fn used(counts: &[u32]) -> usize {
         .map_or(0, |last| last + 1)
 }
 
-/// Writes a block that is not the last one. Of equals the known code wins, then that of its own.
+/// Writes a block that is not the last one. On equal size, the fixed code wins over the dynamic
+/// one, and both over a stored block.
 pub(super) fn put(pieces: &[Piece], bytes: &[u8], out: &mut Bits) {
     let counts = Counts::of(pieces);
     let (known, own) = (Codes::known(), Codes::own(&counts));
@@ -126,7 +126,7 @@ pub(super) fn put(pieces: &[Piece], bytes: &[u8], out: &mut Bits) {
     }
 }
 
-/// Writes a block as it is, of at most 65535 bytes; `last` says that none follows.
+/// Writes a stored block of at most 65535 bytes; `last` marks the last block.
 pub(super) fn put_plain(bytes: &[u8], last: bool, out: &mut Bits) {
     let length = bytes.len() as u16;
     out.put(u32::from(last), 3);

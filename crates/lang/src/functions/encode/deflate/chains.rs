@@ -1,25 +1,25 @@
-//! Where the bytes at a place of a text were seen before.
+//! Finds earlier occurrences of the bytes at a position.
 
 use super::symbols::{Copied, LONGEST};
 
-/// How far back a copy may reach, in bytes.
+/// Maximum distance of a copy, in bytes.
 pub(super) const WINDOW: usize = 1 << 15;
-/// The shortest copy that is looked for: as many bytes as are looked up by.
+/// Bytes of a lookup key, which is also the minimum length of a copy to search for.
 pub(super) const KEY: usize = 4;
-/// How many earlier places are tried.
+/// Maximum number of earlier positions tried.
 const TRIES: usize = 128;
-/// A copy of so many bytes is good enough not to look further.
+/// A copy of this length ends the search.
 const GOOD: usize = 128;
-/// A copy of no more than [`KEY`] bytes pays only this near.
+/// Maximum distance at which a copy of [`KEY`] bytes is smaller than literals.
 const NEAR: usize = 4096;
 const KEY_BITS: u32 = 17;
 
-/// The places of a text by the bytes that stand there, the last one first.
+/// Earlier positions of each 4-byte key, newest first.
 pub(super) struct Chains<'b> {
     bytes: &'b [u8],
-    /// By key, the last place plus one; zero where there is none.
+    /// By key: the last position plus one; zero means no position.
     last: Vec<usize>,
-    /// By place (within a window), the place before with the same key, as in `last`.
+    /// By position in the window: the previous position with the same key, encoded as in `last`.
     before: Vec<usize>,
 }
 
@@ -32,19 +32,20 @@ impl<'b> Chains<'b> {
         }
     }
 
-    /// Notes the place `at`; the answer is the last place before it with the same key. The last
-    /// bytes of a text, too few for a key, are not noted.
+    /// Records position `at` and returns the previous one with the same key. The last bytes, too
+    /// few for a key, are not recorded.
     pub(super) fn note(&mut self, at: usize) -> Option<usize> {
         let key = self.bytes[at..].first_chunk::<KEY>()?;
-        // Which different bytes share a key counts too: they use up tries.
+        // The hash function must be that of the reference: collisions use up tries and so change
+        // the output.
         let key = u32::from_be_bytes(*key).wrapping_mul(0x1e35_a7bd) >> (u32::BITS - KEY_BITS);
         let last = std::mem::replace(&mut self.last[key as usize], at + 1);
         self.before[at % WINDOW] = last;
         last.checked_sub(1)
     }
 
-    /// The longest copy for the bytes at `at` among the places from `place` back to `floor`; of
-    /// equal ones the nearest.
+    /// Longest copy for the bytes at `at` from `place` back to `floor`; on equal length the
+    /// nearest.
     pub(super) fn longest(&self, at: usize, place: Option<usize>, floor: usize) -> Option<Copied> {
         let floor = floor.max(at.saturating_sub(WINDOW));
         let most = LONGEST.min(self.bytes.len() - at);
@@ -63,7 +64,8 @@ impl<'b> Chains<'b> {
                     break;
                 }
             }
-            // A place a whole window back shares its entry with `at`.
+            // The position one window back has the same slot as `at`, so its chain is already
+            // overwritten.
             if distance == WINDOW {
                 break;
             }
@@ -72,7 +74,7 @@ impl<'b> Chains<'b> {
         found
     }
 
-    /// How many bytes are the same at `place` and `at`, at most `most`.
+    /// Length of the common prefix at `place` and `at`, at most `most`.
     fn common(&self, place: usize, at: usize, most: usize) -> usize {
         let (old, new) = (&self.bytes[place..], &self.bytes[at..at + most]);
         let same = old.iter().zip(new).take_while(|(old, new)| old == new);

@@ -1,18 +1,18 @@
-//! Prefix codes with a longest length: how many bits a symbol has by how often it occurs.
+//! Length-limited prefix codes from symbol frequencies.
 
 use super::bits::Bits;
 
-/// The code of an alphabet: for each symbol its bits, the first one lowest, and their number.
+/// Code of an alphabet: bits of each symbol, first bit lowest, and their number.
 pub(super) struct Code(Vec<(u16, u8)>);
 
 impl Code {
-    /// The shortest code for symbols that occur as often as `counts` says, with at most `limit`
-    /// bits a symbol. A symbol that does not occur has none.
+    /// Optimal code for symbols with these frequencies, with at most `limit` bits per symbol.
+    /// Unused symbols get none.
     pub(super) fn of(counts: &[u32], limit: usize) -> Self {
         Self::with(&lengths(counts, limit))
     }
 
-    /// The code that follows from lengths alone: shorter codes first, then smaller symbols.
+    /// Canonical code of these lengths: shorter codes first, then smaller symbols.
     pub(super) fn with(lengths: &[u8]) -> Self {
         let mut codes: Vec<(u16, u8)> = lengths.iter().map(|length| (0, *length)).collect();
         let longest = lengths.iter().max().copied().unwrap_or_default();
@@ -27,12 +27,12 @@ impl Code {
         Self(codes)
     }
 
-    /// How many bits `symbol` has.
+    /// Code length of `symbol`, in bits.
     pub(super) fn length(&self, symbol: usize) -> u8 {
         self.0[symbol].1
     }
 
-    /// How many bits a text has in which symbols occur as often as `counts` says.
+    /// Total number of bits of symbols with these frequencies.
     pub(super) fn cost(&self, counts: &[u32]) -> usize {
         let each = counts.iter().zip(&self.0);
         each.map(|(count, (_, length))| *count as usize * usize::from(*length))
@@ -45,10 +45,10 @@ impl Code {
     }
 }
 
-/// How many bits each symbol has.
+/// Code lengths of all symbols, in bits.
 fn lengths(counts: &[u32], limit: usize) -> Vec<u8> {
     let mut lengths = vec![0; counts.len()];
-    // The rare ones first, and of equal ones the smaller.
+    // Rare symbols first, on equal frequency the smaller one.
     let mut leaves: Vec<(u32, usize)> = counts
         .iter()
         .enumerate()
@@ -70,12 +70,11 @@ fn lengths(counts: &[u32], limit: usize) -> Vec<u8> {
     lengths
 }
 
-/// One item of a level: its weight, and whether it is a leaf of its own or two items of the level
-/// below.
+/// Item of a level: its weight, and true for a leaf, false for a pair of items of the level below.
 type Item = (u32, bool);
 
-/// Package-merge: on each of `limit` levels, the first of the leaves that are used there. A symbol
-/// has one bit for each level that uses it.
+/// Package-merge: number of leaves used on each of `limit` levels, rarest first. A symbol gets one
+/// bit per level that uses it.
 fn leaves_per_level(leaves: &[(u32, usize)], limit: usize) -> Vec<usize> {
     let mut levels: Vec<Vec<Item>> = Vec::with_capacity(limit);
     for _ in 0..limit {
@@ -93,7 +92,8 @@ fn leaves_per_level(leaves: &[(u32, usize)], limit: usize) -> Vec<usize> {
     used
 }
 
-/// The leaves and the pairs of the level below, by weight; of equals, the pair comes first.
+/// Merges the leaves with pairs of the level below, by weight; on equal weight, the pair comes
+/// first.
 fn level(leaves: &[(u32, usize)], below: &[Item]) -> Vec<Item> {
     let mut pairs = below
         .chunks_exact(2)

@@ -1,18 +1,17 @@
-//! Gzip with the very bytes that the reference engine writes.
+//! Gzip compressor with exactly the output of the reference engine.
 //!
-//! A packed text is a value like any other: it stands in states and plans and is compared there, so
-//! that a compressor which chooses otherwise, however well, shows a change where there is none (and
-//! where the text is the `user_data` of an instance, replaces the instance). The format leaves the
-//! choices to the compressor; the ones made here are those of OpenTofu's, at its only setting.
+//! Compressed text is a value that states and plans store and compare. Other bytes would show a
+//! change that does not exist; in `user_data`, they would replace the instance. The format leaves
+//! choices to the compressor; this one makes those of OpenTofu's compressor at its only setting.
 //!
-//! - `bits`: a stream of bits.
-//! - `lengths`: how many bits each symbol has, and the codes that follow from it.
+//! - `bits`: bit stream.
+//! - `lengths`: code lengths of symbols, and the resulting codes.
 //! - `symbols`: pieces of a text as symbols of the format.
-//! - `chains`: where the bytes at a place were seen before.
-//! - `pieces`: a text as bytes and copies, part by part.
-//! - `table`: the code lengths of a block as they are written before it.
-//! - `block`: one part in the shortest of three ways.
-//! - `member`: the whole, between a head and a checksum.
+//! - `chains`: earlier occurrences of the bytes at a position.
+//! - `pieces`: a text as literals and copies, part by part.
+//! - `table`: encoding of a block's code lengths.
+//! - `block`: one part in the shortest of three encodings.
+//! - `member`: the complete file with header and checksum.
 
 mod bits;
 mod block;

@@ -1,24 +1,24 @@
-//! A text as bytes and copies, in parts that become one block each.
+//! Splits a text into literals and copies, in parts of one block each.
 
 use super::chains::{Chains, KEY, WINDOW};
 use super::symbols::{Copied, LONGEST, Piece};
 
-/// How many pieces a part has at most.
+/// Maximum number of pieces in a part.
 const PART: usize = 1 << 14;
-/// A copy of so many bytes is taken without a look at what the next place has to offer.
+/// A copy of this length is used without trying the next position.
 const LONG: usize = 16;
-/// The text is seen through a buffer of two windows. When fewer bytes than these are left in it,
-/// and there are more to come, its older half is forgotten.
+/// The reference compressor reads through a buffer of two windows. When fewer bytes than this are
+/// left and more follow, it drops the older half.
 const AHEAD: usize = KEY + LONGEST;
 
-/// What is known of the byte before the place that is looked at.
+/// State of the byte before the current position.
 #[derive(Clone, Copy)]
 enum Before {
-    /// It stands in a piece.
+    /// Part of an emitted piece.
     Done,
-    /// It is in no piece, and no copy begins there.
+    /// Not emitted, and no copy starts there.
     Byte,
-    /// It is in no piece; this copy may begin there, if none begins here that is longer.
+    /// Not emitted; this copy starts here unless a longer one starts at the next byte.
     Copy(Copied),
 }
 
@@ -68,17 +68,17 @@ pub(super) fn each_part(bytes: &[u8], each: impl FnMut(&[Piece], &[u8])) {
 
 struct Parts<'b, F> {
     bytes: &'b [u8],
-    /// Of the part that is being made.
+    /// Pieces of the current part.
     pieces: Vec<Piece>,
-    /// Where that part begins.
+    /// Start of that part.
     start: usize,
-    /// The first byte that is not forgotten.
+    /// First byte that is still in the buffer.
     floor: usize,
     each: F,
 }
 
 impl<F: FnMut(&[Piece], &[u8])> Parts<'_, F> {
-    /// Moves the buffer on, where the bytes from `at` on ask for it.
+    /// Moves the buffer forward if the bytes from `at` on need it.
     fn forget(&mut self, at: usize) {
         let end = self.floor + 2 * WINDOW;
         if end < self.bytes.len() && end - at < AHEAD {
@@ -99,8 +99,9 @@ impl<F: FnMut(&[Piece], &[u8])> Parts<'_, F> {
         if self.pieces.is_empty() {
             return;
         }
-        // The engine no longer has the bytes of a part whose beginning it has forgotten. Such a
-        // part has two bytes a piece at least: it would not be written as it is anyway.
+        // The reference compressor no longer has the bytes of a part whose start it dropped, and
+        // cannot store it. Such a part has at least two bytes per piece, so stored form is never
+        // the shortest.
         (self.each)(&self.pieces, &self.bytes[self.start..end]);
         self.pieces.clear();
         self.start = end;

@@ -1,14 +1,14 @@
-//! The symbols of the format: bytes, the end of a block, lengths and distances of copies.
+//! Symbols of the format: literals, end of block, lengths and distances.
 
 /// A piece of a text.
 #[derive(Clone, Copy)]
 pub(super) enum Piece {
-    /// This byte.
+    /// Literal byte.
     Byte(u8),
     Copy(Copied),
 }
 
-/// The `length` bytes that stand `distance` bytes before.
+/// Copy of the `length` bytes at `distance` bytes before.
 #[derive(Clone, Copy)]
 pub(super) struct Copied {
     /// 3 to 258.
@@ -17,29 +17,29 @@ pub(super) struct Copied {
     pub(super) distance: usize,
 }
 
-/// The symbol that ends a block.
+/// End-of-block symbol.
 pub(super) const END: usize = 256;
-/// How many symbols there are for bytes, the end, and lengths.
+/// Number of symbols for literals, end of block, and lengths.
 pub(super) const LITERALS: usize = 286;
-/// How many symbols there are for distances.
+/// Number of symbols for distances.
 pub(super) const DISTANCES: usize = 30;
-/// The shortest copy that the format knows.
+/// Minimum length of a copy.
 const SHORTEST: usize = 3;
-/// The longest copy that the format knows.
+/// Maximum length of a copy.
 pub(super) const LONGEST: usize = 258;
 
-/// A symbol for several values, and bits behind it that say which one.
+/// Symbol for a range of values, with extra bits that select one.
 #[derive(Clone, Copy)]
 pub(super) struct Symbol {
     pub(super) symbol: usize,
     pub(super) more: u32,
-    /// How many bits `more` has.
+    /// Number of bits in `more`.
     pub(super) bits: u32,
 }
 
 impl Symbol {
-    /// Small values have symbols of their own; from there on, each power of two is divided evenly
-    /// among `1 << kept` symbols.
+    /// Small values have their own symbols; above, each power of two is divided among `1 << kept`
+    /// symbols.
     fn of(value: usize, kept: u32) -> Self {
         let bits = value.checked_ilog2().unwrap_or(0).saturating_sub(kept);
         Self {
@@ -52,7 +52,7 @@ impl Symbol {
 
 impl Copied {
     pub(super) fn length_symbol(self) -> Symbol {
-        // The longest one would be the last of a group, and has a symbol of its own.
+        // The maximum length has its own symbol instead of being the last of a range.
         if self.length == LONGEST {
             return Symbol {
                 symbol: LITERALS - 1,

@@ -1,37 +1,36 @@
-//! The code lengths of a block as they are written before it: runs, in a code of their own.
+//! Code lengths of a block as encoded before it: run-length symbols with their own code.
 
 use super::bits::Bits;
 use super::lengths::Code;
 
-/// How many symbols there are for runs of lengths.
+/// Number of symbols for runs of lengths.
 const RUNS: usize = 19;
-/// The most bits that such a symbol may have.
+/// Maximum code length of these symbols, in bits.
 const LIMIT: usize = 7;
-/// The order in which the lengths of these symbols are written: what is rare comes last and is left
-/// out.
+/// Order of these symbols' lengths; rare ones come last, so that they can be omitted.
 const ORDER: [usize; RUNS] = [
     16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
 ];
-/// The symbols that stand for several lengths: the last length again; zeros; many zeros.
+/// Symbols for runs: repeat the last length, zeros, many zeros.
 const AGAIN: usize = 16;
 const ZEROS: usize = 17;
 const MANY_ZEROS: usize = 18;
 
-/// A symbol, the bits behind it, and how many they are.
+/// Symbol, its extra bits, and their number.
 type Run = (usize, u32, u32);
 
-/// The lengths of the two codes of a block.
+/// Code lengths of both codes of a block.
 pub(super) struct Table {
     literals: usize,
     distances: usize,
     runs: Vec<Run>,
     code: Code,
-    /// How many entries of `ORDER` are written.
+    /// Number of entries of `ORDER` to write.
     written: usize,
 }
 
 impl Table {
-    /// Of the first `literals` and `distances` symbols of two codes.
+    /// Table of the first `literals` and `distances` symbols.
     pub(super) fn new(
         (literal, literals): (&Code, usize),
         (distance, distances): (&Code, usize),
@@ -40,7 +39,7 @@ impl Table {
             .map(|symbol| literal.length(symbol))
             .chain((0..distances).map(|symbol| distance.length(symbol)))
             .collect();
-        // A run may go on from the one code into the other.
+        // A run may cross from the first code to the second.
         let mut runs = Vec::new();
         for same in lengths.chunk_by(|one, next| one == next) {
             match same[0] {
@@ -62,7 +61,7 @@ impl Table {
         }
     }
 
-    /// How many bits the table takes.
+    /// Size of the table, in bits.
     pub(super) fn cost(&self) -> usize {
         let runs = self
             .runs

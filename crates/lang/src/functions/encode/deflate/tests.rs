@@ -1,4 +1,4 @@
-//! What is expected here was made by the reference engine, or by its compressor.
+//! Expected values come from the reference engine or its compressor.
 
 use std::io::Read;
 
@@ -11,7 +11,7 @@ use super::bits::Bits;
 use super::gzip;
 use super::lengths::Code;
 
-/// Numbers that are the same at every run, and for the program that made what is expected.
+/// Deterministic numbers, the same in the program that produced the expected values.
 struct Draw(u64);
 
 impl Draw {
@@ -28,7 +28,7 @@ impl Draw {
     }
 }
 
-/// A script, more or less: much comes again, near and far.
+/// Text similar to a script, with near and far repetitions.
 fn words() -> Vec<u8> {
     const WORDS: [&str; 12] = [
         "install",
@@ -51,19 +51,19 @@ fn words() -> Vec<u8> {
     bytes
 }
 
-/// Nothing comes again.
+/// Text without repetitions.
 fn noise() -> Vec<u8> {
     let mut draw = Draw(2);
     (0..200_000).map(|_| draw.byte()).collect()
 }
 
-/// Short copies, and more places with the same bytes than are tried.
+/// Short copies, and more occurrences than the search tries.
 fn few() -> Vec<u8> {
     let mut draw = Draw(3);
     (0..100_000).map(|_| b'a' + draw.below(6) as u8).collect()
 }
 
-/// Copies from as far as a copy may reach, and a little farther; the same for short ones.
+/// Copies at the maximum distance and slightly beyond; the same for short copies.
 fn afar() -> Vec<u8> {
     let (mut draw, mut bytes) = (Draw(4), Vec::new());
     while bytes.len() < 300_000 {
@@ -86,7 +86,7 @@ fn afar() -> Vec<u8> {
     bytes
 }
 
-/// Copies that reach over what is forgotten when the buffer moves on.
+/// Copies that reach across the point where the buffer drops its older half.
 fn period() -> Vec<u8> {
     let (mut draw, mut bytes) = (Draw(7), Vec::new());
     while bytes.len() < 400_000 {
@@ -98,7 +98,7 @@ fn period() -> Vec<u8> {
     bytes
 }
 
-/// Counts so steep that the code wants to be longer than it may.
+/// Frequencies so skewed that the code reaches its length limit.
 fn steep() -> Vec<u8> {
     let (mut draw, mut bag) = (Draw(49), Vec::new());
     let (mut count, mut next) = (1, 1);
@@ -116,7 +116,7 @@ fn steep() -> Vec<u8> {
     bytes
 }
 
-/// Long runs, noise and skewed bytes in turn: blocks of every kind.
+/// Alternating runs, noise and skewed bytes, for all block types.
 fn patches() -> Vec<u8> {
     let (mut draw, mut bytes) = (Draw(6), Vec::new());
     while bytes.len() < 400_000 {
@@ -167,22 +167,22 @@ fn short_texts_have_the_bytes_of_the_reference_engine() {
             "Grüße, 世界",
             "H4sIAAAAAAAA/3IvOrzn8PxUHYUnO6Y9n9oDAAAA//8BAAD//0wMRlIPAAAA",
         ),
-        // As long in the known code as in one of its own.
+        // Equal size with fixed and dynamic code.
         (
             "33301110210003303",
             "H4sIAAAAAAAA/zI2NjYwNDQ0MDI0MDAwNjYwBgAAAP//AQAA//873ZI5EQAAAA==",
         ),
-        // In a code of its own, without a copy.
+        // Dynamic code, without copies.
         (
             "1111200220221102",
             "H4sIAAAAAAAA/wTAgQAAAADCMKU+f7hWZWPUHAAA//8BAAD//582mhUQAAAA",
         ),
-        // As it is.
+        // Stored.
         (
             "᤭⮆⇏ඵŊᲛ₡ഹᾫ",
             "H4sIAAAAAAAA/3q4ZO2jdW2P2vsfbNt6tOvhptmPmhY+2LLz4b7VAAAAAP//AQAA//8CksNCGgAAAA==",
         ),
-        // As long in the known code as it is.
+        // Equal size with fixed code and stored.
         (
             "йηαнаñãλíтιòо",
             "H4sIAAAAAAAA/7qw89z2cxsv7L2w4fDGw4vP7T689mLTuZ2HN13YBwAAAP//AQAA//80E/BXGgAAAA==",
@@ -279,7 +279,7 @@ fn bits_fill_bytes_from_below() {
     assert_eq!(bits.finish(), [7, 0b1111_1101, 0b1111, 9, 1]);
 }
 
-/// Bytes of few kinds, with runs and repetitions of what went before.
+/// Bytes of few values, with runs and repetitions.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let piece = (
         prop::collection::vec(0_u8..8, 0..40),
