@@ -1,5 +1,4 @@
-//! Promises about values that are not known yet: they narrow what an unknown value can become, and
-//! are checked once it is known.
+//! Functions that refine unknown values by assumptions, which are checked once the value is known.
 
 use cty::{Mark, RefinementBuilder, Type, Value};
 
@@ -8,7 +7,7 @@ use crate::diag::Said;
 
 type Refine = fn(&[Value], RefinementBuilder) -> Result<RefinementBuilder, CallError>;
 
-/// A promise about a value of `constraint`, with further arguments that say what is promised.
+/// Function with an assumption about a value of `constraint`; further parameters give its terms.
 fn promise(constraint: Type, more: &[(&str, Type)], refine: Refine) -> Function {
     let mut params = vec![
         Param::new("value", constraint.clone())
@@ -52,7 +51,7 @@ pub(super) fn stringprefix() -> Function {
     )
 }
 
-/// Which collection a promise about lengths is about.
+/// Collection type of an assumption about lengths.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     List,
@@ -137,7 +136,7 @@ pub(super) fn equal() -> Function {
                     "the actual value does not match the assumed value",
                 ));
             }
-            // What is promised may be shown even where the value itself may not.
+            // The assumption itself is not sensitive, even if the value is.
             let (_, marks) = converted.unmark_deep_with_paths();
             let kept: Vec<_> = marks
                 .into_iter()

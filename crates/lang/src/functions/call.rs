@@ -1,6 +1,5 @@
-//! What a function is and how one is called: arguments are checked against parameters, marks are
-//! taken off and given to the result, unknown and null arguments are answered before the function
-//! itself sees them. Owns nothing.
+//! Function model and calls: checks arguments against parameters, moves marks to the result, and
+//! handles unknown and null arguments before the implementation runs. Keeps no state.
 
 use std::sync::Arc;
 
@@ -10,24 +9,24 @@ use super::files::{Finding, Look};
 use crate::diag::Said;
 use crate::eval::{Scope, Steps};
 
-/// Why a call failed.
+/// Error of a function call.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CallError {
-    /// One argument is to blame; its position counts from 0.
+    /// Error of one argument; positions count from 0.
     #[error("{reason}")]
     Argument {
-        /// Which argument.
+        /// Position of the argument.
         index: usize,
-        /// What is wrong with it.
+        /// Reason.
         reason: Said,
     },
-    /// The call as a whole.
+    /// Error of the whole call.
     #[error("{0}")]
     Call(Said),
 }
 
 impl CallError {
-    /// Blames the argument at `index`.
+    /// Error of the argument at `index`.
     pub fn arg(index: usize, reason: impl Into<Said>) -> CallError {
         CallError::Argument {
             index,
@@ -35,18 +34,18 @@ impl CallError {
         }
     }
 
-    /// Blames the call.
+    /// Error of the call.
     pub fn call(reason: impl Into<Said>) -> CallError {
         CallError::Call(reason.into())
     }
 
-    /// Blames the call for what went wrong within it.
+    /// Error of the whole call, from an inner error.
     pub(crate) fn of(error: impl std::error::Error) -> CallError {
         CallError::call(error.to_string())
     }
 
-    /// Without the arguments in it that must not be shown. Marks that the function never saw hide
-    /// every quote; of those that it takes care of itself it may have made the words.
+    /// Removes quotes of sensitive arguments. If the function never saw a mark, all quoting texts
+    /// are hidden; functions that handle marks themselves may have redacted already.
     pub(crate) fn hiding(self, function: &Function, args: &[Value]) -> CallError {
         let mut secret = args.iter().enumerate().filter(|(_, arg)| arg.hides());
         let any = secret.clone().next().is_some();
@@ -84,21 +83,21 @@ impl From<Said> for CallError {
     }
 }
 
-/// What a function may see of the place it is called from.
+/// Context that a function gets from its call.
 #[derive(Clone, Copy)]
 pub struct Host<'a> {
-    /// The scope of the calling expression: folder for files, what time it is, other functions.
+    /// Scope of the calling expression: base directory, time, other functions.
     pub scope: &'a dyn Scope,
-    /// How many templates are rendered within each other here.
+    /// Nesting depth of rendered templates.
     pub depth: usize,
-    /// Whether an argument must not be shown.
+    /// True if an argument is sensitive.
     pub secret: bool,
-    /// What the calling expression may still do.
+    /// Remaining steps of the calling expression.
     pub steps: &'a Steps,
 }
 
 impl Host<'_> {
-    /// Counts what a function does beyond looking at its arguments once, before it does it.
+    /// Counts work beyond reading the arguments once. Functions call it before that work.
     pub(crate) fn take(&self, steps: u64) -> Result<(), CallError> {
         self.steps.take(steps);
         if self.steps.are_over() {
@@ -107,9 +106,9 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// Whether there is memory for a value of so many bytes, before it is made.
+    /// Checks that memory for a value of this size is available, before it is created.
     pub(crate) fn room(&self, bytes: usize) -> Result<(), CallError> {
-        /// What is smaller is not worth a look.
+        /// Smaller values skip the check.
         const SMALL: usize = 1 << 20;
         if bytes <= SMALL || u64::try_from(bytes).is_ok_and(|bytes| bytes <= self.scope.room()) {
             return Ok(());
@@ -120,10 +119,10 @@ impl Host<'_> {
         ))))
     }
 
-    /// Tells the scope what an answer rests on.
+    /// Reports an external input of the result to the scope.
     ///
     /// # Errors
-    /// Why there must be no answer.
+    /// The scope rejects the input.
     pub fn found(&self, look: Look, digest: String) -> Result<(), Said> {
         self.scope.found(Finding {
             look,
@@ -133,7 +132,7 @@ impl Host<'_> {
     }
 }
 
-/// A parameter, and which arguments the function wants to see itself.
+/// Parameter, with flags for arguments that the function handles itself.
 #[derive(Debug, Clone)]
 pub struct Param {
     /// Name, for messages.
@@ -146,12 +145,12 @@ pub struct Param {
     pub allow_unknown: bool,
     /// Values of dynamic type are passed on; otherwise one makes the result dynamic.
     pub allow_dynamic: bool,
-    /// Marks are passed on; otherwise they are taken off and put on the result.
+    /// Marks are passed on; otherwise the call moves them to the result.
     pub allow_marked: bool,
 }
 
 impl Param {
-    /// A parameter that wants plain known values.
+    /// Parameter for known values without marks, not null.
     pub fn new(name: &str, ty: Type) -> Param {
         Param {
             name: name.into(),
@@ -177,14 +176,14 @@ impl Param {
         self
     }
 
-    /// Accepts values whose type is not known.
+    /// Accepts values of unknown type.
     #[must_use]
     pub fn dynamic(mut self) -> Param {
         self.allow_dynamic = true;
         self
     }
 
-    /// Accepts marked values and takes care of the marks itself.
+    /// Accepts marked values; the function handles the marks.
     #[must_use]
     pub fn marked(mut self) -> Param {
         self.allow_marked = true;
@@ -195,7 +194,7 @@ impl Param {
 type TypeOf = dyn Fn(&[Value], Host<'_>) -> Result<Type, CallError> + Send + Sync;
 type Run = dyn Fn(&[Value], &Type, Host<'_>) -> Result<Value, CallError> + Send + Sync;
 
-/// A function: parameters, the type of its result for given arguments, and what it does.
+/// Function: parameters, result type for given arguments, and implementation.
 #[derive(Clone)]
 pub struct Function {
     params: Vec<Param>,
@@ -216,7 +215,7 @@ impl std::fmt::Debug for Function {
 }
 
 impl Function {
-    /// A function whose result always has one type.
+    /// Creates a function with a fixed result type.
     pub fn new(
         params: Vec<Param>,
         result: Type,
@@ -225,8 +224,8 @@ impl Function {
         Function::typed(params, move |_, _| Ok(result.clone()), run)
     }
 
-    /// A function whose result type follows from its arguments (which may be unknown when the type
-    /// is asked for).
+    /// Creates a function whose result type depends on its arguments, which may be unknown at that
+    /// time.
     pub fn typed(
         params: Vec<Param>,
         type_of: impl Fn(&[Value], Host<'_>) -> Result<Type, CallError> + Send + Sync + 'static,
@@ -256,7 +255,7 @@ impl Function {
         self
     }
 
-    /// Equal arguments may give different results: unknown while planning.
+    /// Marks a function as impure: its result is unknown while planning.
     #[must_use]
     pub(crate) fn impure(mut self) -> Function {
         self.impure = true;
@@ -278,11 +277,10 @@ impl Function {
         self.params.get(index).or(self.variadic.as_ref())
     }
 
-    /// Calls the function. The arguments must be converted to the types of their parameters
-    /// already.
+    /// Calls the function. The arguments must already have the types of their parameters.
     ///
     /// # Errors
-    /// What is wrong with an argument or the call.
+    /// An argument or the call is invalid.
     pub fn call(&self, args: &[Value], host: Host<'_>) -> Result<Value, CallError> {
         self.count(args.len())?;
         let mut marks = Marks::none();
@@ -298,6 +296,7 @@ impl Function {
             }
             untyped |= arg.ty().is_dynamic() && !param.allow_dynamic;
             unknown |= !arg.is_known() && !param.allow_unknown;
+            // Nested marks count for the whole result, because the function may use any part.
             if arg.contains_marked() && !param.allow_marked {
                 let (plain, taken) = arg.clone().unmark_deep();
                 marks.extend(&taken);
@@ -306,10 +305,13 @@ impl Function {
                 bare.push(arg.clone());
             }
         }
+        // Before `type_of`, which must not see arguments of unknown type.
         if untyped {
             return Ok(Value::dynamic().with_marks(&marks));
         }
+        // Called for unknown arguments too: it checks them and gives the unknown result a type.
         let ty = (self.type_of)(&bare, host)?;
+        // Impure results stay unknown while planning, or the apply would get other values.
         let result = if unknown || (self.impure && host.scope.planning()) {
             Value::unknown(ty)
         } else {
@@ -354,7 +356,7 @@ pub(crate) fn number(args: &[Value], index: usize) -> Result<&cty::Number, CallE
         .ok_or_else(|| CallError::arg(index, "a number is required"))
 }
 
-/// An argument as a whole machine number.
+/// Argument as an `i64`.
 pub(crate) fn whole(args: &[Value], index: usize) -> Result<i64, CallError> {
     let n = number(args, index)?;
     n.to_i64().ok_or_else(|| {

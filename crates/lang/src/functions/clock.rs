@@ -1,4 +1,4 @@
-//! Functions about time.
+//! Time functions.
 
 mod calendar;
 mod duration;
@@ -79,7 +79,7 @@ pub(super) fn timecmp() -> Function {
     .not_null()
 }
 
-/// A timestamp in its usual form; nothing for what is none.
+/// Canonical form of a timestamp; `None` for other text.
 pub(super) fn normal(text: &str) -> Option<String> {
     Moment::parse(text).ok().map(|m| m.rfc3339())
 }

@@ -1,4 +1,4 @@
-//! Conversions by name: `tostring`, `tolist` and the rest.
+//! Conversion functions: `tostring`, `tolist` and others.
 
 use cty::{Mark, Type, Value};
 
@@ -31,7 +31,7 @@ fn refusal(kind: &str, got: &Type, want: &Type) -> Said {
     ))
 }
 
-/// A text in quotes, as much of it as fits into a sentence.
+/// Quotes a text, shortened to fit a message.
 fn quoted(text: &str) -> String {
     const FITS: usize = 200;
     match text.char_indices().nth(FITS) {
@@ -40,7 +40,8 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// Why a value of a convertible type still cannot be converted; shows it only where it may be seen.
+/// Reason why a value of a convertible type cannot be converted. Quotes the value only if it is not
+/// sensitive.
 fn reason(value: &Value, want: &Type) -> Said {
     let got = value.ty();
     if value.contains_mark(&Mark::Ephemeral) {

@@ -1,4 +1,4 @@
-//! Functions between values and texts: Base64, gzip, character sets, URLs, CSV, JSON, YAML.
+//! Functions that encode and decode: Base64, gzip, character sets, URLs, CSV, JSON, YAML.
 
 mod charset_names;
 mod charsets;
@@ -21,14 +21,14 @@ use self::charsets::Charset;
 use super::call::{CallError, Function, Param, text};
 use super::collect::maps::quoting;
 
-/// Accepts what the reference language's decoder accepts: padding is due, spare bits need not be
-/// zero.
+/// Decoder settings of the reference language: padding is required, spare bits may be non-zero.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-/// The longest text that `base64gunzip` makes, in bytes: a small input may stand for a huge one.
+/// Maximum size of a `base64gunzip` result, in bytes, because a small input can expand to a huge
+/// text.
 const UNZIPPED: u64 = 256 << 20;
 
 fn str_param() -> Param {
@@ -189,7 +189,7 @@ pub(super) fn csvdecode() -> Function {
     .not_null()
 }
 
-/// A list of objects: the first row names the attributes.
+/// Parses CSV to a list of objects; the first row names the attributes.
 fn table(text: &str) -> Result<Value, CallError> {
     let mut rows = rows::rows(text).map_err(CallError::of)?.into_iter();
     let headers = rows

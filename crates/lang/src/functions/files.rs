@@ -1,5 +1,5 @@
-//! Functions that read files or reckon with paths. Relative paths start from the scope's folder;
-//! `~` is the user's home.
+//! Functions on files and paths. Relative paths start at the scope's base directory; `~` is the
+//! user's home directory.
 
 pub(crate) mod glob;
 mod look;
@@ -19,7 +19,7 @@ fn path_param() -> Param {
     Param::new("path", Type::String)
 }
 
-/// Why it is not known where a path leads.
+/// Errors of resolving a path.
 #[derive(Debug, thiserror::Error)]
 enum PlaceError {
     #[error("cannot expand user-specific home dir")]
@@ -28,7 +28,7 @@ enum PlaceError {
     NoHome,
     #[error("the working folder is not known: {0}")]
     NoFolder(#[source] std::io::Error),
-    /// The path that is to be looked at begins with `~`.
+    /// The path starts with `~`, which cannot be expanded.
     #[error("failed to expand ~: {0}")]
     Unexpanded(#[source] Box<PlaceError>),
 }
@@ -39,7 +39,7 @@ impl From<PlaceError> for Said {
     }
 }
 
-/// A path with the home folder put in for `~`.
+/// Path with `~` replaced by the home directory.
 fn expand(path: &str) -> Result<String, PlaceError> {
     let Some(rest) = path.strip_prefix('~') else {
         return Ok(path.to_owned());
@@ -52,7 +52,7 @@ fn expand(path: &str) -> Result<String, PlaceError> {
     Ok(paths::join(&home, rest))
 }
 
-/// Where a path lies as seen from the scope's folder.
+/// Absolute path, or path from the scope's base directory.
 fn place(host: Host<'_>, path: &str) -> Result<String, PlaceError> {
     let path = expand(path).map_err(|e| PlaceError::Unexpanded(Box::new(e)))?;
     if path.starts_with('/') {
@@ -69,15 +69,15 @@ fn bytes(place: &str) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// Steps of reading a file, without its bytes.
+/// Steps for reading a file, in addition to its bytes.
 const READ: u64 = 64;
 
-/// The bytes of a file.
+/// Reads the bytes of a file and records it as an external input.
 pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>, Said> {
     let place = place(host, path)?;
     let look = Look::File(look::kept(host.scope.base_dir(), path, &place));
-    // One that was not there is not there for what was approved without it, though the deploy
-    // itself has made it by now: both branches of a conditional are worked out.
+    // A file absent from the approved plan stays absent, even if the deploy has created it since.
+    // Both arms of a conditional are evaluated, so reading it now could fail the deploy.
     let was_absent = host
         .scope
         .approved(&look)
@@ -103,7 +103,7 @@ pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>,
     })
 }
 
-/// The text of a file.
+/// Reads a file as UTF-8 text.
 pub(super) fn read_text(host: Host<'_>, path: &str, marks: &Marks) -> Result<String, CallError> {
     let bytes = read(host, path, marks).map_err(|e| CallError::arg(0, e))?;
     String::from_utf8(bytes).map_err(|_| {
@@ -146,8 +146,7 @@ pub(super) fn fileexists() -> Function {
         let marks = args[0].marks();
         let place = place(host, text(args, 0)?).map_err(CallError::of)?;
         let look = Look::Presence(look::kept(host.scope.base_dir(), text(args, 0)?, &place));
-        // Something that the deploy itself runs may make the file meanwhile: what was approved is
-        // what counts.
+        // The deploy itself may create the file, so the approved result counts.
         let found = match host.scope.approved(&look) {
             Some(found) => found,
             None => {

@@ -1,4 +1,4 @@
-//! Digests, random identifiers, password hashes. Files are hashed as bytes, texts as UTF-8.
+//! Hash, UUID and password hash functions. Files are hashed as bytes, strings as UTF-8.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use sha2::Digest;
 use super::call::{CallError, Function, Param, text, whole};
 use super::files;
 
-/// Which digest, and how it is written.
+/// Digest algorithm and output encoding.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Md5,
@@ -94,7 +94,8 @@ pub(super) fn bcrypt() -> Function {
         if args.len() > 2 {
             return Err(CallError::call("bcrypt() takes no more than two arguments"));
         }
-        // Costs too small stand for the usual one, costs too large would never end.
+        // Like bcrypt in the reference: too small costs select the default, too large ones are
+        // errors.
         let cost = match cost {
             ..=3 => 10,
             4..=31 => cost as u32,
@@ -104,7 +105,7 @@ pub(super) fn bcrypt() -> Function {
         if password.len() > 72 {
             return Err(CallError::call("error occurred generating password: password length exceeds 72 bytes"));
         }
-        // Each more takes twice as long.
+        // Each increment of the cost doubles the work.
         host.take(256 << cost)?;
         bcrypt::hash_with_result(password, cost)
             .map(|parts| Value::from(parts.format_for_version(bcrypt::Version::TwoA)))

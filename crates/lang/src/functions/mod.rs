@@ -1,6 +1,5 @@
-//! The function table: every function of the language by name, and the rules by which a call treats
-//! unknown, null and marked arguments. The table is built once and never changes; providers add
-//! functions through `eval::Scope`.
+//! Functions of the language by name, and the rules for unknown, null and marked arguments. The
+//! table is static; providers add functions through `eval::Scope`.
 
 mod assume;
 mod call;

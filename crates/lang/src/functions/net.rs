@@ -1,4 +1,4 @@
-//! Functions about address ranges.
+//! Network address functions.
 
 mod cidr;
 
@@ -16,7 +16,7 @@ fn range(args: &[Value], index: usize) -> Result<Range, CallError> {
         .map_err(|e| CallError::call(format!("invalid CIDR expression: {e}")))
 }
 
-/// A whole number of up to 128 bits, of either sign.
+/// Argument as an integer of up to 128 bits with sign.
 fn big(args: &[Value], index: usize) -> Result<i128, CallError> {
     let n = number(args, index)?;
     let (negative, magnitude) = n

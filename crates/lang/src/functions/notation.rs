@@ -1,6 +1,5 @@
-//! Values in the notation of the language itself: the functions of the builtin provider
-//! `terraform`, which need no provider process. They are reached as `provider::terraform::NAME` by
-//! scopes that have that provider.
+//! Functions of the builtin provider `terraform` for values in the language's notation; they need
+//! no process. Scopes with that provider offer them as `provider::terraform::NAME`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -13,8 +12,7 @@ use crate::eval::{Bindings, evaluate};
 use crate::source::SourceMap;
 use crate::syntax::strings::escaped;
 
-/// A function of the builtin provider by its short name: `encode_expr`, `encode_tfvars`,
-/// `decode_tfvars`.
+/// Function of the builtin provider by short name: `encode_expr`, `encode_tfvars`, `decode_tfvars`.
 pub fn of_builtin_provider(name: &str) -> Option<Arc<Function>> {
     static TABLE: OnceLock<BTreeMap<&'static str, Arc<Function>>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
@@ -114,7 +112,7 @@ fn decode(content: &str) -> Result<Value, CallError> {
     Ok(Value::object_from_map(members))
 }
 
-/// A wholly known value as an expression, nested `depth` levels deep.
+/// Formats a wholly known value as an expression at nesting `depth`.
 fn expression(value: &Value, depth: usize) -> String {
     if let Some(text) = value.as_str() {
         return quoted(text);
@@ -159,7 +157,7 @@ fn expression(value: &Value, depth: usize) -> String {
     }
 }
 
-/// `name = value` lines; neighbours that take one line each have their signs below each other.
+/// Formats `name = value` lines; equals signs of neighbouring single-line values are aligned.
 fn assignments(items: Vec<(String, String)>, depth: usize) -> String {
     let mut out = String::new();
     let mut at = 0;

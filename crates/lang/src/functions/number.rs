@@ -1,5 +1,5 @@
-//! Functions on numbers. Precision belongs to the value: results of float arithmetic have 53 bits,
-//! others keep their own.
+//! Number functions. Results of float arithmetic have 53 bits of precision, others keep that of
+//! their arguments.
 
 use cty::{Number, Type, Value};
 
@@ -17,7 +17,7 @@ pub(super) fn abs() -> Function {
     .not_null()
 }
 
-/// Whole numbers made from others have no negative zero.
+/// Integers have no negative zero.
 fn rounded(number: Number) -> Value {
     if number.is_zero() {
         Number::zero().with_precision(number.precision()).into()
@@ -77,7 +77,7 @@ fn extreme(better: fn(&Number, &Number) -> bool) -> Function {
     .not_null()
 }
 
-/// A number as a float; infinite results of finite numbers are refused.
+/// Argument as `f64`; finite numbers out of range are errors.
 fn float(args: &[Value], index: usize) -> Result<f64, CallError> {
     let n = number(args, index)?;
     let (value, _) = n.to_f64();
@@ -119,8 +119,8 @@ pub(super) fn pow() -> Function {
     .not_null()
 }
 
-/// `x` to the power of `y`, by repeated squaring of the fraction beside its exponent: the last
-/// digits are those of the reference language, where the platform's own function may differ.
+/// `x` to the power of `y`, by repeated squaring of the fraction. Gives the same last digits as the
+/// reference language, where the platform's function may differ.
 fn power(x: f64, y: f64) -> f64 {
     if y == 0.0 || x == 1.0 {
         return 1.0;
@@ -132,8 +132,8 @@ fn power(x: f64, y: f64) -> f64 {
         return 1.0 / x.sqrt();
     }
     let (whole, mut rest) = (y.abs().trunc(), y.abs().fract());
-    // Zero, infinities, roots of negative numbers and results beyond all bounds: the platform
-    // agrees on those.
+    // Zero, infinities, roots of negative numbers and overflow: platform results agree with the
+    // reference.
     if y == 1.0
         || x == 0.0
         || !x.is_finite()
@@ -178,7 +178,7 @@ fn power(x: f64, y: f64) -> f64 {
     scale(fraction, exponent)
 }
 
-/// A finite number other than zero as a fraction of at least a half, below one, and a power of two.
+/// Splits a finite nonzero number into a fraction in [0.5, 1) and an exponent.
 fn split(x: f64) -> (f64, i64) {
     let (x, shift) = if x.abs() < f64::MIN_POSITIVE {
         (x * 2f64.powi(52), -52)
@@ -193,7 +193,7 @@ fn split(x: f64) -> (f64, i64) {
     )
 }
 
-/// `fraction · 2^exponent` in steps that cannot overflow before their time.
+/// Computes `fraction · 2^exponent` in steps, to avoid an early overflow.
 fn scale(mut fraction: f64, exponent: i64) -> f64 {
     let mut left = exponent.clamp(-4096, 4096);
     while left != 0 && fraction.is_finite() && fraction != 0.0 {
@@ -315,7 +315,7 @@ pub(super) fn sum() -> Function {
     .not_null()
 }
 
-/// The most elements that `range` makes.
+/// Maximum length of a `range` result.
 const RANGE_LIMIT: usize = 1024;
 
 pub(super) fn range() -> Function {
@@ -328,8 +328,8 @@ pub(super) fn range() -> Function {
             _ => return Err(CallError::call("must have one, two, or three arguments")),
         };
         let step = step.unwrap_or_else(|| Number::from(if end.compare(start).is_lt() { -1i64 } else { 1 }));
-        // A step of zero gives nothing where there is nothing to give, and too many values
-        // otherwise.
+        // A step of zero gives an empty list if start equals end, and otherwise fails at the length
+        // limit.
         let down = step.is_negative();
         if down && end.compare(start).is_gt() {
             return Err(CallError::arg(1, "end must be less than start when step is negative"));

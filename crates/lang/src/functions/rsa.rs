@@ -1,5 +1,5 @@
-//! `rsadecrypt`: PKCS #1 v1.5 with a private key in PEM. The key is the operator's own and the
-//! result goes back to the operator, so the time that decryption takes tells nobody anything new.
+//! `rsadecrypt`: PKCS #1 v1.5 with a private key in PEM. Not constant-time, because the operator
+//! owns both key and result.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,10 +8,10 @@ use dashu_int::UBig;
 
 use super::call::{CallError, Function, Param, text};
 
-/// Larger keys are refused: decryption takes the cube of their length.
+/// Maximum key size, because decryption time grows with its cube.
 const LARGEST_KEY: usize = 16_384;
 
-/// Why a text is no key to decrypt with.
+/// Reasons why a text is not a usable private key.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 enum KeyError {
     #[error("failed to parse key: no key found")]
@@ -61,7 +61,7 @@ pub(super) fn rsadecrypt() -> Function {
     .not_null()
 }
 
-/// Reads a PEM key of either form.
+/// Parses a PEM key in PKCS #1 or PKCS #8 form.
 fn key(pem: &str) -> Result<Key, KeyError> {
     let (begin, rest) = pem.split_once("-----BEGIN ").ok_or(KeyError::NotFound)?;
     let _ = begin;
@@ -98,7 +98,7 @@ fn pkcs1(der: &[u8]) -> Option<Key> {
         .then_some(Key { modulus, exponent })
 }
 
-/// Elements of DER one after the other.
+/// Sequence of DER elements.
 struct Der<'a>(&'a [u8]);
 
 impl<'a> Der<'a> {
@@ -126,7 +126,7 @@ impl<'a> Der<'a> {
     }
 }
 
-/// The message: 0, 2, at least eight bytes that are not 0, 0, and then the text.
+/// Decrypts a message of the form 0, 2, at least eight nonzero bytes, 0, text.
 fn decrypt(key: &Key, cipher: &[u8]) -> Option<Vec<u8>> {
     let length = key.modulus.to_be_bytes().len();
     let number = UBig::from_be_bytes(cipher);

@@ -1,4 +1,4 @@
-//! Functions about marks: what may be shown, what may be stored.
+//! Functions on the marks for sensitive and ephemeral values.
 
 use cty::{Mark, Type, Value};
 

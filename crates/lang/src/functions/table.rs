@@ -1,4 +1,4 @@
-//! All functions by name. A name may be written with `core::` before it.
+//! Table of all functions by name. `core::` may precede a name.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -12,17 +12,17 @@ use super::hash::{self, Kind as Hash};
 use super::text::{format, plain, regex};
 use super::{clock, convert, encode, files, net, number, rsa, sensitive, template};
 
-/// Evaluated from expressions rather than values; known here so that misspelt names find them.
+/// Functions on expressions, evaluated elsewhere; listed here for suggestions on misspelt names.
 const LAZY: &[&str] = &["can", "try"];
 
-/// The function of this name.
+/// Finds a function by name.
 pub fn find(name: &str) -> Option<Arc<Function>> {
     table()
         .get(name.strip_prefix("core::").unwrap_or(name))
         .cloned()
 }
 
-/// Every name, in order.
+/// All names, sorted.
 pub fn names() -> impl Iterator<Item = &'static str> {
     table().keys().copied().chain(LAZY.iter().copied())
 }

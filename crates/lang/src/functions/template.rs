@@ -1,4 +1,4 @@
-//! Templates in files and in texts. A template sees the given variables alone, and every function.
+//! Template functions. A template sees only the given variables, and all functions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use crate::eval::{Bindings, Scope, render};
 use crate::source::SourceMap;
 use crate::syntax::{Expr, TemplateOrigin};
 
-/// How many templates may be rendered within each other.
+/// Maximum nesting of rendered templates.
 const DEPTH: usize = 32;
-/// Steps of reading a template anew, without its text.
+/// Steps for parsing a template, in addition to its text.
 const READ: u64 = 128;
 
-/// Where the text of a template came from.
+/// Source of a template's text.
 enum Origin {
     File(String),
     Text,
@@ -50,20 +50,22 @@ fn template(
     params: Vec<Param>,
     load: fn(&[Value], Host<'_>) -> Result<(String, Origin), CallError>,
 ) -> Function {
-    // The type is only known once the template is rendered, and rendering twice would be idle.
+    // The type is known only after rendering, and rendering twice would be wasteful.
     Function::typed(
         params,
         |_, _| Ok(Type::Dynamic),
         move |args, _, host| {
+            // A template can render itself through `templatefile`.
             if host.depth >= DEPTH {
                 return Err(CallError::call(Said::plain(format!(
                     "maximum recursion depth {DEPTH} reached: templates render each other endlessly"
                 ))));
             }
             let (content, origin) = load(args, host)?;
+            // Parsing is work too, and a loop may render a template many times.
             host.take(READ + content.len() as u64 / 4)?;
             let marks = args[0].marks().union(args[1].marks());
-            // The text of a template that must not be shown would be quoted by name and place.
+            // Errors would quote the text of a sensitive template.
             let opaque = |error: CallError| {
                 if args[0].hides() {
                     CallError::from(error.to_string())
@@ -84,7 +86,7 @@ fn rendered(
     vars: &Value,
     host: Host<'_>,
 ) -> Result<Value, CallError> {
-    // Faults become words here, so the text need not be kept with those of the configuration.
+    // Errors are formatted here, so the text need not stay in the configuration's sources.
     let sources = SourceMap::new();
     let name = match origin {
         Origin::File(path) => path.as_str(),
@@ -96,6 +98,7 @@ fn rendered(
         return Err(CallError::call(words(&diags, &sources)));
     }
     let bindings = variables(vars)?;
+    // Names are checked before evaluation, so that an error does not depend on the arm taken.
     check_references(&expr, &bindings, origin, &sources)?;
     let inner = Bindings::within(host.scope, bindings).with_sources(sources.clone());
     let scope: &dyn Scope = &inner;
@@ -151,7 +154,7 @@ fn check_references(
     Ok(())
 }
 
-/// The first fault in words, and how many more there are.
+/// First error as text, and the number of further ones.
 fn words(diags: &Diagnostics, sources: &SourceMap) -> Said {
     let count = diags.errors().count();
     let Some(first) = diags.errors().next() else {

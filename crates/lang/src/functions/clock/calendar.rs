@@ -1,4 +1,4 @@
-//! Days counted from the epoch, and the days of the calendar.
+//! Conversion between days since the epoch and calendar dates.
 
 pub(super) const MONTHS: [&str; 12] = [
     "January",

@@ -1,28 +1,28 @@
-//! Lengths of time as the language writes them (`1h30m`).
+//! Durations in the language's notation (`1h30m`).
 
-/// A text that is no length of time.
+/// Reasons why a text is not a duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    /// It is written otherwise, or is too long a time.
+    /// Invalid text, or out of range.
     #[error("time: invalid duration {0:?}")]
     Invalid(String),
     /// A number without a unit.
     #[error("time: missing unit in duration {0:?}")]
     NoUnit(String),
-    /// A unit that is none.
+    /// Unknown unit.
     #[error("time: unknown unit {unit:?} in duration {text:?}")]
     Unit {
-        /// What stands in the place of a unit.
+        /// Text found instead of a unit.
         unit: String,
-        /// The whole text.
+        /// Duration as given.
         text: String,
     },
 }
 
-/// Reads a duration such as "1h30m", "-1.5s", "0"; the result is in nanoseconds.
+/// Parses a duration such as "1h30m", "-1.5s", "0" to nanoseconds.
 ///
 /// # Errors
-/// Quotes the text that is no duration.
+/// The text is not a duration.
 pub fn duration(text: &str) -> Result<i128, DurationError> {
     let bad = || DurationError::Invalid(text.to_owned());
     let (negative, mut rest) = match text.as_bytes().first() {

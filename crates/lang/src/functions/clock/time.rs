@@ -1,9 +1,9 @@
-//! Timestamps (RFC 3339) and the date format language of `formatdate`. Pure arithmetic on the
-//! proleptic Gregorian calendar; the current time is read elsewhere.
+//! Timestamps (RFC 3339) and the date formats of `formatdate`. Pure arithmetic on the proleptic
+//! Gregorian calendar, without a clock.
 
 use super::calendar::{DAYS, MONTHS, civil_from_days, days_from_civil, days_in};
 
-/// A moment with the offset it was written with.
+/// Point in time with its original offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment {
     /// Nanoseconds since 1970-01-01T00:00:00Z.
@@ -22,12 +22,12 @@ struct Parts {
     weekday: usize,
 }
 
-/// Why a text is no timestamp.
+/// Reasons why a text is not a timestamp.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a valid RFC3339 timestamp: {0}")]
 pub(crate) struct NoTimestamp(#[source] Fault);
 
-/// What stands where something else is due.
+/// Unexpected text in a timestamp.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Fault {
     #[error("only plain digits and signs are allowed")]
@@ -44,12 +44,12 @@ pub(crate) enum Fault {
     EndAt(char),
 }
 
-/// Why a pattern is none of a date.
+/// Errors in a date format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PatternError {
     #[error("invalid date format verb {0:?}")]
     NoVerb(String),
-    /// How often its letter may stand.
+    /// Valid numbers of repetitions of its letter.
     #[error("invalid date format verb {verb:?}: {hint}")]
     Verb { verb: String, hint: String },
     #[error("unterminated literal '")]
@@ -75,7 +75,7 @@ fn number(
     Ok(value)
 }
 
-/// What a timestamp ends with.
+/// Name of a timestamp's last part, for errors.
 const OFFSET: &str = "UTC offset";
 
 fn unfit(piece: &str, what: &'static str) -> Fault {
@@ -95,10 +95,10 @@ fn expect(text: &str, at: usize, want: char) -> Result<(), Fault> {
 }
 
 impl Moment {
-    /// Reads RFC 3339 text strictly.
+    /// Parses RFC 3339 strictly.
     ///
     /// # Errors
-    /// Words for what stands where something else is due.
+    /// Names the unexpected text and the expected part.
     pub(crate) fn parse(text: &str) -> Result<Moment, NoTimestamp> {
         Self::parse_inner(text).map_err(NoTimestamp)
     }
@@ -201,11 +201,11 @@ impl Moment {
         )
     }
 
-    /// `formatdate`'s little language: runs of one letter are verbs, text between single quotes is
+    /// Formats by a `formatdate` pattern: runs of one letter are verbs, text in single quotes is
     /// literal.
     ///
     /// # Errors
-    /// Names the verb that does not exist.
+    /// Names the unknown verb.
     pub(crate) fn format(&self, pattern: &str) -> Result<String, PatternError> {
         let parts = self.parts();
         let mut out = String::new();
@@ -311,7 +311,7 @@ impl Moment {
     }
 }
 
-/// Copies a quoted literal that starts at `from`; returns the place behind it.
+/// Copies a quoted literal that starts at `from`; returns the position after it.
 fn literal(chars: &[char], from: usize, out: &mut String) -> Result<usize, PatternError> {
     if chars.get(from + 1) == Some(&'\'') {
         out.push('\'');

@@ -1,4 +1,4 @@
-//! Functions that choose one of several: by its number, the first that is there, the only one.
+//! Functions that select an element: by index, the first valid one, the only one.
 
 use cty::{Type, Value};
 
@@ -33,7 +33,7 @@ pub(in crate::functions) fn element() -> Function {
     )
 }
 
-/// An index that begins again behind the last element, backwards for negative numbers.
+/// Index that wraps around at both ends.
 fn wrapped(index: &Value, length: usize) -> Result<usize, CallError> {
     let index = whole(std::slice::from_ref(index), 0)
         .map_err(|e| CallError::call(Said::plain(format!("invalid index: {e}"))))?;

@@ -1,4 +1,4 @@
-//! Making lists out of lists.
+//! Functions that build lists.
 
 use cty::{Marks, Type, Value};
 
@@ -17,7 +17,7 @@ pub(super) fn element_of(ty: &Type) -> Type {
     ty.element_type().cloned().unwrap_or(Type::Dynamic)
 }
 
-/// A list or tuple, as `ty` says.
+/// Creates a list or tuple of type `ty`.
 fn sequence(ty: &Type, values: Vec<Value>) -> Result<Value, CallError> {
     match ty {
         Type::List(element) => {
@@ -82,6 +82,7 @@ pub(in crate::functions) fn flatten() -> Function {
         vec![any("list").marked()],
         |args, _| {
             let list = &args[0];
+            // An unknown element may be a list, so not even the length is known.
             if !list.is_wholly_known() {
                 return Ok(Type::Dynamic);
             }

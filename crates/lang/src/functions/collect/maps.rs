@@ -12,7 +12,7 @@ fn any(name: &str) -> Param {
     Param::new(name, Type::Dynamic)
 }
 
-/// A map or an object, as `ty` says.
+/// Creates a map or object of type `ty`.
 fn members(ty: &Type, values: BTreeMap<Arc<str>, Value>) -> Result<Value, CallError> {
     match ty {
         Type::Map(element) => {
@@ -98,6 +98,7 @@ fn merge_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
         let mut ty = arg.ty().clone();
         match &ty {
             Type::Dynamic => return Ok(Type::Dynamic),
+            // A null object adds no attributes.
             Type::Object(_) if arg.is_null() => ty = Type::empty_object(),
             Type::Object(object) => attributes.extend(
                 object
@@ -110,6 +111,7 @@ fn merge_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
                 Some(known) => {
                     attributes.extend(known.keys().map(|k| (k.clone(), (**element).clone())))
                 }
+                // The keys of an unknown map may add attributes.
                 None => settled = false,
             },
             other => {
@@ -171,6 +173,7 @@ fn lookup_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
     }
     match args[0].ty() {
         Type::Object(object) => {
+            // The type depends on the attribute that an unknown key selects.
             let Some(key) = args[1].as_str() else {
                 return Ok(Type::Dynamic);
             };
@@ -203,7 +206,7 @@ fn lookup_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
     }
 }
 
-/// Words around a text, unless its marks forbid to show it.
+/// Wraps a quoted text, which is hidden if it is sensitive.
 pub(in crate::functions) fn quoting(
     text: &str,
     marks: &Marks,

@@ -1,5 +1,5 @@
-//! Functions on lists, sets, maps, tuples and objects. Results keep the exact kind: a tuple in
-//! gives a tuple out where the types of the elements can be told.
+//! Functions on lists, sets, maps, tuples and objects. A tuple stays a tuple if the types of its
+//! elements are known.
 
 pub(super) mod choose;
 pub(super) mod lists;

@@ -1,11 +1,11 @@
-//! The function `setproduct`: each member of one collection with each of the others.
+//! The function `setproduct`: cartesian product of collections.
 
 use cty::{Marks, Type, Value};
 
 use super::lists::{any, element_of};
 use crate::functions::call::{CallError, Function, Host, items};
 
-/// The most products that `setproduct` makes.
+/// Maximum number of combinations.
 const PRODUCTS: usize = 1 << 20;
 
 pub(in crate::functions) fn setproduct() -> Function {
@@ -90,7 +90,7 @@ fn product(args: &[Value], ty: &Type, host: Host<'_>) -> Result<Value, CallError
         .with_marks(&marks))
 }
 
-/// Sides of unknown length still bound the length of the product, as long as the numbers are small.
+/// Bounds the length of the product even if sides have an unknown length.
 fn unknown_product(sides: &[Value], ty: &Type) -> Value {
     let unknown = Value::unknown(ty.clone());
     let mut most = 1usize;

@@ -1,4 +1,4 @@
-//! Finding and counting.
+//! Functions that search and count.
 
 use cty::{Type, Value};
 
@@ -181,7 +181,7 @@ pub(in crate::functions) fn matchkeys() -> Function {
     .not_null()
 }
 
-/// Functions of old that only say what to write instead.
+/// Removed functions; their error names the replacement.
 pub(in crate::functions) fn gone(name: &'static str, instead: &'static str) -> Function {
     let reason = move || {
         CallError::call(Said::plain(format!(

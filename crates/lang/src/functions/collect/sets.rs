@@ -1,4 +1,4 @@
-//! Functions on sets. Elements are brought to one type first.
+//! Set functions. Elements are first converted to one type.
 
 use cty::{Type, Value};
 
@@ -51,7 +51,7 @@ fn result_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
         let Some(element) = arg.ty().element_type() else {
             return Ok(Type::Dynamic);
         };
-        // An empty set without a type goes with anything.
+        // An empty set without an element type fits all others.
         if !(arg.is_empty() && element.is_dynamic()) {
             types.push(element.clone());
         }

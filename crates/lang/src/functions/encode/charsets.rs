@@ -1,5 +1,5 @@
-//! Character sets by their IANA names, for text carried as bytes. UTF-16, Latin-1 and ASCII are
-//! done here, old code pages by a table; the rest by `encoding_rs`.
+//! Character sets by IANA name. UTF-16, Latin-1 and ASCII are implemented here, old code pages by
+//! table, the others by `encoding_rs`.
 
 use super::charset_names::NAMES;
 use encoding_rs::Encoding;
@@ -13,15 +13,15 @@ pub(crate) enum Charset {
         bom: bool,
     },
     Latin1,
-    /// Latin-1 but for six letters.
+    /// Latin-1 except for six letters.
     Latin5,
     Ascii,
-    /// The characters of all bytes, or of those from 128 on where the others are ASCII.
+    /// Characters of all bytes, or of those from 128 on if the others are ASCII.
     Table(&'static str),
     Other(&'static Encoding),
 }
 
-/// Where Latin-5 is not Latin-1.
+/// Differences between Latin-5 and Latin-1.
 const LATIN5: [(u8, char); 6] = [
     (0xD0, '\u{11E}'),
     (0xDD, '\u{130}'),
@@ -31,7 +31,7 @@ const LATIN5: [(u8, char); 6] = [
     (0xFE, '\u{15F}'),
 ];
 
-/// What the web puts where a set of single bytes has no character.
+/// Characters that the WHATWG decoders use for unassigned bytes of single-byte sets.
 fn is_filler(c: char) -> bool {
     ('\u{80}'..='\u{9F}').contains(&c)
 }
@@ -46,7 +46,7 @@ impl Charset {
             .map(|(set, _)| *set)
     }
 
-    /// The byte of a character, and back, of a set in which each is one byte.
+    /// Converts a character to its byte in a single-byte set.
     fn byte_of(&self, c: char) -> Option<u8> {
         match self {
             Charset::Ascii => c.is_ascii().then_some(c as u8),
@@ -91,7 +91,7 @@ impl Charset {
         }
     }
 
-    /// The bytes of a text; nothing when it holds a character that the set lacks.
+    /// Encodes a text; `None` if the set lacks one of its characters.
     pub(crate) fn encode(&self, text: &str) -> Option<Vec<u8>> {
         match self {
             Charset::Utf8 => Some(text.as_bytes().to_vec()),
@@ -123,7 +123,7 @@ impl Charset {
         }
     }
 
-    /// The text of bytes; nothing when they do not stand for text of this set.
+    /// Decodes bytes; `None` if they are invalid in this set.
     pub(crate) fn decode(&self, bytes: &[u8]) -> Option<String> {
         let text = match self {
             Charset::Utf8 => String::from_utf8(bytes.to_vec()).ok()?,
@@ -195,7 +195,7 @@ mod tests {
                 .decode(b"\x81")
                 .is_none()
         );
-        // What IANA does not list is no name, whatever the web makes of it.
+        // Names that IANA does not list are rejected, even if WHATWG knows them.
         for name in ["nothing", "utf8", "TIS-620", ""] {
             assert!(Charset::find(name).is_none(), "{name}");
         }

@@ -1,4 +1,4 @@
-//! JSON as `jsonencode` and `jsondecode` have it.
+//! JSON for `jsonencode` and `jsondecode`.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use cty::{Type, Value};
 
 use crate::functions::call::{CallError, Function, Param, text};
 
-/// A wholly known value as JSON text.
+/// Encodes a wholly known value.
 pub(in crate::functions) fn encode(value: &Value) -> Result<String, String> {
     if value.is_null() {
         return Ok("null".to_owned());
@@ -25,6 +25,7 @@ pub(in crate::functions) fn jsonencode() -> Function {
                 return Ok(encode(value)?.into());
             }
             let unknown = Value::unknown(Type::String);
+            // The text could be `null`, so no prefix is known.
             if !value.is_definitely_not_null() {
                 return Ok(unknown);
             }
@@ -61,7 +62,7 @@ fn decode(text: &str) -> Result<Value, CallError> {
     cty::json::decode_implied(text.as_bytes()).map_err(|e| CallError::call(e.to_string()))
 }
 
-/// Halves of surrogate pairs stand for the replacement character.
+/// Replaces unpaired surrogates by the replacement character.
 fn surrogates(text: &str) -> Cow<'_, str> {
     if !text.contains("\\u") {
         return Cow::Borrowed(text);
@@ -76,6 +77,7 @@ fn surrogates(text: &str) -> Cow<'_, str> {
         let escape = at + found;
         out.push_str(&text[at..escape]);
         let width = match (code(escape), code(escape + 6)) {
+            // A valid pair stays as it is.
             (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
             (Some(0xD800..=0xDFFF), _) => {
                 out.push('\u{FFFD}');
@@ -92,7 +94,8 @@ fn surrogates(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A key that is not in normal form C: the value would have an attribute that its type has not.
+/// Finds a key that is not in normalization form C: the value would have an attribute that its type
+/// lacks.
 fn denormal_key(text: &str) -> Option<String> {
     if text.is_ascii() && !text.contains("\\u") {
         return None;
@@ -121,9 +124,10 @@ fn denormal_key(text: &str) -> Option<String> {
     None
 }
 
-/// What the known beginning of a JSON text says about the type of the whole.
+/// Type of a JSON text, from its known prefix.
 fn begun_type(prefix: &str) -> Result<Type, CallError> {
     Ok(match prefix.trim().chars().next() {
+        // The type depends on text that is still unknown.
         None | Some('{' | '[' | 'n') => Type::Dynamic,
         Some('"') => Type::String,
         Some('t' | 'f') => Type::Bool,

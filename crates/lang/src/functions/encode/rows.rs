@@ -1,7 +1,7 @@
-//! Comma-separated rows by RFC 4180 with the reference language's strictness: bare quotes are
-//! errors, empty lines are skipped.
+//! CSV (RFC 4180) as strict as the reference language: bare quotes are errors, empty lines are
+//! skipped.
 
-/// What is wrong with a line, counted from 1.
+/// Errors in a line, counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("CSV parse error on line {line}: {fault}")]
 pub(crate) struct RowError {
@@ -22,7 +22,7 @@ enum RowFault {
 /// Splits text into rows of fields.
 ///
 /// # Errors
-/// Names the line of the first fault.
+/// Names the line of the first error.
 pub(crate) fn rows(text: &str) -> Result<Vec<Vec<String>>, RowError> {
     let mut out = Vec::new();
     let mut lines = Lines {
@@ -53,13 +53,13 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// Something is wrong with the line that was read last.
+    /// Error in the line read last.
     fn fault(&self, fault: RowFault) -> RowError {
         let line = self.number;
         RowError { line, fault }
     }
 
-    /// The next line with `\n` at its end (a `\r` before it dropped), or what is left.
+    /// Returns the next line with its `\n` (a `\r` before it is dropped), or the rest of the text.
     fn next(&mut self) -> Option<String> {
         if self.rest.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Text in the query part of a URL. Pure.
+//! Percent-encoding of URL queries.
 
 /// Percent-encodes everything but letters, digits and `-_.~`; a space becomes `+`.
 pub(crate) fn escape(text: &str) -> String {
@@ -15,7 +15,7 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-/// Why a text is not what [`escape`] makes.
+/// Errors in percent-encoded text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum UnescapeError {
     #[error("invalid URL escape {0:?}")]
@@ -24,10 +24,10 @@ pub(crate) enum UnescapeError {
     NoText,
 }
 
-/// The opposite of [`escape`].
+/// Decodes text encoded by [`escape`].
 ///
 /// # Errors
-/// Quotes the escape that is none, or says that the result is no text.
+/// An escape is invalid, or the result is not UTF-8.
 pub(crate) fn unescape(text: &str) -> Result<String, UnescapeError> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());

@@ -1,5 +1,5 @@
-//! YAML text into values: sequences are tuples, mappings are objects. One document, no recursion
-//! through anchors.
+//! YAML parser: sequences become tuples, mappings become objects. One document, no recursive
+//! anchors.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, Tag};
 
 use super::yaml_resolve;
 
-/// How deep containers may nest.
+/// Maximum nesting of containers.
 const DEPTH: usize = 128;
 
-/// How many values aliases may stand for in all: a few lines can else stand for gigabytes.
+/// Maximum number of values from aliases, because a few lines could expand to gigabytes.
 const NODES: usize = 1 << 20;
 
-/// Reads a document.
+/// Parses a document.
 ///
 /// # Errors
-/// What is wrong, with the line.
+/// Syntax errors, with the line.
 pub(super) fn read(text: &str) -> Result<Value, String> {
     // An empty text has no document at all.
     let mut reader = Reader {
@@ -49,7 +49,7 @@ struct Reader<'a> {
     anchors: HashMap<usize, (Value, usize)>,
     line: usize,
     nodes: usize,
-    /// How many flow containers are open: only outside of them are tabs no indentation.
+    /// Number of open flow containers; tabs are indentation only outside of them.
     flow: usize,
     text: &'a str,
 }
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A tab may not stand before what begins a line.
+    /// Rejects a tab before the first token of a line.
     fn indentation(&self, event: &Event<'_>) -> Result<(), String> {
         if self.flow > 0
             || !matches!(
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         Ok(match self.next()? {
             Event::Scalar(text, style, anchor, tag) => {
                 let quoted = matches!(style, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted);
-                // Block texts are never anything but text.
+                // Block scalars are always strings.
                 let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
                 let tag = if block && tag.is_none() {
                     "tag:yaml.org,2002:str".to_owned()
@@ -169,6 +169,7 @@ impl<'a> Reader<'a> {
         if depth > DEPTH {
             return Err(self.fault("containers nest too deep"));
         }
+        // An alias counts as much as the node it refers to, including its parts.
         let before = self.nodes;
         self.nodes += 1;
         let value = match node {
@@ -193,6 +194,7 @@ impl<'a> Reader<'a> {
         if self.nodes > NODES {
             return Err(self.fault("the document stands for too many values"));
         }
+        // Registered after the value, so that an alias inside its own definition is an error.
         if anchor != 0 {
             self.anchors
                 .insert(anchor, (value.clone(), self.nodes - before));
@@ -255,7 +257,7 @@ impl<'a> Reader<'a> {
         key.ok_or_else(|| self.fault("only strings are allowed as mapping keys"))
     }
 
-    /// `<<`: the members of another mapping, or of several.
+    /// `<<`: merges the members of one or more mappings.
     fn merge(&self, members: &mut BTreeMap<Arc<str>, Value>, value: &Value) -> Result<(), String> {
         let cannot = |value: &Value| {
             self.fault(&format!(

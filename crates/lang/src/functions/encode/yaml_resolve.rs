@@ -1,10 +1,10 @@
-//! What a YAML scalar stands for: by its tag, or by its looks where it is plain.
+//! Resolves YAML scalars to values: by tag, or by pattern for plain ones.
 
 use cty::{Number, Type, Value};
 
 const LONG: &str = "tag:yaml.org,2002:";
 
-/// The value of a scalar. `tag` is resolved ("" for none), `quoted` is true of `'…'` and `"…"`.
+/// Value of a scalar. `tag` is resolved ("" if absent), `quoted` is true for `'…'` and `"…"`.
 pub(super) fn scalar(tag: &str, text: &str, quoted: bool) -> Result<Value, String> {
     let short = match tag.strip_prefix(LONG) {
         Some(name) => name,
@@ -56,6 +56,7 @@ fn by_kind(kind: &str, tag: &str, text: &str) -> Result<Value, String> {
     let bad = || format!("cannot parse {text:?} as {tag}");
     match kind {
         "int" | "float" => {
+            // YAML 1.1 allows underscores in numbers.
             let plain = text.replace('_', "");
             decimal(&plain).or_else(|| prefixed(&plain)).ok_or_else(bad)
         }
@@ -66,7 +67,7 @@ fn by_kind(kind: &str, tag: &str, text: &str) -> Result<Value, String> {
     }
 }
 
-/// Whether the first letter allows anything but text.
+/// Returns true if the first letter allows a type other than string.
 fn hinted(text: &str) -> bool {
     match text.bytes().next() {
         None => true,
@@ -130,7 +131,7 @@ fn float(text: &str) -> bool {
     rest.is_empty()
 }
 
-/// Whole numbers in other bases.
+/// Integers in other bases.
 fn prefixed(text: &str) -> Option<Value> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

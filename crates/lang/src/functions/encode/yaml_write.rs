@@ -1,12 +1,12 @@
-//! YAML text as `yamlencode` has it: block style, quoted strings and keys, literal blocks for text
-//! of several lines, long quoted lines folded at column 80. Owns the state of one document.
+//! YAML writer for `yamlencode`: block style, quoted strings and keys, literal blocks for
+//! multi-line text, long quoted lines folded at column 80. Keeps the state of one document.
 
 use cty::{Type, Value};
 
-/// Where quoted text is folded.
+/// Column at which quoted text is folded.
 const WIDTH: usize = 80;
 
-/// A wholly known value as a YAML document.
+/// Encodes a wholly known value as a document.
 pub(super) fn write(value: &Value) -> Result<String, String> {
     let mut writer = Writer {
         out: String::new(),
@@ -26,13 +26,13 @@ struct Writer {
     out: String,
     /// Characters on the current line.
     column: usize,
-    /// Nothing but indentation and markers stands on the current line.
+    /// The current line has only indentation and markers so far.
     fresh: bool,
     /// The document needs an end marker.
     open_ended: bool,
 }
 
-/// What is true of a text that decides how it can be written.
+/// Properties of a text that decide how it can be written.
 struct Shape {
     multiline: bool,
     literal: bool,
@@ -78,7 +78,7 @@ impl Writer {
         self.column = 0;
     }
 
-    /// Begins a line at this depth, unless the current one is empty up to there.
+    /// Starts a line at this indentation, unless the current one is empty up to there.
     fn indent(&mut self, to: usize) {
         if !self.fresh || self.column > to {
             self.line();
@@ -90,15 +90,15 @@ impl Writer {
         self.fresh = true;
     }
 
-    /// A space before what follows, where something stands before it on the line.
+    /// Adds a space unless at the start of a line.
     fn apart(&mut self) {
         if !self.out.is_empty() && !self.out.ends_with([' ', '\n']) {
             self.put(" ");
         }
     }
 
-    /// `depth` is the indentation of the container around, if there is one; `in_mapping` says which
-    /// kind it is.
+    /// `depth` is the indentation of the enclosing container, if any; `in_mapping` is true for a
+    /// mapping.
     fn node(
         &mut self,
         value: &Value,
@@ -151,7 +151,7 @@ impl Writer {
             self.put("[]");
             return Ok(());
         }
-        // A list as the value of a key stands as deep as the key itself.
+        // A list as a value has the indentation of its key.
         let here = match depth {
             None => 0,
             Some(depth) if in_mapping && !self.fresh => depth,
@@ -167,7 +167,7 @@ impl Writer {
         Ok(())
     }
 
-    /// After `-`, `?` or `:` alone a container may begin on the same line.
+    /// A container may start on the line of a `-`, `?` or `:`.
     fn marker(&mut self) {
         self.out.push(' ');
         self.column += 1;
@@ -252,8 +252,8 @@ impl Writer {
         self.fresh = self.column == 0;
     }
 
-    /// A `"…"` text, folded at spaces behind the width where `fold` gives the indentation of the
-    /// lines that follow.
+    /// Writes a `"…"` text. With `fold`, folds it at spaces beyond the width; the value is the
+    /// indentation of further lines.
     fn quoted(&mut self, text: &str, fold: Option<usize>) {
         self.put("\"");
         let chars: Vec<char> = text.chars().collect();

@@ -4,10 +4,10 @@
 use super::paths;
 use std::path::Path;
 
-/// Folders deeper than this are not entered: it bounds the walk where links form a ring.
+/// Maximum directory depth, which ends the walk in cycles of links.
 const DEPTH: usize = 64;
 
-/// Why there is no answer to which files match.
+/// Errors of pattern matching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum GlobError {
     #[error("syntax error in pattern")]
@@ -18,18 +18,20 @@ pub(crate) enum GlobError {
     GivenUp,
 }
 
-/// Paths of all files that match `pattern` (itself a path), sorted, without doubles.
+/// Paths of all files that match `pattern` (itself a path), sorted and unique.
 ///
 /// # Errors
-/// When the pattern is not well formed.
+/// The pattern is malformed.
 pub(crate) fn files(pattern: &str, ended: &dyn Fn() -> bool) -> Result<Vec<String>, GlobError> {
     let mut found = std::collections::BTreeSet::new();
     for alternative in braces(pattern)? {
         let parts: Vec<&str> = alternative.split('/').collect();
         for part in &parts {
+            // Checked before the walk, so that errors do not depend on the files that exist.
             valid(part)?;
         }
         let rooted = alternative.starts_with('/');
+        // Doubled slashes count as one.
         let parts: Vec<&str> = parts.into_iter().filter(|p| !p.is_empty()).collect();
         walk(if rooted { "/" } else { "" }, &parts, 0, &mut found, ended);
     }
@@ -53,6 +55,7 @@ fn names(folder: &str) -> Vec<String> {
         return Vec::new();
     };
     entries
+        // Names that are not UTF-8 cannot be values of the language.
         .filter_map(|e| e.ok()?.file_name().into_string().ok())
         .collect()
 }
@@ -67,12 +70,14 @@ fn walk(
     let Some((&first, rest)) = parts.split_first() else {
         return;
     };
+    // Also stops between directories when evaluation is cancelled.
     if depth > DEPTH || ended() {
         return;
     }
     if first == "**" {
         walk(
             folder,
+            // `**` also matches no directory at all.
             if rest.is_empty() { &["*"] } else { rest },
             depth,
             found,
@@ -107,7 +112,7 @@ fn walk(
     }
 }
 
-/// Splits `{a,b}` (nested too) into the patterns it stands for.
+/// Expands `{a,b}` (also nested) to its alternatives.
 fn braces(pattern: &str) -> Result<Vec<String>, GlobError> {
     let chars: Vec<char> = pattern.chars().collect();
     let mut at = 0;
@@ -159,7 +164,7 @@ fn expand(chars: &[char], open: usize) -> Result<Vec<String>, GlobError> {
     Ok(out)
 }
 
-/// Place of the `]` that ends the class which opens at `open`.
+/// Position of the `]` that closes the class opened at `open`.
 fn class_end(chars: &[char], open: usize) -> Option<usize> {
     let mut at = open + 1;
     if matches!(chars.get(at), Some('^' | '!')) {

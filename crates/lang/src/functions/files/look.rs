@@ -1,5 +1,4 @@
-//! What functions found outside of the configuration, so that whoever asks again later can tell
-//! whether it is still so.
+//! External inputs of functions: the object read and a digest of it, to detect later changes.
 
 use super::glob;
 use super::paths;
@@ -8,42 +7,42 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// What a function looked at. Places that are named relative to the scope's folder, or lie in it,
-/// are relative to it, and those in a home begin with `~`: the same ones wherever these lie.
+/// Object that a function read. Paths in the scope's base directory are relative to it and those in
+/// the home directory begin with `~`, so that they stay valid if either moves.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Look {
     /// The bytes of a file.
     File(String),
-    /// Whether there is a file.
+    /// Existence of a file.
     Presence(String),
     /// The files that match a pattern.
     Names(String),
-    /// The answer of a function that somebody else serves, to certain arguments.
+    /// Result of a provider function for given arguments.
     Answer(String),
 }
 
-/// A look, and a digest of what was found: equal for what is equal.
+/// External input with its digest; equal content has equal digests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// At what.
+    /// Object read.
     pub look: Look,
-    /// Of what was there.
+    /// Digest of its content.
     pub digest: String,
-    /// Whether the place must not be shown.
+    /// True if the path is sensitive.
     pub secret: bool,
 }
 
-/// The digest of a file that is not there.
+/// Digest of a missing file.
 pub(super) const ABSENT: &str = "absent";
-/// The digests of what is there.
+/// Digests of existing objects, for [`Look::Presence`].
 pub(super) const FILE: &str = "file";
 pub(super) const DIRECTORY: &str = "directory";
 const OTHER: &str = "other";
-/// The digest of what cannot be read.
+/// Digest of an unreadable object.
 pub(super) const UNREADABLE: &str = "unreadable";
 
 impl Look {
-    /// The place, or the name of what was asked.
+    /// Path or pattern, or the name of the function.
     pub fn place(&self) -> &str {
         match self {
             Look::File(place)
@@ -53,8 +52,7 @@ impl Look {
         }
     }
 
-    /// The digest of what is there now, seen from `base`. `None` for what cannot be looked at
-    /// again.
+    /// Computes the current digest, relative to `base`. `None` if it cannot be read again.
     pub fn again(&self, base: &Path) -> Option<String> {
         let place = || {
             let place = self.place();
@@ -104,21 +102,21 @@ impl FromStr for Look {
     }
 }
 
-/// A place as it is kept, which an expression names `path`.
+/// Stored form of a path that the expression names `path`.
 pub(super) fn kept(base: &Path, path: &str, place: &str) -> String {
     let kept = match path.chars().next() {
         Some('~') if path == "~" || path.starts_with("~/") => return paths::clean(path),
         Some('/') => within(base, place),
         _ => paths::relative(&base.to_string_lossy(), place),
     };
-    // A name that would be taken for the home.
+    // A relative name that would be read as the home directory.
     match kept.starts_with('~') {
         true => format!("./{kept}"),
         false => kept,
     }
 }
 
-/// A place relative to the folder that it is in.
+/// Path relative to its directory.
 fn within(base: &Path, place: &str) -> String {
     let inside = Path::new(place)
         .strip_prefix(base)
@@ -148,13 +146,14 @@ pub(super) fn of_presence(found: &std::io::Result<std::fs::Metadata>) -> String 
     }
 }
 
-/// The digest of the names that match a pattern, which is kept as `pattern`.
+/// Digest of the names that match a pattern, stored as `pattern`.
 pub(super) fn of_names(base: &Path, pattern: &str, names: &[String]) -> String {
     let named = |name: &String| match pattern.starts_with('/') {
         true => name.clone(),
         false => paths::relative(&base.to_string_lossy(), name),
     };
     let names: Vec<String> = names.iter().map(named).collect();
+    // NUL cannot be part of a file name, so different lists give different texts.
     digest(names.join("\0").as_bytes())
 }
 
@@ -217,7 +216,7 @@ mod tests {
         for (path, place, expected) in table {
             assert_eq!(kept(Path::new("/a/b"), path, place), expected, "{path}");
         }
-        // In two folders beside a third one the same is found.
+        // Sibling directories give the same digests.
         let dir = tempfile::tempdir().expect("a folder");
         for name in ["one", "two", "three"] {
             std::fs::create_dir(dir.path().join(name)).expect("a folder");

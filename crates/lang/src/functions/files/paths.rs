@@ -1,7 +1,6 @@
-//! Slash-separated paths as text: cleaning, joining, parts. No file is touched here.
+//! Slash-separated paths as text, without access to files.
 
-/// The shortest text for the same path: no `.`, no inner `..`, no doubled slashes; empty becomes
-/// `.`.
+/// Shortest equivalent path: no `.`, no inner `..`, no doubled slashes; empty becomes `.`.
 pub(crate) fn clean(path: &str) -> String {
     if path.is_empty() {
         return ".".to_owned();
@@ -29,7 +28,7 @@ pub(crate) fn clean(path: &str) -> String {
     }
 }
 
-/// `base` and `path` as one cleaned path; empty parts do not count.
+/// Joins and cleans `base` and `path`; empty parts are ignored.
 pub(crate) fn join(base: &str, path: &str) -> String {
     match (base.is_empty(), path.is_empty()) {
         (true, true) => String::new(),
@@ -59,7 +58,7 @@ pub(crate) fn dir(path: &str) -> String {
     }
 }
 
-/// `target` as seen from `from`, both cleaned; `target` itself where there is no such path.
+/// `target` relative to `from`, both cleaned; `target` itself if there is no relative path.
 pub(crate) fn relative(from: &str, target: &str) -> String {
     let (from, target) = (clean(from), clean(target));
     if from == "." {

@@ -1,9 +1,10 @@
-//! Address ranges ("10.0.0.0/8"): reading, hosts, subnets, containment, over 128-bit arithmetic for
-//! both families. Leading zeros in IPv4 parts are decimal, as the reference language reads them.
+//! Address ranges ("10.0.0.0/8"): parsing, hosts, subnets and containment, in 128-bit arithmetic
+//! for both families. Numbers with leading zeros in IPv4 addresses are decimal, as in the reference
+//! language.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// An address as a number with its width in bits (32 or 128).
+/// Address as a number, and its width in bits (32 or 128).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) bits: u128,
@@ -24,6 +25,7 @@ impl Address {
     pub(crate) fn parse(text: &str) -> Option<Address> {
         if text.contains(':') {
             let address: Ipv6Addr = text.parse().ok()?;
+            // Mapped addresses count as IPv4, as in the reference language.
             return Some(match address.to_ipv4_mapped() {
                 Some(v4) => Address {
                     bits: u128::from(u32::from(v4)),
@@ -73,7 +75,7 @@ fn power(by: u32) -> u128 {
     1u128.checked_shl(by).unwrap_or(0)
 }
 
-/// Why there is no such range, host or subnet.
+/// Errors of ranges, hosts and subnets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CidrError {
     #[error("invalid CIDR address: {0}")]
@@ -87,14 +89,14 @@ pub(crate) enum CidrError {
 }
 
 impl Range {
-    /// Reads "10.0.0.0/8"; host bits are cleared.
+    /// Parses "10.0.0.0/8"; host bits are cleared.
     ///
     /// # Errors
-    /// Quotes the text that is no range.
+    /// The text is not a range.
     pub(crate) fn parse(text: &str) -> Result<Range, CidrError> {
         let bad = || CidrError::Invalid(text.to_owned());
         let (address, length) = text.split_once('/').ok_or_else(bad)?;
-        // An IPv6 text keeps its width here even where it maps an IPv4 address.
+        // IPv6 notation stays 128 bits wide, even for mapped IPv4 addresses.
         let address = if address.contains(':') {
             Address {
                 bits: address.parse::<Ipv6Addr>().map_err(|_| bad())?.into(),
@@ -144,15 +146,15 @@ impl Range {
         }
     }
 
-    /// Whether the address lies in the range (families must be the same).
+    /// Returns true if the address lies in the range. Both must have the same family.
     pub(crate) fn contains(&self, address: Address) -> bool {
         address.width == self.first.width && address.bits & !self.host_mask() == self.first.bits
     }
 
-    /// The host with number `host`; negative numbers count back from the end.
+    /// Address number `host`; negative numbers count from the end.
     ///
     /// # Errors
-    /// When the range has no such host.
+    /// The range has no such address.
     pub(crate) fn host(&self, host: i128) -> Result<Address, CidrError> {
         let max = self.host_mask();
         let number = if host < 0 {
@@ -171,10 +173,10 @@ impl Range {
         })
     }
 
-    /// The subnet `number` when the prefix grows by `new_bits`.
+    /// Subnet `number` after extending the prefix by `new_bits`.
     ///
     /// # Errors
-    /// When the address space does not reach.
+    /// The address space is too small.
     pub(crate) fn subnet(&self, new_bits: i64, number: u128) -> Result<Range, CidrError> {
         let length = i64::from(self.length) + new_bits;
         if length > i64::from(self.first.width) || length < 0 {
@@ -182,6 +184,7 @@ impl Range {
             return Err(CidrError::TooLong { length, new_bits });
         }
         let length = length as u32;
+        // `power(128)` is 0, and the subtraction then wraps to the largest number.
         if new_bits >= 0 && number > power(new_bits as u32).wrapping_sub(1) {
             return Err(CidrError::NoSubnet { new_bits, number });
         }
@@ -203,8 +206,8 @@ impl Range {
         })
     }
 
-    /// Consecutive subnets, each with its own prefix length (absolute), packed one behind the
-    /// other. `None` for a subnet that no longer fits.
+    /// Packs consecutive subnets with absolute prefix lengths. `None` for a subnet that no longer
+    /// fits.
     pub(crate) fn pack(&self, from: Option<u128>, length: u32) -> Option<(Range, u128)> {
         let size = power(self.first.width - length);
         let start = from.unwrap_or(self.first.bits);

@@ -1,7 +1,7 @@
-//! Letter case by single code points and words as the reference language has them: a letter whose
-//! capital would be several letters stays as it is. Pure; owns nothing.
+//! Letter case of single code points, and word boundaries, as in the reference language: a letter
+//! whose uppercase has several letters stays unchanged.
 
-/// Capital of one code point, itself when it has none of its own.
+/// Uppercase of a code point, or itself.
 pub(crate) fn upper(c: char) -> char {
     match c as u32 {
         0x1F80..=0x1F87 | 0x1F90..=0x1F97 | 0x1FA0..=0x1FA7 => {
@@ -12,7 +12,7 @@ pub(crate) fn upper(c: char) -> char {
     }
 }
 
-/// Small letter of one code point, itself when it has none of its own.
+/// Lowercase of a code point, or itself.
 pub(crate) fn lower(c: char) -> char {
     if c == '\u{130}' {
         'i'
@@ -21,7 +21,7 @@ pub(crate) fn lower(c: char) -> char {
     }
 }
 
-/// The form at the start of a word.
+/// Title case of a code point.
 fn title(c: char) -> char {
     match c {
         'Ǆ' | 'ǅ' | 'ǆ' => 'ǅ',
@@ -40,7 +40,7 @@ fn single(mut letters: impl Iterator<Item = char>, otherwise: char) -> char {
     }
 }
 
-/// Whether words end at `c`.
+/// Returns true if `c` separates words.
 fn separates(c: char) -> bool {
     if c.is_ascii() {
         return !(c.is_ascii_alphanumeric() || c == '_');
@@ -51,7 +51,7 @@ fn separates(c: char) -> bool {
     space(c)
 }
 
-/// White space as `trimspace` knows it.
+/// White space for `trimspace`.
 pub(crate) fn space(c: char) -> bool {
     matches!(
         c,
@@ -59,7 +59,7 @@ pub(crate) fn space(c: char) -> bool {
     ) || (!c.is_ascii() && c.is_whitespace())
 }
 
-/// Every word with a capital at its start.
+/// Capitalizes each word.
 pub(crate) fn titled(text: &str) -> String {
     let mut before = ' ';
     text.chars()

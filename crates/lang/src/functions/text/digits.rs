@@ -1,5 +1,5 @@
-//! Decimal text of exact binary numbers in the `%e`, `%f`, `%g` forms, as the reference language's
-//! formatter prints them. Pure; owns nothing.
+//! Decimal text of exact binary numbers in `%e`, `%f` and `%g` form, as the reference language's
+//! formatter prints it.
 
 use dashu_int::UBig;
 
@@ -10,8 +10,8 @@ pub(crate) struct Exact {
     pub(crate) exponent: isize,
 }
 
-/// Significant decimal digits without leading zeros and the place of the point: value = 0.d1d2d3… ·
-/// 10^point.
+/// Significant decimal digits without leading zeros, and the position of the point: value =
+/// 0.d1d2d3… · 10^point.
 #[derive(Debug, Clone)]
 pub(crate) struct Decimal {
     digits: Vec<u8>,
@@ -19,7 +19,7 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
-    /// From plain decimal text ("-0.0012", "1200", "1.5e-7"), whose sign is ignored.
+    /// Parses plain decimal text ("-0.0012", "1200", "1.5e-7") without its sign.
     pub(crate) fn from_plain(text: &str) -> Decimal {
         let text = text.trim_start_matches(['-', '+']);
         let (body, exp) = match text.find(['e', 'E']) {
@@ -50,8 +50,7 @@ impl Decimal {
         }
     }
 
-    /// Rounds to `count` digits, half to even; exact halves are recognised because all digits are
-    /// here.
+    /// Rounds to `count` digits, half to even. Exact, because all digits are present.
     fn round(&mut self, count: i64) {
         if count < 0 {
             self.digits.clear();
@@ -66,6 +65,7 @@ impl Decimal {
         let up = match rest[0].cmp(&b'5') {
             std::cmp::Ordering::Greater => true,
             std::cmp::Ordering::Less => false,
+            // Trailing zeros are trimmed, so further digits mean more than a half.
             std::cmp::Ordering::Equal if rest.len() > 1 => true,
             std::cmp::Ordering::Equal => count > 0 && (self.digits[count - 1] - b'0') % 2 == 1,
         };
@@ -74,6 +74,7 @@ impl Decimal {
             let mut at = count;
             loop {
                 if at == 0 {
+                    // All digits were nines.
                     self.digits.insert(0, b'1');
                     self.point += 1;
                     break;
@@ -141,7 +142,7 @@ impl Decimal {
 }
 
 impl Exact {
-    /// Every decimal digit of the value.
+    /// All decimal digits of the value.
     fn decimal(&self) -> Decimal {
         let (digits, shift) = if self.exponent >= 0 {
             (self.mantissa.clone() << self.exponent as usize, 0)
@@ -165,9 +166,8 @@ impl Exact {
     }
 }
 
-/// The magnitude of `value` in form `verb` (`e`, `E`, `f`, `F`, `g`, `G`). `shortest` is the
-/// shortest text that reads back as the value (used by `%g` without a precision). The sign is the
-/// caller's.
+/// Formats the magnitude of `value` as `verb` (`e`, `E`, `f`, `F`, `g`, `G`). `shortest` is the
+/// shortest text that parses to the value (for `%g` without precision). Callers add the sign.
 pub(crate) fn magnitude(
     value: &Exact,
     verb: char,

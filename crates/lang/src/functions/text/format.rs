@@ -9,7 +9,7 @@ fn more() -> Param {
     Param::new("args", Type::Dynamic).null().unknown().dynamic()
 }
 
-/// Writes values by a format text. Every argument must be used.
+/// Formats values; all arguments must be used.
 fn write(format: &str, args: &[Value]) -> Result<String, CallError> {
     let mut out = String::with_capacity(format.len());
     let (mut at, mut next, mut highest) = (0, 1, 0);
@@ -127,7 +127,7 @@ pub(in crate::functions) fn formatlist() -> Function {
     .not_null()
 }
 
-/// Whether an argument stands for one value in each round.
+/// Returns true if `formatlist` iterates over the argument.
 fn spread(arg: &Value) -> bool {
     (arg.ty().is_list() || arg.ty().is_set() || arg.ty().is_tuple()) && !arg.is_null()
 }

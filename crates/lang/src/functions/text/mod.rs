@@ -1,5 +1,4 @@
-//! Functions on text. Lengths and positions count what a reader sees as one character (grapheme
-//! clusters).
+//! String functions. Lengths and positions count grapheme clusters.
 
 pub(super) mod chars;
 pub(super) mod digits;

@@ -1,23 +1,22 @@
-//! Patterns as the reference language writes them (RE2 syntax), rewritten for the `regex` crate:
-//! `\d \s \w \b` are about ASCII, `\Q…\E` is literal, braces that are no repetition and brackets in
-//! classes stand for themselves.
+//! Converts patterns of the reference language (RE2 syntax) for the `regex` crate: `\d \s \w \b`
+//! match ASCII, `\Q…\E` is literal, and other braces and brackets in classes are literal too.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use regex::Regex;
 
-/// How many compiled patterns each thread keeps.
+/// Number of compiled patterns cached per thread.
 const KEPT: usize = 64;
 
 thread_local! {
     static COMPILED: RefCell<HashMap<String, Regex>> = RefCell::new(HashMap::new());
 }
 
-/// Compiles a pattern, or takes it from those compiled before.
+/// Compiles a pattern, or returns it from the cache.
 ///
 /// # Errors
-/// What is wrong with the pattern.
+/// The pattern is invalid.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     if let Some(known) = COMPILED.with_borrow(|kept| kept.get(pattern).cloned()) {
         return Ok(known);
@@ -73,7 +72,7 @@ fn rewrite(pattern: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// `(?` and what follows it: flags i, m, s and U alone, names, no looking around.
+/// Parses `(?…`: the flags i, m, s and U, and named groups. Lookaround is rejected.
 fn group(chars: &[char], at: usize, out: &mut String) -> Result<usize, String> {
     let mut end = at + 2;
     if matches!(chars.get(end), Some('P' | '<')) {
@@ -96,7 +95,7 @@ fn group(chars: &[char], at: usize, out: &mut String) -> Result<usize, String> {
     ))
 }
 
-/// Copies a repetition with the `?` that makes it lazy; returns the place behind it.
+/// Copies a repetition including a lazy `?`; returns the position after it.
 fn repeat(chars: &[char], at: usize, out: &mut String) -> usize {
     let mut end = at + 1;
     if chars[at] == '{' {
@@ -109,7 +108,7 @@ fn repeat(chars: &[char], at: usize, out: &mut String) -> usize {
     end
 }
 
-/// Whether `{…` here is a repetition such as `{2}`, `{2,}`, `{2,5}`.
+/// Returns true for a repetition such as `{2}`, `{2,}`, `{2,5}`.
 fn repetition(chars: &[char]) -> bool {
     let mut at = 1;
     let digits = |from: usize| {
@@ -130,7 +129,7 @@ fn repetition(chars: &[char]) -> bool {
     chars.get(at) == Some(&'}')
 }
 
-/// An escape that begins at `at`; returns the place behind it.
+/// Copies the escape at `at`; returns the position after it.
 fn escape(chars: &[char], at: usize, in_class: bool, out: &mut String) -> Result<usize, String> {
     let Some(&c) = chars.get(at + 1) else {
         return Err("invalid regexp pattern: trailing backslash at end of expression".to_owned());
@@ -156,7 +155,7 @@ fn escape(chars: &[char], at: usize, in_class: bool, out: &mut String) -> Result
             }
             Ok((end + 2).min(chars.len()))
         }
-        // The braces of `\x{e9}` and `\p{Greek}` are no literal ones.
+        // The braces of `\x{e9}` and `\p{Greek}` are not literal.
         'p' | 'P' | 'x' if chars.get(at + 2) == Some(&'{') => {
             let length = chars[at..]
                 .iter()
@@ -196,7 +195,7 @@ fn escape(chars: &[char], at: usize, in_class: bool, out: &mut String) -> Result
     }
 }
 
-/// A `[…]` class; returns the place behind it.
+/// Copies a `[…]` class; returns the position after it.
 fn class(chars: &[char], open: usize, out: &mut String) -> Result<usize, String> {
     let missing = || {
         Err("invalid regexp pattern: missing closing ] in ".to_owned()

@@ -1,4 +1,4 @@
-//! Functions on text that need no pattern language.
+//! String functions without patterns.
 
 use cty::{Type, Value};
 use unicode_segmentation::UnicodeSegmentation;
@@ -11,7 +11,7 @@ fn text_param(name: &str) -> Param {
     Param::new(name, Type::String)
 }
 
-/// A function of one text to another.
+/// Creates a function from one string to another.
 fn simple(convert: fn(&str) -> String) -> Function {
     Function::new(
         vec![text_param("str").dynamic()],
@@ -21,7 +21,7 @@ fn simple(convert: fn(&str) -> String) -> Function {
     .not_null()
 }
 
-/// A function of two texts.
+/// Creates a function of two strings.
 fn pair(second: &str, result: Type, run: fn(&str, &str) -> Value) -> Function {
     Function::new(
         vec![text_param("str"), text_param(second)],
@@ -104,7 +104,7 @@ pub(in crate::functions) fn startswith() -> Function {
     .not_null()
 }
 
-/// How many characters a text has, as a reader counts them.
+/// Number of grapheme clusters.
 pub(in crate::functions) fn length(text: &str) -> usize {
     text.graphemes(true).count()
 }
@@ -123,7 +123,7 @@ pub(in crate::functions) fn substr() -> Function {
             return Ok("".into());
         }
         let rest = text.graphemes(true).skip(offset.max(0) as usize);
-        // A count of nothing behind a negative offset takes everything, as do negative counts.
+        // A count of zero after a negative offset selects everything, as do negative counts.
         let part: String = if count <= 0 {
             rest.collect()
         } else {
@@ -194,7 +194,7 @@ pub(in crate::functions) fn split() -> Function {
     .not_null()
 }
 
-/// The longest text that `indent` makes, in bytes: it bounds memory.
+/// Maximum size of an `indent` result in bytes, to bound memory.
 const INDENTED: usize = 256 << 20;
 
 pub(in crate::functions) fn indent() -> Function {

@@ -1,4 +1,4 @@
-//! Functions with patterns: `regex`, `regexall`, `replace`.
+//! Pattern functions: `regex`, `regexall`, `replace`.
 
 use cty::{Type, Value};
 use regex::{Captures, Regex};
@@ -13,7 +13,7 @@ fn params() -> Vec<Param> {
     ]
 }
 
-/// What one match gives: the text, a tuple of its groups, or an object of its named groups.
+/// Type of a match: a string, a tuple of its groups, or an object of its named groups.
 fn result_type(pattern: &str) -> Result<Type, CallError> {
     let compiled = pattern::compile(pattern).map_err(|e| CallError::arg(0, e))?;
     let names: Vec<Option<&str>> = compiled.capture_names().skip(1).collect();
@@ -97,8 +97,8 @@ pub(in crate::functions) fn regexall() -> Function {
     .not_null()
 }
 
-/// Between slashes the second argument is a pattern, and `$1`, `${name}` in the third stand for its
-/// groups.
+/// If the second argument is in slashes, it is a pattern, and `$1`, `${name}` in the third insert
+/// its groups.
 pub(in crate::functions) fn replace() -> Function {
     let params = ["str", "substr", "replace"]
         .map(|name| Param::new(name, Type::String))

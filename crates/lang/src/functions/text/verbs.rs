@@ -1,18 +1,18 @@
-//! The `%` verbs of `format`: reading them and writing one value by one verb.
+//! Verbs of `format`: parsing them and formatting one value.
 
 use cty::{Number, Type, Value};
 
 use super::{digits, plain};
 use crate::functions::encode::json;
 
-/// One `%…` in a format text.
+/// One `%…` verb of a format.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Verb {
-    /// As written.
+    /// Verb as written.
     pub(super) raw: String,
     /// Byte offset of the `%`.
     pub(super) offset: usize,
-    /// Which argument, from 1.
+    /// Position of the argument, from 1.
     pub(super) argument: usize,
     letter: char,
     zero: bool,
@@ -24,11 +24,11 @@ pub(super) struct Verb {
     precision: Option<usize>,
 }
 
-/// Wider fields and longer fractions are refused: they bound memory.
+/// Maximum width and precision, to bound memory.
 const WIDEST: usize = 1 << 20;
 
 impl Verb {
-    /// Reads the verb that begins with the `%` at `offset`; returns the place behind it.
+    /// Parses the verb at the `%` at `offset`; returns the position after it.
     pub(super) fn read(format: &str, offset: usize, next: usize) -> Result<(Verb, usize), String> {
         let bytes = format.as_bytes();
         let mut verb = Verb {
@@ -67,6 +67,7 @@ impl Verb {
         verb.width = number(&mut at)?;
         if bytes.get(at) == Some(&b'.') {
             at += 1;
+            // A dot without a number means precision 0.
             verb.precision = Some(number(&mut at)?.unwrap_or(0));
         }
         if bytes.get(at) == Some(&b'[')
@@ -88,7 +89,7 @@ impl Verb {
         Ok((verb, at + 1))
     }
 
-    /// The text of `value` by this verb.
+    /// Formats `value` with this verb.
     pub(super) fn write(&self, value: &Value) -> Result<String, String> {
         let unsupported = |why: &str| {
             format!(
@@ -152,7 +153,7 @@ impl Verb {
         Ok(self.padded(json::encode(value)?))
     }
 
-    /// No more characters than the precision asks for.
+    /// Truncates a text to the precision.
     fn cut(&self, text: &str) -> String {
         use unicode_segmentation::UnicodeSegmentation;
         match self.precision {
