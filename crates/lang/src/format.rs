@@ -1,6 +1,5 @@
-//! Texts of the native syntax in the layout that the reference engine's `fmt` gives them:
-//! indentation, spaces within a line, and columns of what stands one below the other. What a text
-//! means stays, and so do its comments and blank lines.
+//! Formats native syntax like the reference engine's `fmt`: indentation, spaces within a line, and
+//! aligned columns. Meaning, comments and blank lines stay.
 
 mod columns;
 mod rewrite;
@@ -11,13 +10,13 @@ use crate::diag::Diagnostics;
 use crate::source::FileId;
 use crate::syntax::parse_file;
 
-/// The text as it should be laid out.
+/// Returns the formatted text.
 ///
-/// Three things are also written in their usual form: labels of blocks in quotes, `"${x}"` as `x`,
-/// and the types of variables without the quotes of old.
+/// Three outdated forms are rewritten: block labels get quotes, `"${x}"` becomes `x`, and types of
+/// variables lose their quotes.
 ///
 /// # Errors
-/// Where the text cannot be parsed: what a broken text would become, nobody could undo.
+/// The text cannot be parsed; formatting broken text could not be undone.
 pub fn format(text: &str, file: FileId) -> Result<String, Diagnostics> {
     let (body, diags) = parse_file(text, file);
     if diags.has_errors() {

@@ -1,5 +1,5 @@
-//! The Terraform language: configuration texts into one tree with places, the typed configuration
-//! model, evaluation and functions. Knows `cty` and nothing of providers or of the console.
+//! The Terraform language: parsing with places, typed configuration model, evaluation and
+//! functions. Depends on `cty`, and on nothing of providers or front ends.
 
 pub mod addr;
 pub mod body;

@@ -1,16 +1,16 @@
-//! Source texts and places in them: byte spans, and the line and column an operator reads.
-//! The `SourceMap` owns every text that was read, append-only, shared by cheap clones.
+//! Source texts and places in them: byte spans, and the lines and columns shown to operators. The
+//! `SourceMap` owns all texts; it only grows, and clones share it.
 
 use std::sync::{Arc, RwLock};
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Names one text of a [`SourceMap`].
+/// Id of a text in a [`SourceMap`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
-/// A half-open range of bytes in one text. Byte offsets count from the start of the file as it is
-/// on disk, a byte order mark included.
+/// Half-open byte range in one text. Offsets count from the start of the file on disk, including a
+/// byte order mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// The text.
@@ -59,13 +59,13 @@ impl Span {
         }
     }
 
-    /// Whether `other` lies wholly inside.
+    /// Returns true if `other` lies fully inside.
     pub fn contains(self, other: Span) -> bool {
         self.file == other.file && self.start <= other.start && other.end <= self.end
     }
 }
 
-/// A place as an operator reads it.
+/// Place shown to operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// From 1.
@@ -76,19 +76,18 @@ pub struct Position {
     pub byte: u32,
 }
 
-/// One text that was read.
+/// Source text.
 #[derive(Debug)]
 pub struct SourceFile {
-    /// How the file is named to the operator: relative to the root directory, or `<value for
-    /// var.x>`.
+    /// Name shown to the operator: relative to the root directory, or `<value for var.x>`.
     pub name: String,
-    /// The text as read (bytes that are no UTF-8 replaced).
+    /// Text as read (invalid UTF-8 replaced).
     pub text: Arc<str>,
     /// Byte offset at which each line starts.
     lines: Vec<u32>,
-    /// Length of the byte order mark, 0 or 3; it takes no column.
+    /// Length of the byte order mark, 0 or 3, which does not count as a column.
     bom: u32,
-    /// Whether it may hold secrets: its lines are not shown with diagnostics.
+    /// True if the text may hold secrets. Diagnostics do not quote its lines.
     pub private: bool,
 }
 
@@ -120,8 +119,7 @@ impl SourceFile {
             .text
             .get(start..floor_boundary(&self.text, byte as usize))
             .unwrap_or("");
-        // Plain text has a column a byte; a megabyte of it on one line is not looked through for
-        // clusters at each error.
+        // Avoids grapheme segmentation of long ASCII lines, where each byte is one column.
         let plain = before.is_ascii() && !before.contains('\r');
         let columns = if plain {
             before.len()
@@ -159,7 +157,7 @@ fn floor_boundary(text: &str, mut index: usize) -> usize {
     index
 }
 
-/// A span as an operator reads it.
+/// Span shown to operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
     /// File name relative to the root directory.
@@ -187,7 +185,7 @@ impl SourceMap {
         self.put(SourceFile::new(name.into(), text.into()))
     }
 
-    /// The same for a text that may hold secrets: its lines are not shown with diagnostics.
+    /// Adds a text that may hold secrets; diagnostics do not show its lines.
     pub fn add_private(&self, name: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
         self.put(SourceFile {
             private: true,

@@ -1,6 +1,5 @@
-//! The syntax of configuration texts: native (`.tf`) and JSON (`.tf.json`) into one tree. Nothing
-//! here evaluates; every node keeps its span. All entry points give what could be read, and all
-//! errors.
+//! Parses native (`.tf`) and JSON (`.tf.json`) syntax into one tree without evaluating it; every
+//! node keeps its span. All entry points return the parsable parts and all errors.
 
 use cty::{Number, NumberError, Type, Value};
 
@@ -37,13 +36,13 @@ pub(crate) use lexer::{Start, scan};
 use parser::Parser;
 use token::Kind;
 
-/// Errors of syntax that are told of one text: who has more has one cause for them, or no
-/// configuration at all.
+/// Maximum number of syntax errors reported for one text. More of them usually have one cause, or
+/// the text is not a configuration.
 const TOLD: usize = 100;
-/// Errors after which a body is not read any further.
+/// Number of errors after which parsing of a body stops.
 pub(crate) const FLOOD: usize = 1_000;
 
-/// The first of many errors, with a word about the rest.
+/// Truncates a long list of errors and adds a note about the rest.
 pub(crate) fn few(mut diags: Diagnostics) -> Diagnostics {
     if let Some(more) = diags.len().checked_sub(TOLD).filter(|more| *more > 0) {
         diags.0.truncate(TOLD);
@@ -63,14 +62,14 @@ pub(crate) fn few(mut diags: Diagnostics) -> Diagnostics {
     diags
 }
 
-/// Parses a file of the native syntax.
+/// Parses a file in native syntax.
 pub fn parse_file(text: &str, file: FileId) -> (NativeBody, Diagnostics) {
     let mut parser = Parser::new(text, file, 0, Start::Normal, true);
     let body = parser.body(Kind::Eof);
     (body, few(parser.diags))
 }
 
-/// Parses a text that is one expression; `base` is the offset of the text in its file.
+/// Parses a text as one expression; `base` is its offset in the file.
 pub fn parse_expression_at(text: &str, file: FileId, base: u32) -> (Expr, Diagnostics) {
     let mut parser = Parser::new(text, file, base, Start::Normal, false);
     let expr = parser.expression();
@@ -86,14 +85,13 @@ pub fn parse_expression_at(text: &str, file: FileId, base: u32) -> (Expr, Diagno
     (expr, few(parser.diags))
 }
 
-/// Parses a text that is one expression and adds it to the sources under `name`.
+/// Parses a text as one expression and adds it to the sources as `name`.
 pub fn parse_expression(text: &str, name: &str, sources: &SourceMap) -> (Expr, Diagnostics) {
     let file = sources.add(name, text);
     parse_expression_at(text, file, 0)
 }
 
-/// Whether a text that is to be one expression goes on after its end: a bracket, a string's
-/// interpolation or a heredoc is open.
+/// Returns true if an expression is incomplete: a bracket, an interpolation or a heredoc is open.
 pub fn goes_on(text: &str) -> bool {
     let mut open = 0_i64;
     for token in scan(text, Start::Normal) {
@@ -108,8 +106,7 @@ pub fn goes_on(text: &str) -> bool {
     open > 0
 }
 
-/// Parses a text as a template, as `templatefile` does; `base` is the offset of the text in its
-/// file.
+/// Parses a text as a template, like `templatefile`; `base` is its offset in the file.
 pub fn parse_template_at(
     text: &str,
     file: FileId,
@@ -137,7 +134,7 @@ pub(crate) fn number_value(text: &str) -> Result<Value, NumberError> {
     Number::parse(text).map(Value::number)
 }
 
-/// What is said of a number literal that is none.
+/// Message for an invalid number literal.
 pub(crate) fn number_refused(error: NumberError) -> String {
     match error {
         NumberError::OutOfRange => {

@@ -1,6 +1,5 @@
-//! Lines: how far each is indented, and the columns in which equals signs and comments of
-//! neighbouring lines stand. The rules are those of `hclwrite`, on whose output all formatted files
-//! agree.
+//! Indentation of lines, and alignment of equals signs and comments in neighbouring lines. The
+//! rules are those of `hclwrite`.
 
 use std::ops::Range;
 
@@ -8,8 +7,8 @@ use super::spacing::space_between;
 use super::token::{Token, width};
 use crate::syntax::token::Kind;
 
-/// A line in up to three cells, each of which is placed by itself: what leads it, an assignment
-/// from its equals sign on, and a comment at its end. Places in the list of tokens.
+/// A line as up to three aligned cells: the start of the line, an assignment from its equals sign
+/// on, and a trailing comment. The numbers are indexes into the list of tokens.
 #[derive(Default)]
 struct Line {
     lead: Range<usize>,
@@ -17,7 +16,7 @@ struct Line {
     comment: Option<usize>,
 }
 
-/// Gives each token the spaces before it.
+/// Sets the spaces before all tokens.
 pub(super) fn lay_out(tokens: &mut [Token<'_>]) {
     let lines = lines(tokens);
     indent(tokens, &lines);
@@ -28,7 +27,7 @@ pub(super) fn lay_out(tokens: &mut [Token<'_>]) {
             spread(&mut tokens[assign.clone()]);
         }
     }
-    // First the assignments: moving them moves the comments behind them.
+    // Assignments first, because aligning them moves the comments after them.
     align(tokens, &lines, |line| line.assign.as_ref().map(|a| a.start));
     align(tokens, &lines, |line| line.comment);
 }
@@ -48,7 +47,7 @@ fn lines(tokens: &[Token<'_>]) -> Vec<Line> {
     out
 }
 
-/// The cells of a line that starts at a place.
+/// Splits a line into cells.
 fn cells(line: &[Token<'_>], start: usize) -> Line {
     let mut lead = line.len();
     let mut comment = None;
@@ -57,7 +56,7 @@ fn cells(line: &[Token<'_>], start: usize) -> Line {
         comment = Some(start + lead);
     }
     let equals = (1..lead).find(|i| line[*i].kind == Kind::Equal);
-    // An expression that goes on in the next line is no cell.
+    // An expression that continues on the next line is not a cell.
     let whole = |i: &usize| line[*i..lead].iter().map(Token::brackets).sum::<isize>() == 0;
     let equals = equals.filter(whole);
     let assign = equals.map(|i| start + i..start + lead);
@@ -68,8 +67,8 @@ fn cells(line: &[Token<'_>], start: usize) -> Line {
     }
 }
 
-/// Two spaces for each line that left brackets open, however many these were: a line that closes
-/// several of them goes back as far as the lines did that had opened them.
+/// Indents by two spaces for each line that left brackets open, however many: a line that closes
+/// several goes back by as many levels as lines opened them.
 fn indent(tokens: &mut [Token<'_>], lines: &[Line]) {
     let mut open: Vec<isize> = Vec::new();
     for line in lines {
@@ -81,7 +80,7 @@ fn indent(tokens: &mut [Token<'_>], lines: &[Line]) {
             continue;
         }
         let lead = &tokens[line.lead.clone()];
-        // The lines of a heredoc are not ours to count.
+        // The lines of a heredoc keep their text.
         let counted = lead
             .iter()
             .position(|t| t.kind == Kind::OHeredoc)
@@ -114,7 +113,7 @@ fn close(open: &mut Vec<isize>, mut closed: isize) {
     }
 }
 
-/// One space or none between the tokens of a cell.
+/// Sets one space or none between the tokens of a cell.
 fn spread(cell: &mut [Token<'_>]) {
     for i in 1..cell.len() {
         let before = i.checked_sub(2).map(|b| cell[b].kind);
@@ -123,7 +122,7 @@ fn spread(cell: &mut [Token<'_>]) {
     }
 }
 
-/// Puts one cell of neighbouring lines into one column, right of the widest of them.
+/// Aligns one cell of neighbouring lines to a column after the widest.
 fn align(tokens: &mut [Token<'_>], lines: &[Line], cell: impl Fn(&Line) -> Option<usize>) {
     for chain in lines.chunk_by(|a, b| cell(a).is_some() == cell(b).is_some()) {
         let widths: Vec<(usize, usize)> = chain

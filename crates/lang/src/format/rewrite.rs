@@ -1,5 +1,5 @@
-//! What is written in its usual form before it is laid out: labels, texts that are one
-//! interpolation, types of old.
+//! Rewrites outdated forms before layout: block labels without quotes, strings of one
+//! interpolation, quoted types.
 
 use super::token::Token;
 use crate::source::Span;
@@ -7,14 +7,14 @@ use crate::syntax::strings::escaped;
 use crate::syntax::token::Kind;
 use crate::syntax::{NativeBlock, NativeBody};
 
-/// Tokens that take the place of others.
+/// Replacement tokens for a range.
 struct Edit<'t> {
     from: usize,
     to: usize,
     tokens: Vec<Token<'t>>,
 }
 
-/// The tokens of a file, with what is usual in place of what is not.
+/// Tokens of a file, with outdated forms replaced.
 pub(super) fn usual<'t>(tokens: Vec<Token<'t>>, body: &NativeBody) -> Vec<Token<'t>> {
     let mut edits = Vec::new();
     in_body(&tokens, body, &[], &mut edits);
@@ -30,7 +30,7 @@ pub(super) fn usual<'t>(tokens: Vec<Token<'t>>, body: &NativeBody) -> Vec<Token<
     out
 }
 
-/// `path`: the types of the blocks that a body is in.
+/// Collects edits of a body; `path` has the types of the enclosing blocks.
 fn in_body<'t>(tokens: &[Token<'t>], body: &NativeBody, path: &[&str], edits: &mut Vec<Edit<'t>>) {
     for attribute in body.attributes.values() {
         let (from, to) = expression(tokens, attribute.name_span);
@@ -49,12 +49,12 @@ fn in_body<'t>(tokens: &[Token<'t>], body: &NativeBody, path: &[&str], edits: &m
     }
 }
 
-/// The first token that starts at a place or behind it.
+/// First token at or after an offset.
 fn index_at(tokens: &[Token<'_>], start: u32) -> usize {
     tokens.partition_point(|t| t.start < start)
 }
 
-/// Where the expression of an argument is, without the comments around it.
+/// Token range of an argument's expression, without surrounding comments.
 fn expression(tokens: &[Token<'_>], name: Span) -> (usize, usize) {
     let mut from = index_at(tokens, name.end);
     while tokens
@@ -94,8 +94,8 @@ fn labels<'t>(tokens: &[Token<'t>], block: &NativeBlock, edits: &mut Vec<Edit<'t
     }
 }
 
-/// What `"${ … }"` holds, where it is nothing but that. In parentheses where it goes over lines,
-/// which mean something outside of the text.
+/// Content of `"${ … }"` if the string has nothing else. An expression over several lines gets
+/// parentheses, because newlines end an expression outside of a string.
 fn unwrapped<'t>(tokens: &[Token<'t>]) -> Option<Vec<Token<'t>>> {
     let [first, open, inside @ .., close, last] = tokens else {
         return None;
@@ -139,7 +139,7 @@ fn unwrapped<'t>(tokens: &[Token<'t>]) -> Option<Vec<Token<'t>>> {
     Some(out)
 }
 
-/// A type as it is written today: collections name what they hold, and nothing is in quotes.
+/// Current form of a type: collections have an element type, and nothing is quoted.
 fn usual_type<'t>(tokens: &[Token<'t>]) -> Option<Vec<Token<'t>>> {
     let (name, of) = match tokens {
         [name] if name.kind == Kind::Ident && matches!(&*name.text, "list" | "map" | "set") => {
@@ -151,7 +151,7 @@ fn usual_type<'t>(tokens: &[Token<'t>]) -> Option<Vec<Token<'t>>> {
         {
             match &*name.text {
                 "string" => (name, None),
-                // There was no `any` when types were in quotes.
+                // Quoted types are older than `any`.
                 "list" | "map" => (name, Some("string")),
                 _ => return None,
             }

@@ -1,10 +1,10 @@
-//! Whether there is a space between two tokens of a line.
+//! Spaces between the tokens of a line.
 
 use super::token::Token;
 use crate::syntax::token::Kind;
 
-/// What stands before a minus that is a sign: nothing, what opens, separates or compares, or
-/// another operator.
+/// Tokens before a minus that is a sign: opening brackets, separators, comparisons and other
+/// operators.
 const BEFORE_A_SIGN: [Kind; 21] = [
     Kind::OParen,
     Kind::OBrace,
@@ -29,8 +29,8 @@ const BEFORE_A_SIGN: [Kind; 21] = [
     Kind::Bang,
 ];
 
-/// Whether a space parts `token` from the one `after` it; `before` is what stands before `token` in
-/// the same cell.
+/// Returns true if a space separates `token` from `after`; `before` precedes `token` in the same
+/// cell.
 pub(super) fn space_between(before: Option<Kind>, token: &Token<'_>, after: &Token<'_>) -> bool {
     use Kind::*;
     match (token.kind, after.kind) {
@@ -40,10 +40,10 @@ pub(super) fn space_between(before: Option<Kind>, token: &Token<'_>, after: &Tok
         | (Dot, _)
         | (_, Dot | Comma | Ellipsis) => false,
         (Comma, _) => true,
-        // Inside of a text every space is a part of it.
+        // Spaces inside a text are part of it.
         (QuotedLit | StringLit | OQuote | OHeredoc, _)
         | (_, QuotedLit | StringLit | CQuote | CHeredoc) => false,
-        // `for x in [a]` is no index of something that is called `in`.
+        // `for x in [a]` is not an index of `in`.
         (Ident, _) if token.text == "in" && before == Some(Ident) => true,
         (Ident | Number, OBrack) => false,
         (_, OBrack) if token.brackets() < 0 => false,

@@ -1,5 +1,4 @@
-//! Tokens with the spaces before them: a text that can be laid out anew without touching what it
-//! says.
+//! Tokens with the spaces before them, so that the layout of a text changes but not its content.
 
 use std::borrow::Cow;
 
@@ -13,13 +12,13 @@ use crate::syntax::{Start, scan};
 pub(super) struct Token<'t> {
     pub(super) kind: Kind,
     pub(super) text: Cow<'t, str>,
-    /// Where it stood, to be found by the places of the syntax tree.
+    /// Offset in the text, to match tokens with the syntax tree.
     pub(super) start: u32,
     pub(super) spaces: usize,
 }
 
 impl<'t> Token<'t> {
-    /// One that was not there before; its spaces are for the layout to say.
+    /// New token; layout sets the spaces before it.
     pub(super) fn new(kind: Kind, text: impl Into<Cow<'t, str>>, start: u32) -> Self {
         Self {
             kind,
@@ -29,12 +28,12 @@ impl<'t> Token<'t> {
         }
     }
 
-    /// Whether a line ends with it. Comments of one line take the end of the line with them.
+    /// Returns true if the token ends a line. A line comment includes the line's end.
     pub(super) fn ends_line(&self) -> bool {
         self.kind == Kind::Newline || (self.kind == Kind::Comment && self.text.ends_with('\n'))
     }
 
-    /// How many brackets it leaves open (1) or closes (-1).
+    /// Returns 1 for an opening and -1 for a closing bracket.
     pub(super) fn brackets(&self) -> isize {
         match self.kind {
             Kind::OBrace
@@ -48,7 +47,7 @@ impl<'t> Token<'t> {
     }
 }
 
-/// How wide they are together, in characters as people count them.
+/// Display width of the tokens, in grapheme clusters.
 pub(super) fn width(tokens: &[Token<'_>]) -> usize {
     tokens
         .iter()
@@ -56,7 +55,7 @@ pub(super) fn width(tokens: &[Token<'_>]) -> usize {
         .sum()
 }
 
-/// The tokens of a text, the one for its end included.
+/// Tokens of a text, including its end.
 pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut end = 0;
     let with_spaces = |token: crate::syntax::token::Token| {
@@ -75,7 +74,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
         .collect()
 }
 
-/// The text that they are.
+/// Text of the tokens.
 pub(super) fn written(tokens: &[Token<'_>]) -> String {
     let mut out = String::with_capacity(tokens.iter().map(|t| t.spaces + t.text.len()).sum());
     for token in tokens {

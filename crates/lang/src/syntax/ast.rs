@@ -1,6 +1,5 @@
-//! The expression tree that both front ends produce and the evaluator reads. Plain data; bounded
-//! depth: at most `MAX_DEPTH` expressions are nested in each other (chains of binary operators do
-//! not nest).
+//! Expression tree, built by both syntaxes and read by the evaluator. Plain data with bounded
+//! depth: at most `MAX_DEPTH` nested expressions (chains of binary operators do not nest).
 
 use std::sync::Arc;
 
@@ -9,19 +8,19 @@ use cty::Value;
 use crate::diag::Diagnostics;
 use crate::source::Span;
 
-/// How deep expressions may nest before the parser refuses them with a place.
+/// Maximum nesting of expressions; the parser rejects deeper ones.
 pub const MAX_DEPTH: usize = 250;
 
-/// An expression and where it stands.
+/// Expression with its place.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// Kind with its parts.
     pub kind: ExprKind,
-    /// Where it stands.
+    /// Place in the source.
     pub span: Span,
 }
 
-/// Every form of expression.
+/// Kinds of expressions.
 #[derive(Clone, Debug)]
 pub enum ExprKind {
     /// A number, `true`, `false`, `null`, or a piece of text in a template.
@@ -34,7 +33,7 @@ pub enum ExprKind {
     Template {
         /// The parts, in order.
         parts: Vec<Expr>,
-        /// Where the text came from.
+        /// Source of the text.
         origin: TemplateOrigin,
     },
     /// `"${x}"` alone: the value of the inner expression, type kept.
@@ -45,7 +44,7 @@ pub enum ExprKind {
     Traversal(Traversal),
     /// Constant steps applied to any other expression.
     RelativeTraversal {
-        /// What the steps start from.
+        /// Expression that the steps start from.
         source: Box<Expr>,
         /// At least one.
         steps: Vec<Step>,
@@ -61,13 +60,13 @@ pub enum ExprKind {
     },
     /// `source.*…` or `source[*]…`.
     Splat(Box<Splat>),
-    /// Inside `Splat::each`: the element at hand, of the innermost splat around.
+    /// Inside `Splat::each`: the element of the innermost splat.
     SplatItem,
     /// A function call.
     Call(Call),
     /// `-x` or `!x`.
     Unary {
-        /// Which.
+        /// Operator.
         op: UnaryOp,
         /// The operator alone.
         op_span: Span,
@@ -95,18 +94,18 @@ pub enum ExprKind {
     For(Box<ForExpr>),
     /// `[a, b]`.
     Tuple(Vec<Expr>),
-    /// `{a = 1}`; of equal keys the last wins.
+    /// `{a = 1}`; the last of equal keys wins.
     Object(Vec<ObjectItem>),
     /// `(x)`.
     Parens(Box<Expr>),
-    /// What stands where a syntax error was reported: evaluate to an unknown value of unknown type,
-    /// silently.
+    /// Placeholder after a reported syntax error; evaluates to an unknown value of unknown type
+    /// without a further error.
     Error,
-    /// A JSON string that is no template; evaluating it says what is wrong.
+    /// JSON string that is not a valid template; evaluation reports its errors.
     Faulty(Arc<Diagnostics>),
 }
 
-/// Where a template's text came from.
+/// Source of a template's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplateOrigin {
     /// `"…"`.
@@ -117,7 +116,7 @@ pub enum TemplateOrigin {
     Directive,
     /// A string of a JSON file: static contexts read it as the text of a reference or keyword.
     Json,
-    /// A whole text given as a template (`templatefile`).
+    /// Complete text used as a template (`templatefile`).
     Bare,
 }
 
@@ -141,13 +140,13 @@ impl Traversal {
     }
 }
 
-/// A reference, and what is looked up in it right away: of `a.b[each.key].c`, `a.b`, then
-/// `each.key`, then `.c`.
+/// Reference and the index or attribute right after it: `a.b[each.key].c` has the reference `a.b`,
+/// the key `each.key`, then `.c`.
 #[derive(Clone, Debug)]
 pub struct Lookup {
     /// The reference with its constant steps.
     pub traversal: Traversal,
-    /// The key, where it is an expression and rests on no name that is bound around it.
+    /// Key, if it is an expression without names bound around it.
     pub key: Option<Expr>,
     /// Constant steps after the key.
     pub then: Vec<Step>,
@@ -156,13 +155,13 @@ pub struct Lookup {
 /// One constant step.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Which.
+    /// Kind of the step.
     pub kind: StepKind,
     /// With its dot or brackets.
     pub span: Span,
 }
 
-/// One constant step's meaning.
+/// Meaning of a constant step.
 #[derive(Clone, Debug)]
 pub enum StepKind {
     /// `.name`.
@@ -174,7 +173,7 @@ pub enum StepKind {
 /// A splat.
 #[derive(Clone, Debug)]
 pub struct Splat {
-    /// What is iterated.
+    /// Collection to iterate over.
     pub source: Expr,
     /// Evaluated for each element; the element itself is the innermost `SplatItem`.
     pub each: Expr,
@@ -208,7 +207,7 @@ pub struct ForExpr {
     pub key_var: Option<Arc<str>>,
     /// Name of the value.
     pub value_var: Arc<str>,
-    /// What is iterated.
+    /// Collection to iterate over.
     pub collection: Expr,
     /// The key of each item: present for an object, absent for a tuple.
     pub key: Option<Expr>,
@@ -227,9 +226,8 @@ pub struct ForExpr {
 /// One item of an object constructor.
 #[derive(Clone, Debug)]
 pub struct ObjectItem {
-    /// The key as an expression. Evaluate it only if `name` is absent; then a key whose kind is
-    /// `Traversal` (with steps, and no parentheses around) is ambiguous and an error at the key's
-    /// span.
+    /// Key as an expression. Used only if `name` is absent; then a plain `Traversal` with steps is
+    /// ambiguous and an error.
     pub key: Expr,
     /// The key when it is a bare word.
     pub name: Option<Arc<str>>,

@@ -1,4 +1,4 @@
-//! A block of the native syntax: its header, and its body on one line or on several.
+//! Parses blocks of native syntax: the header, and a body on one or several lines.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Lists and objects: newlines mean nothing in lists and end an item in objects.
+//! Parses lists and objects. Newlines are ignored in lists and end an item in objects.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Calls of functions in an expression.
+//! Parses function calls.
 
 use super::ast::{Call, Expr, ExprKind};
 use super::parser::Parser;

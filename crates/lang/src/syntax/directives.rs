@@ -1,5 +1,4 @@
-//! The directives of a template into a tree: each `%{if}` a conditional, each `%{for}` a joined
-//! tuple.
+//! Builds the tree of template directives: `%{if}` becomes a conditional, `%{for}` a joined tuple.
 
 use std::sync::Arc;
 
@@ -8,16 +7,16 @@ use super::parser::Parser;
 use super::template::{Control, Part};
 use crate::source::Span;
 
-/// The second pass: directives into a tree.
+/// Second pass: directives to a tree.
 pub(super) struct Directives<'p, 'a> {
     parts: std::iter::Peekable<std::vec::IntoIter<Part>>,
     depth: usize,
-    /// Set once the rest was left out: nothing is said of what is missing then.
+    /// Set once the rest was skipped, to suppress errors about missing parts.
     given_up: bool,
     parser: &'p mut Parser<'a>,
 }
 
-/// How the parts inside a directive ended.
+/// End of the parts inside a directive.
 enum Ended {
     By(Control, Span),
     Early(Span),
@@ -33,14 +32,14 @@ impl<'p, 'a> Directives<'p, 'a> {
         }
     }
 
-    /// Whether there is anything before the end.
+    /// Returns true if there are parts before the end.
     pub(super) fn more(&mut self) -> bool {
         self.parts
             .peek()
             .is_some_and(|p| !matches!(p, Part::End(_)))
     }
 
-    /// The next expression, with all that belongs to it.
+    /// Next expression with all of its parts.
     pub(super) fn next(&mut self) -> Expr {
         match self.parts.next() {
             Some(Part::Text(text, span)) => Expr {
@@ -86,6 +85,7 @@ impl<'p, 'a> Directives<'p, 'a> {
                 "Template nested too deeply",
                 format!("Directives may be nested in each other at most {MAX_DEPTH} deep."),
             );
+            // Skips the rest, because its directives would only give follow-up errors.
             while self.more() {
                 self.parts.next();
             }
@@ -98,7 +98,7 @@ impl<'p, 'a> Directives<'p, 'a> {
         expr
     }
 
-    /// Parts up to the next dividing or ending directive.
+    /// Collects parts up to the next dividing or ending directive.
     fn until_control(&mut self, out: &mut Vec<Expr>) -> Ended {
         loop {
             match self.parts.peek() {

@@ -1,4 +1,4 @@
-//! Expressions: operators and terms.
+//! Parses expressions: operators and terms.
 
 use cty::Value;
 
@@ -7,7 +7,7 @@ use super::parser::Parser;
 use super::token::{Kind, Token};
 use crate::source::Span;
 
-/// The operator of a token and how tightly it binds (1 loosest).
+/// Operator of a token and its precedence (1 is lowest).
 fn binary_op(kind: Kind) -> Option<(BinaryOp, u8)> {
     Some(match kind {
         Kind::Or => (BinaryOp::Or, 1),
@@ -70,7 +70,7 @@ fn join(left: Expr, op: BinaryOp, op_span: Span, right: Expr) -> Expr {
 }
 
 impl Parser<'_> {
-    /// A whole expression. Whether it was parsed well is seen from `mark` and `lost`.
+    /// Parses a complete expression. `mark` and `lost` show if it failed.
     pub(crate) fn expression(&mut self) -> Expr {
         if self.depth >= MAX_DEPTH {
             return self.too_deep();
@@ -135,7 +135,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Infix operators by precedence, without recursion: a stack of operands and waiting operators.
+    /// Parses infix operators iteratively, with stacks of operands and pending operators.
     fn operators(&mut self) -> Expr {
         let mark = self.mark();
         let mut left = self.operand();
@@ -144,6 +144,7 @@ impl Parser<'_> {
         }
         let mut waiting: Vec<(Expr, BinaryOp, u8, Span)> = Vec::new();
         while let Some((op, level)) = binary_op(self.peek_kind()) {
+            // Equal precedence joins to the left.
             while waiting.last().is_some_and(|w| w.2 >= level) {
                 if let Some((outer, outer_op, _, span)) = waiting.pop() {
                     left = join(outer, outer_op, span, left);

@@ -1,4 +1,4 @@
-//! What follows a term: attributes, indexes and splats.
+//! Parses the operators after a term: attributes, indexes and splats.
 
 use cty::Value;
 
@@ -8,7 +8,7 @@ use super::token::{Kind, Token};
 use crate::source::Span;
 
 impl Parser<'_> {
-    /// Attributes, indexes and splats after a term.
+    /// Parses attributes, indexes and splats after a term.
     pub(super) fn follow(&mut self, from: Expr) -> Expr {
         let from_span = from.span;
         let mut expr = from;
@@ -23,6 +23,7 @@ impl Parser<'_> {
                     }
                 }
                 Kind::OBrack => {
+                    // Each index nests the tree deeper, although it is parsed in a loop.
                     nested += 1;
                     if self.depth + nested >= MAX_DEPTH {
                         return self.too_deep();
@@ -34,7 +35,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `Err` when nothing more may follow.
+    /// `Err` if no further operator may follow.
     fn after_dot(&mut self, expr: Expr, from: Span, dot: Token) -> Result<Expr, Expr> {
         let dot_span = self.span(dot);
         let token = self.peek();
@@ -80,7 +81,7 @@ impl Parser<'_> {
                 "Invalid legacy index syntax",
                 format!("Two indexes of the old syntax may not follow each other. Use brackets instead, like [{first}][{second}]."),
             );
-            // What it would be nobody knows, and nothing more is said of what follows.
+            // The intended index is ambiguous; an unknown key avoids follow-up errors.
             return Some(Step {
                 kind: StepKind::Index(Value::dynamic()),
                 span: dot.to(span),
@@ -189,6 +190,7 @@ impl Parser<'_> {
         };
         self.pop_newlines();
         let brackets = open_span.to(self.span(close));
+        // Constant keys become part of a traversal, so that references stay static.
         match constant_key(&key) {
             Some(value) => extend(
                 expr,
@@ -248,7 +250,7 @@ impl Parser<'_> {
     }
 }
 
-/// The value of an index key that is a literal.
+/// Value of a literal index key.
 fn constant_key(key: &Expr) -> Option<Value> {
     match &key.kind {
         ExprKind::Literal(value) => Some(value.clone()),

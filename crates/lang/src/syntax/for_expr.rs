@@ -1,4 +1,4 @@
-//! `[for …]` and `{for …}`.
+//! Parses `[for …]` and `{for …}`.
 
 use super::ast::{Expr, ExprKind, ForExpr};
 use super::parser::Parser;
@@ -34,7 +34,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `None` when the rest of the expression is to be skipped.
+    /// `None` if the rest of the expression must be skipped.
     fn for_inner(&mut self, open: Span, close_kind: Kind, makes_object: bool) -> Option<Expr> {
         if self.peek_kind() != Kind::Ident {
             self.for_complaint(open, "For expression requires variable name after 'for'.");

@@ -1,21 +1,19 @@
-//! Text of the native syntax into tokens. One pass, no errors of its own: what fits nothing becomes
-//! a token that `check_tokens` or the parser complains about. Works on one text and keeps no state
-//! after.
+//! Lexer of native syntax: one pass over one text, without errors. Invalid input becomes a token
+//! that `check_tokens` or the parser reports.
 
 use super::token::{Kind, Token};
 
-/// How the text starts.
+/// Initial mode of the lexer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// As configuration or an expression.
+    /// Configuration or expression.
     Normal,
-    /// As the inside of a template.
+    /// Inside of a template.
     Template,
 }
 
 enum Mode<'a> {
-    /// Expressions and bodies; the number of open braces at which a template sequence ends, if in
-    /// one.
+    /// Expressions and bodies. In a template sequence, has the brace depth at which it ends.
     Main {
         sequence_end: Option<usize>,
     },
@@ -27,7 +25,7 @@ enum Mode<'a> {
     Bare,
 }
 
-/// Whether the whole text is one identifier.
+/// Returns true if the whole text is one identifier.
 pub fn is_identifier(text: &str) -> bool {
     !text.is_empty() && identifier_len(text) == text.len()
 }
@@ -48,7 +46,7 @@ fn identifier_len(text: &str) -> usize {
     len
 }
 
-/// Digits with dots and exponents; never ends in a dot.
+/// Length of a number: digits with dots and exponents, never ending in a dot.
 fn number_len(bytes: &[u8]) -> usize {
     let mut len = 1;
     let mut last_good = 1;
@@ -75,6 +73,7 @@ fn number_len(bytes: &[u8]) -> usize {
 
 /// All tokens of the text, ending in exactly one `Eof`.
 pub(crate) fn scan(text: &str, start: Start) -> Vec<Token> {
+    // A byte order mark is skipped, but offsets still count it.
     let offset = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let first = match start {
         Start::Normal => Mode::Main { sequence_end: None },
@@ -145,6 +144,7 @@ impl<'a> Lexer<'a> {
             b'/' if second == b'/' => self.line_comment(),
             b'/' if second == b'*' => match rest[2..].find("*/") {
                 Some(end) => self.emit(Kind::Comment, end + 4),
+                // Without an end it is not a comment, and the parser reports the slash.
                 None => self.emit(Kind::Slash, 1),
             },
             b'"' => {
@@ -157,6 +157,7 @@ impl<'a> Lexer<'a> {
                 self.braces += 1;
             }
             b'}' => self.close_brace(Kind::CBrace, 1),
+            // A strip marker is part of the token that ends a sequence.
             b'~' if second == b'}' => self.close_brace(Kind::TemplateSeqEnd, 2),
             _ => self.symbol(rest, bytes),
         }
@@ -168,7 +169,7 @@ impl<'a> Lexer<'a> {
             return self.emit(Kind::Ident, ident);
         }
         debug_assert!(!bytes.is_empty());
-        // The longer ones first: each begins with one of the shorter.
+        // Longer operators first, because shorter ones are their prefixes.
         let (kind, len) = match bytes {
             [b'.', b'.', b'.', ..] => (Kind::Ellipsis, 3),
             [b'=', b'=', ..] => (Kind::EqualEqual, 2),
@@ -214,6 +215,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn close_brace(&mut self, plain: Kind, len: usize) {
+        // A brace ends the sequence only at the depth where the sequence began.
         let ends_sequence = matches!(self.modes.last(), Some(Mode::Main { sequence_end: Some(level) }) if *level == self.braces);
         if ends_sequence {
             self.emit(Kind::TemplateSeqEnd, len);
@@ -235,6 +237,7 @@ impl<'a> Lexer<'a> {
             usize::from(after.starts_with('\n'))
         };
         if name == 0 || newline == 0 {
+            // Not a heredoc: the marker must be an identifier at the end of its line.
             return self.emit(Kind::Less, 1);
         }
         let marker = &rest[2 + dash..2 + dash + name];
@@ -261,7 +264,8 @@ impl<'a> Lexer<'a> {
         });
     }
 
-    /// `$` and `%`: a sequence, its escape, or a plain character. Answers the literal's length.
+    /// Reads `$` or `%`: a sequence, its escape, or a plain character. Returns the literal's
+    /// length.
     fn sigil(&mut self) -> Option<usize> {
         let rest = self.rest();
         let kind = match rest.as_bytes()[0] {
@@ -314,6 +318,7 @@ impl<'a> Lexer<'a> {
                         _ => len += 1,
                     }
                 }
+                // A backslash skips one byte, which may be the first of a longer character.
                 while !self.rest().is_char_boundary(len.min(bytes.len())) {
                     len += 1;
                 }
@@ -326,8 +331,7 @@ impl<'a> Lexer<'a> {
         match self.sigil() {
             Some(0) => return,
             Some(len) => {
-                // A sigil directly before the line's end belongs to no line of its own; the rest
-                // follows.
+                // An escaped or plain sigil is a literal of its own; the rest of the line follows.
                 self.emit(Kind::StringLit, len);
                 return self.set_line_start(false);
             }
@@ -340,7 +344,9 @@ impl<'a> Lexer<'a> {
             return self.set_line_start(false);
         }
         let line = &rest[..len];
+        // The marker may be indented, also without `<<-`.
         if at_line_start && line.trim() == marker {
+            // The carriage return belongs to the newline token.
             let body = line.strip_suffix('\r').unwrap_or(line);
             self.emit(Kind::CHeredoc, body.len());
             self.emit(Kind::Newline, len + 1 - body.len());

@@ -1,6 +1,5 @@
-//! The recovering parser's shared parts: looking at tokens, complaining, and finding the way again
-//! after an error. Structure is in `structure`, expressions in `expression`, templates in
-//! `template`.
+//! Shared parts of the recovering parser: lookahead, errors, and resynchronisation. Bodies are in
+//! `structure`, expressions in `expression`, templates in `template`.
 
 use std::sync::Arc;
 
@@ -16,12 +15,12 @@ use crate::source::{FileId, Span};
 pub(crate) struct Parser<'a> {
     pub(crate) text: &'a str,
     file: FileId,
-    /// Added to offsets in `text` to get offsets in the file.
+    /// Offset of `text` in the file.
     base: u32,
     tokens: Vec<Token>,
     next: usize,
     newlines: Vec<bool>,
-    /// Set once the parser has lost its way: complaints that may be noise are then held back.
+    /// Set in recovery, where follow-up errors are suppressed.
     pub(crate) recovery: bool,
     pub(crate) diags: Diagnostics,
     pub(crate) depth: usize,
@@ -55,7 +54,7 @@ impl<'a> Parser<'a> {
         for (index, token) in self.tokens.iter().enumerate().skip(self.next) {
             match token.kind {
                 Kind::Comment => {
-                    // A line comment takes its line's end with it, which still ends an argument.
+                    // A line comment includes the newline, which still ends an argument.
                     if newlines
                         && self.text[token.start as usize..token.end as usize].ends_with('\n')
                     {
@@ -97,7 +96,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The span of the token just before the next one, comments and newlines included.
+    /// Span of the token before the next one, including comments and newlines.
     pub(crate) fn previous(&self) -> Span {
         match self.next.checked_sub(1).and_then(|i| self.tokens.get(i)) {
             Some(token) => self.span(*token),
@@ -109,7 +108,7 @@ impl<'a> Parser<'a> {
         &self.text[token.start as usize..token.end as usize]
     }
 
-    /// The token's text as a name, in normal form.
+    /// Text of a token as a normalized name.
     pub(crate) fn name(&self, token: Token) -> Arc<str> {
         normal(self.bytes(token)).into()
     }
@@ -148,24 +147,25 @@ impl<'a> Parser<'a> {
             .push(Diagnostic::error(summary, detail).at(span).within(context));
     }
 
-    /// How many errors there are; hand the number to `lost` after parsing a part.
+    /// Number of errors so far, to be passed to `lost` after parsing a part.
     pub(crate) fn mark(&self) -> usize {
         self.diags.len()
     }
 
-    /// Whether errors were found since the mark and the parser has lost its way.
+    /// Returns true if errors since the mark put the parser in recovery.
     pub(crate) fn lost(&self, mark: usize) -> bool {
         self.recovery && self.diags.len() > mark
     }
 
-    /// Skips to the token after the next `end` that closes the bracket at hand; answers that `end`,
-    /// or the end of the text.
+    /// Skips past the next `end` that closes the current bracket. Returns that token, or the end of
+    /// the text.
     pub(crate) fn recover(&mut self, end: Kind) -> Token {
         self.recovery = true;
         let start = end.opposite();
         let mut nest = 0usize;
         loop {
             let token = self.read();
+            // `${` and `%{` end with the same token, so both nest.
             let kind = if end == Kind::TemplateSeqEnd && token.kind == Kind::TemplateControl {
                 Kind::TemplateInterp
             } else {
@@ -185,7 +185,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Skips to behind the next bracketed part that opens with `start`.
+    /// Skips past the next bracketed part that opens with `start`.
     pub(crate) fn recover_over(&mut self, start: Kind) {
         loop {
             let kind = self.read().kind;
@@ -198,7 +198,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Skips to behind the newline that ends the argument or block at hand.
+    /// Skips past the newline that ends the current argument or block.
     pub(crate) fn recover_after_item(&mut self) {
         self.recovery = true;
         let mut open: Vec<Kind> = Vec::new();
@@ -216,6 +216,7 @@ impl<'a> Parser<'a> {
                 | Kind::TemplateControl => open.push(token.kind),
                 Kind::CBrace | Kind::CBrack | Kind::CParen | Kind::CQuote | Kind::CHeredoc => {
                     let opener = token.kind.opposite();
+                    // Unclosed inner brackets end with the outer one.
                     while open.last().is_some_and(|k| Some(*k) != opener) {
                         open.pop();
                     }
@@ -235,7 +236,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What stands where nothing could be parsed.
+    /// Placeholder for an expression that could not be parsed.
     pub(crate) fn placeholder(&self, span: Span) -> Expr {
         Expr {
             kind: ExprKind::Error,
@@ -244,7 +245,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Unicode normal form C.
+/// Unicode normalization form C.
 pub(crate) fn normal(text: &str) -> String {
     if is_nfc(text) {
         text.to_owned()

@@ -1,11 +1,11 @@
-//! Whether two expressions say the same, wherever they stand.
+//! Compares expressions regardless of their places.
 
 use std::mem::discriminant;
 
 use super::ast::{Expr, ExprKind};
 
 impl Expr {
-    /// Whether another expression is written in the same words; spaces and parentheses aside.
+    /// Returns true if both expressions have the same text, ignoring spaces and parentheses.
     pub fn same_as(&self, other: &Expr) -> bool {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         self.walk(&mut |e| ours.push(e));
@@ -20,7 +20,7 @@ impl Expr {
     }
 }
 
-/// Whether two nodes are equal but for what is nested in them, of which there is as much in both.
+/// Compares two nodes without their nested expressions, which must be equal in number.
 fn alike(a: &ExprKind, b: &ExprKind) -> bool {
     match (a, b) {
         (ExprKind::Literal(a), ExprKind::Literal(b)) => a.raw_equals(b),

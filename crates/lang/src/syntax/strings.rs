@@ -1,4 +1,4 @@
-//! Literal text: escapes, and quoted strings that may hold no template sequences.
+//! Literal text: escapes, and quoted strings without template sequences.
 
 use super::parser::{Parser, normal};
 use super::token::{Kind, Token};
@@ -104,7 +104,7 @@ impl Parser<'_> {
         self.error(span, "Invalid escape sequence", detail);
     }
 
-    /// A quoted string that may hold no template sequences (a block label), from its opening quote.
+    /// Parses a quoted string without template sequences (a block label), from its opening quote.
     pub(crate) fn quoted_literal(&mut self) -> (String, Span) {
         let open = self.read();
         let open_span = self.span(open);
@@ -155,7 +155,7 @@ impl Parser<'_> {
     }
 }
 
-/// A text as it stands between quotes, so that reading it gives the text again.
+/// Escapes text for a quoted string, so that parsing returns the text.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();

@@ -1,4 +1,4 @@
-//! Bodies and arguments of the native syntax, and what a block in them is.
+//! Bodies, arguments and blocks of native syntax.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ pub struct Attribute {
     pub name_span: Span,
     /// From the name to the end of the expression.
     pub span: Span,
-    /// The value, strings of JSON read as templates.
+    /// Value; JSON strings are parsed as templates.
     pub expr: Arc<Expr>,
-    /// The JSON value as written, for the places where strings of JSON are no templates.
+    /// JSON value as written, for arguments whose strings are not templates.
     pub json: Option<Arc<Node>>,
 }
 
@@ -44,7 +44,7 @@ pub struct NativeBlock {
     pub type_span: Span,
     /// Its labels.
     pub labels: Vec<Label>,
-    /// What is between its braces.
+    /// Content between the braces.
     pub body: Arc<NativeBody>,
     /// The opening brace.
     pub open: Span,
@@ -86,7 +86,7 @@ pub(super) const USE_EQUALS: &str = "An argument or block definition is required
 pub(super) const UNCLOSED: &str = "There is no closing brace for this block before the end of the file. Braces elsewhere in this file may be nested wrongly.";
 
 impl Parser<'_> {
-    /// Items up to `end`, which is read too.
+    /// Parses items up to `end`, and `end` itself.
     pub(crate) fn body(&mut self, end: Kind) -> NativeBody {
         let start = self.previous();
         let mut attributes: IndexMap<Arc<str>, Attribute> = IndexMap::new();

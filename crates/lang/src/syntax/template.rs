@@ -1,5 +1,5 @@
-//! Templates: quoted strings, heredocs and bare texts. First into a flat list of parts with strip
-//! markers and heredoc indentation applied, then the directives into a tree.
+//! Parses templates (quoted strings, heredocs, template files) to a flat list of parts, applying
+//! strip markers and heredoc indentation. `directives` then builds the tree.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::parser::{Parser, normal};
 use super::token::Kind;
 use crate::source::Span;
 
-/// Which directive ends or divides a part.
+/// Directives that end or divide a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Control {
     Else,
@@ -44,7 +44,7 @@ pub(super) enum Part {
 }
 
 impl Parser<'_> {
-    /// A quoted string or heredoc, from its opening marker.
+    /// Parses a quoted string or heredoc, from its opening marker.
     pub(crate) fn quoted_template(&mut self) -> Expr {
         let open = self.read();
         let open_span = self.span(open);
@@ -58,7 +58,7 @@ impl Parser<'_> {
         Expr { kind, span }
     }
 
-    /// The whole text as a template.
+    /// Parses the complete text as a template.
     pub(crate) fn whole_template(&mut self, origin: TemplateOrigin) -> Expr {
         let (kind, span) = self.template_inner(Kind::Eof, false, origin);
         Expr { kind, span }
@@ -78,6 +78,7 @@ impl Parser<'_> {
         meld(&mut parts);
         parts.push(Part::End(end_span));
         let span = start.to(end_span);
+        // A lone interpolation keeps its type instead of becoming a string.
         if parts.len() == 2 && matches!(parts[0], Part::Interp(..)) {
             if let Some(Part::Interp(expr)) = parts.into_iter().next() {
                 return (ExprKind::TemplateWrap(Box::new(expr)), span);
@@ -98,7 +99,7 @@ impl Parser<'_> {
         )
     }
 
-    /// The parts up to the closing token, and that token's span.
+    /// Parts up to the closing token, and that token's span.
     fn template_parts(&mut self, end: Kind) -> (Vec<Part>, Span) {
         let mut parts: Vec<Part> = Vec::new();
         let start = self.span(self.peek());
@@ -110,6 +111,7 @@ impl Parser<'_> {
             if token.kind == end {
                 return (parts, span);
             }
+            // A strip marker applies only to the literal right after its sequence.
             let trim_this = std::mem::take(&mut trim_left);
             let can_trim_this = std::mem::take(&mut can_trim);
             match token.kind {
@@ -130,6 +132,7 @@ impl Parser<'_> {
                     {
                         text.truncate(text.trim_end().len());
                     }
+                    // Inside a sequence, newlines do not end the expression.
                     self.push_newlines(false);
                     trim_left = match token.kind {
                         Kind::TemplateInterp => self.interpolation(start, end, &mut parts),
@@ -153,7 +156,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads the end of a sequence; answers whether it strips what follows.
+    /// Reads the end of a sequence. Returns true if it strips the following whitespace.
     fn sequence_end(&mut self) -> bool {
         let close = self.read();
         self.bytes(close).starts_with('~')
@@ -294,8 +297,8 @@ impl Parser<'_> {
     }
 }
 
-/// Removes the common indentation of the lines of a `<<-` heredoc. Lines that are blank do not
-/// count; a line that starts with a sequence counts as not indented.
+/// Removes the common indentation of a `<<-` heredoc. Blank lines are ignored; a line that starts
+/// with a sequence has no indentation.
 fn dedent(parts: &mut [Part]) {
     let mut at_line_start = true;
     let mut least: Option<usize> = None;
@@ -333,7 +336,7 @@ fn dedent(parts: &mut [Part]) {
     }
 }
 
-/// Joins neighbouring texts.
+/// Joins adjacent literals.
 fn meld(parts: &mut Vec<Part>) {
     let mut out: Vec<Part> = Vec::with_capacity(parts.len());
     for part in parts.drain(..) {

@@ -1,9 +1,9 @@
-//! The tokens of the native syntax and the complaints about characters that are none.
+//! Tokens of native syntax, and errors about invalid characters.
 
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::{FileId, Span};
 
-/// What a token is.
+/// Token kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     OBrace,
@@ -80,7 +80,7 @@ impl Kind {
     }
 }
 
-/// A token: its bytes in the text that was scanned.
+/// Token: its byte range in the scanned text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
     pub(crate) kind: Kind,
@@ -88,7 +88,7 @@ pub(crate) struct Token {
     pub(crate) end: u32,
 }
 
-/// Complaints about tokens that no grammar knows, each kind only a few times a file.
+/// Reports invalid tokens, each kind only a few times per file.
 pub(crate) fn check_tokens(tokens: &[Token], text: &str, file: FileId, base: u32) -> Diagnostics {
     let mut diags = Diagnostics::new();
     let (mut bitwise, mut backticks, mut apostrophes, mut semicolons) = (0, 0, 0, 0);

@@ -1,4 +1,4 @@
-//! References given as text: quoted in old configurations, strings in JSON, addresses on the
+//! Parses references from text: quoted in old configurations, strings in JSON, addresses on the
 //! command line.
 
 use super::ast::{Step, StepKind, Traversal};
@@ -7,7 +7,7 @@ use super::parser::Parser;
 use super::token::Kind;
 use crate::source::{FileId, Span};
 
-/// Reads `a.b["c"][0]`, starting at offset `base` of the file. `None` if the text is anything else.
+/// Parses `a.b["c"][0]` at offset `base` of the file. `None` for other text.
 pub(crate) fn parse_traversal_at(text: &str, file: FileId, base: u32) -> Option<Traversal> {
     let mut parser = Parser::new(text, file, base, Start::Normal, false);
     if !parser.diags.is_empty() {
@@ -61,7 +61,7 @@ pub(crate) fn parse_traversal_at(text: &str, file: FileId, base: u32) -> Option<
     }
 }
 
-/// As `parse_traversal_at`, for a quoted string at `span`: places count from its opening quote.
+/// Same for a quoted string at `span`; places count from its opening quote.
 pub(crate) fn parse_traversal_text(text: &str, span: Span) -> Option<Traversal> {
     parse_traversal_at(text, span.file, span.start + 1)
 }

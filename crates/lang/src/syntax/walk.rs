@@ -1,20 +1,19 @@
-//! Questions about an expression that need no evaluation: its references, and its static reading
-//! as a keyword, reference, list, map or call.
+//! Static queries on expressions: references, and readings as keyword, reference, list, map or
+//! call.
 
 use std::sync::Arc;
 
 use super::ast::{Call, Expr, ExprKind, Lookup, Step, StepKind, TemplateOrigin, Traversal};
 
 impl Expr {
-    /// Every reference in the expression to a name that the expression does not bind itself
-    /// (names of `for` are left out where they are bound), in source order.
+    /// References to names that the expression does not bind itself (by `for`), in source order.
     pub fn traversals(&self) -> Vec<&Traversal> {
         let mut out = Vec::new();
         collect(self, &mut Vec::new(), &mut |t, _, _| out.push(t));
         out
     }
 
-    /// The same references, each with what is looked up in it right away.
+    /// References, each with the key looked up directly in it.
     pub fn lookups(&self) -> Vec<Lookup> {
         let mut out = Vec::new();
         collect(self, &mut Vec::new(), &mut |t, key, then| {
@@ -27,7 +26,7 @@ impl Expr {
         out
     }
 
-    /// Whether the expression refers to one of these names.
+    /// Returns true if the expression refers to one of these names.
     pub fn mentions(&self, names: &[impl AsRef<str>]) -> bool {
         !names.is_empty()
             && self
@@ -53,9 +52,8 @@ impl Expr {
         out
     }
 
-    /// The expression as a reference: a traversal, or a chain of constant steps on one. A JSON
-    /// string is read as the text of a reference. `None` for anything else; see
-    /// [`Expr::quoted_traversal`] for old-style quoted ones.
+    /// Expression as a reference: a traversal, or constant steps on one. JSON strings are parsed as
+    /// references. `None` for other expressions; see [`Expr::quoted_traversal`] for quoted ones.
     pub fn as_static_traversal(&self) -> Option<Traversal> {
         match &self.kind {
             ExprKind::Traversal(t) => Some(t.clone()),
@@ -144,8 +142,7 @@ impl Expr {
         }
     }
 
-    /// Keys and values of `{a = b}` without evaluating them. A bare word stands as a traversal of
-    /// one name.
+    /// Keys and values of `{a = b}`, unevaluated. A bare word is a traversal of one name.
     pub fn static_map(&self) -> Option<Vec<(&Expr, &Expr)>> {
         match &self.kind {
             ExprKind::Object(items) => Some(items.iter().map(|i| (&i.key, &i.value)).collect()),
@@ -153,8 +150,8 @@ impl Expr {
         }
     }
 
-    /// A function call without evaluating its arguments. A JSON string is read as the text of an
-    /// expression by the JSON front end where a type or call is due, so it is not looked into here.
+    /// Function call with unevaluated arguments. JSON strings are not parsed here: the JSON front
+    /// end already did where a type or call is expected.
     pub fn static_call(&self) -> Option<&Call> {
         match &self.kind {
             ExprKind::Call(call) => Some(call),
@@ -163,7 +160,7 @@ impl Expr {
     }
 }
 
-/// The root and steps as an operator writes them.
+/// Formats a traversal in the language's notation.
 impl std::fmt::Display for Traversal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.root)?;
@@ -239,7 +236,7 @@ fn for_each_child<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
 type Found<'a, 'f> = &'f mut dyn FnMut(&'a Traversal, Option<&'a Expr>, &'a [Step]);
 
 fn collect<'a>(expr: &'a Expr, bound: &mut Vec<&'a str>, found: Found<'a, '_>) {
-    // `a.b[each.key].c`: steps on a lookup by an expression.
+    // `a.b[each.key].c`: constant steps after an index expression.
     let (looked_up, then): (&Expr, &[Step]) = match &expr.kind {
         ExprKind::RelativeTraversal { source, steps } => (source, steps),
         _ => (expr, &[]),

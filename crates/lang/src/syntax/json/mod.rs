@@ -1,6 +1,5 @@
-//! The JSON syntax: text into nodes with spans, and nodes into the same expressions as the native
-//! syntax. What a node means (block, label, argument) is decided by the schema that reads it, in
-//! `body`.
+//! JSON syntax: text to nodes with spans, and nodes to the same expressions as native syntax. The
+//! schema that reads a node in `body` decides its role: block, label or argument.
 
 mod node;
 mod parser;

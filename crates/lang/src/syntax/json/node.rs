@@ -1,4 +1,4 @@
-//! A JSON value with its place, and what it means as an expression.
+//! JSON values with places, and their conversion to expressions.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use crate::diag::Diagnostics;
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind, ObjectItem, TemplateOrigin};
 
-/// A JSON value and where it stands.
+/// JSON value with its place.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What it is.
+    /// Kind with its content.
     pub kind: NodeKind,
     /// All of it.
     pub span: Span,
 }
 
-/// What a JSON value is.
+/// Kind of a JSON value.
 #[derive(Clone, Debug)]
 pub enum NodeKind {
     /// `{…}`, properties in source order, duplicates kept.
@@ -32,7 +32,7 @@ pub enum NodeKind {
     Bool(bool),
     /// `null`.
     Null,
-    /// What could not be parsed.
+    /// Value that could not be parsed.
     Invalid,
 }
 
@@ -48,7 +48,7 @@ pub struct Property {
 }
 
 impl Node {
-    /// Where the value starts: its opening bracket, or all of it.
+    /// Place for errors at the start of the value: its opening bracket, or all of a scalar.
     pub fn start_span(&self) -> Span {
         match &self.kind {
             NodeKind::Object(_) | NodeKind::Array(_) => Span {
@@ -67,7 +67,7 @@ impl Node {
         }
     }
 
-    /// The value as it stands, strings verbatim.
+    /// Value with strings used literally.
     pub fn literal(&self) -> Value {
         match &self.kind {
             NodeKind::Object(properties) => Value::object(
@@ -84,7 +84,7 @@ impl Node {
         }
     }
 
-    /// The value as an expression: strings and property names are templates.
+    /// Converts the value to an expression: strings and property names are templates.
     pub fn to_expr(&self, diags: &mut Diagnostics) -> Expr {
         let kind = match &self.kind {
             NodeKind::Text(text) => return string_expr(text, self.span, diags),
@@ -111,8 +111,7 @@ impl Node {
     }
 }
 
-/// A string as a template. Places inside count from the opening quote; escapes before them shift
-/// them.
+/// Parses a string as a template. Places count from the opening quote, so they shift after escapes.
 fn string_expr(text: &str, span: Span, diags: &mut Diagnostics) -> Expr {
     if !text.contains("${") && !text.contains("%{") {
         let literal = Expr {
@@ -130,7 +129,7 @@ fn string_expr(text: &str, span: Span, diags: &mut Diagnostics) -> Expr {
     let (mut expr, found) =
         super::super::parse_template_at(text, span.file, span.start + 1, TemplateOrigin::Json);
     if found.has_errors() {
-        // Not every string is taken for a template; where this one is, it is said then.
+        // Not every string is used as a template, so errors are reported on evaluation.
         return Expr {
             kind: ExprKind::Faulty(Arc::new(found)),
             span,

@@ -1,4 +1,4 @@
-//! Reads a JSON document, places kept, with words for what is wrong.
+//! JSON parser that keeps places and reports detailed errors.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::source::{FileId, Span};
 use crate::syntax::ast::MAX_DEPTH;
 
-/// Parses a whole JSON text. The root may be any value; the caller says what it must be.
+/// Parses a JSON text. The root may be any value; the caller checks its type.
 pub fn parse(text: &str, file: FileId) -> (Arc<Node>, Diagnostics) {
     let mut parser = Json {
         text,
@@ -44,7 +44,7 @@ pub(super) struct Json<'a> {
     pub(super) file: FileId,
     pub(super) at: usize,
     depth: usize,
-    /// Set once the rest was left out: nothing is said of what is missing then.
+    /// Set once the rest was skipped, to suppress errors about missing parts.
     given_up: bool,
     diags: Diagnostics,
 }
@@ -104,7 +104,7 @@ impl Json<'_> {
                 self.error(token, "Missing value", "The JSON data ends prematurely.");
                 None
             }
-            // Nobody sees it: it must be named.
+            // A byte order mark is invisible, so the error must name it.
             _ if self.text[token.start..].starts_with('\u{feff}') => {
                 let detail = "The file begins with a byte order mark, which JSON does not have. Save it as UTF-8 without one.";
                 self.error(token, "Invalid start of value", detail);
@@ -120,7 +120,7 @@ impl Json<'_> {
                 kind,
                 span: span.to(Span::new(self.file, token.start, self.at)),
             })),
-            // A part that failed still has a place, so that what is around it can be read.
+            // A failed part keeps its place, so that the values around it can be parsed.
             None if self.diags.len() > mark => Some(Arc::new(Node {
                 kind: NodeKind::Invalid,
                 span,
@@ -136,6 +136,7 @@ impl Json<'_> {
             let before = self.at;
             let key = self.value()?;
             let NodeKind::Text(name) = &key.kind else {
+                // Ensures progress: a failed value may not have read a token.
                 if matches!(key.kind, NodeKind::Invalid) && self.at == before {
                     self.read();
                 }

@@ -1,4 +1,4 @@
-//! The tokens of a JSON document, one looked at ahead.
+//! Tokens of a JSON document, with one token of lookahead.
 
 use super::parser::Json;
 
@@ -96,7 +96,7 @@ impl Json<'_> {
 
     pub(super) fn read(&mut self) -> Token {
         let token = self.peek();
-        // Nothing after a character that JSON does not know is looked at.
+        // Nothing after an invalid character is read.
         self.at = if token.kind == Tok::Invalid {
             self.bytes.len()
         } else {
@@ -105,7 +105,7 @@ impl Json<'_> {
         token
     }
 
-    /// Skips to behind the closing bracket of the value at hand, starting at a token just read.
+    /// Skips past the closing bracket of the current value, starting at a token just read.
     pub(super) fn skip(&mut self, mut token: Token, open: Tok, close: Tok) {
         let mut depth = 1;
         loop {
