@@ -1,5 +1,5 @@
-//! Archives are unpacked into a directory, and never anywhere else: a path that leads out of it, a
-//! link that does, or a file behind a link refuses the whole archive.
+//! Unpacks archives below a directory only: a path or link that leads out of it, or a file behind a
+//! link, rejects the whole archive.
 
 use crate::error::FetchError;
 use std::fs::{File, OpenOptions};
@@ -7,14 +7,14 @@ use std::io::{self, BufReader, Read};
 use std::os::unix::fs::{OpenOptionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 
-/// Most files of one archive.
+/// Maximum number of files in an archive.
 const MAX_FILES: usize = 200_000;
-/// Most bytes of all of its files.
+/// Maximum size of all files together, in bytes.
 const MAX_BYTES: u64 = 32 << 30;
-/// Most bytes of a link's target.
+/// Maximum length of a link's target, in bytes.
 const MAX_LINK: u64 = 4096;
 
-/// How an archive is packed.
+/// Archive format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Zip,
@@ -25,7 +25,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// By the end of a file's name.
+    /// Detects the format from a file name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         const ENDS: [(&str, Kind); 9] = [
@@ -43,7 +43,7 @@ impl Kind {
         found.map(|(_, kind)| *kind)
     }
 
-    /// By what a file begins with.
+    /// Detects the format from the first bytes of a file.
     #[must_use]
     pub fn of_content(head: &[u8]) -> Option<Self> {
         const HEADS: [(&[u8], Kind); 4] = [
@@ -57,11 +57,11 @@ impl Kind {
     }
 }
 
-/// Unpacks an archive into a directory that is there. Blocking. With an error, part of it may be
-/// there, and none of it elsewhere.
+/// Unpacks an archive into an existing directory. Blocking. After an error, some files may be in
+/// it, but none elsewhere.
 ///
 /// # Errors
-/// It is damaged, or leads out of the directory.
+/// The archive is damaged, or an entry leads out of the directory.
 pub fn unpack(archive: &Path, kind: Kind, into: &Path) -> Result<(), FetchError> {
     let mut to = Target {
         root: into,
@@ -125,7 +125,7 @@ fn tar(packed: impl Read, to: &mut Target<'_>) -> io::Result<()> {
             }
             EntryType::Symlink => to.link(&name, &target.unwrap_or_default())?,
             EntryType::Link => to.copy(&name, &target.unwrap_or_default())?,
-            // What `git archive` says of the commit.
+            // Commit id written by `git archive`.
             EntryType::XGlobalHeader | EntryType::XHeader => {}
             other => {
                 let why = format!("\"{name}\" is neither file, directory nor link ({other:?})");
@@ -143,7 +143,7 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Where an entry goes; its folders are made.
+    /// Target path of an entry; creates its parent directories.
     fn place(&mut self, name: &str) -> io::Result<PathBuf> {
         self.files += 1;
         if self.files > MAX_FILES {
@@ -156,7 +156,7 @@ impl Target<'_> {
         Ok(self.root.join(inner))
     }
 
-    /// Makes the folders down to one, none of which may be a link.
+    /// Creates the directories of a path, none of which may be a link.
     fn folders(&self, folder: &Path) -> io::Result<()> {
         let mut at = self.root.to_owned();
         for part in folder.components() {
@@ -186,10 +186,13 @@ impl Target<'_> {
         make_room(&path)?;
         let mut file = OpenOptions::new()
             .write(true)
+            // Fails instead of following a link that appears in between.
             .create_new(true)
+            // Drops setuid and sticky bits, and lets the owner read and write the file.
             .mode(mode & 0o777 | 0o600)
             .open(&path)?;
         let left = MAX_BYTES - self.bytes;
+        // One byte more than allowed shows that the content is too long.
         let written = io::copy(&mut content.take(left + 1), &mut file)?;
         if written > left {
             return Err(io::Error::other(format!(
@@ -206,7 +209,8 @@ impl Target<'_> {
             let why = format!("the link \"{name}\" leads out of it, to \"{target}\"");
             Err(io::Error::other(why))
         };
-        // Only at its beginning may a target go up: behind another link that would be anywhere.
+        // `..` is allowed only at the start of a target: after another link, it could lead
+        // anywhere.
         let (mut up, mut down) = (0, false);
         for part in Path::new(target).components() {
             match part {
@@ -216,6 +220,7 @@ impl Target<'_> {
                 _ => return out(),
             }
         }
+        // The target may go up at most to the root of the package.
         if up > depth || target.is_empty() {
             return out();
         }
@@ -224,7 +229,7 @@ impl Target<'_> {
         symlink(target, path)
     }
 
-    /// A hard link: a copy does, and cannot lead anywhere.
+    /// Extracts a hard link as a copy, which cannot lead out of the directory.
     fn copy(&mut self, name: &str, target: &str) -> io::Result<()> {
         let from = within(target)?;
         if let Some(folder) = from.parent() {
@@ -248,7 +253,7 @@ impl Target<'_> {
     }
 }
 
-/// What is there under the name of an entry that comes later goes.
+/// Removes an earlier entry of the same name, because the later one wins in tar.
 fn make_room(path: &Path) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(meta) if meta.is_dir() => {
@@ -263,7 +268,7 @@ fn make_room(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A name as a path below a directory.
+/// Converts an entry's name to a relative path without `..`.
 fn within(name: &str) -> io::Result<PathBuf> {
     let mut inner = PathBuf::new();
     for part in Path::new(name).components() {

@@ -1,11 +1,11 @@
-//! What a file must be: its digest, as an address or a list has it.
+//! Expected checksums of files, from addresses and checksum lists.
 
 use crate::error::FetchError;
 use sha2::Digest;
 use std::io::Read as _;
 use std::path::Path;
 
-/// A digest that a file must have.
+/// Expected digest of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Checksum {
     kind: Kind,
@@ -21,7 +21,7 @@ enum Kind {
 }
 
 impl Checksum {
-    /// `sha256:HEX`, or the hexadecimal digits alone, whose number says what they are.
+    /// Parses `sha256:HEX`, or only the digits, whose number gives the algorithm.
     pub(crate) fn parse(text: &str) -> Result<Self, FetchError> {
         let wrong = || FetchError::Address {
             url: format!("checksum={text}"),
@@ -56,7 +56,7 @@ impl Checksum {
         })
     }
 
-    /// That of a file in a list with a line for each.
+    /// Checksum of a file in a list with one line per file.
     pub(crate) fn listed(list: &str, name: &str, from: &str) -> Result<Self, FetchError> {
         for line in list.lines() {
             let mut words = line.split_whitespace();
@@ -72,7 +72,7 @@ impl Checksum {
         })
     }
 
-    /// Whether a file has it. `what` is how the file is told.
+    /// Checks a file. `what` names it in the error.
     pub(crate) fn check(&self, file: &Path, what: &str) -> Result<(), FetchError> {
         let found = match self.kind {
             Kind::Md5 => digest::<md5::Md5>(file),
@@ -91,7 +91,7 @@ impl Checksum {
     }
 }
 
-/// The hexadecimal digest of a file.
+/// Computes the digest of a file, in hex.
 fn digest<D: Digest>(file: &Path) -> std::io::Result<String> {
     let mut file = std::fs::File::open(file)?;
     let mut digest = D::new();
@@ -104,12 +104,12 @@ fn digest<D: Digest>(file: &Path) -> std::io::Result<String> {
     }
 }
 
-/// The SHA-256 of a file in hexadecimal digits.
+/// Computes the SHA-256 of a file, in hex.
 pub(crate) fn sha256(file: &Path) -> Result<String, FetchError> {
     digest::<sha2::Sha256>(file).map_err(FetchError::file(file))
 }
 
-/// Bytes as two small hex digits each.
+/// Formats bytes as lowercase hex.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()

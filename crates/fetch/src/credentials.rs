@@ -1,5 +1,4 @@
-//! Which token a host is shown: from the environment, from what is configured, from a helper
-//! program; in this order.
+//! Tokens of hosts, from the environment, the configuration or a credentials helper, in this order.
 
 use crate::error::FetchError;
 use crate::program::{output, program};
@@ -8,17 +7,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long a helper program may take.
+/// Time limit of a helper program.
 const HELPER: Duration = Duration::from_secs(30);
 
-/// A program that knows tokens.
+/// Credentials helper program.
 #[derive(Debug, Clone)]
 pub struct Helper {
-    /// As it is called in the configuration.
+    /// Name in the configuration.
     pub name: String,
-    /// Where it is.
+    /// Path of the program.
     pub program: PathBuf,
-    /// What it is given before its own words.
+    /// Arguments before the subcommand.
     pub args: Vec<String>,
 }
 
@@ -30,7 +29,7 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Those of the variables `TF_TOKEN_…`, and those that are configured.
+    /// Collects the tokens of `TF_TOKEN_…` variables and of the configuration; variables win.
     #[must_use]
     pub fn new(
         variables: impl IntoIterator<Item = (String, OsString)>,
@@ -52,7 +51,7 @@ impl Credentials {
         Self { tokens, helper }
     }
 
-    /// The token for a host, with its port where that is not the usual one.
+    /// Returns the token for a host. The host includes its port if it is not the default one.
     ///
     /// # Errors
     /// The helper program failed.

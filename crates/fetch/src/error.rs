@@ -1,4 +1,4 @@
-//! What can go wrong while something is fetched, in an operator's words.
+//! Errors of all fetches, worded for operators.
 
 use crate::netrc::NetrcError;
 use crate::redact::redacted;
@@ -6,19 +6,19 @@ use crate::signature::SignatureError;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Why something could not be fetched.
+/// Errors of a fetch.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// Nobody answered, or in a way that is not HTTP.
+    /// No connection, or an answer that is not HTTP.
     #[error("{host} cannot be reached: {why}")]
     Unreachable { host: String, why: String },
-    /// The answer did not come in time.
+    /// The answer exceeded its time limit.
     #[error("{host} did not answer within {} seconds", .limit.as_secs_f32())]
     Slow { host: String, limit: Duration },
-    /// The answer stopped coming.
+    /// The connection broke during the answer.
     #[error("{} broke off after {got} bytes: {why}", redacted(.url))]
     Broken { url: String, got: u64, why: String },
-    /// The server refuses.
+    /// The server rejects the credentials.
     #[error("{host} wants other credentials for {} (status {status}); {remedy}", redacted(.url))]
     Unauthorized {
         host: String,
@@ -26,57 +26,57 @@ pub enum FetchError {
         status: u16,
         remedy: String,
     },
-    /// The server answers otherwise than is wanted.
+    /// The server answers with an unexpected status.
     #[error("{} was answered with status {status}", redacted(.url))]
     Status { url: String, status: u16 },
-    /// There is no such thing there.
+    /// The object does not exist.
     #[error("{} has nothing of that name", redacted(.0))]
     NotFound(String),
-    /// An answer that is not what its protocol says.
+    /// The answer does not follow its protocol.
     #[error("{} was answered with something else than is expected: {}", redacted(.url), redacted(.why))]
     Answer { url: String, why: String },
-    /// A host that is no registry of the kind.
+    /// The host has no registry of this kind.
     #[error("the host {host} offers no registry of {what}")]
     NoService { host: String, what: &'static str },
-    /// An address that is none.
+    /// The address is not valid.
     #[error("\"{}\" is no address that can be fetched: {}", redacted(.url), redacted(.why))]
     Address { url: String, why: String },
-    /// A way of fetching that is not there.
+    /// The method of fetching is not supported.
     #[error("packages cannot be fetched by {way}: {remedy}")]
     Unsupported { way: String, remedy: String },
-    /// What came is not what was promised.
+    /// The content does not match its checksum.
     #[error("{} is not what it should be: {why}", redacted(.what))]
     Checksum { what: String, why: String },
-    /// The signature says something else.
+    /// The signature is invalid.
     #[error("the signature of {} does not hold: {source}", redacted(.what))]
     Signature {
         what: String,
         source: SignatureError,
     },
-    /// An archive that cannot be, or must not be, unpacked.
+    /// The archive cannot be unpacked, or must not be.
     #[error("the archive {name} cannot be unpacked: {why}")]
     Archive { name: String, why: String },
-    /// A package that must not be used.
+    /// The package must not be used.
     #[error("the package {name} is not installed: {why}")]
     Package { name: String, why: String },
-    /// git says no.
+    /// git failed.
     #[error("git could not fetch {}: {}", redacted(.url), redacted(.why))]
     Git { url: String, why: String },
-    /// A file here.
+    /// Error of a local file.
     #[error("{}: {source}", .path.display())]
     File {
         path: PathBuf,
         source: std::io::Error,
     },
-    /// A helper program that has credentials.
+    /// A credentials helper failed.
     #[error("the credentials helper {name} failed: {why}")]
     Helper { name: String, why: String },
-    /// The file that says who one is at which host.
+    /// The netrc file cannot be used.
     #[error(
         "who one is at {host} cannot be told by the netrc file {source}; mend it, or name another one in NETRC"
     )]
     Logins { host: String, source: NetrcError },
-    /// It was given up from here.
+    /// The fetch was cancelled.
     #[error("it was given up")]
     Cancelled,
 }
@@ -88,13 +88,13 @@ impl FetchError {
     }
 }
 
-/// The causes of an error, the last one first worth telling.
+/// Message of the innermost cause.
 pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(next) = cause.source() {
         cause = next;
     }
-    // What libraries say of a connection that ends is written for programmers.
+    // Library messages about closed connections do not help operators.
     let words = cause.to_string();
     let ends = ["close_notify", "unexpected EOF", "connection closed"];
     match ends.iter().any(|end| words.contains(end)) {

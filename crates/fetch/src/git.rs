@@ -1,4 +1,4 @@
-//! Packages from git, by the `git` program.
+//! Fetches packages with the `git` program.
 
 use crate::error::FetchError;
 use crate::program::{output, program};
@@ -8,18 +8,18 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long one call of git may take.
+/// Time limit of one call of git.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
-/// Bytes of git's last words that are told.
+/// Maximum bytes of git's last output in an error.
 const WORDS: usize = 2000;
 
-/// What of a repository is wanted.
+/// Repository, reference and options from an address.
 #[derive(Debug, Default)]
 struct Wanted {
     url: String,
-    /// A branch, a tag or a commit.
+    /// Branch, tag or commit.
     reference: Option<String>,
-    /// How many commits of history.
+    /// Number of commits to fetch.
     depth: Option<u32>,
     key: Option<Vec<u8>>,
 }
@@ -68,7 +68,7 @@ impl Wanted {
     }
 }
 
-/// A value of a query, with its escapes resolved.
+/// Decodes a query value.
 fn decoded(value: &str) -> String {
     let parsed = Url::parse(&format!("http://x/?v={value}"));
     let found = parsed.ok().and_then(|url| {
@@ -78,10 +78,10 @@ fn decoded(value: &str) -> String {
     found.unwrap_or_else(|| value.to_owned())
 }
 
-/// Clones what an address names (without `git::`) into a directory that is not there.
+/// Clones the repository of an address (without `git::`) into a new directory.
 ///
 /// # Errors
-/// git is not there, or says no.
+/// git is not installed or fails.
 pub(crate) async fn clone(address: &str, to: &Path) -> Result<(), FetchError> {
     let wanted = Wanted::parse(address)?;
     let key = wanted.key.as_deref().map(key_file).transpose()?;
@@ -103,8 +103,10 @@ pub(crate) async fn clone(address: &str, to: &Path) -> Result<(), FetchError> {
             args.extend(["--branch", reference]);
         }
     }
+    // After `--`, an address cannot be read as an option.
     args.extend(["--", &wanted.url, &target]);
     run.git(None, &args).await?;
+    // A shallow clone needs a branch or tag for `--branch`; a full one can check out any commit.
     if let (Some(reference), None) = (&wanted.reference, &depth) {
         run.git(Some(to), &["checkout", "--quiet", reference])
             .await?;
@@ -116,7 +118,7 @@ pub(crate) async fn clone(address: &str, to: &Path) -> Result<(), FetchError> {
     run.git(Some(to), &args).await
 }
 
-/// The key in a file that its owner alone can read, gone when it is dropped.
+/// Writes the key to a temporary file that only its owner can read.
 fn key_file(key: &[u8]) -> Result<tempfile::NamedTempFile, FetchError> {
     let write = || {
         let mut file = tempfile::NamedTempFile::new()?;
@@ -140,16 +142,16 @@ impl Run<'_> {
         };
         let mut command = program("git");
         command
-            // No file of the repository that comes is run, whatever this user's own configuration
-            // says: hooks below a relative directory, a monitor of files, a transport that is a
-            // command.
+            // Prevents the fetched repository from running programs, whatever the user's git
+            // configuration: hooks in a relative directory, a file system monitor, a transport that
+            // is a command.
             .args(["-c", "core.hooksPath=/dev/null"])
             .args(["-c", "core.fsmonitor=false"])
             .args(["-c", "protocol.ext.allow=never"])
             .args(args)
-            // Nobody can answer a question here: progress is drawn, or a pipeline runs.
+            // A prompt would block: the screen belongs to the progress display or a pipeline's log.
             .env("GIT_TERMINAL_PROMPT", "0");
-        // What a surrounding repository's hook has set is meant for that one.
+        // Set by hooks of an outer repository; git would use that repository instead.
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
             command.env_remove(name);
         }
@@ -171,6 +173,7 @@ impl Run<'_> {
         let said = String::from_utf8_lossy(&output.stderr);
         let said = said.trim();
         let mut begin = said.len().saturating_sub(WORDS);
+        // The cut must not split a character.
         while !said.is_char_boundary(begin) {
             begin += 1;
         }

@@ -1,4 +1,4 @@
-//! The hashes of packages that lock files have: `h1:` over what is unpacked, `zh:` of the archive.
+//! Package hashes of lock files: `h1:` of the unpacked files, `zh:` of the archive.
 
 use crate::checksum::{hex, sha256};
 use crate::error::FetchError;
@@ -9,29 +9,29 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Files of one package that are looked at; a package has a handful.
+/// Maximum number of files in a package; real ones have a handful.
 const FILES: usize = 100_000;
 
-/// The `zh:` hash of an archive.
+/// Computes the `zh:` hash of an archive.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn zh(archive: &Path) -> Result<String, FetchError> {
     Ok(format!("zh:{}", sha256(archive)?))
 }
 
-/// The SHA-256 of a file, in hex.
+/// Computes the SHA-256 of a file, in hex.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 fn file_digest(path: &Path) -> io::Result<String> {
     content_digest(&mut File::open(path)?)
 }
 
-/// The SHA-256 of everything that a reader yields, in hex.
+/// Computes the SHA-256 of a reader's content, in hex.
 ///
 /// # Errors
-/// It cannot be read.
+/// The reader fails.
 pub fn content_digest(file: &mut impl io::Read) -> io::Result<String> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 20];
@@ -43,10 +43,10 @@ pub fn content_digest(file: &mut impl io::Read) -> io::Result<String> {
     }
 }
 
-/// Every file under `root` with its path from there, slashes between, in the order of paths.
+/// Lists all files under `root` by their relative paths, which are separated by slashes and sorted.
 ///
 /// # Errors
-/// A folder cannot be read, or there are more files than a package has.
+/// A directory cannot be read, or there are too many files.
 pub fn files(root: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![(String::new(), root.to_owned())];
@@ -57,11 +57,12 @@ pub fn files(root: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
                 .file_name()
                 .into_string()
                 .map_err(|_| io::Error::other("a file's name is not text"))?;
+            // A newline would make two file lists with the same hash input possible.
             if name.contains('\n') {
                 return Err(io::Error::other("a file's name has a line end in it"));
             }
             let path = format!("{prefix}{name}");
-            // Not what a link leads to: directories behind links are no part of a package.
+            // Does not follow links: linked directories are not part of a package.
             if entry.file_type()?.is_dir() {
                 folders.push((format!("{path}/"), entry.path()));
             } else {
@@ -75,8 +76,8 @@ pub fn files(root: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
     Ok(found)
 }
 
-/// The `h1:` hash of a directory: SHA-256 over one line for each file, `SHA256-IN-HEX␠␠PATH\n`, in
-/// base64.
+/// Computes the `h1:` hash of a directory: SHA-256 over one line per file, `SHA256-IN-HEX␠␠PATH\n`,
+/// in base64.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -84,10 +85,10 @@ pub fn h1(root: &Path) -> io::Result<String> {
     h1_with(root, file_digest)
 }
 
-/// As [`h1`], with the digest of each file from `digest`: a caller may have it already.
+/// Same as [`h1`], with the digest of each file from `digest`, so that callers can use cached ones.
 ///
 /// # Errors
-/// A folder cannot be read, or `digest` fails.
+/// A directory cannot be read, or `digest` fails.
 pub fn h1_with(
     root: &Path,
     mut digest: impl FnMut(&Path) -> io::Result<String>,

@@ -1,5 +1,4 @@
-//! Requests by HTTP: answers that are read whole, and downloads that go on where they broke off.
-//! Every wait has a limit.
+//! HTTP client: answers in memory, and resumable downloads to files. All waits are limited.
 
 use crate::error::{FetchError, root_cause};
 use crate::netrc::{Netrc, NetrcError};
@@ -12,30 +11,31 @@ use std::time::Duration;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
 
-/// Largest answer that is read whole, in bytes: the versions of a large provider are one megabyte.
+/// Maximum size of an answer in memory, in bytes; the version list of a large provider has one
+/// megabyte.
 const MAX_ANSWER: u64 = 64 << 20;
-/// From the first byte of a request to a connection.
+/// Connection timeout.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Largest download, in bytes: packages of providers have several hundred megabytes.
+/// Maximum size of a download, in bytes; provider packages have several hundred megabytes.
 const MAX_DOWNLOAD: u64 = 16 << 30;
-/// For a download with all its attempts.
+/// Time limit of a download including retries.
 const DOWNLOAD: Duration = Duration::from_secs(4 * 3600);
-/// Between two attempts.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Called with what has come of a download, and how much it will be where that is known.
+/// Progress callback: received bytes, and the total if known.
 pub type OnBytes<'a> = &'a (dyn Fn(u64, Option<u64>) + Send + Sync);
 
-/// How long is waited, and how often.
+/// Timeouts and numbers of retries.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// For an answer that is read whole.
+    /// Timeout of an answer in memory.
     pub answer: Duration,
-    /// Without a byte of a download.
+    /// Maximum time without a byte of a download.
     pub stall: Duration,
-    /// Further attempts at an answer.
+    /// Retries of an answer.
     pub retries: u32,
-    /// Further attempts at a download.
+    /// Retries of a download.
     pub download_retries: u32,
 }
 
@@ -50,20 +50,20 @@ impl Default for Limits {
     }
 }
 
-/// Makes requests.
+/// HTTP client.
 #[derive(Debug, Clone)]
 pub struct Http {
     pub(crate) client: reqwest::Client,
     pub(crate) limits: Limits,
-    /// What registries are told of the language that is spoken here.
+    /// Language version sent to registries.
     pub(crate) language: String,
-    /// Who one is at which host, or why that cannot be told.
+    /// Credentials of the netrc file, or the error of reading it.
     pub(crate) logins: Arc<Result<Netrc, NetrcError>>,
-    /// Whether hosts are told.
+    /// True if requests send netrc credentials.
     pub(crate) logs_in: bool,
 }
 
-/// An answer that was read whole.
+/// Complete answer in memory.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) url: Url,
@@ -73,7 +73,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The body as JSON.
+    /// Parses the body as JSON.
     pub(crate) fn json<T: serde::de::DeserializeOwned>(&self) -> Result<T, FetchError> {
         serde_json::from_slice(&self.body).map_err(|e| FetchError::Answer {
             url: self.url.to_string(),
@@ -88,7 +88,7 @@ impl Answer {
     }
 }
 
-/// A text as a URL of HTTP.
+/// Parses an HTTP address.
 pub(crate) fn url(text: &str) -> Result<Url, FetchError> {
     let wrong = |why: String| FetchError::Address {
         url: text.to_owned(),
@@ -101,7 +101,7 @@ pub(crate) fn url(text: &str) -> Result<Url, FetchError> {
     }
 }
 
-/// Host and port, as people write them.
+/// Host, with its port if it is not the default one.
 pub(crate) fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {
@@ -111,11 +111,11 @@ pub(crate) fn host(url: &Url) -> String {
 }
 
 impl Http {
-    /// A client of its own, with the certificates that the system trusts and the proxies of the
-    /// environment. `agent` says who asks, `language` which version of the language is spoken.
+    /// Creates a client with the certificates of the system and the proxies of the environment.
+    /// `agent` is the user agent, `language` the language version.
     ///
     /// # Errors
-    /// The certificates of the system cannot be had.
+    /// The certificates of the system cannot be loaded.
     pub fn new(agent: &str, language: &str, limits: Limits) -> Result<Self, FetchError> {
         let unreachable = |why: String| FetchError::Unreachable {
             host: "the network".to_owned(),
@@ -142,8 +142,8 @@ impl Http {
         })
     }
 
-    /// Asks, and reads the answer whole, whatever its status. Asks again where nobody answers, or
-    /// the server is in trouble.
+    /// Requests an answer, whatever its status. Retries if the host is unreachable or returns a
+    /// server error.
     pub(crate) async fn get(&self, url: &Url, token: Option<&str>) -> Result<Answer, FetchError> {
         let mut attempt = 0;
         loop {
@@ -167,7 +167,7 @@ impl Http {
         }
     }
 
-    /// The same, where only a good answer counts. `what` is looked for.
+    /// Like `get`, but a status other than success is an error.
     pub(crate) async fn want(&self, url: &Url, token: Option<&str>) -> Result<Answer, FetchError> {
         let answer = self.get(url, token).await?;
         match refusal(url, answer.status) {
@@ -196,6 +196,7 @@ impl Http {
             })?;
             let Some(chunk) = chunk else { break };
             body.extend_from_slice(&chunk);
+            // Checked while reading, because the announced length cannot be trusted.
             if body.len() as u64 > MAX_ANSWER {
                 return Err(FetchError::Answer {
                     url: url.to_string(),
@@ -211,11 +212,10 @@ impl Http {
         })
     }
 
-    /// Writes what is at an address into a file. What broke off goes on from there, where the
-    /// server can do that.
+    /// Downloads to a file. An interrupted download resumes if the server supports ranges.
     ///
     /// # Errors
-    /// It is not there, or does not come whole, however often it is tried.
+    /// The file does not exist, or is still incomplete after all attempts.
     pub async fn download(
         &self,
         address: &str,
@@ -270,6 +270,7 @@ impl Http {
         if let (Some(tag), true) = (&part.tag, part.got > 0) {
             request = request
                 .header(RANGE, format!("bytes={}-", part.got))
+                // If the file has changed, the server sends all of it instead of a part.
                 .header(IF_RANGE, tag);
         }
         let sent = tokio::time::timeout(self.limits.stall, request.send()).await;
@@ -285,6 +286,7 @@ impl Http {
         if let Some(error) = refusal(url, response.status()) {
             return Err(error);
         }
+        // The server sends the file from the start, so received bytes are dropped.
         if response.status() != StatusCode::PARTIAL_CONTENT && part.got > 0 {
             part.got = 0;
             file.set_len(0).await.map_err(FetchError::file(to))?;
@@ -308,6 +310,7 @@ impl Http {
             let Some(chunk) = chunk else { break };
             file.write_all(&chunk).await.map_err(FetchError::file(to))?;
             part.got += chunk.len() as u64;
+            // Checked per chunk, because the announced length may be absent or wrong.
             if part.got > MAX_DOWNLOAD {
                 return Err(FetchError::Answer {
                     url: url.to_string(),
@@ -317,6 +320,7 @@ impl Http {
             on_bytes(part.got, part.total);
         }
         file.flush().await.map_err(FetchError::file(to))?;
+        // A connection may end early without an error.
         match part.total.filter(|total| *total != part.got) {
             None => Ok(()),
             Some(total) => Err(FetchError::Broken {
@@ -328,12 +332,12 @@ impl Http {
     }
 }
 
-/// How far a download is.
+/// Progress of a download.
 #[derive(Default)]
 struct Part {
     got: u64,
     total: Option<u64>,
-    /// Which file it is: only of the same one can the rest be had.
+    /// Strong ETag of the file; only the same file can be resumed.
     tag: Option<String>,
 }
 
@@ -341,6 +345,7 @@ impl Part {
     fn expect(&mut self, response: &Response) {
         self.total = response.content_length().map(|rest| rest + self.got);
         let tag = response.headers().get(ETAG).and_then(|v| v.to_str().ok());
+        // Weak tags do not guarantee equal bytes.
         self.tag = tag.filter(|tag| !tag.starts_with("W/")).map(str::to_owned);
     }
 }
@@ -349,7 +354,7 @@ fn in_trouble(status: StatusCode) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
 }
 
-/// Whether another attempt may go better.
+/// Returns true if another attempt may succeed.
 fn is_passing(error: &FetchError) -> bool {
     match error {
         FetchError::Unreachable { .. } | FetchError::Slow { .. } | FetchError::Broken { .. } => {
@@ -374,7 +379,7 @@ fn unreachable(url: &Url, error: &reqwest::Error) -> FetchError {
     }
 }
 
-/// What a status says that is not good.
+/// Returns the error for a status other than success.
 pub(crate) fn refusal(url: &Url, status: StatusCode) -> Option<FetchError> {
     match status {
         status if status.is_success() => None,

@@ -1,6 +1,6 @@
-//! Packages of modules and providers, fetched: from registries, mirrors, git and archives. Knows
-//! nothing of the program around it: what it is told are addresses, directories and who may see
-//! which token, and what it tells are typed errors and how many bytes have come.
+//! Fetches packages of modules and providers from registries, mirrors, git and archives.
+//! Independent of the engine: callers pass addresses, directories and credentials, and get typed
+//! errors and progress in bytes.
 
 mod archive;
 mod checksum;

@@ -1,13 +1,13 @@
-//! Links within a package: none may lead out of it, or a module would read files of this machine as
-//! its own.
+//! Checks symbolic links in packages. None may lead out of the package, or a module could read
+//! files of this machine.
 
 use crate::error::FetchError;
 use std::path::{Component, Path, PathBuf};
 
-/// Most entries of a package.
+/// Maximum number of entries in a package.
 const MAX_ENTRIES: usize = 200_000;
 
-/// Checks every link of a package that was put into a directory. Blocking.
+/// Checks all links of an unpacked package. Blocking.
 ///
 /// # Errors
 /// A link leads out of the package, or the package cannot be read.
@@ -38,8 +38,9 @@ pub(crate) fn check(package: &Path, name: &str) -> Result<(), FetchError> {
     Ok(())
 }
 
-/// Whether a link leads to a place within the package, whether or not anything is there.
+/// Returns true if a link's target is inside the package, even if it does not exist.
 fn stays(link: &Path, root: &Path) -> bool {
+    // An existing target is resolved with all links on its path.
     if let Ok(real) = link.canonicalize() {
         return real.starts_with(root);
     }
@@ -51,11 +52,12 @@ fn stays(link: &Path, root: &Path) -> bool {
         match part {
             Component::CurDir => {}
             Component::Normal(part) => at.push(part),
+            // Going above the root of the package is rejected.
             Component::ParentDir if at != root => drop(at.pop()),
             _ => return false,
         }
     }
-    // What is there in part may lead elsewhere.
+    // Existing parent directories may themselves be links that lead out.
     let there = at.ancestors().find_map(|part| part.canonicalize().ok());
     there.is_some_and(|there| there.starts_with(root))
 }

@@ -1,17 +1,17 @@
-//! The text of a dependency lock file, byte for byte as the tool writes it whose file it is.
+//! Text of the dependency lock file, byte for byte as the reference tool writes it.
 
 use semver::Version;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// What is agreed on for one provider.
+/// Lock file entry of one provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Locked {
     pub host: String,
     pub namespace: String,
     pub name: String,
     pub version: Version,
-    /// In normal form; see [`constraints`].
+    /// Constraints in canonical form; see [`constraints`].
     pub constraints: String,
     pub hashes: BTreeSet<String>,
 }
@@ -33,7 +33,7 @@ pub fn lock_text(providers: &[Locked]) -> String {
             constraints,
             hashes,
         } = provider;
-        // Writing to a text does not fail.
+        // Writing to a `String` cannot fail.
         let mut line = |text: String| writeln!(out, "{text}").unwrap_or_default();
         line(format!("\nprovider \"{host}/{namespace}/{name}\" {{"));
         match constraints.is_empty() {
@@ -55,7 +55,7 @@ pub fn lock_text(providers: &[Locked]) -> String {
     out
 }
 
-/// A condition on versions; its order is that of equal versions in the normal form.
+/// Constraint operator. The order sorts constraints on equal versions in canonical form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Operator {
     Greater,
@@ -70,8 +70,8 @@ enum Operator {
     Unequal,
 }
 
-/// The normal form of all conditions on one provider, each text being one or several of them.
-/// `None` where one of them is no condition.
+/// Canonical form of all constraints on one provider; each text has one or more. `None` if one is
+/// invalid.
 #[must_use]
 pub fn constraints<'t>(texts: impl IntoIterator<Item = &'t str>) -> Option<String> {
     let mut all: Vec<(Version, Operator)> = Vec::new();

@@ -1,4 +1,5 @@
-//! Who asks: a token where there is one, else what the netrc file says of the host of an archive.
+//! Authenticates requests: with a token if there is one, else with the netrc credentials of an
+//! archive's host.
 
 use crate::error::FetchError;
 use crate::http::{Http, host};
@@ -8,7 +9,7 @@ use reqwest::{RequestBuilder, Url};
 use std::sync::Arc;
 
 impl Http {
-    /// The same, which knows who one is at which host.
+    /// Uses these netrc credentials.
     #[must_use]
     pub fn knowing(self, logins: Result<Netrc, NetrcError>) -> Self {
         Self {
@@ -17,8 +18,8 @@ impl Http {
         }
     }
 
-    /// The same, which tells hosts who one is where an address does not say so itself: those of
-    /// archives are told, registries never.
+    /// Returns a client that sends netrc credentials if the address has none. Used for hosts of
+    /// archives, never for registries.
     #[must_use]
     pub fn logging_in(&self) -> Self {
         Self {
@@ -27,7 +28,7 @@ impl Http {
         }
     }
 
-    /// A request that says who asks.
+    /// Request with credentials.
     pub(crate) fn asking(
         &self,
         url: &Url,

@@ -1,4 +1,4 @@
-//! Modules of registries: which versions there are, and where one of them is.
+//! Module registries: versions of modules, and locations of their packages.
 
 use crate::error::FetchError;
 use crate::service::Services;
@@ -8,20 +8,20 @@ use serde::Deserialize;
 const SERVICE: &str = "modules.v1";
 const WHAT: &str = "modules";
 
-/// Where a registry has a module's package.
+/// Location of a module's package in a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
-    /// An address as a call could have it, resolved against the registry's own.
+    /// Package address, resolved against that of the registry.
     pub source: String,
-    /// The token to fetch it with, where the registry wants its own to be shown.
+    /// Token for the download, if the registry serves it from its own host.
     pub token: Option<String>,
 }
 
 impl Services {
-    /// The versions of a module, as the registry writes them.
+    /// Versions of a module, as the registry writes them.
     ///
     /// # Errors
-    /// The registry has no such module, or does not answer as one.
+    /// The registry has no such module, or the answer is invalid.
     pub async fn module_versions(
         &self,
         host: &str,
@@ -53,10 +53,10 @@ impl Services {
         Ok(first.versions.into_iter().map(|v| v.version).collect())
     }
 
-    /// Where the package of a version is.
+    /// Location of a version's package.
     ///
     /// # Errors
-    /// The registry does not say.
+    /// The registry does not return a location.
     pub async fn module_location(
         &self,
         host: &str,

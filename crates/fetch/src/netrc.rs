@@ -1,14 +1,14 @@
-//! The file in which programs keep who one is at which host (`.netrc`), as curl and the `git`
-//! program read it: `machine`, `default`, `login`, `password`, `account`, `macdef`, comments.
+//! Parses `.netrc` files like curl and `git`: `machine`, `default`, `login`, `password`, `account`,
+//! `macdef`, comments.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Who one is, by host.
+/// Credentials by host.
 #[derive(Clone, Default)]
 pub struct Netrc {
     machines: Vec<Machine>,
-    /// Where nothing is said of a host.
+    /// Credentials for all other hosts.
     default: Option<Machine>,
 }
 
@@ -19,7 +19,7 @@ struct Machine {
     password: String,
 }
 
-/// Why a netrc file cannot be used.
+/// Errors of reading a netrc file.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum NetrcError {
     #[error("{}: {source}", path.display())]
@@ -31,7 +31,7 @@ pub enum NetrcError {
     Wrong { path: PathBuf, source: LineError },
 }
 
-/// What is wrong with a line of a netrc file. Nothing of its words is said that may be a secret.
+/// Error in a line of a netrc file. Does not quote text that may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
     #[error("line {line}: `default` must be the last")]
@@ -44,17 +44,16 @@ pub enum LineError {
 
 impl std::fmt::Debug for Netrc {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Nothing of it is for a log.
+        // Credentials must not reach a log.
         write!(f, "Netrc({} machines)", self.machines.len())
     }
 }
 
 impl Netrc {
-    /// The one of this user: where `NETRC` says, else in the home directory; empty where there is
-    /// none.
+    /// Reads the user's file: from `NETRC`, else from the home directory; empty without a file.
     ///
     /// # Errors
-    /// It cannot be read, or has what no such file has; the answer names the file.
+    /// The file cannot be read or parsed; the error names it.
     pub fn of_user(named: Option<PathBuf>, home: Option<PathBuf>) -> Result<Self, NetrcError> {
         let Some(path) = named.or_else(|| Some(home?.join(".netrc"))) else {
             return Ok(Self::default());
@@ -71,10 +70,10 @@ impl Netrc {
         }
     }
 
-    /// Reads the text of such a file.
+    /// Parses the text of a netrc file.
     ///
     /// # Errors
-    /// A word stands where none is known, with its line.
+    /// An unexpected word, with its line.
     pub fn parse(text: &str) -> Result<Self, LineError> {
         let mut out = Self::default();
         let mut words = Words { text, line: 1 };
@@ -110,7 +109,7 @@ impl Netrc {
                     }
                 }
                 "macdef" => words.skip_macro(),
-                // What it is may be a secret, and is not said.
+                // The word may be a secret, so the error does not quote it.
                 _ => return Err(LineError::NoKeyword { line }),
             }
         }
@@ -121,7 +120,7 @@ impl Netrc {
         Ok(out)
     }
 
-    /// Name and password at a host, which has its port where one is written.
+    /// Login and password for a host, which includes its port if given.
     pub(crate) fn find(&self, host: &str) -> Option<(&str, &str)> {
         let named = self.machines.iter().find(|m| m.host == host);
         let machine = named.or(self.default.as_ref())?;
@@ -129,14 +128,15 @@ impl Netrc {
     }
 }
 
-/// Words of the text, and the line of the next one.
+/// Remaining text, and the line of the next word.
 struct Words<'t> {
     text: &'t str,
     line: usize,
 }
 
 impl<'t> Words<'t> {
-    /// The next word; a comment is none where keywords stand.
+    /// Next word. Comments count only where a keyword is expected, because a password may begin
+    /// with `#`.
     fn next(&mut self, keyword: bool) -> Option<(&'t str, usize)> {
         loop {
             let rest = self.text.trim_start();
@@ -157,7 +157,7 @@ impl<'t> Words<'t> {
             .map_or_else(String::new, |(w, _)| w.to_owned())
     }
 
-    /// A macro ends with an empty line.
+    /// Skips a macro, which ends with an empty line.
     fn skip_macro(&mut self) {
         let end = self.text.find("\n\n").unwrap_or(self.text.len());
         self.line += lines(&self.text[..end]);

@@ -1,4 +1,4 @@
-//! The package of a module, from wherever its address says, into a directory.
+//! Fetches module packages from all kinds of addresses into directories.
 
 use crate::archive::{self, Kind};
 use crate::checksum::Checksum;
@@ -10,9 +10,9 @@ use crate::redact::redacted;
 use reqwest::Url;
 use std::path::{Path, PathBuf};
 
-/// How often a server may say that the package is elsewhere.
+/// Maximum number of redirects to other addresses by `X-Terraform-Get` or a page.
 const MAX_HOPS: usize = 10;
-/// How many bytes of a page are looked at for where the package is.
+/// Maximum bytes of a page that are searched for the package's address.
 const MAX_PAGE: usize = 1 << 20;
 
 /// Fetches packages of modules.
@@ -21,10 +21,10 @@ pub struct Packages<'a> {
     http: &'a Http,
 }
 
-/// What is to be fetched next.
+/// Result of one fetch.
 enum Next {
     Done,
-    /// The package is at another address; a directory of it may be what is meant.
+    /// The package is at another address, which may name a directory inside it.
     Elsewhere(String),
 }
 
@@ -34,12 +34,11 @@ impl<'a> Packages<'a> {
         Self { http }
     }
 
-    /// Fetches a package into a directory, which is made and must not be there. `address` is in the
-    /// form that the manifest of modules has, without a directory within. `token` is shown to the
-    /// server of an archive.
+    /// Fetches a package into a new directory. `address` has the form of the module manifest,
+    /// without a subdirectory. Only the first server gets `token`.
     ///
     /// # Errors
-    /// It cannot be had; the directory is not there then.
+    /// The package is not available; then the directory does not exist.
     pub async fn fetch(
         &self,
         address: &str,
@@ -49,7 +48,8 @@ impl<'a> Packages<'a> {
     ) -> Result<(), FetchError> {
         let folder = to.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(FetchError::file(folder))?;
-        // Beside its place, so that it can be moved there; gone if it does not come to that.
+        // In the target's parent directory, so that the rename stays on one file system. Removed on
+        // errors.
         let room = tempfile::Builder::new()
             .prefix(".fetching-")
             .tempdir_in(folder)
@@ -68,7 +68,7 @@ impl<'a> Packages<'a> {
                     return std::fs::rename(&from, to).map_err(FetchError::file(to));
                 }
                 Next::Elsewhere(next) => {
-                    // No server has a say in what is read of this machine.
+                    // A server must not choose files of this machine.
                     if next.starts_with("file:") || next.contains("::file:") {
                         return Err(FetchError::Address {
                             url: next,
@@ -81,7 +81,7 @@ impl<'a> Packages<'a> {
                             url: next.clone(),
                             why: format!("{package} leads to it, and it is no whole address: {e}"),
                         })?;
-                    // The token is for the first server alone.
+                    // The token is only for the first server.
                     token = None;
                     address = match subdir.as_str() {
                         "" => next,
@@ -115,6 +115,7 @@ impl<'a> Packages<'a> {
             "git" => {
                 git::clone(address, to).await?;
                 let (to, name) = (to.to_owned(), redacted(address));
+                // git checks out links as they are, unlike `archive::unpack`.
                 let checked = tokio::task::spawn_blocking(move || links::check(&to, &name)).await;
                 checked.unwrap_or(Err(FetchError::Cancelled))?;
                 Ok(Next::Done)
@@ -145,13 +146,14 @@ impl<'a> Packages<'a> {
     ) -> Result<Next, FetchError> {
         let mut url = url(address)?;
         let wanted = Wanted::take(&mut url)?;
-        // A registry's own archive may be named as it likes: its first bytes say what it is.
+        // Archives of registries may have any name; their format is detected from the content.
         if wanted.kind.is_some() || token.is_some() {
             self.archive(&url, &wanted, token, to, on_bytes).await?;
             return Ok(Next::Done);
         }
         let mut asked = url.clone();
         asked.query_pairs_mut().append_pair("terraform-get", "1");
+        // The server may name the package's address in a header or in the page.
         let answer = self.http.want(&asked, None).await?;
         let header = answer.headers.get("X-Terraform-Get");
         let header = header.and_then(|v| v.to_str().ok()).map(str::to_owned);
@@ -185,7 +187,7 @@ impl<'a> Packages<'a> {
         unpacked(file, wanted.kind, to.to_owned()).await
     }
 
-    /// The checksum of a file in a list of them.
+    /// Checksum of a file from a checksum list.
     async fn listed(&self, list: &str, url: &Url) -> Result<Checksum, FetchError> {
         let answer = self.http.want(&crate::http::url(list)?, None).await?;
         let name = url.path().rsplit('/').next().unwrap_or_default();
@@ -193,7 +195,7 @@ impl<'a> Packages<'a> {
     }
 }
 
-/// What of an address is for us, and not for the server.
+/// Query parameters of an address that the client handles and the server does not get.
 struct Wanted {
     kind: Option<Kind>,
     checksum: Option<String>,
@@ -234,14 +236,15 @@ impl Wanted {
     }
 }
 
-/// Unpacks an archive into a directory that is made; what kind it is its content says where nothing
-/// else does.
+/// Unpacks an archive into a new directory. The format is detected from the content if `kind` is
+/// `None`.
 async fn unpacked(file: PathBuf, kind: Option<Kind>, to: PathBuf) -> Result<(), FetchError> {
     let unpack = move || {
         let kind = match kind {
             Some(kind) => kind,
             None => sniffed(&file)?,
         };
+        // Fails if the directory exists, so no other files are mixed in.
         std::fs::create_dir(&to).map_err(FetchError::file(&to))?;
         archive::unpack(&file, kind, &to)
     };
@@ -261,7 +264,7 @@ fn sniffed(file: &Path) -> Result<Kind, FetchError> {
     })
 }
 
-/// A directory or an archive of this machine.
+/// Fetches a local directory or archive.
 async fn local(address: &str, to: &Path) -> Result<(), FetchError> {
     let wrong = |why: String| FetchError::Address {
         url: address.to_owned(),
@@ -273,7 +276,7 @@ async fn local(address: &str, to: &Path) -> Result<(), FetchError> {
         .to_file_path()
         .map_err(|()| wrong("it is no path of this machine".to_owned()))?;
     if path.is_dir() {
-        // A link, as other tools have it: what is changed there is used.
+        // Linked like in the reference engine, so that edits in the source directory take effect.
         return std::os::unix::fs::symlink(&path, to).map_err(FetchError::file(to));
     }
     if !path.is_file() {
@@ -285,7 +288,7 @@ async fn local(address: &str, to: &Path) -> Result<(), FetchError> {
     unpacked(path, wanted.kind, to.to_owned()).await
 }
 
-/// `<meta name="terraform-get" content="…">` in a page.
+/// Address in `<meta name="terraform-get" content="…">` of a page.
 fn from_page(page: &str) -> Option<String> {
     let tags = page.match_indices("<meta").map(|(at, _)| &page[at..]);
     for tag in tags {
@@ -303,7 +306,7 @@ fn attribute<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
     rest[1..].split(quote).next()
 }
 
-/// Package and directory within it.
+/// Splits an address into package and subdirectory.
 fn split(address: &str) -> (String, String) {
     let stop = address.find('?').unwrap_or(address.len());
     let begin = address[..stop].find("://").map_or(0, |at| at + 3);
@@ -316,7 +319,7 @@ fn split(address: &str) -> (String, String) {
     }
 }
 
-/// A directory within what an address names.
+/// Address of a directory inside the package of another address.
 fn below(address: &str, subdir: &str) -> String {
     let (package, own) = split(address);
     let (path, query) = match package.split_once('?') {
@@ -327,11 +330,10 @@ fn below(address: &str, subdir: &str) -> String {
     format!("{path}//{}{query}", inner.collect::<Vec<_>>().join("/"))
 }
 
-/// The one directory of a package that a path means; `*` in it stands for any name, which must then
-/// be the only one.
+/// Finds the directory of a package that matches a path, in which `*` stands for any name.
 ///
 /// # Errors
-/// There is none, or more than one, or it is not within the package.
+/// There is no match, more than one, or one outside of the package.
 pub fn expand(package: &Path, subdir: &str) -> Result<PathBuf, FetchError> {
     let wrong = |why: &str| FetchError::Address {
         url: subdir.to_owned(),
@@ -365,7 +367,7 @@ pub fn expand(package: &Path, subdir: &str) -> Result<PathBuf, FetchError> {
     }
 }
 
-/// Whether a name fits a pattern of `*` and `?`.
+/// Returns true if a name matches a pattern of `*` and `?`.
 fn fits(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());

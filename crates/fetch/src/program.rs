@@ -1,5 +1,5 @@
-//! Programs that are run for what they print: git, helpers that know tokens. Their output is
-//! bounded, and so is their time.
+//! Runs programs for their output, such as git and credentials helpers, with limits on size and
+//! time.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -10,14 +10,14 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
-/// Most bytes of each of a program's two outputs.
+/// Maximum size of each output stream, in bytes.
 const MAX_OUTPUT: u64 = 4 << 20;
-/// How long output is read on once its program has ended: a process that the program left in the
-/// background (a credential cache, a shared SSH connection) may keep it open for ever.
+/// Time to read output after the program has exited: a background process (a credential cache, a
+/// shared SSH connection) may keep the pipe open forever.
 const LEFT_OPEN: Duration = Duration::from_secs(2);
 
-/// A program by its name or path, without input. It, and what it runs itself, is looked up in the
-/// absolute directories of `PATH` alone: an entry such as `.` would run a file of the workspace.
+/// Command without input, by name or path. Only absolute directories of `PATH` are searched, also
+/// by its children, because an entry such as `.` would run a file of the workspace.
 #[must_use]
 pub fn program(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
@@ -30,16 +30,16 @@ pub fn program(name: impl AsRef<OsStr>) -> Command {
 
 fn absolute(path: &OsStr) -> OsString {
     let all = std::env::split_paths(path).filter(|dir| Path::is_absolute(dir));
-    // Entries of a list can be joined to one again.
+    // Cannot fail: entries of a split list have no separators.
     std::env::join_paths(all).unwrap_or_default()
 }
 
-/// Runs a program to its end. Output that a background process of the program keeps open is read
-/// for two more seconds.
+/// Runs a program and collects its output. Output of its background processes is read for two more
+/// seconds.
 ///
 /// # Errors
-/// It cannot be started, prints more than 4 MiB, or does not end in time
-/// ([`io::ErrorKind::TimedOut`]); it is killed then.
+/// The program does not start, prints more than 4 MiB, or exceeds the time limit
+/// ([`io::ErrorKind::TimedOut`]); then it is killed.
 pub async fn output(mut command: Command, within: Duration) -> io::Result<Output> {
     let run = async {
         let mut child = command
@@ -53,7 +53,7 @@ pub async fn output(mut command: Command, within: Duration) -> io::Result<Output
                 tokio::try_join!(all_of(out, &mut stdout), all_of(err, &mut stderr))
             });
             tokio::select! {
-                // An output that is too long ends the program.
+                // A stream that is too long fails here, and dropping the child kills it.
                 read = &mut reading => {
                     read?;
                     child.wait().await?
@@ -83,6 +83,7 @@ pub async fn output(mut command: Command, within: Duration) -> io::Result<Output
 
 async fn all_of(stream: Option<impl AsyncRead + Unpin>, all: &mut Vec<u8>) -> io::Result<()> {
     if let Some(stream) = stream {
+        // One byte more than allowed shows that the output is too long.
         stream.take(MAX_OUTPUT + 1).read_to_end(all).await?;
     }
     if all.len() as u64 > MAX_OUTPUT {

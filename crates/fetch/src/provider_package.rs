@@ -1,4 +1,4 @@
-//! The package of a provider: fetched, checked, and only then put where it belongs.
+//! Provider packages: fetched, verified, and only then moved to their place.
 
 use crate::archive::{self, Kind};
 use crate::checksum::{Checksum, sha256};
@@ -9,16 +9,16 @@ use crate::signature::{self, SignatureError, Signer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Where a package is.
+/// Location of a package.
 #[derive(Debug, Clone)]
 pub enum Location {
-    /// An archive on a server, which may want to see a token.
+    /// Archive on a server, with a token if needed.
     Url { url: String, token: Option<String> },
-    /// An archive here.
+    /// Local archive.
     Archive(PathBuf),
 }
 
-/// What a registry reports of one platform's package.
+/// Registry's report on the package of one platform.
 #[derive(Debug, Clone)]
 pub struct Reported {
     pub hashes: Vec<String>,
@@ -26,69 +26,70 @@ pub struct Reported {
     pub size: u64,
 }
 
-/// What a package must be.
+/// Checks that a package must pass.
 #[derive(Debug, Clone)]
 pub enum Checks {
-    /// What a registry says.
+    /// Data from a registry.
     Registry {
         filename: String,
         sha256: String,
-        /// Checksums of the archives of all platforms.
+        /// Checksum list for the archives of all platforms.
         sums: Vec<u8>,
-        /// The signature of that.
+        /// Signature of `sums`.
         signature: Vec<u8>,
-        /// Keys that may have signed, in armor.
+        /// Accepted public keys, ASCII-armored.
         keys: Vec<String>,
         /// By platform.
         reported: BTreeMap<String, Reported>,
         platform: String,
     },
-    /// One of these hashes, where there are any. Whether the others are believed, too.
+    /// One of these hashes must match if there are any. With `trust_all`, the others are trusted
+    /// too.
     Hashes {
         hashes: Vec<String>,
         trust_all: bool,
     },
-    /// Nobody says.
+    /// No checks.
     None,
 }
 
-/// A package that can be had.
+/// Package with its location and checks.
 #[derive(Debug, Clone)]
 pub struct ProviderPackage {
     pub location: Location,
     pub checks: Checks,
 }
 
-/// How strictly signatures are meant.
+/// Signature policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Whether there must be one, even where the registry names no key.
+    /// Requires a signature even if the registry lists no key.
     pub must_be_signed: bool,
-    /// Whether a key that is expired counts for nothing.
+    /// Rejects signatures of expired keys.
     pub expired_is_wrong: bool,
     /// In seconds since 1970.
     pub now: u64,
 }
 
-/// A package that was put where it belongs.
+/// Result of a successful fetch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obtained {
-    /// The `h1:` hash of what is there now.
+    /// The `h1:` hash of the installed files.
     pub h1: String,
     /// Hashes of this package that were checked.
     pub checked: BTreeSet<String>,
-    /// Hashes of other platforms' packages that are vouched for.
+    /// Hashes of other platforms' packages, from a trusted source.
     pub vouched: BTreeSet<String>,
-    /// Who signed.
+    /// Signer of the checksums.
     pub signer: Option<Signer>,
 }
 
 impl ProviderPackage {
-    /// Fetches, checks and unpacks the package into a directory that is not there; it appears whole
-    /// or not at all. Where `allowed` has hashes, one of them must fit.
+    /// Fetches, checks and unpacks the package into a new directory, atomically. One of the hashes
+    /// in `allowed` must match if there are any.
     ///
     /// # Errors
-    /// It cannot be had, or is not what it should be.
+    /// The package is not available or fails a check.
     pub async fn obtain(
         &self,
         http: &Http,
@@ -101,11 +102,10 @@ impl ProviderPackage {
             .await
     }
 
-    /// Fetches and checks the package, and puts its archive in the place of a file, whole or not at
-    /// all.
+    /// Fetches and checks the package and stores its archive as a file, atomically.
     ///
     /// # Errors
-    /// It cannot be had, or is not what it should be.
+    /// The package is not available or fails a check.
     pub async fn obtain_archive(
         &self,
         http: &Http,
@@ -147,6 +147,7 @@ impl ProviderPackage {
         let put = move || {
             let obtained = this.checked(&archive, &inner, &allowed, policy)?;
             let whole = if packed { &archive } else { &inner };
+            // The rename makes the package visible only after all checks.
             std::fs::rename(whole, &to).map_err(FetchError::file(&to))?;
             Ok(obtained)
         };
@@ -154,8 +155,7 @@ impl ProviderPackage {
         done.unwrap_or(Err(FetchError::Cancelled))
     }
 
-    /// What is checked before anything of an archive is looked at, then the rest, once it is
-    /// unpacked.
+    /// Checks the archive before reading its entries, then the unpacked files.
     fn checked(
         &self,
         archive: &Path,
@@ -165,6 +165,7 @@ impl ProviderPackage {
     ) -> Result<Obtained, FetchError> {
         let what = self.what();
         let zh = format!("zh:{}", sha256(archive)?);
+        // Before unpacking, so that a tampered package of a registry never reaches the decoder.
         let (vouched, signer) = self.authentic(archive, &zh, policy)?;
         std::fs::create_dir(inner).map_err(FetchError::file(inner))?;
         archive::unpack(archive, Kind::Zip, inner)?;
@@ -214,7 +215,7 @@ impl ProviderPackage {
         }
     }
 
-    /// Which further hashes are vouched for, and by whom.
+    /// Returns the hashes of other platforms that the source vouches for, and the signer.
     fn authentic(
         &self,
         archive: &Path,
@@ -247,12 +248,14 @@ impl ProviderPackage {
         let list = String::from_utf8_lossy(sums);
         let listed = listed(&list, filename)
             .ok_or_else(|| unfit(format!("the list of checksums has none of {filename}")))?;
+        // The signature covers the list only, so the registry's checksum must match it.
         if listed != *sha256 {
             return Err(unfit(format!(
                 "the list of checksums has {listed} for it, and the registry says {sha256}"
             )));
         }
         let mut signer = None;
+        // A registry without keys is accepted unless the policy requires signatures.
         if policy.must_be_signed || !keys.is_empty() {
             let by = signature::verify(sums, signature, keys, policy.now).map_err(|source| {
                 FetchError::Signature {
@@ -293,6 +296,7 @@ impl ProviderPackage {
                 "the registry reports no package for {platform}"
             )));
         }
+        // Reported hashes are not signed, so a strict policy ignores them.
         if !policy.must_be_signed {
             let all = reported.values().flat_map(|r| &r.hashes);
             let known = all.filter(|h| h.starts_with("h1:") || h.starts_with("zh:"));

@@ -1,5 +1,4 @@
-//! Providers of registries and of network mirrors: which versions there are, and the package of
-//! one.
+//! Provider registries and network mirrors: versions of providers, and their packages.
 
 use crate::error::FetchError;
 use crate::provider_package::{Checks, Location, ProviderPackage, Reported};
@@ -11,7 +10,7 @@ use std::collections::BTreeMap;
 const SERVICE: &str = "providers.v1";
 const WHAT: &str = "providers";
 
-/// A provider's address in full.
+/// Full address of a provider.
 #[derive(Debug, Clone, Copy)]
 pub struct Provider<'a> {
     pub host: &'a str,
@@ -22,13 +21,13 @@ pub struct Provider<'a> {
 /// The versions of a provider.
 #[derive(Debug, Clone, Default)]
 pub struct Versions {
-    /// As they are written.
+    /// Versions as written by the registry.
     pub versions: Vec<String>,
-    /// What the registry wants to be told.
+    /// Warnings of the registry for users.
     pub warnings: Vec<String>,
 }
 
-/// A kind of machine: `linux`, `amd64`.
+/// Operating system and architecture: `linux`, `amd64`.
 #[derive(Debug, Clone, Copy)]
 pub struct Platform<'a> {
     pub os: &'a str,
@@ -72,10 +71,10 @@ struct Platforms {
 }
 
 impl Services {
-    /// The versions of a provider in its own registry.
+    /// Versions of a provider in its own registry.
     ///
     /// # Errors
-    /// The registry has no such provider, or does not answer as one.
+    /// The registry has no such provider, or the answer is invalid.
     pub async fn provider_versions(&self, provider: Provider<'_>) -> Result<Versions, FetchError> {
         #[derive(Deserialize)]
         struct Listed {
@@ -98,10 +97,10 @@ impl Services {
         })
     }
 
-    /// The package of a version, in the provider's own registry; checksums and signature with it.
+    /// Package of a version in the provider's registry, with checksums and signature.
     ///
     /// # Errors
-    /// There is none for the platform, or the registry does not answer as one.
+    /// The platform has no package, or the answer is invalid.
     pub async fn provider_package(
         &self,
         provider: Provider<'_>,
@@ -120,6 +119,7 @@ impl Services {
             url: url.to_string(),
             why,
         };
+        // The answer decides which file runs on this machine, so it must match the request.
         if (&*package.os, &*package.arch) != (os, arch) {
             return Err(wrong(format!(
                 "it is the package for {}_{}, and {os}_{arch} was asked for",
@@ -142,6 +142,7 @@ impl Services {
             crate::http::url(found.as_str())
         };
         let archive = join(&package.download_url)?;
+        // Without a token, because the files may be on another host than the registry.
         let sums = self.http().want(&join(&package.shasums_url)?, None).await?;
         let signature = join(&package.shasums_signature_url)?;
         let signature = self.http().want(&signature, None).await?;
@@ -174,10 +175,10 @@ impl Services {
         })
     }
 
-    /// The versions of a provider in a network mirror, whose base is `mirror`.
+    /// Versions of a provider in the network mirror at `mirror`.
     ///
     /// # Errors
-    /// The mirror has no such provider, or does not answer as one.
+    /// The mirror has no such provider, or the answer is invalid.
     pub async fn mirrored_versions(
         &self,
         mirror: &str,
@@ -194,10 +195,10 @@ impl Services {
         })
     }
 
-    /// The package of a version in a network mirror.
+    /// Package of a version in a network mirror.
     ///
     /// # Errors
-    /// There is none for the platform, or the mirror does not answer as one.
+    /// The platform has no package, or the answer is invalid.
     pub async fn mirrored_package(
         &self,
         mirror: &str,
@@ -224,6 +225,7 @@ impl Services {
             url: url.to_string(),
             why: format!("\"{}\" is no address: {e}", archive.url),
         })?;
+        // A downgrade to http would let others replace the archive.
         if url.scheme() == "https" && at.scheme() != "https" {
             return Err(FetchError::Answer {
                 url: url.to_string(),
@@ -232,6 +234,7 @@ impl Services {
                 ),
             });
         }
+        // The mirror's token must not reach another host.
         let same = crate::http::host(&at) == crate::http::host(&url);
         let token = self.credentials.token(&crate::http::host(&url)).await?;
         Ok(ProviderPackage {
@@ -263,6 +266,7 @@ impl Services {
         } = provider;
         let address = format!("{base}{host}/{namespace}/{name}/{file}.json");
         let url = crate::http::url(&address)?;
+        // Hashes of mirrors are not signed, so the connection must be authentic.
         if url.scheme() != "https" {
             return Err(FetchError::Address {
                 url: address,

@@ -1,19 +1,19 @@
-//! Addresses as they may be shown: without user, password and values of a query that may be secret.
+//! Redacts addresses: user, password, and query values that may be secret.
 
 use std::ops::Range;
 
-/// Parts of the names of parameters whose values may be secret.
+/// Parts of parameter names whose values may be secret.
 const SECRET: [&str; 10] = [
     "token", "secret", "pass", "pwd", "key", "sig", "cred", "auth", "session", "jwt",
 ];
 
-/// A text with every address in it as it may be shown.
+/// Text with all its addresses redacted.
 #[must_use]
 pub fn redacted(text: &str) -> String {
     replaced(text, |_| "REDACTED".to_owned())
 }
 
-/// The same in as many bytes, for a text in which places are marked.
+/// Masks secrets with as many bytes as they have, for texts whose byte offsets must stay.
 #[must_use]
 pub fn masked(text: &str) -> String {
     replaced(text, |secret| "*".repeat(secret.len()))
@@ -30,12 +30,13 @@ fn replaced(text: &str, instead: impl Fn(&str) -> String) -> String {
     out + &text[at..]
 }
 
-/// Where the secrets of all addresses in a text are, in order.
+/// Byte ranges of the secrets in all addresses of a text, in order.
 fn secrets(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(at) = text[from..].find("://") {
         let begin = from + at + 3;
+        // Addresses end at characters that they may not contain unescaped.
         let ends = |c: char| c.is_whitespace() || c.is_control() || "\"'`<>|\\^{}".contains(c);
         let end = text[begin..].find(ends).map_or(text.len(), |n| begin + n);
         found.extend(of_address(text, from + at, begin..end));
@@ -44,13 +45,14 @@ fn secrets(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The secrets of one address, whose scheme ends at `scheme`.
+/// Secrets of one address, whose scheme ends at `scheme`.
 fn of_address(text: &str, scheme: usize, rest: Range<usize>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let whole = &text[rest.clone()];
     let authority = whole.find(['/', '?', '#']).unwrap_or(whole.len());
+    // The last `@`, because a password may contain others.
     if let Some(user) = whole[..authority].rfind('@') {
-        // Of ssh the user's name tells nothing, and others may be a token.
+        // An ssh user name is public (usually `git`); in other schemes it may be a token.
         let name = whole[..user].find(':').unwrap_or(user);
         let begin = match text[..scheme].ends_with("ssh") {
             true => (name + 1).min(user),

@@ -1,13 +1,13 @@
-//! Redirects of registries, mirrors and servers with archives.
+//! Redirect policy for registries, mirrors and archive servers.
 
 use crate::redact::redacted;
 use reqwest::redirect::Policy;
 
-/// Most redirects of one request.
+/// Maximum number of redirects of one request.
 const MAX_REDIRECTS: usize = 10;
 
-/// Follows redirects as browsers do, but never from https to http, where anybody on the network
-/// path could replace the download.
+/// Redirect policy of browsers, except that https never redirects to http, where anyone on the
+/// network path could replace the download.
 pub(crate) fn redirects() -> Policy {
     Policy::custom(|attempt| {
         let was_secure = attempt.previous().iter().any(|url| url.scheme() == "https");

@@ -1,4 +1,4 @@
-//! What a host offers: its document of services, read once.
+//! Service discovery of hosts; each document is read once.
 
 use crate::credentials::Credentials;
 use crate::error::FetchError;
@@ -7,23 +7,23 @@ use reqwest::{StatusCode, Url};
 use std::collections::BTreeMap;
 use tokio::sync::Mutex;
 
-/// Largest document that is read.
+/// Maximum size of a service document, in bytes.
 const MAX: usize = 1 << 20;
 
 type Document = BTreeMap<String, serde_json::Value>;
 
-/// The services of hosts.
+/// Services of hosts.
 #[derive(Debug)]
 pub struct Services {
     pub(crate) http: Http,
     pub(crate) credentials: Credentials,
-    /// What is configured in place of a host's own document.
+    /// Configured services that replace a host's document.
     forced: BTreeMap<String, BTreeMap<String, String>>,
     known: Mutex<BTreeMap<String, (Url, Document)>>,
 }
 
 impl Services {
-    /// Asks with these credentials; of the hosts in `forced` nothing is asked.
+    /// Sets the credentials and the hosts with forced services, whose documents are not requested.
     #[must_use]
     pub fn new(
         http: Http,
@@ -38,13 +38,13 @@ impl Services {
         }
     }
 
-    /// What makes the requests.
+    /// Client for the requests.
     #[must_use]
     pub fn http(&self) -> &Http {
         &self.http
     }
 
-    /// Where a host has a service (`modules.v1`); the address ends with a slash.
+    /// Base address of a host's service (`modules.v1`), with a trailing slash.
     pub(crate) async fn find(
         &self,
         host: &str,
@@ -59,6 +59,7 @@ impl Services {
         let (base, path) = match self.forced.get(host) {
             Some(services) => (base, services.get(service).cloned()),
             None => {
+                // Held during the request, so that each document is fetched only once.
                 let mut known = self.known.lock().await;
                 if !known.contains_key(host) {
                     let document = self.document(&base, host).await?;
@@ -87,6 +88,7 @@ impl Services {
     async fn document(&self, at: &Url, host: &str) -> Result<(Url, Document), FetchError> {
         let token = self.credentials.token(host).await?;
         let answer = self.http.get(at, token.as_deref()).await?;
+        // A host without a document has no services, which is a valid answer.
         if answer.status == StatusCode::NOT_FOUND {
             return Ok((answer.url, Document::new()));
         }
@@ -104,6 +106,7 @@ impl Services {
             return Err(wrong("it is longer than 1 MiB"));
         }
         let document = answer.json()?;
+        // Relative services resolve against the address after redirects.
         Ok((answer.url, document))
     }
 }

@@ -1,5 +1,5 @@
-//! Detached OpenPGP signatures, as far as registries use them: keys and signatures of version 4, by
-//! RSA or Ed25519, with a digest of the SHA-2 family. The cryptography is the library's.
+//! Detached OpenPGP signatures as registries use them: version 4 keys and signatures, RSA or
+//! Ed25519, SHA-2. A library does the cryptography.
 
 mod error;
 
@@ -13,35 +13,35 @@ use aws_lc_rs::signature::{
 use base64::Engine as _;
 use sha2::Digest as _;
 
-/// Tags of packets.
+/// Packet tags.
 const SIGNATURE: u8 = 2;
 const KEY: u8 = 6;
 const SUBKEY: u8 = 14;
-/// Types of signatures.
+/// Signature types.
 const OF_BINARY: u8 = 0x00;
 const OF_SUBKEY: u8 = 0x18;
 const REVOKED: u8 = 0x20;
-/// Types that a key's owner gives about the key itself.
+/// Signature types that a key makes about itself.
 const OF_SELF: [u8; 5] = [0x10, 0x11, 0x12, 0x13, 0x1f];
-/// Parts of signatures.
+/// Subpacket types.
 const CREATED: u8 = 2;
 const KEY_EXPIRES: u8 = 9;
-/// Ed25519 as the older form of its keys names it.
+/// OID of Ed25519 in the older key format.
 const ED25519_OID: [u8; 9] = [0x2b, 0x06, 0x01, 0x04, 0x01, 0xda, 0x47, 0x0f, 0x01];
 
-/// Who has signed.
+/// Signer of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signer {
-    /// The id of the key, in hexadecimal digits.
+    /// Key id, in hex.
     pub key: String,
-    /// Whether the key is expired since.
+    /// True if the key has expired.
     pub expired: bool,
 }
 
-/// Which of the keys has signed a document. `now` is in seconds since 1970.
+/// Verifies a signature and returns the key that made it. `now` is in seconds since 1970.
 ///
 /// # Errors
-/// None of them has, or what is there cannot be read.
+/// None of the keys made it, or the data is invalid.
 pub fn verify(
     document: &[u8],
     signature: &[u8],
@@ -82,7 +82,7 @@ pub fn verify(
     Err(why)
 }
 
-/// Bytes in armor, or as they are.
+/// Decodes ASCII armor, or returns binary data unchanged.
 fn bytes_of(text: &[u8]) -> Result<Vec<u8>, SignatureError> {
     let begin = text
         .iter()
@@ -93,12 +93,12 @@ fn bytes_of(text: &[u8]) -> Result<Vec<u8>, SignatureError> {
     }
     let text = std::str::from_utf8(text).map_err(|_| SignatureError::ArmorNotText)?;
     let mut lines = text.trim().lines().skip(1);
-    // Headers end with an empty line.
+    // Armor headers end with an empty line.
     lines.by_ref().find(|line| line.trim().is_empty());
     let mut packed = String::new();
     for line in lines {
         let line = line.trim();
-        // The checksum, or the end.
+        // The armor checksum, or the end.
         if line.starts_with('=') || line.starts_with('-') {
             break;
         }
@@ -107,7 +107,7 @@ fn bytes_of(text: &[u8]) -> Result<Vec<u8>, SignatureError> {
     Ok(base64::engine::general_purpose::STANDARD.decode(packed)?)
 }
 
-/// The packets of a stream: tag and body.
+/// Parses packets: tag and body.
 fn packets(mut rest: &[u8]) -> Result<Vec<(u8, Vec<u8>)>, SignatureError> {
     let mut out = Vec::new();
     let short = || SignatureError::CutOff("it");
@@ -153,7 +153,7 @@ fn packets(mut rest: &[u8]) -> Result<Vec<(u8, Vec<u8>)>, SignatureError> {
     Ok(out)
 }
 
-/// A number as OpenPGP writes it, and what follows.
+/// OpenPGP multiprecision integer, and the rest.
 fn mpi(bytes: &[u8]) -> Result<(&[u8], &[u8]), SignatureError> {
     let short = || SignatureError::CutOff("a number in it");
     let bits = bytes.get(..2).ok_or_else(short)?;
@@ -162,21 +162,21 @@ fn mpi(bytes: &[u8]) -> Result<(&[u8], &[u8]), SignatureError> {
     Ok((body, &bytes[2 + length..]))
 }
 
-/// With zeros before it.
+/// Pads a number with leading zeros.
 fn padded(number: &[u8], length: usize) -> Vec<u8> {
     let mut out = vec![0; length.saturating_sub(number.len())];
     out.extend_from_slice(number);
     out
 }
 
-/// A signature.
+/// Signature packet.
 struct Sig {
     kind: u8,
     algorithm: u8,
     hash: u8,
-    /// What of it is signed along.
+    /// Bytes of the signature that it covers itself.
     head: Vec<u8>,
-    /// Parts by number, of what is signed along.
+    /// Hashed subpackets by type.
     parts: Vec<(u8, Vec<u8>)>,
     numbers: Vec<u8>,
 }
@@ -195,7 +195,7 @@ impl Sig {
         let rest = &body[6 + length..];
         let other = rest.get(..2).ok_or_else(short)?;
         let other = usize::from(other[0]) << 8 | usize::from(other[1]);
-        // Two bytes of the digest, for those who want to see quickly that it does not fit.
+        // Skips two bytes of the digest, which only serve as a quick check.
         let numbers = rest.get(2 + other + 2..).ok_or_else(short)?;
         Ok(Self {
             kind,
@@ -207,7 +207,7 @@ impl Sig {
         })
     }
 
-    /// What was signed, with what is appended to it.
+    /// Signed message: the document with the trailer of the signature.
     fn message(&self, document: &[u8]) -> Vec<u8> {
         let length = u32::try_from(self.head.len()).unwrap_or(u32::MAX);
         [document, &self.head, &[4, 0xff], &length.to_be_bytes()].concat()
@@ -242,13 +242,14 @@ fn parts(mut rest: &[u8]) -> Result<Vec<(u8, Vec<u8>)>, SignatureError> {
             .and_then(|r| r.get(..length))
             .ok_or_else(short)?;
         let (&kind, content) = body.split_first().ok_or_else(short)?;
+        // The highest bit only marks a subpacket as critical.
         out.push((kind & 0x7f, content.to_vec()));
         rest = &rest[head + length..];
     }
     Ok(out)
 }
 
-/// A public key.
+/// Public key packet.
 struct Key {
     id: String,
     body: Vec<u8>,
@@ -281,7 +282,7 @@ impl Key {
         })
     }
 
-    /// Whether a signature is of this key over these bytes.
+    /// Returns true if this key signed these bytes.
     fn has_signed(&self, sig: &Sig, bytes: &[u8]) -> Result<bool, SignatureError> {
         let message = sig.message(bytes);
         match (self.algorithm, sig.algorithm) {
@@ -339,13 +340,13 @@ impl Key {
     }
 }
 
-/// A key as it is signed.
+/// Key packet in the form that signatures cover.
 fn framed(body: &[u8]) -> Vec<u8> {
     let length = u16::try_from(body.len()).unwrap_or(u16::MAX);
     [&[0x99][..], &length.to_be_bytes(), body].concat()
 }
 
-/// The key of a block, and those of its subkeys that it vouches for.
+/// Parses the primary key of a block, and the subkeys it certifies.
 fn read_keys(armored: &[u8]) -> Result<Vec<Key>, SignatureError> {
     let mut keys: Vec<Key> = Vec::new();
     let mut subkey: Option<Key> = None;
@@ -357,7 +358,7 @@ fn read_keys(armored: &[u8]) -> Result<Vec<Key>, SignatureError> {
                 let Some(primary) = keys.first_mut() else {
                     continue;
                 };
-                // Others may have signed it in ways that are none of ours.
+                // Signatures of other keys may use unsupported versions.
                 let Ok(sig) = Sig::read(&body) else { continue };
                 if sig.kind == OF_SUBKEY {
                     let Some(mut key) = subkey.take() else {

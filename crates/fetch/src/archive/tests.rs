@@ -3,7 +3,7 @@
 use super::*;
 use std::io::Write as _;
 
-/// An entry of a tar archive, whatever its name.
+/// Entry of a tar archive, with any name.
 fn entry(kind: tar::EntryType, name: &str, target: &str, content: &str) -> Vec<u8> {
     let mut header = tar::Header::new_gnu();
     header.set_entry_type(kind);

@@ -1,6 +1,6 @@
-//! Why a signature does not hold.
+//! Errors of signature verification.
 
-/// Why a signature does not hold, in words that go after a colon.
+/// Reasons why a signature is invalid, worded to follow a colon.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
     #[error("it is by none of the keys that are given")]
@@ -13,7 +13,7 @@ pub enum SignatureError {
     ArmorNotText,
     #[error("its armor is damaged: {0}")]
     Armor(#[from] base64::DecodeError),
-    /// Less is there than it says itself.
+    /// The data is shorter than its length field.
     #[error("{0} is cut off")]
     CutOff(&'static str),
     #[error("it is no OpenPGP data")]
@@ -26,10 +26,10 @@ pub enum SignatureError {
     SignatureVersion(u8),
     #[error("a key is of version {0}; version 4 is supported")]
     KeyVersion(u8),
-    /// By the number that OpenPGP has for the algorithm.
+    /// Algorithm of the key, by OpenPGP number.
     #[error("the key {key} is of the kind {kind}; RSA and Ed25519 are supported")]
     Kind { key: String, kind: u8 },
-    /// By the number that OpenPGP has for it.
+    /// Hash algorithm, by OpenPGP number.
     #[error("it is over a digest of the kind {0}; those of SHA-2 are accepted")]
     Digest(u8),
     #[error("the curve of the key {0} is not Ed25519")]

@@ -72,7 +72,7 @@ fn what_gnupg_signs_holds_and_nothing_else_does() {
             }
         }
     }
-    // A subkey signs where its key vouches for it.
+    // A subkey may sign if its primary key certifies it.
     let name = "sub@example.com";
     gpg(
         home,
@@ -116,7 +116,7 @@ fn what_gnupg_signs_holds_and_nothing_else_does() {
             .unwrap()
             .expired
     );
-    // gpg's agent would outlive the folder.
+    // The agent of gpg would outlive the directory.
     Command::new("gpgconf")
         .args(["--kill", "all"])
         .env("GNUPGHOME", home)
