@@ -1,4 +1,4 @@
-//! Client configurations, and the certificates and keys that they are made of.
+//! Client configurations with their certificates and keys.
 
 use crate::verifier::provider;
 use rustls::ClientConfig;
@@ -7,7 +7,7 @@ use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::sync::Arc;
 
-/// A reason why a client cannot be configured.
+/// Errors of configuring a client.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     #[error("the PEM text cannot be read: {0}")]
@@ -16,17 +16,17 @@ pub enum TlsError {
     Tls(#[from] rustls::Error),
 }
 
-/// Certificate and key by which a client is known to its servers.
+/// Client certificate and key.
 pub struct Identity {
     pub chain: Vec<CertificateDer<'static>>,
     pub key: PrivateKeyDer<'static>,
 }
 
 impl Identity {
-    /// Reads certificates and the key from one PEM text, in any order.
+    /// Parses certificates and the key from one PEM text, in any order.
     ///
     /// # Errors
-    /// The text is no PEM, or has no key.
+    /// The text is not PEM, or has no key.
     pub fn from_pem(text: &str) -> Result<Self, TlsError> {
         Ok(Self {
             chain: certificates(text)?,
@@ -35,25 +35,26 @@ impl Identity {
     }
 }
 
-/// All certificates of a PEM text.
+/// Parses all certificates of a PEM text.
 ///
 /// # Errors
-/// The text is no PEM.
+/// The text is not PEM.
 pub fn certificates(text: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let all = CertificateDer::pem_slice_iter(text.as_bytes()).collect::<Result<_, _>>();
     Ok(all?)
 }
 
-/// A configuration that checks servers with `verifier`.
+/// Creates a configuration that checks servers with `verifier`.
 ///
 /// # Errors
-/// The certificate and the key of `identity` do not fit each other.
+/// The certificate and key of `identity` do not match.
 pub fn client(
     verifier: Arc<dyn ServerCertVerifier>,
     identity: Option<Identity>,
 ) -> Result<ClientConfig, TlsError> {
     let builder = ClientConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()?
+        // rustls calls any custom verifier dangerous; ours checks servers itself.
         .dangerous()
         .with_custom_certificate_verifier(verifier);
     Ok(match identity {
@@ -62,15 +63,16 @@ pub fn client(
     })
 }
 
-/// The same for HTTP 1.1.
+/// Same for HTTP 1.1.
 ///
 /// # Errors
-/// As [`client`].
+/// See [`client`].
 pub fn web_client(
     verifier: Arc<dyn ServerCertVerifier>,
     identity: Option<Identity>,
 ) -> Result<ClientConfig, TlsError> {
     let mut config = client(verifier, identity)?;
+    // These clients speak only HTTP 1.1, so they must not negotiate HTTP/2.
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(config)
 }

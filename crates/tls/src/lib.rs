@@ -1,5 +1,5 @@
-//! The TLS configuration of every client of a server outside of this machine's plugins: registries,
-//! mirrors, backends, databases, collectors. Owns no state.
+//! TLS configuration of all clients of remote servers: registries, mirrors, backends, databases,
+//! collectors. Plugin connections use their own. Owns no state.
 
 mod config;
 mod verifier;

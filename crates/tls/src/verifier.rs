@@ -1,6 +1,6 @@
-//! Checks of servers' certificates. A certificate that is itself among the trusted ones is accepted
-//! without an issuer, as Go's clients accept it: internal servers often have one that is its own
-//! certificate authority, and the library in use refuses an authority as a server.
+//! Verifier of server certificates. Like Go's clients, it accepts a certificate that is itself
+//! trusted, without an issuer. Internal servers often use a self-signed CA certificate, which
+//! rustls rejects as a server certificate.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
@@ -16,7 +16,7 @@ use x509_cert::der::Decode as _;
 use x509_cert::der::oid::ObjectIdentifier;
 use x509_cert::ext::pkix::ExtendedKeyUsage;
 
-/// Purposes of which a certificate with a list of purposes needs one: server authentication, any.
+/// Extended key usages that allow server authentication: server authentication itself, or any.
 const SERVER_PURPOSES: [ObjectIdentifier; 2] = [
     ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.1"),
     ObjectIdentifier::new_unwrap("2.5.29.37.0"),
@@ -25,7 +25,7 @@ const SERVER_PURPOSES: [ObjectIdentifier; 2] = [
 /// Trusted certificates.
 #[derive(Debug, Clone)]
 pub enum Roots {
-    /// Those of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+    /// Certificates of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     System,
     /// Only these.
     Only(Vec<CertificateDer<'static>>),
@@ -35,10 +35,10 @@ pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(aws_lc_rs::default_provider())
 }
 
-/// A check of servers against trusted certificates, by name, time and purpose.
+/// Creates a verifier for trusted certificates, which checks name, time and purpose.
 ///
 /// # Errors
-/// None of the certificates can be used.
+/// None of the certificates is usable.
 pub fn verifier(roots: Roots) -> Result<Arc<dyn ServerCertVerifier>, Error> {
     let chain: Arc<dyn ServerCertVerifier> = match &roots {
         Roots::System => Arc::new(rustls_platform_verifier::Verifier::new(provider())?),
@@ -53,7 +53,7 @@ pub fn verifier(roots: Roots) -> Result<Arc<dyn ServerCertVerifier>, Error> {
     Ok(Arc::new(Verifier { chain, roots }))
 }
 
-/// Accepts every server: for configurations that ask for exactly that.
+/// Accepts every server. Only for configurations that disable verification.
 pub fn any_server() -> Arc<dyn ServerCertVerifier> {
     Arc::new(AnyServer(provider()))
 }
@@ -65,8 +65,8 @@ struct Verifier {
 }
 
 impl Verifier {
-    /// Read again for each certificate that does not lead to a root: rare, and a client may live
-    /// longer than the system's certificates.
+    /// Reads the system's certificates again, because a client may outlive them. Rare: only for
+    /// certificates without a path to a root.
     fn trusts(&self, end: &CertificateDer<'_>) -> bool {
         match &self.roots {
             Roots::System => rustls_native_certs::load_native_certs()
@@ -88,9 +88,11 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let refused = match self.chain.verify_server_cert(end, between, name, ocsp, now) {
+            // Only a missing issuer is forgiven, and only if exactly this certificate is trusted.
             Err(error) if lacks_issuer(&error) && self.trusts(end) => error,
             verified => return verified,
         };
+        // The chain check failed early, so the other checks must run here.
         if !is_current(end, now)? {
             return Err(CertificateError::Expired.into());
         }
@@ -124,7 +126,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Whether the issuer is what is wrong: none is trusted, or the certificate is an authority's own.
+/// Returns true if the issuer is the problem: none is trusted, or the certificate is a CA's own.
 fn lacks_issuer(error: &Error) -> bool {
     matches!(
         error,
@@ -143,7 +145,8 @@ fn is_current(end: &CertificateDer<'_>, now: UnixTime) -> Result<bool, Error> {
     Ok((from..=until).contains(&now.as_secs()))
 }
 
-/// Whether a server may show it: it lists no purposes, or a server's among them.
+/// Returns true if the certificate allows server authentication: no extended key usage, or one for
+/// servers.
 fn serves(end: &CertificateDer<'_>) -> Result<bool, Error> {
     let found = parsed(end)?.tbs_certificate.get::<ExtendedKeyUsage>();
     let found = found.map_err(|_| Error::from(CertificateError::BadEncoding))?;

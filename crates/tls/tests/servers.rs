@@ -1,4 +1,4 @@
-//! Handshakes with a server over a pipe in memory: which certificates a client accepts.
+//! Handshakes with a server over an in-memory pipe: accepted and rejected certificates.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -37,7 +37,7 @@ fn self_signed(params: CertificateParams) -> Server {
     }
 }
 
-/// A server's certificate by another authority, with that authority's.
+/// Server certificate issued by a new CA, with the CA certificate.
 fn issued(params: CertificateParams) -> (Server, CertificateDer<'static>) {
     let mut named = authority();
     named
@@ -53,7 +53,7 @@ fn issued(params: CertificateParams) -> (Server, CertificateDer<'static>) {
     (server, issuer.der().clone())
 }
 
-/// The handshake to its end: the client's answer.
+/// Completes a handshake and returns the client's result.
 fn shake(
     server: &Server,
     trust: Arc<dyn rustls::client::danger::ServerCertVerifier>,
@@ -135,7 +135,7 @@ fn a_trusted_certificate_is_refused_for_another_name_time_or_purpose() {
     }
 }
 
-/// The same name and key are not enough: the bytes decide.
+/// A certificate with the same name and key, but other bytes, is not trusted.
 #[test]
 fn an_untrusted_certificate_is_refused() {
     let server = self_signed(authority());
