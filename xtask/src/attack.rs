@@ -1,23 +1,22 @@
-//! The campaign against the promises in docs/promises.md: deploys that are killed, stopped, taken
-//! down the cancel ladder, robbed of their stores, or left waiting by the server of their state at
-//! random moments; races, full disks, foreign stores, links at every written path, misbehaving and
-//! foreign plugins, secrets in every spelling. The attacks are tests of the project. Here they run
-//! long, and a table lists their events.
+//! Long-running attacks on the guarantees in docs/promises.md: kills, stops, cancel ladders, lost
+//! stores and slow state servers at random moments; races, full disks, foreign stores, links at
+//! every written path, misbehaving and foreign plugins, secrets in every spelling. Each attack is a
+//! test of the project; this task runs them many times and prints a table.
 
 use color_eyre::eyre::{Result, bail, eyre};
 use serde_json::Value;
 use std::process::Command;
 use std::time::Instant;
 
-/// How often, with which numbers.
+/// Numbers of repetitions, and the seed.
 pub struct Campaign {
     pub kills: u64,
-    /// Of each other attack at a random moment.
+    /// Runs of each other attack at a random moment.
     pub others: u64,
     pub seed: Option<u64>,
 }
 
-/// A test binary of the project, the tests of it that are meant, and what they show.
+/// Tests of one binary that run once, and the row title in the table.
 struct Fixed {
     what: &'static str,
     target: &'static str,
@@ -92,9 +91,9 @@ const FIXED: &[Fixed] = &[
     },
 ];
 
-/// Runs all of it; an error where a promise was broken.
+/// Runs all attacks. Fails if a guarantee is violated.
 pub fn run(campaign: &Campaign) -> Result<()> {
-    // Each row as soon as it is there: a campaign that is cut short says what it has met.
+    // Rows are printed at once, so that an interrupted campaign still has results.
     println!("| attack | times | met | minutes |\n|---|---|---|---|");
     for (attack, home, times) in [
         ("kill", "file", campaign.kills),
@@ -117,7 +116,7 @@ fn minutes(began: Instant) -> String {
     format!("{:.1}", began.elapsed().as_secs_f64() / 60.0)
 }
 
-/// Runs `cargo test` with these words and variables; the answer is all that it printed.
+/// Runs `cargo test` with arguments and variables, and returns its output.
 fn test(words: &[&str], variables: &[(&str, String)]) -> Result<String> {
     eprintln!("cargo test {}", words.join(" "));
     let mut command = Command::new("cargo");
@@ -127,7 +126,7 @@ fn test(words: &[&str], variables: &[(&str, String)]) -> Result<String> {
         .envs(variables.iter().map(|(name, value)| (*name, value)));
     let output = command.output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    // What is not done here is said past the harness.
+    // Skipped tests are reported on stderr, outside of the test harness.
     let aside = String::from_utf8_lossy(&output.stderr).into_owned();
     if !output.status.success() {
         bail!("a promise was broken:\n{text}{aside}");
@@ -193,7 +192,7 @@ fn fixed_tests(fixed: &Fixed, races: u64) -> Result<String> {
         .find(|l| l.starts_with("test result:"))
         .unwrap_or_default();
     let passed = result.split_whitespace().nth(3).unwrap_or("0");
-    // What a test prints of itself in this form is a figure for the table.
+    // A printed line of this form is a figure for the table.
     let mut met: Vec<&str> = text
         .lines()
         .filter_map(|l| l.strip_prefix("met: "))

@@ -1,6 +1,5 @@
-//! Holds this program against OpenTofu on any configurations: what one accepts and the other
-//! refuses, refusals at other places, plans that differ. OpenTofu is a program like any other here;
-//! nothing of it is part of this project.
+//! Compares flightdeck with OpenTofu on arbitrary configurations: acceptance, places of errors, and
+//! plans. OpenTofu is an external program here; no part of it belongs to this project.
 
 mod answers;
 mod applied;
@@ -18,67 +17,66 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How deep directories are looked into.
+/// Maximum depth of the directory search.
 const DEEP: usize = 12;
 
-/// What is held against what.
+/// Options of the comparison.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The tofu to compare with
+    /// Path of tofu
     #[arg(long)]
     tofu: PathBuf,
-    /// The flightdeck to compare; built with `cargo build --release` where it is not given
+    /// Path of flightdeck; built with `cargo build --release` if not given
     #[arg(long)]
     bin: Option<PathBuf>,
-    /// Compares plans too, where both accept the configuration
+    /// Compare plans too, if both accept the configuration
     #[arg(long)]
     plan: bool,
-    /// Compares plan representations whole, member by member, the configuration in them included
+    /// Compare plan representations completely, including the configuration in them
     #[arg(long, requires = "plan")]
     whole: bool,
-    /// Applies, plans again and destroys too, where the plans are equal: one program after the
-    /// other, in the world that the providers' environment names, one configuration at a time
+    /// Apply, plan again and destroy too, if the plans are equal: one program after the other, in
+    /// the external systems that the providers' environment names, one configuration at a time
     #[arg(long, requires = "plan")]
     apply: bool,
-    /// A shell command that makes the world anew, before a configuration is planned and before the
-    /// second program applies it: what the first could not destroy is not in the second's way
+    /// Shell command that resets the external systems before a configuration is planned and before
+    /// the second program applies it
     #[arg(long, requires = "apply")]
     world: Option<String>,
-    /// Names the configurations on which both agree, too
+    /// Also list configurations with equal results
     #[arg(long)]
     all: bool,
-    /// A directory that mirrors providers, for both programs; without it none can be installed
+    /// Provider mirror directory for both programs; without it no provider can be installed
     #[arg(long)]
     mirror: Option<PathBuf>,
-    /// Only configurations whose path contains this
+    /// Compare only configurations whose path contains this text
     #[arg(long, default_value = "")]
     only: String,
-    /// Seconds that a program may take for one step
+    /// Time limit of one step of a program, in seconds
     #[arg(long, default_value_t = 300)]
     seconds: u64,
-    /// How many configurations at a time
+    /// Number of configurations to compare at a time
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Differences shown of one configuration
+    /// Maximum number of differences shown per configuration
     #[arg(long, default_value_t = 12)]
     lines: usize,
-    /// Directories: every configuration in them, modules apart from whoever calls them included
+    /// Directories with configurations; modules count as configurations too
     #[arg(required = true)]
     dirs: Vec<PathBuf>,
 }
 
-/// One configuration: the tree that it is part of, where it lies in it, and the part of the tree
-/// that it needs.
+/// Configuration to compare: its tree, its path in it, and the part of the tree it needs.
 struct Case {
     tree: PathBuf,
     inside: PathBuf,
     part: PathBuf,
 }
 
-/// Runs all of it and prints the table.
+/// Runs all comparisons and prints the table.
 ///
 /// # Errors
-/// A program that is not there, a directory that cannot be read; differences are no errors.
+/// A program is missing or a directory cannot be read. Differences are not errors.
 pub fn run(options: &Options) -> Result<()> {
     let programs = Programs::new(options)?;
     let mut cases = Vec::new();
@@ -146,7 +144,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Directories with configuration files of their own, each by its path in the tree.
+/// Finds directories with configuration files, by their paths in the tree.
 fn configurations(
     tree: &Path,
     inside: &Path,
@@ -174,8 +172,8 @@ fn configurations(
     Ok(())
 }
 
-/// How much of a tree a configuration needs: its own directory, or one above where modules are
-/// called by `../..`.
+/// Part of a tree that a configuration needs: its own directory, or a parent if it calls modules by
+/// `../..`.
 fn part(tree: &Path, inside: &Path) -> PathBuf {
     let mut part = inside.to_path_buf();
     while part.parent().is_some() && names_outside(&tree.join(&part), 0) {
@@ -184,7 +182,7 @@ fn part(tree: &Path, inside: &Path) -> PathBuf {
     part
 }
 
-/// Whether anything in a directory names what lies outside of it; also where it cannot be told.
+/// Returns true if a file in the directory contains `..`, or if that cannot be determined.
 fn names_outside(dir: &Path, depth: usize) -> bool {
     let Ok(entries) = std::fs::read_dir(dir) else {
         return true;
@@ -198,7 +196,7 @@ fn names_outside(dir: &Path, depth: usize) -> bool {
     })
 }
 
-/// One configuration: in a copy for each program, since both leave things behind.
+/// Compares one configuration, in a copy for each program because both write to it.
 fn held(case: &Case, programs: &Programs, options: &Options) -> Result<(Verdict, Vec<String>)> {
     let within = Duration::from_secs(options.seconds);
     let part = case.tree.join(&case.part);
@@ -228,7 +226,7 @@ fn held(case: &Case, programs: &Programs, options: &Options) -> Result<(Verdict,
         programs.tofu_plans(&there, within)?,
         programs.flightdeck_plans(&here, within)?,
     );
-    // Both validate before they plan: what both have planned, both accept.
+    // A plan includes validation, so two plans mean that both accept the configuration.
     if theirs.is_err() || ours.is_err() {
         let (verdict, said) = validated()?;
         if verdict != Verdict::BothAccept {
@@ -242,6 +240,7 @@ fn held(case: &Case, programs: &Programs, options: &Options) -> Result<(Verdict,
     let (mut verdict, mut said) = compared((&theirs, &ours));
     let mut theirs = theirs;
     if verdict == Verdict::OtherPlan {
+        // Values that differ between two plans of tofu itself say nothing about flightdeck.
         let again = programs.tofu_plans(&there, within)?;
         (verdict, said) = compare::without_restless(said, &compared((&theirs, &again)).1);
         theirs = again;

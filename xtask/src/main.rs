@@ -1,5 +1,5 @@
-//! Tasks of this project: pictures of the console's screens, the attacks on its promises, the
-//! comparison with OpenTofu, the measurement of its language.
+//! Tasks of this project: screenshots, attacks on the guarantees, comparison with OpenTofu, prose
+//! measurement.
 
 mod attack;
 mod differ;
@@ -20,35 +20,33 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run the demo in a pseudo-terminal, type at it, and write a picture of each screen
+    /// Run the demo in a pseudo-terminal, type keys, and save a picture of each screen
     Shots {
-        /// The program to run; built with `cargo build --release` where it is not there
+        /// Binary to run; built with `cargo build --release` if not given
         #[arg(long)]
         bin: Option<PathBuf>,
-        /// Where the pictures go
+        /// Directory of the screenshots
         #[arg(long, default_value = "screenshots")]
         out: PathBuf,
     },
-    /// Attack what is promised (docs/promises.md): kills, stops, ladders, lost stores, races, full
+    /// Attack the guarantees of docs/promises.md: kills, stops, ladders, lost stores, races, full
     /// disks, canaries
     Attack {
-        /// How many deploys are killed
+        /// Number of deploys to kill
         #[arg(long, default_value_t = 500)]
         kills: u64,
-        /// How many are stopped, taken down the ladder, robbed of their store, and how many races
-        /// are run
+        /// Number of runs of each other attack at a random moment
         #[arg(long, default_value_t = 100)]
         others: u64,
-        /// Repeats the choice of moments
+        /// Seed of the random moments, to repeat a run
         #[arg(long)]
         seed: Option<u64>,
     },
-    /// Hold flightdeck against a tofu, on every configuration in some directories
+    /// Compare flightdeck with tofu on all configurations of some directories
     Differ(differ::Options),
     /// Measure the language of comments, messages and docs
     Prose(prose::Options),
-    /// Make a picture of each frame that the tests wrote (FLIGHTDECK_FRAMES=DIR cargo test --lib
-    /// frames)
+    /// Draw the frames that tests wrote (FLIGHTDECK_FRAMES=DIR cargo test --lib frames)
     Render {
         frames: Vec<PathBuf>,
         #[arg(long, default_value = "target/frames")]

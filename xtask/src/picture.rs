@@ -1,5 +1,5 @@
-//! A terminal's cells as a picture: glyphs from the bundled font, lines and blocks drawn as such so
-//! that they meet.
+//! Draws terminal cells as pictures, with glyphs of the bundled font. Lines and blocks are drawn as
+//! shapes so that neighbours meet.
 
 use crate::pty::parser;
 use color_eyre::Result;
@@ -9,19 +9,19 @@ use std::fs;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-/// Cells of ten by twenty pixels: the font's advance at this size is ten.
+/// Cells of 10 × 20 pixels, because the font's advance at this size is ten.
 const PX: f32 = 16.6;
 const WIDTH: usize = 10;
 const HEIGHT: usize = 20;
 const BASELINE: i32 = 15;
-/// Room around the screen.
+/// Margin around the screen.
 const MARGIN: usize = 12;
 
 type Rgb = [u8; 3];
 const GROUND: Rgb = [22, 24, 29];
 const TEXT: Rgb = [214, 218, 226];
 
-/// The sixteen colours that a terminal has names for.
+/// The sixteen named terminal colours.
 const NAMED: [Rgb; 16] = [
     [40, 42, 50],
     [224, 108, 117],
@@ -110,7 +110,7 @@ fn mixed(a: Rgb, b: Rgb) -> Rgb {
 }
 
 impl Painter {
-    /// A painter with the bundled font.
+    /// Loads the bundled font.
     pub fn new() -> Result<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/fonts");
         let load = |name: &str| -> Result<Font> {
@@ -183,6 +183,7 @@ impl Painter {
         if cell.dim() {
             fg = mixed(fg, bg);
         }
+        // The first cell of a wide character draws both backgrounds.
         let width = if cell.is_wide() { 2 * WIDTH } else { WIDTH };
         if !cell.is_wide_continuation() {
             canvas.rect(x, y, width, HEIGHT, bg, 255);
@@ -222,10 +223,11 @@ impl Painter {
     }
 }
 
-/// Lines and blocks, drawn so that they meet those of the next cell; false for any other character.
+/// Draws lines and blocks so that they meet those of the next cell. Returns false for other
+/// characters.
 fn drawn(canvas: &mut Canvas, c: char, x: usize, y: usize, fg: Rgb) -> bool {
     let (cx, cy) = (x + WIDTH / 2, y + HEIGHT / 2);
-    // Which of left, right, up, down a line goes to, and how thick it is.
+    // Directions of a line (left, right, up, down) and its thickness.
     let line: Option<([bool; 4], usize)> = match c {
         '─' => Some(([true, true, false, false], 1)),
         '━' => Some(([true, true, false, false], 3)),
@@ -273,7 +275,7 @@ fn drawn(canvas: &mut Canvas, c: char, x: usize, y: usize, fg: Rgb) -> bool {
     true
 }
 
-/// Pictures of frames that tests wrote: a line `columns rows`, then what a terminal would be sent.
+/// Draws frames that tests wrote: a line `columns rows`, then the bytes for the terminal.
 pub fn render(frames: &[PathBuf], out: &Path) -> Result<()> {
     let painter = Painter::new()?;
     fs::create_dir_all(out)?;

@@ -2,7 +2,7 @@
 //! against limits.
 //!
 //! The limits are about twice the worst figures of nextest, jj and tokio-console. They are a
-//! thermometer: whether a stranger understands a sentence, only a reader can tell.
+//! thermometer: only a reader can tell if a sentence is clear.
 
 use color_eyre::eyre::{Context, bail};
 use regex::Regex;
@@ -14,7 +14,7 @@ pub struct Options {
     /// Directory to measure
     #[arg(default_value = ".")]
     dir: PathBuf,
-    /// Fail where a figure is past its limit
+    /// Fail if a figure is past its limit
     #[arg(long)]
     check: bool,
     /// List this many places that raise a figure
@@ -22,7 +22,7 @@ pub struct Options {
     list: usize,
 }
 
-/// Directories without prose of ours.
+/// Directories without prose of this project.
 const SKIPPED: [&str; 3] = ["target", "node_modules", ".git"];
 /// A string with fewer words is a name or a format, not a sentence.
 const SENTENCE: usize = 4;
@@ -33,7 +33,7 @@ struct Patterns {
     string: Regex,
     trailing: Regex,
     start: Regex,
-    /// Each with whether a following " to" makes it harmless.
+    /// Banned phrases; true if a following " to" makes one harmless.
     banned: Vec<(Regex, bool)>,
 }
 
@@ -77,7 +77,7 @@ impl Patterns {
     }
 }
 
-/// Words of one kind of text, and those of them that count.
+/// Words of one kind of text, and the counted ones among them.
 #[derive(Default)]
 struct Share {
     all: usize,
@@ -298,7 +298,7 @@ pub fn run(options: &Options) -> color_eyre::Result<()> {
     Ok(())
 }
 
-/// Prints the figures; the number of those past their limits.
+/// Prints the figures and returns the number past their limits.
 fn report(figures: &Figures) -> usize {
     let mut past = 0;
     let mut table = String::new();

@@ -1,5 +1,5 @@
-//! A program in a pseudo-terminal: keys go in, the screen comes out. Waits are for texts, never for
-//! time alone. Used by the pictures and by the tests of the console in a real terminal.
+//! Runs a program in a pseudo-terminal and reads its screen. Tests and screenshots wait for text,
+//! never for a fixed time.
 
 use color_eyre::Result;
 use color_eyre::eyre::{ContextCompat, WrapErr, eyre};
@@ -10,21 +10,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often the screen is looked at while a text is waited for.
+/// Polling interval while waiting for text.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How much of what a program writes is kept as it is.
+/// Maximum number of output bytes kept.
 const KEPT: usize = 16 << 20;
 
-/// How many of these bytes a terminal shows: all up to a synchronized update that has not ended
-/// yet.
+/// Number of bytes that a terminal shows: all up to a synchronized update that has not ended.
 fn whole_frames(bytes: &[u8]) -> usize {
     const BEGIN: &[u8] = b"\x1b[?2026h";
     const END: &[u8] = b"\x1b[?2026l";
     let last = |what: &[u8]| bytes.windows(what.len()).rposition(|w| w == what);
     match (last(BEGIN), last(END)) {
         (Some(begin), end) if end.is_none_or(|end| end < begin) => begin,
-        // A sequence that is cut may be a beginning.
+        // An incomplete sequence may be the start of an update.
         _ => match bytes.iter().rposition(|b| *b == 0x1b) {
             Some(escape) if BEGIN.starts_with(&bytes[escape..]) => escape,
             _ => bytes.len(),
@@ -32,29 +31,29 @@ fn whole_frames(bytes: &[u8]) -> usize {
     }
 }
 
-/// What a program has written: the screen that comes of it, and the bytes.
+/// Output of a program: its screen and its bytes.
 struct Seen {
     parser: vt100::Parser,
     bytes: Vec<u8>,
 }
 
-/// A running program and its screen.
+/// Running program with its screen.
 pub struct Pty {
     seen: Arc<Mutex<Seen>>,
     child: Box<dyn Child + Send + Sync>,
     writer: Box<dyn Write + Send>,
-    /// Kept open: closing it hangs the program up.
+    /// Kept open, because closing it sends a hangup to the program.
     master: Box<dyn MasterPty + Send>,
     reader: Option<JoinHandle<()>>,
 }
 
 impl Pty {
-    /// Starts a program in a terminal that can do what most can.
+    /// Starts a program in a terminal with common capabilities.
     pub fn start(command: CommandBuilder, columns: u16, rows: u16) -> Result<Self> {
         Self::start_with(command, columns, rows, &[])
     }
 
-    /// Starts a program, with other variables than a usual terminal has.
+    /// Starts a program with additional environment variables.
     pub fn start_with(
         mut command: CommandBuilder,
         columns: u16,
@@ -79,6 +78,7 @@ impl Pty {
             .slave
             .spawn_command(command)
             .map_err(|e| eyre!("the program does not start: {e}"))?;
+        // The reader sees the end of output only once no other handle of the slave is open.
         drop(pair.slave);
         let seen = Arc::new(Mutex::new(Seen {
             parser: parser(columns, rows)?,
@@ -105,6 +105,7 @@ impl Pty {
                     let mut seen = to.lock().unwrap_or_else(PoisonError::into_inner);
                     pending.extend_from_slice(&bytes[..n]);
                     let whole = whole_frames(&pending);
+                    // Incomplete frames wait, so that no test sees half of a screen.
                     seen.parser.process(&pending[..whole]);
                     pending.drain(..whole);
                     let room = KEPT.saturating_sub(seen.bytes.len()).min(n);
@@ -124,7 +125,7 @@ impl Pty {
         })
     }
 
-    /// Types text, or control characters.
+    /// Types text or control characters.
     pub fn keys(&mut self, text: &str) -> Result<()> {
         self.writer.write_all(text.as_bytes())?;
         self.writer.flush().wrap_err("keys cannot be sent")
@@ -135,7 +136,7 @@ impl Pty {
         self.with_screen(vt100::Screen::contents)
     }
 
-    /// All that was written so far, as it was.
+    /// Raw output so far.
     #[allow(dead_code, reason = "the pictures need it not, the tests do")]
     pub fn bytes(&self) -> Vec<u8> {
         self.seen
@@ -145,7 +146,7 @@ impl Pty {
             .clone()
     }
 
-    /// Gives the terminal another size.
+    /// Resizes the terminal.
     #[allow(dead_code, reason = "the pictures need it not, the tests do")]
     pub fn resize(&self, columns: u16, rows: u16) -> Result<()> {
         let (wide, high) = cells(columns, rows)?;
@@ -165,7 +166,7 @@ impl Pty {
             .map_err(|e| eyre!("the terminal keeps its size: {e}"))
     }
 
-    /// Looks at the screen.
+    /// Passes the current screen to `look`.
     pub fn with_screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
         look(
             self.seen
@@ -176,13 +177,13 @@ impl Pty {
         )
     }
 
-    /// Waits until the screen says something; fails with what it says instead.
+    /// Waits until the screen contains a text; the error has the actual screen.
     pub fn wait(&self, what: &str, limit: Duration) -> Result<()> {
         self.wait_until(|s| s.contains(what), limit)
             .wrap_err_with(|| format!("waited for {what:?}"))
     }
 
-    /// Waits until the screen is as wanted.
+    /// Waits until `wanted` accepts the screen.
     pub fn wait_until(&self, wanted: impl Fn(&str) -> bool, limit: Duration) -> Result<()> {
         let end = Instant::now() + limit;
         loop {
@@ -197,13 +198,13 @@ impl Pty {
         }
     }
 
-    /// The program's process.
+    /// Process id of the program.
     #[allow(dead_code, reason = "the pictures need it not, the tests do")]
     pub fn pid(&self) -> Option<u32> {
         self.child.process_id()
     }
 
-    /// Waits for the program's end; answers its exit code, and the screen as it was left.
+    /// Waits for the program to exit; returns its exit code and last screen.
     pub fn end(mut self, limit: Duration) -> Result<(u32, vt100::Screen)> {
         let end = Instant::now() + limit;
         loop {

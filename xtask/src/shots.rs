@@ -1,4 +1,4 @@
-//! Pictures of every screen, from a real run of the demo.
+//! Takes pictures of all screens in a real run of the demo.
 
 use crate::picture::Painter;
 use crate::pty::Pty;
@@ -62,14 +62,14 @@ fn build() -> Result<PathBuf> {
 fn demo(bin: &Path, columns: u16, rows: u16) -> Result<Pty> {
     let mut command = CommandBuilder::new(bin);
     command.arg("demo");
-    // Shorter pauses between launches: the pictures show the third launch of one plugin, and the
-    // last of another.
+    // Shorter pauses between launches, because the pictures show the third launch of one plugin and
+    // the last of another.
     command.env("FLIGHTDECK_LAUNCH_BACKOFF_MS", "400");
     Pty::start(command, columns, rows)
 }
 
-/// Escape alone, until what it closes is gone: with a key right after it, a terminal would send the
-/// same as for alt.
+/// Sends Escape and waits until `gone` has disappeared. A key sent right after Escape would be read
+/// as Alt with that key.
 fn esc(pty: &mut Pty, gone: &str) -> Result<()> {
     pty.keys("\x1b")?;
     pty.wait_until(|s| !s.contains(gone), SOON)
@@ -86,7 +86,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("g")?;
     pty.wait("exec", SOON)?;
     album.shot(&pty, "plugins")?;
-    // One of Bluelink, which registers at its third launch.
+    // A Bluelink plugin, which registers at its third launch.
     pty.keys("G")?;
     pty.wait("registered", SOON)?;
     album.shot(&pty, "plugins-bluelink")?;
@@ -126,7 +126,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("apply stage #", SOON)?;
     album.shot(&pty, "apply")?;
     pty.keys("y")?;
-    // Deploy, while the database takes its time; something is refused on purpose.
+    // Deploy while the database is slow; one operation fails by design.
     pty.wait("running", SOON)?;
     pty.wait("creating", SOON)?;
     pty.keys("B")?;
@@ -153,10 +153,10 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("\r")?;
     pty.wait("timeline", SOON)?;
     album.shot(&pty, "failure")?;
-    // In the list, the heading stands over it again.
+    // The list has the heading again.
     pty.keys("\x1b")?;
     pty.wait("RESOURCE", SOON)?;
-    // What is left, once more.
+    // Stage and apply the remaining changes.
     pty.keys("t")?;
     pty.wait("staged in", LONG)?;
     pty.keys("a")?;

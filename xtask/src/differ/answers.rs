@@ -1,4 +1,4 @@
-//! What the two programs answered: places of errors, read from their output.
+//! Parses the output of both programs into errors by place.
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::program::{Places, Ran};
 
-/// The errors of a run that failed, each with what was being done.
+/// Errors of a failed run, prefixed with its step.
 pub(super) fn failed(doing: &str, ran: &Ran) -> Vec<String> {
     let diagnostics = lines(&ran.stdout).filter_map(|l| {
         if l["type"] == "diagnostic" && !l["diagnostic"].is_object() {
@@ -35,7 +35,7 @@ pub(super) fn failed(doing: &str, ran: &Ran) -> Vec<String> {
 
 pub(super) fn read(from: &mut impl std::io::Read) -> String {
     let mut bytes = Vec::new();
-    // What was read before an error is what there is.
+    // After a read error, the bytes read so far are used.
     let _ = from.take(256 << 20).read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }
@@ -44,8 +44,8 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Value> {
     text.lines().filter_map(|l| serde_json::from_str(l).ok())
 }
 
-/// Whether an error says that something is not to be had, rather than that the configuration is
-/// wrong.
+/// Returns true if a provider or module is not available, which says nothing about the
+/// configuration.
 pub(super) fn is_of_fetching(words: &str) -> bool {
     const SUMMARIES: [&str; 8] = [
         "Failed to query available provider packages",
@@ -60,7 +60,7 @@ pub(super) fn is_of_fetching(words: &str) -> bool {
     SUMMARIES.iter().any(|summary| words.starts_with(summary))
 }
 
-/// The errors among diagnostics, which both programs write alike.
+/// Errors by place. Both programs write the same diagnostics format.
 pub(super) fn places(diagnostics: impl Iterator<Item = Value>) -> Places {
     let mut places = Places::new();
     for d in diagnostics.filter(|d| d["severity"] == "error") {

@@ -1,5 +1,5 @@
-//! A configuration carried out by one program after the other: applied, planned again, destroyed.
-//! Both work on the same world, so that each leaves it as it was before the other begins.
+//! Compares apply, second plan and destroy of one configuration. Both programs use the same
+//! external systems one after the other, so each cleans up first.
 
 use super::compare::{self, Verdict};
 use super::program::{Made, Programs};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-/// Both programs, tofu first: what only it cannot do says nothing of flightdeck.
+/// Applies with both programs, tofu first: if tofu fails, flightdeck is not to blame.
 pub fn held(
     programs: &Programs,
     planned: Value,
@@ -40,7 +40,7 @@ fn compared(theirs: &Made, ours: &Made) -> (Verdict, Vec<String>) {
             _ => said.push(format!("state {name}: flightdeck alone has it")),
         }
     }
-    // A provider that never rests does not rest for either.
+    // A provider whose plans never converge shows changes in both programs.
     let (a, b) = (changing(&theirs.again), changing(&ours.again));
     said.extend(
         a.iter()
@@ -70,7 +70,7 @@ fn compared(theirs: &Made, ours: &Made) -> (Verdict, Vec<String>) {
     (verdict, said)
 }
 
-/// Addresses that a plan would change.
+/// Addresses with planned changes.
 fn changing(plan: &Value) -> Vec<&str> {
     let rests = |c: &&Value| c["change"]["actions"] != serde_json::json!(["no-op"]);
     plan["resource_changes"]
@@ -82,7 +82,7 @@ fn changing(plan: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// What a plan did not know of each address: a tree with `true` where that was.
+/// Unknown values of a plan by address: a tree with `true` at unknown places.
 fn known(plan: &Value) -> BTreeMap<String, Value> {
     let changes = plan["resource_changes"].as_array().into_iter().flatten();
     changes
@@ -95,7 +95,7 @@ fn known(plan: &Value) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// The managed objects of a state by their addresses, without what was not known of them before.
+/// Managed objects of a state by address, without attributes that the plan did not know.
 fn objects(state: &Value, knew: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     for resource in state["resources"]
@@ -127,8 +127,8 @@ fn objects(state: &Value, knew: &BTreeMap<String, Value>) -> BTreeMap<String, Va
     found
 }
 
-/// A value without what was unknown of it. Elements of a list with something unknown may be those
-/// of a set, which have other places once they are known: such a list is left out whole.
+/// Removes unknown parts from a value. A list with an unknown element is removed completely: it may
+/// be a set, whose elements change places once they are known.
 fn without(value: &Value, unknown: &Value) -> Value {
     match (value, unknown) {
         (_, Value::Bool(true)) => Value::Null,

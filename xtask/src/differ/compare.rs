@@ -1,23 +1,23 @@
-//! What two answers have in common, and what not.
+//! Compares the answers of both programs.
 
 use super::program::{Places, Planned};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// How two programs stand to one configuration.
+/// Result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     BothAccept,
     SamePlan,
     BothRefuse,
-    /// Both refuse it while planning.
+    /// Both reject it while planning.
     BothRefusePlan,
     TofuAlone,
     FlightdeckAlone,
     OtherPlaces,
     OtherPlan,
-    /// Applied by both, planned again, destroyed.
+    /// Applied by both, planned again, destroyed, with equal results.
     SameState,
     OtherState,
     TofuAloneApplies,
@@ -59,7 +59,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Two judgements of a configuration, theirs first.
+/// Compares two validations, tofu's first.
 pub fn places(theirs: &Places, ours: &Places) -> (Verdict, Vec<String>) {
     let verdict = match (theirs.is_empty(), ours.is_empty()) {
         (true, true) => Verdict::BothAccept,
@@ -81,7 +81,7 @@ pub fn places(theirs: &Places, ours: &Places) -> (Verdict, Vec<String>) {
     (verdict, said)
 }
 
-/// Two plans of a configuration, theirs first.
+/// Compares two plans, tofu's first.
 pub fn plans((theirs, ours): (&Planned, &Planned)) -> (Verdict, Vec<String>) {
     let (theirs, ours) = match (theirs, ours) {
         (Ok(theirs), Ok(ours)) => (theirs, ours),
@@ -128,8 +128,8 @@ pub fn plans((theirs, ours): (&Planned, &Planned)) -> (Verdict, Vec<String>) {
     )
 }
 
-/// Differences without those at places where two plans of tofu's own differ as well: a clock, a
-/// random name, a directory.
+/// Drops differences at places where two plans of tofu itself differ: a clock, a random name, a
+/// directory.
 pub fn without_restless(said: Vec<String>, own: &[String]) -> (Verdict, Vec<String>) {
     let place = |line: &str| line.split(": tofu ").next().unwrap_or(line).to_owned();
     let restless: BTreeSet<String> = own.iter().map(|line| place(line)).collect();
@@ -162,7 +162,7 @@ fn listed<'v>(list: &'v Value, key: &str) -> BTreeMap<String, &'v Value> {
         .collect()
 }
 
-/// Where two values differ; what is false, null or empty counts as absent, and numbers by their
+/// Lists differences of two values. False, null and empty count as absent; numbers compare by
 /// value.
 pub fn differences(at: &str, a: &Value, b: &Value, said: &mut Vec<String>) {
     match (a, b) {

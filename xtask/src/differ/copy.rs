@@ -1,10 +1,10 @@
-//! A copy of a configuration, in which a program may do as it likes.
+//! Temporary copy of a configuration, so that a program may write to it.
 
 use std::path::Path;
 
 use color_eyre::eyre::Result;
 
-/// A copy of a tree without what tools leave in it.
+/// Copy of a tree without files that the programs leave behind.
 pub struct Copy(tempfile::TempDir);
 
 impl Copy {
@@ -30,6 +30,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
                 std::fs::create_dir(&target)?;
                 copy(&entry.path(), &target)?;
             }
+            // Links stay links, because their targets may be part of the copy.
             () if kind.is_symlink() => {
                 std::os::unix::fs::symlink(std::fs::read_link(entry.path())?, &target)?
             }

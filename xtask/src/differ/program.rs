@@ -1,4 +1,4 @@
-//! The two programs, each asked in its own words; what they answer is brought into one form.
+//! Runs both programs and converts their answers to one form.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
@@ -12,42 +12,42 @@ use serde_json::Value;
 use super::Options;
 use super::answers::{built, failed, is_of_fetching, lines, places, read};
 
-/// Errors by their place (`main.tf:3`), `-` where there is none; each with its words.
+/// Errors by place (`main.tf:3`), or by `-` without one.
 pub type Places = BTreeMap<String, Vec<String>>;
 
-/// What a program made of a configuration.
+/// Answer of a program to a configuration.
 pub enum Answer {
-    /// Its errors; none where it accepts it.
+    /// Errors; empty if it accepts the configuration.
     Judged(Places),
-    /// It could not be asked: a provider or module that is not to be had.
+    /// The comparison is impossible: a provider or module is not available.
     Cannot(String),
 }
 
-/// What a program planned, or its errors.
+/// Plan, or its errors.
 pub type Planned = Result<Value, Places>;
 
-/// What became of a configuration that a program applied, planned again and destroyed.
+/// Results of applying, planning again and destroying a configuration.
 pub struct Made {
     pub planned: Value,
-    /// As state version 4, like `left`, which is the state in the end.
+    /// State version 4, like `left`, the state after the destroy.
     pub state: Value,
     pub again: Value,
     pub left: Value,
 }
 
-/// The same, or the first words of what failed.
+/// Results, or the first error lines of the failed step.
 pub type Applied = Result<Made, Vec<String>>;
 
 pub struct Programs {
     pub(super) tofu: PathBuf,
     pub(super) flightdeck: PathBuf,
-    /// The configuration of the command line of both: where providers are.
+    /// CLI configuration of both programs, which names the mirror.
     pub(super) cli: tempfile::NamedTempFile,
-    /// What makes the world anew.
+    /// Shell command that resets the external systems.
     pub(super) world: Option<String>,
 }
 
-/// What a process printed, and how it ended.
+/// Output and exit code of a process.
 pub(super) struct Ran {
     pub(super) stdout: String,
     pub(super) stderr: String,
@@ -67,7 +67,7 @@ impl Programs {
             None => built()?,
         };
         let cli = tempfile::NamedTempFile::new()?;
-        // Nothing is fetched: what is compared is to depend on this machine alone.
+        // Downloads are disabled, so that results depend on this machine alone.
         let mirror = options
             .mirror
             .as_ref()
@@ -87,7 +87,7 @@ impl Programs {
         })
     }
 
-    /// The world as it was before anybody applied anything, where there is a command for that.
+    /// Resets the external systems, if there is a command for it.
     pub fn world_anew(&self, within: Duration) -> Result<()> {
         let Some(command) = &self.world else {
             return Ok(());
@@ -116,11 +116,12 @@ impl Programs {
         command
             .args(words)
             .current_dir(dir)
+            // Both programs find providers in the same mirror only.
             .env("TF_CLI_CONFIG_FILE", self.cli.path())
             .env("CHECKPOINT_DISABLE", "1")
             .env("TF_INPUT", "0");
-        // A group of its own: what the program has started ends with it, and holds no pipe open
-        // after that.
+        // Runs in its own process group. Killing the group also ends child processes, which would
+        // keep the pipes open.
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -169,7 +170,7 @@ impl Programs {
         })
     }
 
-    /// Fetches what the configuration needs; an answer where that is all that becomes of it.
+    /// Installs the providers and modules. Returns an answer if that already fails.
     pub fn tofu_prepares(&self, dir: &Path, within: Duration) -> Result<Option<Answer>> {
         let init = self.run(
             &self.tofu,
@@ -267,7 +268,7 @@ impl Programs {
 }
 
 impl Programs {
-    /// Applies what `tofu_plans` planned last, which is `planned`.
+    /// Applies the last plan of `tofu_plans`, which is `planned`.
     pub fn tofu_applies(&self, dir: &Path, planned: Value, within: Duration) -> Result<Applied> {
         let state = || -> Result<Value> {
             let file = dir.join("terraform.tfstate");
@@ -297,7 +298,7 @@ impl Programs {
             within,
         )?;
         if ran.code != Some(0) {
-            // What was made is not left beside the next configuration.
+            // Cleans up for the next configuration.
             self.run(&self.tofu, &destroy, dir, within)?;
             return Ok(Err(failed("apply", &ran)));
         }

@@ -1,11 +1,11 @@
-//! Plan representations held against each other whole: every member, and the order of members. Left
-//! out is what differs between two runs of one program, and the numbers of versions.
+//! Compares complete plan representations, including the order of members. Values that differ
+//! between any two runs and version numbers are ignored.
 
 use super::compare::{Verdict, plans};
 use super::program::Planned;
 use serde_json::Value;
 
-/// Differences of two documents, as [`plans`] has them of plans.
+/// Compares two documents as [`plans`] compares plans.
 pub fn documents((theirs, ours): (&Planned, &Planned)) -> (Verdict, Vec<String>) {
     let (Ok(a), Ok(b)) = (theirs, ours) else {
         return plans((theirs, ours));
@@ -19,7 +19,7 @@ pub fn documents((theirs, ours): (&Planned, &Planned)) -> (Verdict, Vec<String>)
     }
 }
 
-/// A document without what no two runs have in common.
+/// Document without the values that differ between any two runs.
 fn settled(document: &Value) -> Value {
     let mut document = document.clone();
     for name in ["timestamp", "terraform_version"] {
@@ -30,11 +30,11 @@ fn settled(document: &Value) -> Value {
     if let Some(value) = document.pointer_mut("/prior_state/terraform_version") {
         *value = Value::Null;
     }
-    // Among those of one resource tofu has no order.
+    // tofu does not order the attributes of one resource.
     if let Some(Value::Array(all)) = document.get_mut("relevant_attributes") {
         all.sort_by_cached_key(ToString::to_string);
     }
-    // Nor has it among modules within modules.
+    // It does not order nested modules either.
     if let Some(root) = document.pointer_mut("/planned_values/root_module") {
         sort_modules(root);
     }

@@ -1,4 +1,4 @@
-//! Programs that start others, and worlds that cannot be made.
+//! Programs that start children, and reset commands that fail.
 
 use super::*;
 
