@@ -1,5 +1,4 @@
-//! No input makes the parsers panic, overflow the stack or run without end, and every error has a
-//! place in its file.
+//! Parsers never panic, overflow the stack or hang, and every error has a place in its file.
 
 use lang::body::{Body, BodySchema};
 use lang::config::{Flag, Inputs, load_root};
@@ -60,8 +59,7 @@ fn read_all_ways(text: &str) {
     node.to_expr(&mut Diagnostics::new());
 }
 
-/// Texts made of the language's own pieces: far more of the grammar is reached than by random
-/// characters.
+/// Texts made of tokens of the language, which reach more of the grammar than random characters.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "{",
@@ -149,7 +147,7 @@ fn pieces() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..60).prop_map(|parts| parts.concat())
 }
 
-/// Configurations of blocks that exist, with labels, arguments and nested blocks thrown together.
+/// Configurations of valid block types with random labels, arguments and nested blocks.
 fn blocks() -> impl Strategy<Value = String> {
     let header = prop::sample::select(vec![
         "variable \"v\"",

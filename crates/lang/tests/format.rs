@@ -1,5 +1,5 @@
-//! The layout of files: what each rule makes of a text (the right-hand sides are what the reference
-//! engine's `fmt` writes), and that a text means afterwards what it meant before.
+//! Formatting rules one by one (the expected texts are those of the reference engine's `fmt`), and
+//! unchanged meaning after formatting.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -100,8 +100,7 @@ fn line_ends_and_the_end_of_the_file_stay_as_they_are() {
 fn labels_stand_in_quotes() {
     becomes("resource a b {\n}\n", "resource \"a\" \"b\" {\n}\n");
     becomes("a \"\\u0041\\n\" \"\" {\n}\n", "a \"A\\n\" \"\" {\n}\n");
-    // The reference engine forgets such a label, and with it what the block is; and a comment
-    // before one.
+    // The reference engine drops such a label, and also a comment before one.
     becomes("a   \"$${x}\" {\n}\n", "a \"$${x}\" {\n}\n");
     becomes("a /* why */ \"b\" {\n}\n", "a /* why */ \"b\" {\n}\n");
 }
@@ -163,12 +162,12 @@ fn tree(text: &str) -> String {
         .into_owned()
 }
 
-/// Space that may stand anywhere in a line.
+/// Spaces that are valid anywhere in a line.
 fn space() -> impl Strategy<Value = &'static str> + Clone {
     prop::sample::select(vec!["", " ", "   ", "\t", " /* c */ "])
 }
 
-/// Expressions, with spaces as their writers may have set them.
+/// Expressions with arbitrary spacing.
 fn expression() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec!["a", "in", "for_each", "x-y", "ärger", "null", "true"]);
     let text = prop::sample::select(vec![

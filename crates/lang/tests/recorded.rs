@@ -1,5 +1,5 @@
-//! Every configuration of the recorded cases is read: what is valid without an error, and what is
-//! refused while reading with errors at the recorded places and no others.
+//! Loads all recorded configurations: valid ones give no errors, invalid ones give errors at
+//! exactly the recorded places.
 
 mod common;
 

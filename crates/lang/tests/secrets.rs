@@ -1,6 +1,6 @@
-//! Messages never quote what is sensitive or ephemeral: the marks of the values decide, so that the
-//! shortest secret is covered. One row for each message that quotes a value, then every function
-//! with secrets in every place.
+//! Messages never quote sensitive or ephemeral values. Redaction follows the marks of values, so
+//! even the shortest secret is covered. One row per message that quotes a value, then all functions
+//! with secrets in all arguments.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use lang::eval::{Bindings, evaluate};
 use lang::source::SourceMap;
 use lang::syntax::parse_expression;
 
-/// Three characters that stand in no message of their own.
+/// Three characters that no message contains.
 const SECRET: &str = "q#7";
 
 fn names(mark: &Mark) -> BTreeMap<Arc<str>, Value> {
@@ -89,7 +89,7 @@ fn told(diags: &Diagnostics) -> bool {
     })
 }
 
-/// What fails, and what its message would quote.
+/// Failing expressions whose messages would quote a secret.
 const ROWS: &[&str] = &[
     "{ for v in l : v => 1 }",
     "{ for v in plain : s => 1 }",
@@ -202,7 +202,7 @@ fn no_message_quotes_a_secret_of_three_characters() {
     }
 }
 
-/// What has something secret as a name of its own.
+/// Objects with a secret as an attribute name.
 const KEYED: &[&str] = &[
     "o",
     "{ (s) = 1 }",
@@ -257,7 +257,7 @@ const KEYED: &[&str] = &[
     "m[*]",
 ];
 
-/// An object has the marks of its keys, and so has all that is made of it.
+/// An object has the marks of its keys, and so do all values made from it.
 #[test]
 fn no_value_shows_a_secret_that_it_has_as_a_key() {
     for mark in [Mark::Sensitive, Mark::Ephemeral] {
@@ -271,7 +271,7 @@ fn no_value_shows_a_secret_that_it_has_as_a_key() {
     }
 }
 
-/// The rows show something: without marks most of them quote the value.
+/// Checks the rows: without marks, most messages quote the value.
 #[test]
 fn the_same_messages_quote_what_is_not_secret() {
     let open: BTreeMap<Arc<str>, Value> = names(&Mark::Sensitive)
@@ -286,8 +286,8 @@ fn the_same_messages_quote_what_is_not_secret() {
     );
 }
 
-/// Every function, every argument a secret or not: whatever fails says nothing of it, in a `for`
-/// neither.
+/// Calls every function with every combination of secret arguments. No error quotes them, inside a
+/// `for` either.
 #[test]
 fn no_function_quotes_a_secret_whatever_it_is_given() {
     let names = names(&Mark::Sensitive);
@@ -335,7 +335,7 @@ fn no_function_quotes_a_secret_whatever_it_is_given() {
     assert!(failed > 1000, "{failed}");
 }
 
-/// What is wrong is said where nothing in it is secret.
+/// Without secrets, messages quote the values.
 #[test]
 fn what_quotes_nothing_is_said_all_the_same() {
     let names = names(&Mark::Sensitive);

@@ -63,9 +63,9 @@ impl Row<'_> {
     }
 }
 
-/// Rows whose one fault of syntax the reference counts twice: it evaluates what it could not parse,
-/// and the placeholder that stands there tells the parser's own diagnostic again
-/// (`hclsyntax.ExprSyntaxError`). No file with such a fault is ever evaluated, there or here.
+/// Rows whose single syntax error the reference reports twice: it evaluates the failed part, and
+/// its placeholder repeats the parser's diagnostic (`hclsyntax.ExprSyntaxError`). Files with syntax
+/// errors are never evaluated, neither there nor here.
 const TOLD_TWICE: [&str; 1] = [r#"double::::upper("foo")"#];
 
 fn run(name: &str, parse: fn(&str, &SourceMap) -> (lang::syntax::Expr, Diagnostics)) {
@@ -82,8 +82,8 @@ fn run(name: &str, parse: fn(&str, &SourceMap) -> (lang::syntax::Expr, Diagnosti
         if TOLD_TWICE.contains(&input) {
             count -= 1;
         }
-        // The reference does not evaluate a template that it could not parse: such a row's value
-        // is nobody's. (Of an expression that it could not parse, it does.)
+        // The reference does not evaluate templates with syntax errors, so such rows have no value.
+        // It does evaluate expressions with them.
         let value = if name == "hcl_template" && diags.has_errors() {
             want.clone()
         } else {

@@ -1,6 +1,6 @@
-//! Locals and outputs of the recorded cases that need no more of resources than their planned
-//! values: their values, and the places of their errors. A scope of a few lines stands for the
-//! engine here; everything it evaluates is the real thing.
+//! Locals and outputs of recorded cases that only need planned values of resources: their values,
+//! and the places of their errors. A small scope replaces the engine; the evaluator is the real
+//! one.
 #![allow(clippy::unwrap_used)]
 
 mod module;
@@ -86,7 +86,7 @@ fn run(step: &Json) -> Outcome {
                     }
                 }
                 if let Some(ty) = attributes.get("type") {
-                    // The type of a variable is given to its value as `convert` does it.
+                    // Converts the value to the variable's type with `convert`.
                     let convert = format!("convert(v, {})", sources.snippet(ty.expr.span));
                     let (expr, _) = lang::syntax::parse_expression(&convert, "type", &sources);
                     value = evaluate(&expr, &Bindings::new([(Arc::from("v"), value)].into())).0;
@@ -126,7 +126,7 @@ fn run(step: &Json) -> Outcome {
     }
 }
 
-/// Recorded JSON and ours, numbers by value.
+/// Compares JSON; numbers by value.
 fn same(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Array(a), Json::Array(b)) => {
@@ -159,7 +159,7 @@ fn check(step: &Json) -> Result<(), String> {
         got.sort_unstable();
         want.dedup();
         got.dedup();
-        // A recorded error without a place may have any of ours.
+        // A recorded error without a place matches any error.
         let missing: Vec<_> = want
             .iter()
             .filter(|p| p.0 != 0 && !got.contains(p))
@@ -208,7 +208,7 @@ fn check(step: &Json) -> Result<(), String> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
-/// `resources`: cases with resources too; places of their faults are the engine's affair.
+/// Runs a group of cases. With `resources`, errors of resources are not compared.
 fn group(name: &str, resources: bool) {
     let Some(folder) = common::folder("FLIGHTDECK_CASES", "fidelity") else {
         return;
@@ -225,7 +225,7 @@ fn group(name: &str, resources: bool) {
             continue;
         }
         total += 1;
-        // Later steps find objects in the state, which this scope has not.
+        // Later steps need objects in the state, which this scope does not have.
         let first = if declares(&steps[0]) { 1 } else { steps.len() };
         match steps.iter().take(first).try_for_each(check) {
             Ok(()) => passed += 1,

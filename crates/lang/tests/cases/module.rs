@@ -1,4 +1,4 @@
-//! A scope of a few lines: a module with the planned values of its resources.
+//! Scope of a module with planned values of its resources.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use lang::source::SourceMap;
 use lang::syntax::{Expr, StepKind, Traversal};
 use serde_json::Value as Json;
 
-/// The names of one root module.
+/// Names of one root module.
 pub(super) struct Module {
     pub(super) locals: BTreeMap<Arc<str>, Arc<Expr>>,
     pub(super) variables: BTreeMap<Arc<str>, Value>,
@@ -95,7 +95,7 @@ impl Scope for Module {
 }
 
 impl Module {
-    /// What a resource is while its creation is planned.
+    /// Planned value of a resource that is to be created.
     fn resource(&self, attributes: &IndexMap<Arc<str>, Attribute>) -> Value {
         let evaluated = |name: &str, scope: &dyn Scope| {
             attributes.get(name).map(|a| evaluate(&a.expr, scope).0)
@@ -146,7 +146,7 @@ impl Module {
     }
 }
 
-/// A planned value as it is shown: what is unknown is left out of objects and null in lists.
+/// Planned value in the recorded format: unknown values are omitted from objects and null in lists.
 pub(super) fn shown(value: &Value) -> Json {
     match value.ty() {
         _ if !value.is_given() => Json::Null,
@@ -159,7 +159,7 @@ pub(super) fn shown(value: &Value) -> Json {
     }
 }
 
-/// Whether a step is about expressions alone.
+/// Returns true if a step only needs expressions.
 pub(super) fn suitable(step: &Json) -> bool {
     let files = step["files"].as_object().unwrap();
     let main = files.get("main.tf").and_then(Json::as_str).unwrap_or("");

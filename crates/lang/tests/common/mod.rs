@@ -1,10 +1,9 @@
-//! What the tests against recordings share: where the recordings lie, and the floor below which a
-//! count must not fall.
+//! Helpers of tests against recordings: the folder of recordings, and minimum counts.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::path::PathBuf;
 
-/// A folder of recordings; `None`, after a line that says so, where it is absent.
+/// Folder of recordings. `None` if it is absent, which is printed.
 pub fn folder(variable: &str, default: &str) -> Option<PathBuf> {
     let standard = || format!("{}/../../../shared/{default}", env!("CARGO_MANIFEST_DIR"));
     let folder = PathBuf::from(std::env::var(variable).unwrap_or_else(|_| standard()));
@@ -24,7 +23,7 @@ pub fn rows(folder: &std::path::Path, name: &str) -> Vec<serde_json::Value> {
         .collect()
 }
 
-/// Compares a count with the floor kept in `floors.toml`: it may only rise.
+/// Checks that a count is not below its minimum in `floors.toml`, which may only rise.
 pub fn at_least(name: &str, passed: usize, total: usize) {
     println!("{name}: {passed} of {total} pass");
     let floors = include_str!("../floors.toml");

@@ -1,4 +1,4 @@
-//! Faults in bodies that are decoded, and their places.
+//! Errors of decoding, and their places.
 
 use super::{decode, schema};
 

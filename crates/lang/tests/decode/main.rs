@@ -1,5 +1,5 @@
-//! Bodies into values by schema: nested blocks, `dynamic`, arguments as blocks, faults and their
-//! places, references.
+//! Decodes bodies by schema: nested blocks, `dynamic`, arguments as blocks, errors with places,
+//! references.
 #![allow(clippy::unwrap_used)]
 
 mod faults;
@@ -192,7 +192,7 @@ fn blocks_that_may_be_there_are_not_counted_nor_what_is_in_them() {
             got.faults
         );
     }
-    // What makes them is looked at all the same, and a block is missing where there can be none.
+    // The schema of the content is still checked, and a required block is missing.
     let null = decode(
         &each("branch", "maybe", &each("leaf", "null", "number = 1")),
         &schema,

@@ -1,4 +1,4 @@
-//! What a body refers to, and the way back from a value to the text.
+//! References of a body, and places of values in the text.
 
 use std::sync::Arc;
 
@@ -57,8 +57,7 @@ fn what_no_block_is_made_of_refers_to_nothing() {
     assert_eq!(refers("maybe"), "far.x maybe");
 }
 
-/// One scope after the other, as for the instances of a resource: what is made in one is not what
-/// is made in the next.
+/// An outline keeps nothing of a scope: blocks made in one are not those made in the next.
 #[test]
 fn what_was_looked_at_once_is_decoded_as_if_it_was_looked_at_anew() {
     let schema = schema();

@@ -1,4 +1,4 @@
-//! Expressions of any kind: none is too much for the evaluation.
+//! Arbitrary expressions evaluate without a panic.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ fn deep_expressions_fit_the_stack_of_a_thread() {
     );
 }
 
-/// Expressions from all forms over all names, right and wrong alike.
+/// Valid and invalid expressions of all kinds, over all names.
 fn expression() -> impl Strategy<Value = String> {
     let known: Vec<String> = names().keys().map(ToString::to_string).collect();
     let functions: Vec<&'static str> = lang::functions::names()
@@ -126,7 +126,7 @@ proptest! {
         let (expr, _) = parse_expression(&text, "test", &SourceMap::new());
         let (value, diags) = evaluate(&expr, &Bindings::new(names()));
         prop_assert!(diags.iter().all(|d| d.subject.is_some()), "{text}: {diags:?}");
-        // Errors leave no half-truth behind that could be taken for the whole.
+        // After errors, the type is unknown or complete.
         prop_assert!(value.ty().is_dynamic() || *value.ty() == value.ty().without_optional());
     }
 

@@ -1,5 +1,5 @@
-//! How unknown, null and marked values go through expressions and functions; and that nothing that
-//! parses makes evaluation panic.
+//! Unknown, null and marked values in expressions and functions. Evaluation never panics on input
+//! that parses.
 #![allow(clippy::unwrap_used)]
 
 mod expressions;
@@ -14,7 +14,7 @@ use lang::eval::{Bindings, Scope, evaluate, evaluate_as};
 use lang::source::SourceMap;
 use lang::syntax::{Traversal, parse_expression};
 
-/// A value of every troublesome kind.
+/// Values of all difficult kinds.
 fn names() -> BTreeMap<Arc<str>, Value> {
     let strings =
         |items: &[&str]| Value::list(Type::String, items.iter().map(Value::string).collect());

@@ -1,4 +1,4 @@
-//! What would go on for hours, though it takes no memory, ends with words that name it.
+//! Evaluations that would run for hours without using memory end with an error.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use lang::eval::{Bindings, Scope, evaluate};
 use lang::source::SourceMap;
 use lang::syntax::{Traversal, parse_expression};
 
-/// No names, files from a directory, and few steps.
+/// Scope without names, with a base directory and a low step limit.
 struct Few<'a> {
     names: Bindings<'a>,
     dir: &'a Path,
@@ -30,7 +30,7 @@ impl Scope for Few<'_> {
     }
 }
 
-/// Evaluates a text; where it fails, the text that the first error is at, and its words.
+/// Evaluates a text. The error has the text at the first error's place, and its message.
 fn run(text: &str, dir: &Path, steps: u64) -> Result<Value, (String, String)> {
     let sources = SourceMap::new();
     let (expr, parsed) = parse_expression(text, "test", &sources);

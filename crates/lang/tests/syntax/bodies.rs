@@ -1,4 +1,4 @@
-//! Bodies of both syntaxes read by schema.
+//! Bodies of both syntaxes, read by schema.
 
 use std::sync::Arc;
 

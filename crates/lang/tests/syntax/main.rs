@@ -1,4 +1,4 @@
-//! The shape of parsed expressions, and the places and number of syntax errors.
+//! Shapes of parsed expressions, and places and numbers of syntax errors.
 
 mod bodies;
 
