@@ -147,6 +147,7 @@ fn power(x: f64, y: f64) -> f64 {
     let mut fraction = 1.0;
     let mut exponent = 0i64;
     if rest != 0.0 {
+        // As in Go's `math.Pow`, the fraction stays at most one half.
         if rest > 0.5 {
             rest -= 1.0;
             times += 1;
@@ -155,6 +156,7 @@ fn power(x: f64, y: f64) -> f64 {
     }
     let (mut square, mut square_exponent) = split(x);
     while times != 0 {
+        // Beyond the range of `f64`: the result is infinite or zero in any case.
         if square_exponent.abs() > 1 << 12 {
             exponent += square_exponent;
             break;
@@ -180,6 +182,7 @@ fn power(x: f64, y: f64) -> f64 {
 
 /// Splits a finite nonzero number into a fraction in [0.5, 1) and an exponent.
 fn split(x: f64) -> (f64, i64) {
+    // Subnormal numbers are scaled to normal ones, which have an explicit exponent.
     let (x, shift) = if x.abs() < f64::MIN_POSITIVE {
         (x * 2f64.powi(52), -52)
     } else {
@@ -197,6 +200,7 @@ fn split(x: f64) -> (f64, i64) {
 fn scale(mut fraction: f64, exponent: i64) -> f64 {
     let mut left = exponent.clamp(-4096, 4096);
     while left != 0 && fraction.is_finite() && fraction != 0.0 {
+        // `powi` itself would overflow for larger steps.
         let step = left.clamp(-1000, 1000);
         fraction *= 2f64.powi(step as i32);
         left -= step;

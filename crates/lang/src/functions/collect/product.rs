@@ -61,6 +61,7 @@ fn product(args: &[Value], ty: &Type, host: Host<'_>) -> Result<Value, CallError
         .try_fold(1usize, |n, s| n.checked_mul(s.len()?))
         .filter(|n| *n <= PRODUCTS);
     let total = total.ok_or_else(|| CallError::call("the product has too many elements"))?;
+    // Checked before the product is built, because small sides can have a huge product.
     host.room(
         total
             .saturating_mul(types.len() + 2)

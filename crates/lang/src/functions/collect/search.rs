@@ -55,6 +55,7 @@ pub(in crate::functions) fn contains() -> Function {
             match wanted.equals(item).as_bool() {
                 Some(true) => return Ok(true.into()),
                 Some(false) => {}
+                // An unknown element may still be the wanted one.
                 None => open = true,
             }
         }
@@ -83,6 +84,7 @@ pub(in crate::functions) fn index() -> Function {
                 match item.equals(&args[1]).as_bool() {
                     Some(true) => return Ok(Value::number(at)),
                     Some(false) => {}
+                    // The unknown element may be the first match, so the index is unknown.
                     None => return Ok(Value::unknown(Type::Number)),
                 }
             }
@@ -163,6 +165,7 @@ pub(in crate::functions) fn matchkeys() -> Function {
             }
             let mut kept = Vec::new();
             for (key, value) in items(&keys).iter().zip(values) {
+                // Nested loops cost more than the arguments, which are counted already.
                 host.take(items(&wanted).len() as u64 / 2)?;
                 for want in items(&wanted) {
                     match key.equals(want).as_bool() {

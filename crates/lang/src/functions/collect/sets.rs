@@ -76,6 +76,7 @@ fn operation(
         let mut result: Option<Value> = None;
         for (index, arg) in args.iter().enumerate() {
             let arg = cty::convert(arg, ty).map_err(|e| CallError::arg(index, e.to_string()))?;
+            // An unknown element may equal another one, so the result is unknown.
             if !unknowns && !arg.is_wholly_known() {
                 return Ok(Value::unknown(ty.clone()));
             }

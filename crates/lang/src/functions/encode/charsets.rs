@@ -113,6 +113,7 @@ impl Charset {
             Charset::Latin1 | Charset::Latin5 | Charset::Ascii | Charset::Table(_) => {
                 text.chars().map(|c| self.byte_of(c)).collect()
             }
+            // These characters only stand for unassigned bytes, so the set does not have them.
             Charset::Other(encoding) if encoding.is_single_byte() && text.contains(is_filler) => {
                 None
             }
@@ -146,6 +147,7 @@ impl Charset {
                         Some(0xFEFF) => {
                             units.remove(0);
                         }
+                        // A swapped byte order mark overrides the order of the name.
                         Some(0xFFFE) => units = units[1..].iter().map(|u| u.swap_bytes()).collect(),
                         _ => {}
                     }

@@ -17,6 +17,7 @@ pub(super) fn write(value: &Value) -> Result<String, String> {
     writer.node(value, None, false)?;
     writer.indent(0);
     if writer.open_ended {
+        // A plain scalar or a kept line break at the end of the document needs an end marker.
         writer.out.push_str("...\n");
     }
     Ok(writer.out)
@@ -183,6 +184,7 @@ impl Writer {
         let here = depth.map_or(0, |depth| depth + 2);
         for (key, item) in value.as_map().into_iter().flatten() {
             self.indent(here);
+            // YAML limits the length of simple keys, and they must be on one line.
             let simple = !shape(key).multiline && key.len() <= 128;
             if simple {
                 self.quoted(key, None);
@@ -214,12 +216,14 @@ impl Writer {
     /// A `|` block.
     fn literal(&mut self, text: &str, depth: Option<usize>) {
         self.put("|");
+        // Without an explicit indentation, leading white space would be taken for it.
         if text.starts_with([' ', '\n']) {
             self.put("2");
         }
         let mut backwards = text.chars().rev();
         self.open_ended = false;
         match (backwards.next(), backwards.next()) {
+            // The text has no line break at its end, so the block must not add one.
             (Some(last), _) if !breaks(last) => self.put("-"),
             (Some(_), None) => {
                 self.put("+");

@@ -157,6 +157,7 @@ fn expand(chars: &[char], open: usize) -> Result<Vec<String>, GlobError> {
             .chain(&chars[at + 1..])
             .collect();
         out.extend(braces(&text)?);
+        // Nested braces multiply, so the number of patterns is limited.
         if out.len() > 1024 {
             return Err(GlobError::TooMany);
         }

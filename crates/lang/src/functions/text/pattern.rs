@@ -33,6 +33,7 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     })?;
     COMPILED.with_borrow_mut(|kept| {
         if kept.len() >= KEPT {
+            // Simple eviction suffices: configurations use few patterns.
             kept.clear();
         }
         kept.insert(pattern.to_owned(), compiled.clone());
@@ -48,6 +49,7 @@ fn rewrite(pattern: &str) -> Result<String, String> {
     while at < chars.len() {
         let repeats =
             matches!(chars[at], '*' | '+' | '?') || (chars[at] == '{' && repetition(&chars[at..]));
+        // RE2 rejects nested repetition, which the `regex` crate accepts.
         if repeats && repeated {
             return Err(format!(
                 "invalid regexp pattern: invalid nested repetition operator in {pattern}"
@@ -181,6 +183,7 @@ fn escape(chars: &[char], at: usize, in_class: bool, out: &mut String) -> Result
             Ok(at + 1 + count)
         }
         _ if c.is_ascii_punctuation() => {
+            // `\<` and `\>` are word boundaries in the `regex` crate, but literals in RE2.
             if c == '<' || c == '>' {
                 out.push(c);
             } else {
@@ -217,6 +220,7 @@ fn class(chars: &[char], open: usize, out: &mut String) -> Result<usize, String>
                 out.push(']');
                 return Ok(at + 1);
             }
+            // A `]` at the start of a class is literal.
             ']' => {
                 out.push_str("\\]");
                 at += 1;
@@ -235,6 +239,7 @@ fn class(chars: &[char], open: usize, out: &mut String) -> Result<usize, String>
                     at += 1;
                 }
             },
+            // The `regex` crate has nested classes and set operators here, RE2 has not.
             '[' | '&' | '~' => {
                 out.push('\\');
                 out.push(c);
