@@ -97,6 +97,7 @@ impl From<&cty::ConvertError> for Said {
     /// A failed conversion respects the marks of its own value only; those of enclosing values may
     /// differ. An error without path and names has nothing to hide.
     fn from(error: &cty::ConvertError) -> Said {
+        // Values are quoted in messages, so text without quotes has none.
         let bare = error.path.is_empty() && !error.message.contains('"');
         if bare {
             Said::plain(error.to_string())
@@ -227,6 +228,7 @@ impl Diagnostic {
                 let pad: String = line
                     .chars()
                     .take(range.start.column as usize - 1)
+                    // Tabs stay tabs, so that the caret is below its character.
                     .map(|c| if c == '\t' { '\t' } else { ' ' })
                     .collect();
                 format!(

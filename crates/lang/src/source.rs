@@ -94,6 +94,7 @@ pub struct SourceFile {
 impl SourceFile {
     fn new(name: String, text: Arc<str>) -> Self {
         let bom = if text.starts_with('\u{feff}') { 3 } else { 0 };
+        // The first line starts after the byte order mark.
         let mut lines = vec![bom];
         lines.extend(
             text.bytes()

@@ -154,6 +154,7 @@ fn target(text: &str) -> Result<Target, AddrFault> {
         "ephemeral" => Mode::Ephemeral,
         _ => Mode::Managed,
     };
+    // `resource.` is an optional prefix of managed resources.
     if mode != Mode::Managed || first.0 == "resource" {
         if first.1 != InstanceKey::None {
             return Err(AddrFault::Keyed(first.0));

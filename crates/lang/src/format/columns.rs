@@ -23,6 +23,7 @@ pub(super) fn lay_out(tokens: &mut [Token<'_>]) {
     for line in &lines {
         spread(&mut tokens[line.lead.clone()]);
         if let Some(assign) = &line.assign {
+            // The first token of a cell has no token before it to decide by.
             tokens[assign.start].spaces = 1;
             spread(&mut tokens[assign.clone()]);
         }
@@ -55,6 +56,7 @@ fn cells(line: &[Token<'_>], start: usize) -> Line {
         lead -= 1;
         comment = Some(start + lead);
     }
+    // From 1, because an equals sign needs a name before it.
     let equals = (1..lead).find(|i| line[*i].kind == Kind::Equal);
     // An expression that continues on the next line is not a cell.
     let whole = |i: &usize| line[*i..lead].iter().map(Token::brackets).sum::<isize>() == 0;
@@ -91,6 +93,7 @@ fn indent(tokens: &mut [Token<'_>], lines: &[Line]) {
             .chain(assign)
             .map(Token::brackets)
             .sum();
+        // Closing brackets move their own line back, opening ones only the next lines.
         if net < 0 {
             close(&mut open, -net);
         }
@@ -124,6 +127,7 @@ fn spread(cell: &mut [Token<'_>]) {
 
 /// Aligns one cell of neighbouring lines to a column after the widest.
 fn align(tokens: &mut [Token<'_>], lines: &[Line], cell: impl Fn(&Line) -> Option<usize>) {
+    // A line without the cell ends the group, so distant lines are not aligned.
     for chain in lines.chunk_by(|a, b| cell(a).is_some() == cell(b).is_some()) {
         let widths: Vec<(usize, usize)> = chain
             .iter()

@@ -18,6 +18,7 @@ struct Edit<'t> {
 pub(super) fn usual<'t>(tokens: Vec<Token<'t>>, body: &NativeBody) -> Vec<Token<'t>> {
     let mut edits = Vec::new();
     in_body(&tokens, body, &[], &mut edits);
+    // The syntax tree lists arguments before blocks, but edits apply in text order.
     edits.sort_by_key(|e| e.from);
     let mut out = Vec::with_capacity(tokens.len());
     let mut at = 0;
@@ -35,6 +36,7 @@ fn in_body<'t>(tokens: &[Token<'t>], body: &NativeBody, path: &[&str], edits: &m
     for attribute in body.attributes.values() {
         let (from, to) = expression(tokens, attribute.name_span);
         let written = &tokens[from..to];
+        // Quoted types are legacy forms only in `variable` blocks.
         let usual = if path == ["variable"] && &*attribute.name == "type" {
             usual_type(written)
         } else {
@@ -72,6 +74,7 @@ fn expression(tokens: &[Token<'_>], name: Span) -> (usize, usize) {
         depth += token.brackets();
         to += 1;
     }
+    // A trailing comment belongs to the line, not to the expression.
     while to > from && tokens[to - 1].kind == Kind::Comment {
         to -= 1;
     }
@@ -130,6 +133,7 @@ fn unwrapped<'t>(tokens: &[Token<'t>]) -> Option<Vec<Token<'t>>> {
     let lines = inside.iter().any(|t| t.kind == Kind::Newline);
     let in_parentheses =
         inside[0].kind == Kind::OParen && inside[inside.len() - 1].kind == Kind::CParen;
+    // Parentheses keep the newlines from ending the argument.
     if !lines || in_parentheses {
         return Some(inside.to_vec());
     }

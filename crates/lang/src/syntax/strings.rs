@@ -92,6 +92,7 @@ impl Parser<'_> {
             }
         }
         out.push_str(&raw[at..]);
+        // Strings are values, and values are in normalization form C.
         normal(&out)
     }
 
@@ -128,6 +129,7 @@ impl Parser<'_> {
                         format!("Template sequences are not allowed in this string. To write a literal \"{sigil}\", double it (\"{sigil}{sigil}\")."),
                     );
                     text.push(sigil);
+                    // A readable stand-in for the invalid sequence in later messages.
                     text.push_str("{ ... }");
                     self.recover(Kind::TemplateSeqEnd);
                 }

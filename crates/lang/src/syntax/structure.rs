@@ -97,6 +97,7 @@ impl Parser<'_> {
                 self.read();
                 break self.span(next);
             }
+            // A binary file would otherwise give an error for every token.
             if self.mark() >= FLOOD {
                 let last = self.recover(end);
                 break self.span(last);

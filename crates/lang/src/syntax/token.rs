@@ -93,6 +93,7 @@ pub(crate) fn check_tokens(tokens: &[Token], text: &str, file: FileId, base: u32
     let mut diags = Diagnostics::new();
     let (mut bitwise, mut backticks, mut apostrophes, mut semicolons) = (0, 0, 0, 0);
     for token in tokens {
+        // A binary file would otherwise give an error for every token.
         if diags.len() >= super::FLOOD {
             break;
         }
@@ -105,6 +106,7 @@ pub(crate) fn check_tokens(tokens: &[Token], text: &str, file: FileId, base: u32
                     Kind::BitNot => " Did you mean boolean NOT (\"!\")?",
                     _ => "",
                 };
+                // Repetitions of one mistake need no further errors.
                 (bitwise <= 4).then(|| ("Unsupported operator", format!("Bitwise operators are not supported.{hint}")))
             }
             Kind::Backtick => {
