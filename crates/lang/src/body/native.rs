@@ -38,6 +38,7 @@ pub(super) fn take_native(
             });
         }
     }
+    // Hidden even if the labels do not fit, so that a block is reported only once.
     blocks_now.extend(schema.blocks.iter().map(|(t, _)| t.clone()));
     Body(Kind::Native {
         body: body.clone(),

@@ -41,6 +41,7 @@ impl Defaults {
                     .map_or_else(|| element.clone(), |d| d.apply(element))
             })
             .collect();
+        // An empty collection keeps its element type.
         if elements.is_empty() {
             return value.clone();
         }
@@ -78,10 +79,12 @@ impl Defaults {
                 && !value.is_known()
                 && !value.ty().is_dynamic()
             {
+                // The default replaces null, so the unknown value cannot become null.
                 *value = value.refine_not_null();
             }
         }
         if ty.is_map() {
+            // An empty map keeps its element type.
             if out.is_empty() {
                 return value.clone();
             }

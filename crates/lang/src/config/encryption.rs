@@ -189,6 +189,7 @@ fn target(block: &Block, enforceable: bool, diags: &mut Diagnostics) -> Target {
         .block("fallback", &[]);
     let (content, found) = block.body.content(&schema);
     diags.append(found);
+    // Chains of fallbacks nest, so each level has at most one.
     only_one(content.blocks_of("fallback"), "fallback", diags);
     Target {
         method: content.attribute("method").map(|a| (*a.expr).clone()),
@@ -273,6 +274,7 @@ fn merged(mut base: Encryption, over: Encryption) -> Encryption {
     for (word, one) in over.targets {
         match base.targets.iter_mut().find(|(seen, _)| *seen == word) {
             Some((_, own)) => {
+                // An override may add enforcement but never remove it.
                 own.enforced |= one.enforced;
                 own.method = one.method.or(own.method.take());
                 own.fallback = one.fallback.or(own.fallback.take());

@@ -205,6 +205,7 @@ impl Setup<'_> {
     pub(super) fn key_of(&self, value: &Value) -> Option<Arc<Key>> {
         let fields = value.as_map()?;
         let Some(id) = fields.get(ID).and_then(|id| id.as_str().map(str::to_owned)) else {
+            // A value without an id has its bytes in the configuration.
             return Some(Arc::new(Key::Written));
         };
         let (kind, name) = id.split_once('.')?;
@@ -243,6 +244,7 @@ impl Setup<'_> {
         );
         let failed = found.has_errors();
         diags.append(found);
+        // Marks are dropped, because keys and passphrases may be sensitive here.
         (!failed).then(|| value.unmark_deep().0)
     }
 
@@ -278,6 +280,7 @@ impl Setup<'_> {
             diags.error(t.span(), "Reference to undeclared key provider", detail);
             return false;
         };
+        // Marks the key as being checked, so that a cycle ends in an error.
         self.made.insert(id.clone(), None);
         let key = self.key_provider(declared, diags);
         let good = key.is_some();

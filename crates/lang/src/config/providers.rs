@@ -99,6 +99,7 @@ pub(super) fn required_providers(body: &Body, diags: &mut Diagnostics) -> Named<
                 }
             }
         }
+        // Invalid entries are dropped, so that later checks do not report them again.
         if !diags.0[mark..].iter().any(Diagnostic::is_error) {
             out.insert(name, entry);
         }
@@ -260,6 +261,7 @@ pub(super) fn provider(block: &Block, diags: &mut Diagnostics) -> Option<Provide
             ),
             "_" => {
                 escaped = true;
+                // An escaping block has provider arguments that are named like meta-arguments.
                 provider.body = Body::joined(provider.body, inner.body.clone());
             }
             kind => diags.error(

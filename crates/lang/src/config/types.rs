@@ -48,6 +48,7 @@ impl Variable {
     /// Converts a value to the variable's type. Errors do not quote sensitive or ephemeral values.
     pub fn convert(&self, value: &Value) -> Result<Value, ConvertError> {
         let hidden = || {
+            // Converting the marked value gives the error without the value.
             let marked = self.ty.convert(&value.clone().mark(Mark::Sensitive));
             marked.err().unwrap_or_else(|| ConvertError {
                 path: Path::root(),

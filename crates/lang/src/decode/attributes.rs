@@ -20,6 +20,7 @@ impl Decoder<'_> {
         let Some(given) = self.content.attribute(name) else {
             return Value::null(schema.implied_type());
         };
+        // Not evaluated if the block may not exist, because then its errors may not matter.
         let value = if self.place.unknown {
             Value::dynamic()
         } else {

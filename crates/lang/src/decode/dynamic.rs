@@ -87,7 +87,8 @@ impl Decoder<'_> {
                 .map(|(key, value)| (key, value.clone()))
                 .collect()
         } else {
-            // With an unknown for_each, one body is still decoded, so that its errors show.
+            // With an unknown for_each, one body is still decoded, to report errors of its
+            // structure.
             vec![(Value::dynamic(), Value::dynamic())]
         };
         for (key, value) in rounds {

@@ -73,6 +73,7 @@ pub fn lookups(body: &Body, schema: &Block) -> Vec<Lookup> {
                 .into_iter()
                 .filter(|l| !bound.contains(&l.traversal.root));
             found.extend(free.map(|l| Lookup {
+                // An iterator has no value outside of its block.
                 key: l.key.filter(|key| !key.mentions(bound)),
                 ..l
             }));
