@@ -81,6 +81,7 @@ pub(super) fn base64gunzip() -> Function {
         let packed = bytes_of(text(args, 0)?, marks)?;
         let mut bytes = Vec::new();
         flate2::read::MultiGzDecoder::new(packed.as_slice())
+            // One byte more than allowed shows that the text is too long.
             .take(UNZIPPED + 1)
             .read_to_end(&mut bytes)
             .map_err(|e| CallError::call(format!("failed to gunzip bytestream: {e}")))?;

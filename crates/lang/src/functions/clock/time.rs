@@ -104,6 +104,7 @@ impl Moment {
     }
 
     fn parse_inner(text: &str) -> Result<Moment, Fault> {
+        // Offsets below are byte positions, which must not split a character.
         if !text.is_ascii() {
             return Err(Fault::OddSigns);
         }
@@ -125,6 +126,7 @@ impl Moment {
             if count == 0 {
                 return Err(unfit(".", OFFSET));
             }
+            // Digits beyond nanoseconds are cut off.
             for (at, digit) in fraction.bytes().take(count.min(9)).enumerate() {
                 nanos += i128::from(digit - b'0') * 10i128.pow(8 - at as u32);
             }
@@ -172,6 +174,7 @@ impl Moment {
             hour: second_of_day / 3600,
             minute: second_of_day / 60 % 60,
             second: second_of_day % 60,
+            // 1970-01-01 was a Thursday.
             weekday: (days + 4).rem_euclid(7) as usize,
         }
     }

@@ -115,6 +115,7 @@ pub(in crate::functions) fn formatlist() -> Function {
                 .map(|a| if spread(a) { a.children().nth(round).cloned().unwrap_or_else(Value::dynamic) } else { a.clone() })
                 .collect();
             if row.iter().any(|v| !v.is_wholly_known()) {
+                // Only this line is unknown; the others can still be formatted.
                 results.push(Value::unknown(Type::String).refine_not_null());
                 continue;
             }

@@ -95,6 +95,7 @@ pub(in crate::functions) fn startswith() -> Function {
         let known = range.string_prefix();
         Ok(if known.starts_with(prefix) {
             Value::bool(true)
+        // The known prefix is long enough to differ from the searched one.
         } else if !known.is_empty() && known.len() >= prefix.len() {
             Value::bool(false)
         } else {
@@ -144,6 +145,7 @@ pub(in crate::functions) fn join() -> Function {
             if lists.is_empty() {
                 return Err(CallError::call("at least one list is required"));
             }
+            // An unknown element makes the whole text unknown.
             if lists.iter().any(|l| !l.is_wholly_known()) {
                 return Ok(Value::unknown(Type::String));
             }
@@ -164,6 +166,7 @@ pub(in crate::functions) fn join() -> Function {
                     parts.push(part);
                 }
             }
+            // A short list with a long separator can still make a huge text.
             let between = separator.len().saturating_mul(parts.len());
             host.room(
                 parts
@@ -225,6 +228,7 @@ pub(in crate::functions) fn sort() -> Function {
         |a, ty, _| {
             let list = &a[0];
             if !list.is_wholly_known() {
+                // Sorting keeps the number of elements, so known bounds stay.
                 let range = list.range();
                 let mut builder = Value::unknown(ty.clone())
                     .refine()

@@ -107,6 +107,7 @@ pub(in crate::functions) fn replace() -> Function {
         let (whole, part, with) = (text(args, 0)?, text(args, 1)?, text(args, 2)?);
         if part.len() > 1 && part.starts_with('/') && part.ends_with('/') {
             let compiled = pattern::compile(&part[1..part.len() - 1]).map_err(CallError::call)?;
+            // Counted before the text is built, because each match may be replaced by a long text.
             host.room(compiled.find_iter(whole).count().saturating_mul(with.len()))?;
             return Ok(compiled.replace_all(whole, with).into_owned().into());
         }
