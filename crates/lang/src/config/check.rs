@@ -100,8 +100,8 @@ fn within(
                 .map(|(alias, _)| (name.clone(), alias.clone())),
         );
     }
-    // Nobody passes configurations to a real root, so it must declare all of them. A root validated
-    // alone may have a caller that does.
+    // A root has no caller that passes configurations, so it must declare all of them. Only a
+    // module validated alone may have one.
     let mut passed_in = aliases.clone();
     if module.path.is_root() {
         passed_in.retain(|(name, _)| alone && !declared.contains(&key(name, None)));

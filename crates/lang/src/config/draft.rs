@@ -84,6 +84,7 @@ impl Draft {
             .values()
             .map(|slot| slot.read(&call::merge, &call::call, diags))
             .collect();
+        // The values are dropped, but errors inside duplicates are reported too.
         for block in &self.duplicates {
             match &*block.type_name {
                 "variable" => drop(values::variable(block, None, diags)),

@@ -105,6 +105,7 @@ fn list(dir: &Path) -> std::io::Result<Vec<(String, bool, bool)>> {
             ))
         })
         .collect();
+    // A stable sort: overrides come last, and names stay in order within both groups.
     out.sort_by_key(|(_, _, is_override)| *is_override);
     Ok(out)
 }
@@ -149,6 +150,7 @@ pub(super) fn read_body(
     sources: &SourceMap,
     diags: &mut Diagnostics,
 ) -> Option<Body> {
+    // Bounded and without devices, because a repository may contain any file.
     let bytes = match fsroot::read_at_most(path, MAX_FILE) {
         Ok(bytes) => bytes,
         Err(error) => {

@@ -179,6 +179,7 @@ fn from_text(
         return Some(Value::string(text));
     }
     let name = format!("<value for var.{}>", variable.name);
+    // Diagnostics must not quote the value of a sensitive variable.
     let private = variable.sensitive || variable.ephemeral;
     let file = if private {
         sources.add_private(name, text)

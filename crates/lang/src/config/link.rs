@@ -79,6 +79,7 @@ fn named(expr: &Expr, argument: &str, diags: &mut Diagnostics) -> Option<Name> {
     let reference = traversal.and_then(|t| Reference::parse(t).ok());
     let found = reference.and_then(|r| match r.subject {
         Subject::Resource { resource, key } => {
+            // An instance has only one key.
             let once = !(keyed && key != InstanceKey::None);
             (resource.mode == Mode::Managed && once && r.remaining.is_empty()).then_some(resource)
         }

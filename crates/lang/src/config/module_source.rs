@@ -172,6 +172,7 @@ fn host(text: &str) -> Result<String, SourceError> {
         ));
     }
     Ok(match port {
+        // The default port is dropped, so that equal sources have equal texts.
         Some("443") => name.to_owned(),
         _ => lower,
     })

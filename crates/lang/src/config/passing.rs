@@ -128,6 +128,7 @@ pub(super) fn names(module: &Module, diags: &mut Diagnostics) {
             diags.error(entry.span, NO_BUILTIN, detail);
         }
         if let Some((other, _, place)) = seen.iter().find(|(_, s, _)| s.same_as(&source)) {
+            // Entries are sorted by name, but the warning belongs to the later one in the file.
             let later = entry.span.max(*place);
             let detail = format!(
                 "{other} and {name} are both {source}. Let required_providers name it once."

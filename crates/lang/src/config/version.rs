@@ -113,6 +113,7 @@ fn compare_prereleases(a: &str, b: &str) -> Ordering {
             (Some(_), None) => Ordering::Greater,
             (Some(x), Some(y)) => match (x.parse::<u64>(), y.parse::<u64>()) {
                 (Ok(x), Ok(y)) => x.cmp(&y),
+                // Numeric parts precede alphanumeric ones, by semantic versioning.
                 (Ok(_), Err(_)) => Ordering::Less,
                 (Err(_), Ok(_)) => Ordering::Greater,
                 _ => x.cmp(y),
@@ -204,6 +205,7 @@ fn holds(operator: Operator, version: &Version, want: &Version) -> bool {
         Operator::Less => prerelease_fits && version < want,
         Operator::LessOrEqual => prerelease_fits && version <= want,
         Operator::Pessimistic => {
+            // `~> 1.2.3` fixes two numbers, `~> 1.2` and `~> 1` one.
             let fixed = want.written.saturating_sub(1).max(1);
             prerelease_fits
                 && version >= want
