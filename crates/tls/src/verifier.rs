@@ -44,6 +44,7 @@ pub fn verifier(roots: Roots) -> Result<Arc<dyn ServerCertVerifier>, Error> {
         Roots::System => Arc::new(rustls_platform_verifier::Verifier::new(provider())?),
         Roots::Only(certificates) => {
             let mut store = RootCertStore::empty();
+            // One invalid certificate must not disable the others.
             store.add_parsable_certificates(certificates.iter().cloned());
             WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider())
                 .build()
@@ -97,6 +98,7 @@ impl ServerCertVerifier for Verifier {
             return Err(CertificateError::Expired.into());
         }
         if !serves(end)? {
+            // The error of the chain check names the problem more exactly.
             return Err(refused);
         }
         verify_server_name(&ParsedCertificate::try_from(end)?, name)?;
