@@ -73,6 +73,7 @@ pub fn unpack(archive: &Path, kind: Kind, into: &Path) -> Result<(), FetchError>
         match kind {
             Kind::Zip => zip(file, &mut to),
             Kind::Tar => tar(file, &mut to),
+            // Concatenated streams are valid in all of these formats.
             Kind::TarGz => tar(flate2::read::MultiGzDecoder::new(file), &mut to),
             Kind::TarBz2 => tar(bzip2::read::MultiBzDecoder::new(file), &mut to),
             Kind::TarXz => tar(lzma_rust2::XzReader::new(file, true), &mut to),
@@ -96,6 +97,7 @@ fn zip(file: BufReader<File>, to: &mut Target<'_>) -> io::Result<()> {
             to.directory(&name)?;
         } else if entry.is_symlink() {
             let mut target = String::new();
+            // A zip file stores the target of a link as its content.
             entry.by_ref().take(MAX_LINK).read_to_string(&mut target)?;
             to.link(&name, &target)?;
         } else {

@@ -45,6 +45,7 @@ impl Credentials {
             else {
                 continue;
             };
+            // Names of environment variables cannot contain hyphens or dots.
             let host = host.replace("__", "-").replace('_', ".").to_lowercase();
             tokens.insert(host, token);
         }

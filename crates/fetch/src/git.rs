@@ -37,6 +37,7 @@ impl Wanted {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let value = decoded(value);
             match name {
+                // An empty reference means the default branch.
                 "ref" if value.is_empty() => {}
                 "ref" => out.reference = Some(value),
                 "depth" => {
@@ -45,6 +46,7 @@ impl Wanted {
                 }
                 "sshkey" => {
                     let key = base64::engine::general_purpose::STANDARD
+                        // A `+` in a query decodes to a space.
                         .decode(value.replace(' ', "+"))
                         .map_err(|_| wrong("its sshkey is not base64"))?;
                     out.key = Some(key).filter(|key| !key.is_empty());

@@ -250,6 +250,7 @@ impl Http {
             match self.more(url, token, file, to, &mut part, on_bytes).await {
                 Err(error) if attempt < self.limits.download_retries && is_passing(&error) => {
                     attempt += 1;
+                    // Waits longer after each failure.
                     tokio::time::sleep(PAUSE * attempt).await;
                 }
                 done => return done,

@@ -226,6 +226,7 @@ impl Wanted {
                 _ => rest.push((name.into_owned(), value.into_owned())),
             }
         }
+        // An unchanged query keeps its exact encoding, which a signed address may depend on.
         if rest.len() != url.query_pairs().count() {
             url.set_query(None);
             if !rest.is_empty() {
@@ -309,6 +310,7 @@ fn attribute<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
 /// Splits an address into package and subdirectory.
 fn split(address: &str) -> (String, String) {
     let stop = address.find('?').unwrap_or(address.len());
+    // The slashes of the scheme do not separate a subdirectory.
     let begin = address[..stop].find("://").map_or(0, |at| at + 3);
     match address[begin..stop].find("//") {
         None => (address.to_owned(), String::new()),

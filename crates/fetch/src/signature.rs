@@ -286,6 +286,7 @@ impl Key {
     fn has_signed(&self, sig: &Sig, bytes: &[u8]) -> Result<bool, SignatureError> {
         let message = sig.message(bytes);
         match (self.algorithm, sig.algorithm) {
+            // 1 and 3 are RSA, 22 is Ed25519.
             (1 | 3, 1 | 3) => self.rsa(sig, &message),
             (22, 22) => self.ed25519(sig, &message),
             (1 | 3 | 22, _) => Ok(false),
