@@ -12,6 +12,7 @@ use super::program::{Places, Ran};
 /// Errors of a failed run, prefixed with its step.
 pub(super) fn failed(doing: &str, ran: &Ran) -> Vec<String> {
     let diagnostics = lines(&ran.stdout).filter_map(|l| {
+        // flightdeck writes the diagnostic itself on the line, tofu nests it.
         if l["type"] == "diagnostic" && !l["diagnostic"].is_object() {
             Some(l)
         } else {

@@ -57,6 +57,7 @@ fn compared(theirs: &Made, ours: &Made) -> (Verdict, Vec<String>) {
             .into_keys()
             .map(|name| format!("left {name}: flightdeck did not destroy it")),
     );
+    // Changes that both would make are listed below, but are no difference.
     let verdict = if said.is_empty() {
         Verdict::SameState
     } else {
