@@ -1,5 +1,4 @@
-//! How requests are let in: with a key of the account, with a signature that was made for one, or
-//! with a token.
+//! Authorization of storage requests: account key, SAS token or access token.
 
 use super::super::values::Values;
 use super::super::web::{Ask, Attempts, Web, WebError};
@@ -17,13 +16,13 @@ use tokio::sync::Mutex;
 
 const STORAGE: &str = "https://storage.azure.com/";
 
-/// How requests are let in.
+/// Authorization of storage requests.
 pub(super) enum Access {
     Key(String),
-    /// What goes with every address.
+    /// SAS token, added to each query.
     Signature(String),
     Token(Tokens),
-    /// The key of the account, asked for with a token.
+    /// Account key, fetched from the management API with a token.
     KeyOf {
         tokens: Tokens,
         address: String,
@@ -61,7 +60,7 @@ impl Access {
         })
     }
 
-    /// Lets a request in.
+    /// Authorizes a request.
     pub(super) async fn sign(
         &self,
         ask: &mut Ask,
@@ -85,6 +84,7 @@ impl Access {
                 address,
                 key,
             } => {
+                // The lock is held across the request, so concurrent requests fetch the key once.
                 let mut known = key.lock().await;
                 let key = match &*known {
                     Some(key) => key.clone(),
@@ -97,7 +97,7 @@ impl Access {
     }
 }
 
-/// Lets a request in by a token.
+/// Adds a bearer token to a request.
 pub(super) fn by_token(ask: &mut Ask, token: &str) -> Result<(), WebError> {
     ask.header(AUTHORIZATION, &format!("Bearer {token}"))
 }
@@ -117,6 +117,8 @@ fn to_sign(ask: &Ask, account: &str) -> String {
         let value = ask.headers.get(name);
         value.and_then(|v| v.to_str().ok()).unwrap_or_default()
     };
+    // The order of the lines, empty ones included, is fixed by the Shared Key scheme of Azure
+    // Storage.
     let length = match ask.body.len() {
         0 => String::new(),
         length => length.to_string(),
@@ -128,6 +130,7 @@ fn to_sign(ask: &Ask, account: &str) -> String {
     text.push('\n');
     text.push_str(get("if-none-match"));
     text.push_str("\n\n\n");
+    // The scheme wants headers and query parameters sorted by name.
     let ours: BTreeMap<&str, &str> = ask
         .headers
         .keys()
@@ -146,7 +149,7 @@ fn to_sign(ask: &Ask, account: &str) -> String {
     text
 }
 
-/// The key of the account, by a token.
+/// Fetches the account key from the management API.
 async fn key_of(
     tokens: &Tokens,
     address: &str,

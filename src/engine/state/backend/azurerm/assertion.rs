@@ -1,4 +1,4 @@
-//! What a federated identity shows in the place of a secret.
+//! Client assertion of a federated identity, which replaces a client secret.
 
 use super::super::values::Values;
 use super::super::web::{Ask, Attempts, Web};
@@ -8,7 +8,7 @@ use reqwest::{Method, Url};
 use serde_json::Value as Json;
 use std::path::PathBuf;
 
-/// What stands for a secret where an identity is federated.
+/// Source of a client assertion.
 pub(super) enum Assertion {
     Text(String),
     File(PathBuf),

@@ -12,10 +12,10 @@ use reqwest::Method;
 use statefile::LockInfo;
 use std::sync::{Arc, Mutex};
 
-/// Where the holder of a lock stands.
+/// Metadata key of the lock owner, as OpenTofu writes it.
 const HOLDER: &str = "x-ms-meta-terraformlockid";
 
-/// One state in it.
+/// One state in a container.
 pub(super) struct Blob {
     container: Arc<Container>,
     name: String,
@@ -49,7 +49,7 @@ impl Blob {
             .await
     }
 
-    /// An answer that must be a good one.
+    /// Returns a successful answer, else the refusal as an error.
     fn good(&self, what: &'static str, answer: Answer) -> Result<Answer, HomeError> {
         if answer.is_success() {
             return Ok(answer);
@@ -57,14 +57,14 @@ impl Blob {
         Err(self.container.refused(what, &self.name, &answer))
     }
 
-    /// Headers with the lease, where one is held.
+    /// Adds the id of the lease, if one is held.
     fn leased(&self, mut headers: Headers) -> Headers {
         let held = lock(&self.held).clone();
         headers.extend(held.map(|id| ("x-ms-lease-id", id)));
         headers
     }
 
-    /// What stands beside the blob; `None` where there is none.
+    /// Reads the blob's headers; `None` if there is no blob.
     async fn properties(&self, what: &'static str) -> Result<Option<Answer>, HomeError> {
         let headers = self.container.encryption.clone();
         let answer = self
@@ -76,7 +76,7 @@ impl Blob {
         self.good(what, answer).map(Some)
     }
 
-    /// Who has the lock.
+    /// Reads the lock owner from the blob's metadata.
     async fn holder(&self, what: &'static str) -> Result<Option<LockInfo>, HomeError> {
         let found = self.properties(what).await?;
         let text = found.and_then(|a| STANDARD.decode(a.header(HOLDER)?).ok());
@@ -93,7 +93,7 @@ impl Blob {
             .await
     }
 
-    /// An empty blob, where none is.
+    /// Creates an empty blob unless there is one.
     async fn make(&self) -> Result<(), HomeError> {
         let mut headers = self.container.encryption.clone();
         headers.push(("x-ms-blob-type", "BlockBlob".to_owned()));
@@ -101,13 +101,14 @@ impl Blob {
         let answer = self
             .ask("lock", Method::PUT, "", headers, Vec::new())
             .await?;
+        // Another process created the blob first, which is as good.
         if matches!(answer.status, 409 | 412) {
             return Ok(());
         }
         self.good("lock", answer).map(drop)
     }
 
-    /// Says beside the blob who has it, or that nobody has.
+    /// Writes the lock owner to the blob's metadata, or clears it.
     async fn say(
         &self,
         what: &'static str,
@@ -161,6 +162,7 @@ impl Home for Blob {
             ..info
         };
         let mut answer = self.acquire(&info.id).await?;
+        // A lease needs a blob, and a new workspace has none.
         if answer.status == 404 {
             self.make().await?;
             answer = self.acquire(&info.id).await?;
@@ -172,6 +174,7 @@ impl Home for Blob {
             });
         }
         self.good("lock", answer)?;
+        // Without its owner in the metadata, a lease could not be released by a later force-unlock.
         if let Err(error) = self.say("lock", &info.id, Some(&info)).await {
             self.release(&info.id).await?;
             return Err(error);
@@ -216,7 +219,7 @@ impl Home for Blob {
         Ok(self.good("read", answer)?.body)
     }
 
-    /// With what stands beside the blob: who has the lock is there.
+    /// Copies the metadata, because a write replaces it and the lock owner is in it.
     async fn write(&self, text: String) -> Result<(), HomeError> {
         let encryption = self.container.encryption.clone();
         if self.container.snapshot {
@@ -248,7 +251,7 @@ impl Home for Blob {
         if answer.status != 404 {
             self.good("delete", answer)?;
         }
-        // The lease went with it.
+        // Azure ends the lease together with the blob.
         lock(&self.held).take();
         Ok(())
     }

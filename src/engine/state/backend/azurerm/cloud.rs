@@ -1,9 +1,9 @@
-//! The worlds of Azure, each with services of its own.
+//! Azure clouds and their service addresses.
 
 use super::super::values::Values;
 use super::error::AzureError;
 
-/// One of the worlds that Azure has.
+/// An Azure cloud.
 pub(super) enum Cloud {
     Public,
     Government,
@@ -26,7 +26,7 @@ impl Cloud {
         }
     }
 
-    /// Where the service is that manages accounts.
+    /// Address of the management API.
     pub(super) fn management(&self) -> &'static str {
         match self {
             Self::Public => "https://management.azure.com",
@@ -35,7 +35,7 @@ impl Cloud {
         }
     }
 
-    /// Where one signs in.
+    /// Address of the sign-in service.
     pub(super) fn login(&self) -> &'static str {
         match self {
             Self::Public => "https://login.microsoftonline.com",
@@ -44,7 +44,7 @@ impl Cloud {
         }
     }
 
-    /// How the addresses of storage end.
+    /// Domain suffix of storage addresses.
     pub(super) fn end(&self) -> &'static str {
         match self {
             Self::Public => "core.windows.net",

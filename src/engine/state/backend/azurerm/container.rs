@@ -1,4 +1,4 @@
-//! A container: requests for its blobs, and what their refusals mean.
+//! Container: requests for its blobs, and the meaning of refusals.
 
 use super::super::s3::element;
 use super::super::web::{Answer, Ask, Attempts, MAX_STATE, Web};
@@ -8,7 +8,7 @@ use crate::engine::state::HomeError;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 
-/// The version of the interface.
+/// Version of the storage REST API.
 const VERSION: &str = "2021-12-02";
 
 pub(super) type Headers = Vec<(&'static str, String)>;
@@ -18,12 +18,12 @@ pub(super) struct Container {
     pub(super) attempts: Attempts,
     pub(super) access: Access,
     pub(super) account: String,
-    /// Up to the container.
+    /// Address without the container's name.
     pub(super) endpoint: Url,
     pub(super) name: String,
     pub(super) key: String,
     pub(super) snapshot: bool,
-    /// Headers of every request for what is in a blob.
+    /// Encryption headers, for each request that reads or writes a blob.
     pub(super) encryption: Headers,
 }
 
@@ -76,6 +76,7 @@ impl Container {
             for (name, value) in always.into_iter().chain(headers) {
                 ask.header(HeaderName::from_static(name), &value)?;
             }
+            // Azure requires a Content-Length even for an empty body.
             if body.is_empty() && ask.method == Method::PUT {
                 let none = HeaderValue::from_static("0");
                 ask.headers
@@ -95,7 +96,7 @@ impl Container {
     }
 }
 
-/// What Azure says of why.
+/// Reads the error code and the first line of the message.
 pub(super) fn refusal(answer: &Answer) -> Refusal {
     let code = answer.header("x-ms-error-code").unwrap_or_default();
     let text = element(&answer.body, "Message").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Why a container of Azure's storage cannot be used, in words for an operator.
+//! Errors of the azurerm backend.
 
 use super::super::error::{ArgumentError, BadUrl};
 use super::super::token::TokenError;
@@ -6,7 +6,7 @@ use super::super::web::WebError;
 use crate::engine::state::error::UnlockError;
 use std::path::PathBuf;
 
-/// Why a container cannot be used as it is configured, or was not asked, or refused.
+/// Reasons why a container cannot be used: its configuration, a failed request, or a refusal.
 #[derive(Debug, thiserror::Error)]
 pub(in super::super) enum AzureError {
     #[error(transparent)]
@@ -17,7 +17,7 @@ pub(in super::super) enum AzureError {
     Token(#[from] TokenError),
     #[error(transparent)]
     Unlock(#[from] UnlockError),
-    /// An address that is put together here.
+    /// An address built by this module.
     #[error("{0}")]
     Url(#[source] BadUrl),
     #[error("{text:?}: {source}")]
@@ -71,7 +71,7 @@ pub(in super::super) enum AzureError {
     Refused(#[from] Refusal),
 }
 
-/// What the service says of what it did not do.
+/// Refusal by the service.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", format!("{code} {message} (code {status})").trim_start())]
 pub(in super::super) struct Refusal {

@@ -1,5 +1,5 @@
-//! States in a container of Azure's storage: a blob a workspace, locked by a lease without an end,
-//! whose holder stands in the blob's metadata.
+//! The azurerm backend: one blob for each workspace, locked by a lease without an end. The blob's
+//! metadata names the lock owner.
 
 mod access;
 mod assertion;

@@ -1,4 +1,4 @@
-//! The states of all workspaces in a container.
+//! States of all workspaces in a container.
 
 use super::super::error::ArgumentError;
 use super::super::values::Values;
@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What follows the key in the names of other workspaces.
+/// Separates the key and the name of a workspace in a blob's name.
 const BETWEEN: &str = "env:";
 
 /// States in a container.
@@ -30,7 +30,7 @@ impl Azure {
         Self::at(values, &format!("https://{account}.blob.{end}/"))
     }
 
-    /// With another address of the service.
+    /// Opens the backend at another address of the service.
     pub(in super::super) fn at(values: &Values<'_>, endpoint: &str) -> Result<Self, AzureError> {
         let account = values.needed("storage_account_name", &[])?;
         let snapshot = values.flag("snapshot", &["ARM_SNAPSHOT"])?;
@@ -127,7 +127,7 @@ impl Backend for Azure {
 
 #[cfg(test)]
 impl Azure {
-    /// For tests: a container is nobody's but an operator's to make.
+    /// Creates the container, for tests. Operators create theirs outside flightdeck.
     pub(in super::super) async fn make_container(&self) -> Result<(), HomeError> {
         let container = &self.0;
         let url = container.url(None, "restype=container");

@@ -1,5 +1,4 @@
-//! Tokens of a service principal, a federated identity, the machine, or the user of the command
-//! line.
+//! Azure access tokens of a service principal, federated identity, managed identity or `az login`.
 
 use super::super::token::{self, Token};
 use super::super::values::Values;
@@ -13,10 +12,10 @@ use serde_json::Value as Json;
 use std::time::Duration;
 use tokio::sync::Mutex;
 
-/// For the program that knows the user.
+/// Time limit of `az`.
 const PROGRAM: Duration = Duration::from_secs(60);
 
-/// Tokens, and who they are asked for.
+/// Access tokens for one resource, fetched from one identity and cached.
 pub(super) struct Tokens {
     who: Who,
     resource: String,
@@ -149,7 +148,7 @@ impl Who {
     }
 }
 
-/// A token of the machine that this runs on.
+/// Fetches a token of the managed identity from the instance metadata service.
 async fn machine(resource: &str, client: Option<&str>, web: &Web) -> Result<Token, AzureError> {
     let base = "http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01";
     let mut url = Url::parse(base).map_err(AzureError::Url)?;
@@ -159,13 +158,14 @@ async fn machine(resource: &str, client: Option<&str>, web: &Web) -> Result<Toke
     }
     let mut ask = Ask::new(Method::GET, url);
     ask.header(HeaderName::from_static("metadata"), "true")?;
+    // Without a limit, a machine outside Azure would wait for an address that nothing answers.
     match tokio::time::timeout(Duration::from_secs(10), web.once(ask)).await {
         Ok(answer) => Ok(Token::within(&answer?)?),
         Err(late) => Err(AzureError::SilentMachine(late)),
     }
 }
 
-/// A token of whoever has signed in with `az login`.
+/// Fetches a token of the user who signed in with `az login`.
 async fn command_line(resource: &str) -> Result<Token, AzureError> {
     let mut az = fetch::program("az");
     az.args(["account", "get-access-token", "--output", "json"])
@@ -178,5 +178,6 @@ async fn command_line(resource: &str) -> Result<Token, AzureError> {
         let why = why.lines().next().unwrap_or_default();
         return Err(AzureError::ProgramRefuses(why.to_owned()));
     };
+    // A fixed lifetime; the expiry that `az` prints is not used.
     Ok(Token::lasting(token, Duration::from_secs(600)))
 }
