@@ -1,5 +1,5 @@
-//! States in a table of PostgreSQL, a row a workspace, locked by locks of the session: a lock ends
-//! with the connection, so there is one connection for all that is done.
+//! The pg backend: one row for each workspace, locked by session advisory locks. A lock ends with
+//! its connection, so each state uses a single connection.
 
 mod connect;
 mod error;
@@ -19,7 +19,7 @@ use table::{Session, Table, answer};
 use tokio::sync::Mutex;
 use tokio_postgres::Client;
 
-/// How the default workspace is called there.
+/// Row name of the default workspace.
 const DEFAULT: &str = "default";
 const TAKE: &str = "SELECT pg_try_advisory_lock($1)";
 const RELEASE: &str = "SELECT pg_advisory_unlock($1)";
@@ -27,12 +27,12 @@ const RELEASE: &str = "SELECT pg_advisory_unlock($1)";
 /// States in a table.
 pub(super) struct Pg(Arc<Table>);
 
-/// One row of it.
+/// One state in the table.
 struct Row {
     table: Arc<Table>,
     name: String,
     session: Mutex<Option<Session>>,
-    /// Whether a lock went with its connection: nothing is written until it is taken anew.
+    /// Lock lost with its connection. Writes are refused until it is taken again.
     lost: AtomicBool,
 }
 
@@ -66,7 +66,7 @@ impl Row {
         move |why| HomeError::remote(what, place.clone(), why)
     }
 
-    /// Whether what is held is held still; to be asked after the connection was looked at.
+    /// Fails if the lock was lost. Call it after `session`, which detects that.
     fn unbroken(&self) -> Result<(), PgError> {
         if self.lost.load(Ordering::Relaxed) {
             return Err(PgError::Lost);
@@ -74,7 +74,7 @@ impl Row {
         Ok(())
     }
 
-    /// The connection; a new one where there is none.
+    /// Returns the connection; opens one if there is none or it was closed.
     async fn session<'a>(
         &self,
         session: &'a mut Option<Session>,
@@ -84,6 +84,7 @@ impl Row {
             .is_some_and(|s| s.client.is_closed() || s.driver.try_join_next().is_some());
         if lost {
             let held = session.take().and_then(|s| s.held);
+            // A new connection does not have the lock, and another owner may have it by now.
             if held.is_some() {
                 self.lost.store(true, Ordering::Relaxed);
             }
@@ -95,7 +96,7 @@ impl Row {
         Ok(session.insert(open))
     }
 
-    /// Tries to take the lock; its number where somebody else has it.
+    /// Tries to take the lock. The inner error is the key of a lock that another session has.
     async fn try_lock(&self, session: &mut Session) -> Result<Result<(), i64>, PgError> {
         let creation = self.table.creation();
         let client = &session.client;
@@ -106,6 +107,7 @@ impl Row {
         let row = answer(client.query_opt(&query, &[&self.name, &creation])).await?;
         let (number, ours) = match row {
             Some(row) => {
+                // OpenTofu also takes the creation lock here; only the row's lock is kept.
                 if row.get(2) {
                     answer(client.query_one(RELEASE, &[&creation])).await?;
                 }
@@ -123,7 +125,7 @@ impl Row {
         Ok(if ours { Ok(()) } else { Err(number) })
     }
 
-    /// Who has a lock, as far as the database tells.
+    /// Lock owner, as far as the database knows it.
     async fn holder(&self, client: &Client, number: i64) -> Result<Option<LockInfo>, PgError> {
         let query = "SELECT a.pid, a.usename::text, coalesce(host(a.client_addr), 'local'), a.application_name, to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND ((l.classid::bigint << 32) | l.objid::bigint) = $1";
         let row = answer(client.query_opt(query, &[&number])).await?;
@@ -180,19 +182,20 @@ impl Home for Row {
         let Some(number) = open.held else {
             return Ok(());
         };
-        // Without an answer the end of the connection gives it back.
+        // If no answer comes, closing the connection releases the lock.
         let released = answer(open.client.query_one(RELEASE, &[&number])).await;
         drop(open);
         released.map(drop).map_err(self.trouble("unlock"))
     }
 
-    /// The lock goes with its connection: that one is ended.
+    /// Ends the owner's session, because only that releases its lock.
     async fn force_unlock(&self, id: &str) -> Result<(), HomeError> {
         let trouble = self.trouble("unlock");
         let mut session = self.session.lock().await;
         let session = self.session(&mut session).await.map_err(&trouble)?;
         let number = match self.try_lock(session).await.map_err(&trouble)? {
             Err(number) => number,
+            // The lock was free, so it is released again.
             Ok(()) => {
                 let number = session.held.take();
                 let released = answer(session.client.query_one(RELEASE, &[&number])).await;

@@ -1,4 +1,4 @@
-//! A bucket: requests for its objects, and what their refusals mean.
+//! Bucket: requests for its objects, and the meaning of refusals.
 
 use super::super::web::{Answer, Ask, Attempts, MAX_STATE, Web};
 use super::credentials::Credentials;
@@ -12,11 +12,11 @@ pub(super) struct Bucket {
     pub(super) web: Web,
     pub(super) attempts: Attempts,
     pub(super) credentials: Credentials,
-    /// Up to `/storage/v1/`.
+    /// Address up to `/storage/v1/`.
     pub(super) endpoint: Url,
     pub(super) name: String,
     pub(super) prefix: String,
-    /// Headers of a key of one's own.
+    /// Headers of a customer-supplied encryption key.
     pub(super) key: Vec<(&'static str, String)>,
     pub(super) managed_key: Option<String>,
 }
@@ -35,7 +35,7 @@ impl Bucket {
         HomeError::remote(what, self.place(object), why.into())
     }
 
-    /// What a refusal means.
+    /// Translates a refusal into an error.
     pub(super) fn refused(&self, what: &'static str, object: &str, answer: &Answer) -> HomeError {
         let said: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
         let message = said["error"]["message"].as_str().unwrap_or_default();
@@ -49,7 +49,7 @@ impl Bucket {
         self.trouble(what, object, why)
     }
 
-    /// The address of the bucket's objects, or of one of them.
+    /// Address of the bucket's object collection, or of one object.
     pub(super) fn url(&self, upload: bool, object: Option<&str>) -> Url {
         let mut url = self.endpoint.clone();
         if upload {
@@ -83,7 +83,7 @@ impl Bucket {
                 ask.most = MAX_STATE;
             }
             let token = self.credentials.token(&self.web, self.attempts).await?;
-            // Of states alone: locks are nobody's secret, and are read by who has no key.
+            // States only: a lock has no secrets, and must be readable without the key.
             let sealed = object.ends_with(".tfstate") && ask.method != Method::DELETE;
             let mut headers = if sealed { self.key.clone() } else { Vec::new() };
             headers.extend(token.map(|token| ("authorization", format!("Bearer {token}"))));
@@ -98,7 +98,7 @@ impl Bucket {
         answer.map_err(|why| self.trouble(what, object, why))
     }
 
-    /// What an object has, and its generation; nothing where it is not there.
+    /// Reads an object with its generation; `None` if there is none.
     pub(super) async fn get(
         &self,
         what: &'static str,

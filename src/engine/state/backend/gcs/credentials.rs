@@ -1,5 +1,4 @@
-//! Who one is to Google: a token, a key of a service account, a user who has signed in, or the
-//! machine.
+//! Google credential sources: access token, service account key, signed-in user, metadata server.
 
 use super::super::token::{self, Token};
 use super::super::values::Values;
@@ -18,17 +17,17 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::Mutex;
 
-/// What a token may be used for.
+/// Scope of a token for storage.
 const SCOPE: &str = "https://www.googleapis.com/auth/devstorage.read_write";
-/// What it may be used for where another token is asked for with it.
+/// Scope of a token that requests an impersonated one.
 const CLOUD: &str = "https://www.googleapis.com/auth/cloud-platform";
-/// Where machines are told who they are.
+/// Address of the metadata server.
 const MACHINE: &str = "http://metadata.google.internal";
 
-/// Who one may be, and the token that came of it.
+/// Credential source, impersonation, and the cached token.
 pub(super) struct Credentials {
     source: Source,
-    /// Somebody whose token is asked for with the first one, and those in between.
+    /// Service account to impersonate, and the delegates in between.
     acting_as: Option<(String, Vec<String>)>,
     token: Mutex<Option<Token>>,
 }
@@ -36,7 +35,7 @@ pub(super) struct Credentials {
 enum Source {
     Nobody,
     Token(String),
-    /// What stands in a file of credentials.
+    /// Content of a credentials file.
     Said(Json),
     Machine(String),
 }
@@ -58,7 +57,7 @@ impl Credentials {
         })
     }
 
-    /// A token; `None` where nobody is asked who one is.
+    /// Returns a token; `None` if the service needs none.
     pub(super) async fn token(
         &self,
         web: &Web,
@@ -67,6 +66,7 @@ impl Credentials {
         if matches!(self.source, Source::Nobody) {
             return Ok(None);
         }
+        // The lock is held across the request, so concurrent requests fetch one token.
         let mut known = self.token.lock().await;
         if let Some(token) = known.as_ref().filter(|token| token.is_fresh()) {
             return Ok(Some(token.text.clone()));
@@ -87,7 +87,7 @@ impl Credentials {
 
 impl Source {
     fn of(values: &Values<'_>) -> Result<Self, GcsError> {
-        // What stands for the service in tests knows nobody.
+        // An emulator has no authentication.
         if values.variable(&["STORAGE_EMULATOR_HOST"]).is_some() {
             return Ok(Self::Nobody);
         }
@@ -112,7 +112,7 @@ impl Source {
         Ok(Self::Machine(machine))
     }
 
-    /// A file, or what would stand in one.
+    /// Parses credentials, given as a file's path or as its content.
     fn said(text: &str, home: &std::path::Path) -> Result<Self, GcsError> {
         let content = if text.trim_start().starts_with('{') {
             text.to_owned()
@@ -133,7 +133,7 @@ impl Source {
     async fn token(&self, web: &Web, attempts: Attempts, scope: &str) -> Result<Token, GcsError> {
         match self {
             Self::Nobody => Err(GcsError::Nobody),
-            // How long it lasts is not known; it is not asked for anew either.
+            // The lifetime is unknown, and the token cannot be renewed.
             Self::Token(token) => Ok(Token::lasting(token, Duration::from_secs(86_400))),
             Self::Said(said) => {
                 let text = |name: &str| said[name].as_str().unwrap_or_default().to_owned();
@@ -168,6 +168,7 @@ impl Source {
                 );
                 let asked = tokio::time::timeout(Duration::from_secs(5), web.once(ask)).await;
                 match asked {
+                    // Any other result means that the machine is not in Google's cloud.
                     Ok(Ok(answer)) if answer.status == 200 => Ok(Token::within(&answer)?),
                     _ => Err(GcsError::NoCredentials),
                 }
@@ -176,7 +177,7 @@ impl Source {
     }
 }
 
-/// What a service account signs to say that it is one.
+/// Signs the JWT with which a service account requests a token.
 fn assertion(said: &Json, to: &str, scope: &str) -> Result<String, GcsError> {
     let pem = said["private_key"].as_str().unwrap_or_default();
     let key = PrivatePkcs8KeyDer::from_pem_slice(pem.as_bytes()).map_err(GcsError::NoPrivateKey)?;
@@ -209,7 +210,7 @@ fn assertion(said: &Json, to: &str, scope: &str) -> Result<String, GcsError> {
     Ok(text)
 }
 
-/// A token of somebody else, asked for with one's own.
+/// Fetches a token of the impersonated service account.
 async fn acting_as(
     web: &Web,
     attempts: Attempts,

@@ -1,4 +1,4 @@
-//! Why a bucket of Google's storage cannot be used, in words for an operator.
+//! Errors of the gcs backend.
 
 use super::super::error::{ArgumentError, BadUrl};
 use super::super::token::TokenError;
@@ -9,7 +9,7 @@ use reqwest::header::InvalidHeaderValue;
 use rustls::pki_types::pem;
 use std::path::PathBuf;
 
-/// Why a bucket cannot be used as it is configured, or was not asked, or refused.
+/// Reasons why a bucket cannot be used: its configuration, a failed request, or a refusal.
 #[derive(Debug, thiserror::Error)]
 pub(in super::super) enum GcsError {
     #[error(transparent)]
@@ -20,7 +20,7 @@ pub(in super::super) enum GcsError {
     Token(#[from] TokenError),
     #[error(transparent)]
     Unlock(#[from] UnlockError),
-    /// An address that is put together here.
+    /// An address built by this module.
     #[error("{0}")]
     Url(#[source] BadUrl),
     #[error("\"encryption_key\" must be 32 bytes in base64, or a file with them")]

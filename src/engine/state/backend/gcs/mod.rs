@@ -1,5 +1,5 @@
-//! States in a bucket of Google's storage: an object a workspace, locked by another beside it that
-//! may not be there yet. The lock's id is the generation of that object.
+//! The gcs backend: one object for each workspace, locked by a second object that is created only
+//! if absent. The id of the lock is the generation of that object.
 
 mod bucket;
 mod credentials;

@@ -1,4 +1,4 @@
-//! One state in a bucket, and its lock beside it.
+//! One state in a bucket, and its lock object.
 
 use super::bucket::Bucket;
 use super::error::GcsError;
@@ -10,10 +10,10 @@ use serde_json::Value as Json;
 use statefile::LockInfo;
 use std::sync::{Arc, Mutex};
 
-/// A lock that is there and gone before it is looked at is tried for again that often.
+/// Attempts to take a lock that was released between its refusal and its read.
 const TRIES: u32 = 5;
 
-/// One state in it.
+/// One state in a bucket.
 pub(super) struct Object {
     bucket: Arc<Bucket>,
     workspace: String,
@@ -40,6 +40,7 @@ impl Object {
     async fn release(&self, generation: &str) -> Result<(), HomeError> {
         let bucket = &self.bucket;
         let state = self.state();
+        // A generation is a number; other text cannot name a lock of this backend.
         if generation.parse::<i64>().is_err() {
             let why = GcsError::NoLockId(generation.to_owned());
             return Err(bucket.trouble("unlock", &state, why));
@@ -94,15 +95,18 @@ impl Home for Object {
             if answer.status != 412 {
                 return Err(bucket.refused("lock", &object, &answer));
             }
+            // The owner released the lock after the refusal, so it is free again.
             let Some((text, generation)) = bucket.get("lock", &object).await? else {
                 continue;
             };
             let holder = LockInfo::read(&text);
-            // The answer to an earlier attempt was lost, and what it asked for was done.
+            // The answer to an earlier attempt was lost after the lock was created.
             if holder.as_ref().is_some_and(|holder| holder.id == info.id) {
                 *lock(&self.held) = Some(generation);
                 return Ok(());
             }
+            // The error shows the generation as the id, because `force-unlock` of OpenTofu expects
+            // it.
             return Err(HomeError::Locked {
                 place: self.place(),
                 info: holder.map(|holder| {
@@ -124,7 +128,7 @@ impl Home for Object {
         released.map_err(|e| e.left_locked(&generation))
     }
 
-    /// Also by the id in the lock, for a command that was stopped before it knew the generation.
+    /// Also accepts the id inside the lock, for a command that ended before it knew the generation.
     async fn force_unlock(&self, id: &str) -> Result<(), HomeError> {
         let found = self.bucket.get("unlock", &self.lock_object()).await?;
         let named = found.filter(|(text, _)| LockInfo::read(text).is_some_and(|l| l.id == id));

@@ -1,4 +1,4 @@
-//! The states of all workspaces in a bucket.
+//! States of all workspaces in a bucket.
 
 use super::super::error::ArgumentError;
 use super::super::values::Values;
@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How the default workspace is called there.
+/// Name of the default workspace in a bucket.
 const DEFAULT: &str = "default";
 
 /// States in a bucket.
@@ -78,7 +78,7 @@ fn endpoint(values: &Values<'_>) -> Result<Url, ArgumentError> {
     Url::parse(&text).map_err(|source| ArgumentError::Endpoint { text, source })
 }
 
-/// A key as text or in a file: 32 bytes in base64.
+/// Reads a customer-supplied key, from text or a file: 32 bytes in base64.
 fn own_key(said: &str) -> Result<Vec<(&'static str, String)>, GcsError> {
     let text = fsroot::read_named(said).unwrap_or_else(|_| said.to_owned());
     let key = STANDARD.decode(text.trim()).ok().filter(|k| k.len() == 32);

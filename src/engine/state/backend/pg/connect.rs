@@ -1,5 +1,5 @@
-//! How a database is reached: a connection string in either of its forms, the variables of libpq
-//! under it, and TLS as `sslmode` says.
+//! Connection settings of PostgreSQL: both forms of a connection string, the variables of libpq,
+//! and TLS by `sslmode`.
 
 use super::super::values::Values;
 use super::error::PgError;
@@ -15,7 +15,7 @@ use tls::{Identity, Roots};
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// What the environment says where a connection string does not.
+/// Variables that replace missing parts of a connection string.
 const VARIABLES: &[(&str, &str)] = &[
     ("host", "PGHOST"),
     ("port", "PGPORT"),
@@ -31,7 +31,7 @@ const VARIABLES: &[(&str, &str)] = &[
     ("connect_timeout", "PGCONNECT_TIMEOUT"),
 ];
 
-/// Where the database is, and who asks for it.
+/// Address of the database, and the login.
 pub(super) struct Reach {
     said: BTreeMap<String, String>,
 }
@@ -46,6 +46,7 @@ impl Reach {
             }
         }
         let reach = Self { said };
+        // Errors of the configuration must be reported before the first connection.
         reach.config()?;
         reach.mode()?;
         Ok(reach)
@@ -56,7 +57,7 @@ impl Reach {
         (!text.is_empty()).then_some(text)
     }
 
-    /// For an operator: without a password.
+    /// Name for an operator, without the password.
     pub(super) fn place(&self) -> String {
         let host = self.get("host").unwrap_or("localhost");
         let port = self.get("port").unwrap_or("5432");
@@ -65,7 +66,7 @@ impl Reach {
         format!("postgres://{host}:{port}/{base}")
     }
 
-    /// Whether there is a network in between.
+    /// Is the connection a Unix socket?
     fn is_local(&self) -> bool {
         self.get("host").is_some_and(|host| host.starts_with('/'))
     }
@@ -106,14 +107,15 @@ impl Reach {
         Ok(config)
     }
 
-    /// As the driver that OpenTofu uses takes it: TLS is required unless something else is said.
+    /// TLS mode with the defaults of lib/pq, OpenTofu's driver: TLS is required unless configured
+    /// otherwise.
     fn mode(&self) -> Result<Mode, PgError> {
         if self.is_local() {
             return Ok(Mode::Disable);
         }
         match self.get("sslmode").unwrap_or("require") {
             "disable" => Ok(Mode::Disable),
-            // With certificates to trust at hand, they are asked for.
+            // lib/pq verifies the chain if root certificates are configured.
             "require" if self.get("sslrootcert").is_some() => Ok(Mode::Chain),
             "require" => Ok(Mode::Any),
             "verify-ca" => Ok(Mode::Chain),
@@ -155,14 +157,14 @@ fn certificates(file: &str) -> Result<Vec<CertificateDer<'static>>, PgError> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Disable,
-    /// Whoever it is.
+    /// Accepts every certificate.
     Any,
-    /// Somebody who is known, of whatever name.
+    /// Verifies the chain, but not the host name.
     Chain,
     Full,
 }
 
-/// A connection string by its parts: `postgres://…`, or `name=value name='value'`.
+/// Splits a connection string into its parts: `postgres://…`, or `name=value name='value'`.
 fn parsed(text: &str) -> Result<BTreeMap<String, String>, PgError> {
     if text.starts_with("postgres://") || text.starts_with("postgresql://") {
         return address(text);
@@ -200,6 +202,7 @@ fn value(text: &str) -> Result<(String, &str), PgError> {
 fn address(text: &str) -> Result<BTreeMap<String, String>, PgError> {
     let url = Url::parse(text).map_err(PgError::Address)?;
     let mut said = BTreeMap::new();
+    // Percent-decoding through a query would turn "+" into a space, so it is escaped first.
     let decoded = |text: &str| {
         let pair = format!("x={}", text.replace('+', "%2B"));
         let mut url = url.clone();
@@ -227,7 +230,7 @@ fn address(text: &str) -> Result<BTreeMap<String, String>, PgError> {
     Ok(said)
 }
 
-/// Accepts servers of other names.
+/// Verifies the chain and ignores the host name.
 #[derive(Debug)]
 struct AnyName(Arc<dyn ServerCertVerifier>);
 
@@ -240,6 +243,7 @@ impl ServerCertVerifier for AnyName {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
+        // The inner verifier checks the chain before the name, so a name error means a valid chain.
         match self.0.verify_server_cert(end, between, name, ocsp, now) {
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },

@@ -1,4 +1,4 @@
-//! Why a table of PostgreSQL cannot be used, in words for an operator.
+//! Errors of the pg backend.
 
 use super::super::error::{ArgumentError, BadUrl};
 use crate::engine::state::error::UnlockError;
@@ -6,7 +6,7 @@ use rustls::pki_types::pem;
 use std::num::ParseIntError;
 use tls::TlsError;
 
-/// Why a table cannot be used as it is configured, or was not asked, or refused.
+/// Reasons why a table cannot be used: its configuration, a failed request, or a refusal.
 #[derive(Debug, thiserror::Error)]
 pub(in super::super) enum PgError {
     #[error(transparent)]
@@ -17,7 +17,7 @@ pub(in super::super) enum PgError {
     ConnectionString,
     #[error("a quote in \"conn_str\" is not closed")]
     OpenQuote,
-    /// What is wrong with it may have the password in it.
+    /// The text is not shown, because it may have the password.
     #[error("\"conn_str\" is no address of a database")]
     Address(#[source] BadUrl),
     #[error("{text:?} is no port")]

@@ -1,4 +1,4 @@
-//! The table with the states, and a connection to its database.
+//! Table of states, and connections to its database.
 
 use super::connect::Reach;
 use super::error::PgError;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_postgres::Client;
 
-/// For an answer.
+/// Time limit of an answer.
 const ANSWER: Duration = Duration::from_secs(120);
 
 pub(super) struct Table {
@@ -14,24 +14,24 @@ pub(super) struct Table {
     pub(super) schema: String,
     pub(super) table: String,
     pub(super) index: String,
-    /// What is made where it is missing: schema, table, index.
+    /// Create if missing: schema, table, index.
     pub(super) makes: [bool; 3],
 }
 
-/// The connection, and what is held by it.
+/// A connection, and the advisory lock that it holds.
 pub(super) struct Session {
     pub(super) client: Client,
-    /// Moves the bytes; ends with this.
+    /// Task that drives the connection; aborted with this session.
     pub(super) driver: JoinSet<()>,
     pub(super) held: Option<i64>,
 }
 
-/// A name as a statement has it.
+/// Quotes an identifier.
 fn named(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// An answer within its time.
+/// Waits for an answer, up to the time limit.
 pub(super) async fn answer<T>(
     asked: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<T, PgError> {
@@ -42,13 +42,13 @@ pub(super) async fn answer<T>(
 }
 
 impl Table {
-    /// As statements name it.
+    /// Qualified and quoted name of the table.
     pub(super) fn whole(&self) -> String {
         format!("{}.{}", named(&self.schema), named(&self.table))
     }
 
-    /// The lock that is taken where there is no row yet: FNV-1 of both names, below zero, where no
-    /// row's number is.
+    /// Key of the lock for a state without a row: negative FNV-1 of both names. Ids of rows are
+    /// positive, so the two never collide.
     pub(super) fn creation(&self) -> i64 {
         let text = format!("{}\0{}", self.schema, self.table);
         let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
@@ -68,7 +68,7 @@ impl Table {
         let (client, connection) = connected?;
         let mut driver = JoinSet::new();
         driver.spawn(async move {
-            // Whoever waits for an answer is told why there is none.
+            // The client reports the error to each waiting request.
             drop(connection.await);
         });
         let session = Session {
@@ -80,11 +80,12 @@ impl Table {
         Ok(session)
     }
 
-    /// Makes what is missing.
+    /// Creates the missing parts.
     async fn make(&self, client: &Client) -> Result<(), PgError> {
         let [schema, table, index] = self.makes;
         let whole = self.whole();
         if schema {
+            // Looked up first: CREATE SCHEMA needs a privilege even if the schema exists.
             let look = "SELECT 1 FROM information_schema.schemata WHERE schema_name = $1";
             let found = answer(client.query_opt(look, &[&self.schema])).await?;
             if found.is_none() {
