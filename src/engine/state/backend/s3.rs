@@ -1,5 +1,5 @@
-//! States in a bucket of S3, or of whatever speaks like it: an object a workspace, locked by
-//! another object, by an item in a table of DynamoDB, or by both.
+//! The s3 backend, for AWS and compatible services: one object for each workspace, locked by a
+//! second object, by a DynamoDB item, or by both.
 
 mod bucket;
 mod config;
@@ -33,14 +33,14 @@ use table::{Put, Table};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
-/// A digest that does not fit is looked at again, for as long.
+/// Time limit and interval of reads until state and digest match.
 const SETTLING: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_secs(2);
 
 /// States in a bucket.
 pub(super) struct S3(Arc<Bucket>);
 
-/// One state in it.
+/// One state in a bucket.
 #[derive(Clone)]
 struct Object(Arc<Inner>);
 
@@ -64,7 +64,7 @@ impl Inner {
         format!("{}.tflock", self.key)
     }
 
-    /// What names it in the table, and in words of locks.
+    /// Id of the state in the table and in lock info.
     fn item(&self) -> String {
         format!("{}/{}", self.bucket.config.bucket, self.key)
     }
@@ -97,7 +97,7 @@ impl Inner {
         }
         let holder = bucket.get("lock", &key).await?;
         let holder = holder.and_then(|text| LockInfo::read(&text));
-        // The answer to an earlier attempt was lost, and what it asked for was done.
+        // The answer to an earlier attempt was lost after the lock was created.
         if holder.as_ref().is_some_and(|holder| holder.id == id) {
             return Ok(());
         }
@@ -161,6 +161,7 @@ impl Inner {
             Some(table) => self.unlock_item(&table, id).await,
             None => Ok(()),
         };
+        // Both are always tried, so one failure does not leave the other lock behind.
         by_object.and(by_item)
     }
 }
@@ -192,6 +193,7 @@ impl Home for Object {
         if let Some(table) = inner.bucket.table()
             && let Err(error) = inner.lock_by_item(&table, &word, &info.id).await
         {
+            // The first of the two locks must not stay behind without the second.
             if config.use_lockfile {
                 inner.unlock_object(&info.id).await?;
             }
@@ -219,8 +221,8 @@ impl Home for Object {
         self.0.release(id).await
     }
 
-    /// With the digest that the table has, if there is one: what was written a moment ago may not
-    /// be what is read yet.
+    /// Compares the text with the digest in the table, if there is one. S3-compatible stores may
+    /// answer with an older object shortly after a write.
     async fn read(&self) -> Result<Vec<u8>, HomeError> {
         let inner = &self.0;
         let until = Instant::now() + SETTLING;

@@ -1,4 +1,4 @@
-//! A bucket: requests for its objects, and what their refusals mean.
+//! Bucket: requests for its objects, and the meaning of refusals.
 
 use super::super::web::Answer;
 use super::config::Config;
@@ -17,7 +17,7 @@ pub(super) struct Bucket {
     pub(super) checked: OnceCell<()>,
 }
 
-/// A text as it stands in an address that is signed.
+/// Percent-encodes by the rules of signed addresses.
 fn encoded(text: &str, keep: &[u8]) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {
@@ -44,7 +44,7 @@ impl Bucket {
         HomeError::remote(what, self.place(key), why.into())
     }
 
-    /// The address of an object, or of the bucket itself.
+    /// Address of an object, or of the bucket itself.
     pub(super) fn url(&self, key: &str) -> Result<Url, S3Error> {
         let config = &self.config;
         let mut url = config.s3.endpoint.clone();
@@ -61,7 +61,7 @@ impl Bucket {
         Ok(url)
     }
 
-    /// Before the first request, whether this account may be worked with.
+    /// Checks once, before the first request, that this account is allowed.
     pub(super) async fn check(&self) -> Result<(), S3Error> {
         let accounts = &self.config.accounts;
         if accounts.allowed.is_empty() && accounts.forbidden.is_empty() {
@@ -107,7 +107,7 @@ impl Bucket {
         answer.map_err(|why| self.trouble(what, key, why))
     }
 
-    /// What a refusal means.
+    /// Translates a refusal into an error.
     pub(super) fn refused(&self, what: &'static str, key: &str, answer: &Answer) -> HomeError {
         let refusal = refusal(answer);
         let why = match (refusal.code.as_str(), answer.status) {
@@ -121,7 +121,7 @@ impl Bucket {
         self.trouble(what, key, why)
     }
 
-    /// What an object has; nothing where it is not there.
+    /// Reads an object; `None` if there is none.
     pub(super) async fn get(
         &self,
         what: &'static str,
@@ -132,6 +132,7 @@ impl Bucket {
         let answer = self
             .ask(what, Method::GET, key, &headers, Vec::new())
             .await?;
+        // A missing bucket also answers 404, and must not pass for a missing state.
         let missing = || refusal(&answer).code != "NoSuchBucket";
         match answer.status {
             200 => Ok(Some(answer.body)),
@@ -188,7 +189,7 @@ impl Bucket {
         }
     }
 
-    /// Names of workspaces among the keys of a page, and what the next page begins with.
+    /// Returns the workspaces on a page of keys, and the token of the next page.
     pub(super) async fn page(
         &self,
         from: Option<String>,

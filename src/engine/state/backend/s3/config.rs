@@ -1,4 +1,4 @@
-//! What the arguments of the s3 backend come to.
+//! Evaluated arguments of the s3 backend.
 
 use super::super::error::ArgumentError;
 use super::super::values::{Values, Within};
@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where states are, how they are kept there, and by whom they are asked for.
+/// Location of the states, their storage options and credentials.
 pub(super) struct Config {
     pub(super) bucket: String,
     pub(super) key: String,
@@ -28,7 +28,7 @@ pub(super) struct Config {
     pub(super) with_checksum: bool,
     /// Headers of every request for an object.
     pub(super) encryption_key: Vec<(&'static str, String)>,
-    /// Headers of what is put there.
+    /// Headers of every write.
     pub(super) kept: Vec<(&'static str, String)>,
     pub(super) state_tags: Option<String>,
     pub(super) lock_tags: Option<String>,
@@ -38,7 +38,7 @@ pub(super) struct Config {
     pub(super) sts: Service,
 }
 
-/// Accounts that may be worked with, or may not.
+/// Allowed and forbidden accounts.
 #[derive(Default)]
 pub(super) struct Accounts {
     pub(super) allowed: Vec<String>,
@@ -46,7 +46,7 @@ pub(super) struct Accounts {
 }
 
 impl Config {
-    /// Takes relative paths from `dir`, the directory of the workspace.
+    /// Reads the arguments. Paths are relative to `dir`, the workspace directory.
     pub(super) fn new(values: &Values<'_>, dir: &Path) -> Result<Self, S3Error> {
         let environment = Environment::of(values, dir);
         let profile = values.text("profile", &[]);
@@ -80,7 +80,8 @@ impl Config {
         Ok(Self {
             path_style: values.is("use_path_style")
                 || values.is("force_path_style")
-                // A certificate covers one name below another, and an address none.
+                // A wildcard certificate covers one label only, and an IP address has no
+                // subdomains.
                 || bucket.contains('.')
                 || s3.domain().is_none(),
             s3: service("s3", &region, s3),
@@ -104,7 +105,7 @@ impl Config {
     }
 }
 
-/// Who one may be.
+/// Credential chain.
 fn chain(
     values: &Values<'_>,
     (web, attempts): (&Arc<Web>, Attempts),
@@ -151,7 +152,7 @@ fn region(
     region.ok_or_else(|| ArgumentError::not_said("region", &["AWS_REGION"]).into())
 }
 
-/// The key of the default workspace, and what those of the others begin with.
+/// Key of the default workspace, and key prefix of the others.
 fn keys(values: &Values<'_>) -> Result<(String, String), S3Error> {
     let key = values.needed("key", &[])?;
     if key.starts_with('/') || key.ends_with('/') {
@@ -165,7 +166,7 @@ fn keys(values: &Values<'_>) -> Result<(String, String), S3Error> {
     Ok((key, prefix))
 }
 
-/// Where a service is said to be, under all its names.
+/// Names of a service's address in arguments and variables.
 struct Names {
     service: &'static str,
     within: &'static str,
@@ -252,7 +253,7 @@ fn reach(values: &Values<'_>) -> Result<Reach, S3Error> {
     })
 }
 
-/// The role that is taken on, by the block or by the older arguments.
+/// Role to assume, by the block or by the older arguments.
 fn role(values: &Values<'_>) -> Result<Option<Role>, S3Error> {
     let Some(said) = values.within("assume_role") else {
         let Some(arn) = values.text("role_arn", &[]) else {
@@ -313,7 +314,7 @@ fn web_identity(said: Within<'_>, values: &Values<'_>) -> Result<Role, S3Error> 
     })
 }
 
-/// What is said of a role beside its name, as STS wants it.
+/// Further parameters of an assumed role, in STS's names.
 fn parameters(
     duration: Option<String>,
     external_id: Option<String>,
@@ -347,7 +348,7 @@ fn parameters(
     all
 }
 
-/// A duration as Go writes them, `1h30m`, in seconds.
+/// Converts a duration in Go's notation, `1h30m`, to seconds.
 fn seconds(text: Option<String>) -> Result<Option<String>, S3Error> {
     let Some(text) = text else { return Ok(None) };
     let duration = super::super::duration(&text).ok_or(S3Error::Duration(text))?;
@@ -356,7 +357,7 @@ fn seconds(text: Option<String>) -> Result<Option<String>, S3Error> {
 
 type Headers = Vec<(&'static str, String)>;
 
-/// Headers of every request for an object, and of what is put there.
+/// Encryption headers of every request for an object, and of every write.
 fn kept(values: &Values<'_>) -> Result<(Headers, Headers), S3Error> {
     let (mut every, mut put) = (Vec::new(), Vec::new());
     let customer = values.text("sse_customer_key", &["AWS_SSE_CUSTOMER_KEY"]);
@@ -388,7 +389,7 @@ fn kept(values: &Values<'_>) -> Result<(Headers, Headers), S3Error> {
     Ok((every, put))
 }
 
-/// Tags as a header has them.
+/// Encodes tags for a header.
 fn tags(tags: &BTreeMap<String, String>) -> Option<String> {
     if tags.is_empty() {
         return None;

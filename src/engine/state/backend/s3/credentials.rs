@@ -1,5 +1,5 @@
-//! Who one is to AWS: what the configuration says, else the environment, the shared files with
-//! their profiles, the container, the machine; and the role that is taken on with that.
+//! AWS credential chain: configuration, environment, shared files with profiles, container,
+//! machine; and the role assumed with the result.
 
 use super::super::values::Values;
 use super::super::web::{Attempts, Web};
@@ -13,17 +13,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How far profiles may lead to others.
+/// Maximum length of a chain of source profiles.
 const DEPTH: u32 = 5;
-/// For a program that says who one is.
+/// Time limit of a `credential_process`.
 const PROGRAM: Duration = Duration::from_secs(60);
 
-/// All that is known of who one may be.
+/// Credential chain, a provider for the signing library.
 pub(super) struct Chain {
     pub(super) web: Arc<Web>,
     pub(super) attempts: Attempts,
     pub(super) fixed: Option<Credential>,
-    /// As the configuration names it.
+    /// From the configuration.
     pub(super) profile: Option<String>,
     pub(super) environment: Environment,
     pub(super) role: Option<Role>,
@@ -31,11 +31,11 @@ pub(super) struct Chain {
     pub(super) without_metadata: bool,
     pub(super) metadata_endpoint: Option<String>,
     pub(super) sts: Sts,
-    /// Judges commands that profiles name.
+    /// Decides about commands named by profiles.
     pub(super) trust: CommandTrust,
 }
 
-/// What the environment said when the backend was opened.
+/// Environment at the time the backend was opened.
 #[derive(Default)]
 pub(super) struct Environment {
     pub(super) fixed: Option<Credential>,
@@ -45,14 +45,14 @@ pub(super) struct Environment {
     pub(super) config_files: Vec<PathBuf>,
 }
 
-/// A role that is taken on.
+/// A role to assume.
 #[derive(Clone, Default)]
 pub(super) struct Role {
     pub(super) arn: String,
     pub(super) session: Option<String>,
-    /// Everything else, as STS calls it.
+    /// Further parameters, in STS's names.
     pub(super) more: Vec<(String, String)>,
-    /// For a web identity.
+    /// Token of a web identity.
     pub(super) token: Option<String>,
     pub(super) token_file: Option<PathBuf>,
 }
@@ -77,7 +77,7 @@ pub(super) fn fixed(id: String, secret: String, token: Option<String>) -> Creden
 }
 
 impl Environment {
-    /// Takes relative paths from `dir`.
+    /// Reads the environment. Paths are relative to `dir`.
     pub(super) fn of(values: &Values<'_>, dir: &Path) -> Self {
         let variable = |name: &str| values.variable(&[name]);
         let home = variable("HOME").map(PathBuf::from).unwrap_or_default();
@@ -115,7 +115,7 @@ impl Environment {
                 "AWS_SHARED_CREDENTIALS_FILE",
                 "credentials",
             ),
-            // The name of the older argument is that of none: there was no such one.
+            // There never was an older argument for config files; this name matches none.
             config_files: files(
                 "shared_config_files",
                 "shared_config_file",
@@ -125,7 +125,7 @@ impl Environment {
         }
     }
 
-    /// Settings win where both kinds of files have them; keys stand in the other.
+    /// Reads the shared files. Values of the credentials files override those of the config files.
     pub(super) fn profiles(&self) -> Profiles {
         let mut profiles = Profiles::default();
         for file in self.config_files.iter().chain(&self.credential_files) {
@@ -150,7 +150,7 @@ impl ProvideCredential for Chain {
 }
 
 impl Chain {
-    /// Without the role that the configuration has taken on.
+    /// Finds credentials, before the configured role is assumed.
     async fn found(&self) -> Result<Credential> {
         if let Some(fixed) = &self.fixed {
             return Ok(fixed.clone());
@@ -174,6 +174,8 @@ impl Chain {
             None if profiles.has("default") => {
                 match self.of_profile(&profiles, "default", DEPTH).await {
                     Ok(found) => return Ok(found),
+                    // A command without trust must be reported. Any other failure of the implicit
+                    // profile falls through to the machine.
                     Err(error) if CommandError::is_cause_of(&error) => return Err(error),
                     Err(_) => {}
                 }
@@ -219,7 +221,7 @@ impl Chain {
                 return self.assume(&role, None).await;
             }
             let source = match (get("source_profile"), get("credential_source")) {
-                // A profile may stand on keys of its own.
+                // A profile may be its own source, with its keys.
                 (Some(source), _) if source == name => keys()
                     .ok_or_else(|| none(format!("the profile {name:?} has no keys itself")))?,
                 (Some(source), _) => Box::pin(self.of_profile(profiles, source, depth - 1)).await?,
@@ -252,7 +254,7 @@ impl Chain {
         Err(none(format!("the profile {name:?} has no credentials")))
     }
 
-    /// Checks that a command which a file names may run.
+    /// Checks that a command named by a file may run.
     async fn trusted(&self, command: &str, file: &Path) -> Result<()> {
         let (trust, text, file) = (self.trust.clone(), command.to_owned(), file.to_owned());
         let checked = tokio::task::spawn_blocking(move || trust.check(&text, &file)).await;
@@ -261,7 +263,7 @@ impl Chain {
             .map_err(|why| none(why.to_string()).with_source(why))
     }
 
-    /// Of the container or the machine that this runs on.
+    /// Credentials of the container or the machine.
     async fn of_machine(&self) -> Result<Credential> {
         let context = Context::new()
             .with_env(OsEnv)
@@ -285,6 +287,7 @@ impl Chain {
             machine = machine.with_endpoint(endpoint.trim_end_matches('/'));
         }
         let asked = machine.provide_credential(&context);
+        // The metadata service answers at once or not at all.
         let asked = tokio::time::timeout(Duration::from_secs(5), asked);
         match asked.await {
             Ok(Ok(Some(found))) => Ok(found),
@@ -292,7 +295,7 @@ impl Chain {
         }
     }
 
-    /// Takes a role on.
+    /// Assumes a role.
     async fn assume(&self, role: &Role, with: Option<&Credential>) -> Result<Credential> {
         let session = role.session.clone();
         let mut form = vec![
@@ -336,7 +339,7 @@ impl Chain {
     }
 }
 
-/// Content of a small file, which a FIFO or a device is not.
+/// Reads a small regular file; refuses a FIFO or device.
 async fn regular(file: &Path) -> std::io::Result<String> {
     let file = file.to_owned();
     let read = tokio::task::spawn_blocking(move || fsroot::read_regular(file));
@@ -344,7 +347,7 @@ async fn regular(file: &Path) -> std::io::Result<String> {
     String::from_utf8(content).map_err(std::io::Error::other)
 }
 
-/// What a program says that a profile names.
+/// Runs the `credential_process` of a profile.
 async fn program(command: &str) -> Result<Credential> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "PascalCase")]

@@ -1,4 +1,4 @@
-//! Why a bucket of S3, or what goes with it, cannot be used, in words for an operator.
+//! Errors of the s3 backend.
 
 use super::super::error::{ArgumentError, BadUrl};
 use super::super::web::WebError;
@@ -6,7 +6,7 @@ use super::service::Refusal;
 use crate::engine::causes;
 use crate::engine::state::error::UnlockError;
 
-/// Why a bucket cannot be used as it is configured, or was not asked, or refused.
+/// Reasons why a bucket cannot be used: its configuration, a failed request, or a refusal.
 #[derive(Debug, thiserror::Error)]
 pub(in super::super) enum S3Error {
     #[error(transparent)]
@@ -15,7 +15,7 @@ pub(in super::super) enum S3Error {
     Web(#[from] WebError),
     #[error(transparent)]
     Unlock(#[from] UnlockError),
-    /// An address that is put together here.
+    /// An address built by this module.
     #[error("{0}")]
     Url(#[source] BadUrl),
     #[error("{0:?} must neither begin nor end with a slash")]
@@ -35,7 +35,7 @@ pub(in super::super) enum S3Error {
     Duration(String),
     #[error("\"sse_customer_key\" must be 32 bytes in base64")]
     CustomerKey,
-    /// It cannot be put together.
+    /// The request cannot be built.
     #[error(transparent)]
     Request(#[from] http::Error),
     #[error("{}", causes::told(.0))]

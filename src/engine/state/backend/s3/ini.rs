@@ -1,14 +1,14 @@
-//! The shared files of AWS: `[profile NAME]` with settings, as far as they say who one is.
+//! Shared configuration files of AWS: profiles and their settings.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Settings by profile, of all files together, each with its file; earlier files lose.
+/// Settings of all files by profile, each with its file. Later files override earlier ones.
 #[derive(Default)]
 pub(super) struct Profiles(BTreeMap<String, BTreeMap<String, (String, PathBuf)>>);
 
 impl Profiles {
-    /// Takes in a file. In the one for settings, sections are called `profile NAME`.
+    /// Adds a file. In config files, sections are named `profile NAME`.
     pub(super) fn take(&mut self, text: &str, file: &Path) {
         let mut section = None;
         for line in text.lines() {
@@ -21,7 +21,7 @@ impl Profiles {
                 section = match (words.next(), words.next()) {
                     (Some("profile"), Some(name)) => Some(name.to_owned()),
                     (Some(name), None) => Some(name.to_owned()),
-                    // Sessions and services are no profiles.
+                    // Other two-word sections, such as sso-session and services, are not profiles.
                     _ => None,
                 };
                 if let Some(name) = &section {
@@ -29,7 +29,7 @@ impl Profiles {
                 }
                 continue;
             }
-            // What is indented belongs to a setting above that has parts.
+            // An indented line belongs to a nested setting.
             let nested = line.starts_with([' ', '\t']);
             if let (Some(section), Some((name, value)), false) =
                 (&section, trimmed.split_once('='), nested)
@@ -51,7 +51,7 @@ impl Profiles {
         Some(value.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// The file that a setting comes from.
+    /// File in which a setting was found.
     pub(super) fn file(&self, profile: &str, name: &str) -> Option<&Path> {
         let (_, file) = self.0.get(profile)?.get(name)?;
         Some(file)

@@ -1,11 +1,11 @@
-//! What the signing library needs of the world: requests and files.
+//! HTTP and file access of the signing library.
 
 use super::super::web::{Ask, Web};
 use reqsign_core::{Error, Result};
 use reqwest::Url;
 use std::sync::Arc;
 
-/// Requests of the signing library, by our client.
+/// Sends the signing library's requests with this program's client.
 pub(super) struct Sender(pub(super) Arc<Web>);
 
 impl std::fmt::Debug for Sender {
@@ -36,7 +36,7 @@ impl reqsign_core::HttpSend for Sender {
     }
 }
 
-/// Files that the signing library reads.
+/// Reads files for the signing library.
 #[derive(Debug)]
 pub(super) struct Files;
 

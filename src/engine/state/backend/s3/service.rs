@@ -1,4 +1,4 @@
-//! Requests to services of AWS: signed, made again where that helps, their errors read.
+//! Signed requests to AWS services, with retries and error parsing.
 
 use super::super::web::{Answer, Ask, Attempts, MAX_STATE, Web, WebError, may_change};
 use super::credentials::Chain;
@@ -19,7 +19,7 @@ pub(super) struct Service {
     pub(super) attempts: Attempts,
 }
 
-/// What a service says of what it did not do.
+/// Refusal by the service.
 #[derive(Debug, Default)]
 pub(in super::super) struct Refusal {
     pub(super) status: u16,
@@ -57,7 +57,7 @@ impl Service {
         }
     }
 
-    /// Makes a request.
+    /// Sends a request, with retries.
     pub(super) async fn send(
         &self,
         method: Method,
@@ -67,6 +67,7 @@ impl Service {
     ) -> Result<Answer, S3Error> {
         let until = self.attempts.until();
         for made in 1.. {
+            // Signed for each attempt, because a signature expires after minutes.
             let ask = self.signed(&method, &url, headers, &body).await?;
             let answer = self.web.once_until(ask, until).await;
             let pause = self.attempts.pause(made, answer.as_ref().ok());
@@ -106,17 +107,17 @@ impl Service {
     }
 }
 
-/// A signer for whoever the chain says one is, of no service yet.
+/// Signer with the credentials of a chain; the service is set later.
 pub(super) fn signer(chain: Chain) -> Signer<Credential> {
     Signer::new(Context::new(), chain, RequestSigner::new("s3", "us-east-1"))
 }
 
-/// The text of the first element of this name.
+/// Text of the first element with this name.
 pub(in super::super) fn element(xml: &[u8], name: &str) -> Option<String> {
     elements(xml, name).into_iter().next()
 }
 
-/// The texts of all elements of this name, whatever they stand in.
+/// Texts of all elements with this name, at any depth.
 pub(in super::super) fn elements(xml: &[u8], name: &str) -> Vec<String> {
     use quick_xml::events::Event;
     let mut reader = quick_xml::Reader::from_reader(xml);
@@ -148,7 +149,7 @@ pub(in super::super) fn elements(xml: &[u8], name: &str) -> Vec<String> {
     }
 }
 
-/// What a service that answers in XML says of why.
+/// Parses the refusal of a service that answers in XML.
 pub(super) fn refusal(answer: &Answer) -> Refusal {
     Refusal {
         status: answer.status,
@@ -157,7 +158,7 @@ pub(super) fn refusal(answer: &Answer) -> Refusal {
     }
 }
 
-/// Headers of a request that is not signed.
+/// Builds headers of an unsigned request.
 pub(super) fn headers(all: &[(&'static str, &str)]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in all {

@@ -1,4 +1,4 @@
-//! The service that roles are taken on with.
+//! AWS STS: requests to assume a role.
 
 use super::super::web::{Ask, Attempts, Web};
 use super::error::S3Error;
@@ -10,7 +10,7 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, Url};
 use sha2::{Digest as _, Sha256};
 
-/// The service that roles are taken on with.
+/// Client of AWS STS.
 #[derive(Clone)]
 pub(super) struct Sts {
     pub(super) endpoint: Url,
@@ -18,7 +18,7 @@ pub(super) struct Sts {
 }
 
 impl Sts {
-    /// Asks for something.
+    /// Sends a request, signed if credentials are given.
     pub(super) async fn ask(
         &self,
         web: &Web,

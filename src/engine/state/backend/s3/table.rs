@@ -1,17 +1,17 @@
-//! Locks and digests in a table of DynamoDB.
+//! Locks and state digests in a DynamoDB table.
 
 use super::error::S3Error;
 use super::service::{Refusal, Service};
 use reqwest::Method;
 use serde_json::{Value as Json, json};
 
-/// A table with the key `LockID`.
+/// Table with the partition key `LockID`.
 pub(super) struct Table<'a> {
     pub(super) name: &'a str,
     pub(super) service: &'a Service,
 }
 
-/// What came of putting something there that must not be there yet.
+/// Result of a conditional put.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Put {
     Done,
@@ -64,7 +64,7 @@ impl Table<'_> {
         answer.map_err(|refusal| self.trouble(refusal))
     }
 
-    /// Puts an item there where none is.
+    /// Creates a lock item unless there is one.
     pub(super) async fn put_lock(&self, id: &str, info: &str) -> Result<Put, S3Error> {
         let body = json!({
             "Item": {"LockID": {"S": id}, "Info": {"S": info}},
@@ -77,7 +77,7 @@ impl Table<'_> {
         }
     }
 
-    /// An attribute of an item; nothing where there is none.
+    /// Reads an attribute of an item; `None` if it is missing.
     pub(super) async fn get(&self, id: &str, name: &str) -> Result<Option<String>, S3Error> {
         let body = json!({
             "Key": {"LockID": {"S": id}},
@@ -93,7 +93,7 @@ impl Table<'_> {
         self.done("PutItem", body).await.map(drop)
     }
 
-    /// Removes a lock that says exactly this.
+    /// Removes a lock item if its info is still the same.
     pub(super) async fn remove_lock(&self, id: &str, info: &str) -> Result<(), S3Error> {
         let body = json!({
             "Key": {"LockID": {"S": id}},
