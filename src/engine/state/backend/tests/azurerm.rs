@@ -1,4 +1,4 @@
-//! States in a container of Azure's, on azurite.
+//! The azurerm backend against azurite.
 
 use super::super::azurerm::Azure;
 use super::super::values::Values;
@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 static SERVER: Shared = Shared::new();
-/// The one account that azurite has, with the key that everybody knows.
+/// The fixed account of azurite, with its published key.
 const ACCOUNT: &str = "devstoreaccount1";
 const KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
@@ -40,7 +40,7 @@ fn server() -> Option<Arc<Part>> {
     }))
 }
 
-/// A container of its own, made with the code that is tested.
+/// Creates a container with the code under test.
 fn azure(server: &Part, container: &str, more: &[(&str, &str)]) -> Azure {
     let all = [
         ("storage_account_name", ACCOUNT),
@@ -82,7 +82,7 @@ async fn a_state_is_a_blob_and_its_lock_a_lease_with_its_holder_beside_it() {
         ours.write(text.into()).await.unwrap();
     }
     assert_eq!(other.read().await.unwrap(), b"{ }\n");
-    // Whoever writes keeps the word of who has the lock.
+    // A write preserves the lock owner.
     let refused = words(other.lock(info(&id(2))).await);
     assert!(refused.contains("is locked by me@here"), "{refused}");
     let refused = words(other.write("no".into()).await);

@@ -1,4 +1,4 @@
-//! States in a bucket of Google's, on fake-gcs-server.
+//! The gcs backend against fake-gcs-server.
 
 use super::super::web::{Ask, Reach, Web};
 use super::parts::{Part, Shared, find};
@@ -87,7 +87,7 @@ async fn a_state_is_an_object_and_its_locks_id_a_generation() {
     other.force_unlock(&id).await.unwrap();
     let refused = words(ours.unlock().await);
     assert!(refused.contains("it is not locked"), "{refused}");
-    // A command that was stopped before it knew the generation names the id in the lock.
+    // A command that ended before it knew the generation uses the id inside the lock.
     ours.lock(info("1")).await.unwrap();
     other.force_unlock("1").await.unwrap();
     let refused = words(ours.unlock().await);

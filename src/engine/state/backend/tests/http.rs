@@ -1,4 +1,4 @@
-//! A state behind an address.
+//! The http backend.
 
 use super::super::http::Http;
 use super::super::values::Values;
@@ -86,7 +86,7 @@ async fn a_lock_of_another_is_told_with_who_has_it_and_is_waited_for_as_long_as_
     for part in ["is locked by me@here", "OperationTypeApply", "lock theirs"] {
         assert!(words.contains(part), "{words}");
     }
-    // Without a word of who it is.
+    // Without lock info.
     server.set_lock("taken");
     assert!(said(home.lock(info("ours")).await).contains("left no word"));
     server.set_lock(&info("theirs").to_line());
@@ -209,7 +209,7 @@ fn what_is_no_address_no_method_and_no_header_is_refused_and_the_environment_fil
     assert!(!home.place().contains("secret"), "{}", home.place());
 }
 
-/// A workspace whose state is behind a server.
+/// A workspace with its state behind a server.
 struct Bench {
     dir: tempfile::TempDir,
     store: Store,
@@ -222,7 +222,7 @@ impl Bench {
         Self { dir, store }
     }
 
-    /// As a process has it that starts now.
+    /// State manager of a newly started process.
     fn state(&self, server: &Server) -> StateOfRecord {
         let ours = arguments(server);
         let all: Vec<(&str, &str)> = ours.iter().map(|(n, v)| (*n, v.as_str())).collect();
@@ -252,7 +252,7 @@ async fn what_could_not_be_written_is_on_record_and_is_brought_home_at_the_next_
     let state = w.state(&server);
     open(&state, "1").await;
     w.put("terraform_data.a").await;
-    // The connection is lost between the lock and the write, for good.
+    // The connection is lost for good between lock and write.
     server.trouble("POST", &[Trouble::Lose; 6]);
     assert!(said(state.bring_home().await).contains("after 3 attempts"));
     assert!(said(state.close().await).contains("cannot write the state"));
@@ -280,7 +280,7 @@ async fn a_write_that_arrived_without_an_answer_is_not_taken_for_somebody_elses(
     w.put("terraform_data.b").await;
     server.trouble("POST", &[Trouble::DoAndLose, Trouble::Code(400)]);
     assert!(said(state.bring_home().await).contains("code 400"));
-    // More came of it that never got there, and the process ended.
+    // A later write never arrived, and the process ended.
     w.put("terraform_data.c").await;
     assert!(server.state().is_some());
     drop(state);
@@ -324,7 +324,7 @@ async fn only_the_default_workspace_is_behind_an_address() {
     assert!(said.unwrap_err().to_string().contains("no workspaces"));
 }
 
-/// A certificate of its own for `name`, with its key.
+/// Self-signed certificate for `name`, with its key.
 fn certificate(name: &str) -> (String, String, rustls::pki_types::CertificateDer<'static>) {
     let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
     let key = made.signing_key.serialize_pem();
@@ -359,7 +359,7 @@ async fn both_sides_show_the_certificates_that_the_configuration_names() {
     ];
     let theirs = ("client_ca_certificate_pem", server_pem.as_str());
     let once = ("retry_max", "0");
-    // One does not know the other, whichever it is.
+    // Neither side trusts the other.
     for arguments in [&[once, ours[0], ours[1]][..], &[once, theirs]] {
         let home = home_with(&server, arguments, Reach::default());
         assert!(home.read().await.is_err(), "{arguments:?}");

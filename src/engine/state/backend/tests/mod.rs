@@ -1,5 +1,5 @@
-//! Backends against servers: one of the tests for http, and the real parts, or what stands for
-//! them, for the others.
+//! Tests of backends against servers: a test server for http, and the real services or emulators
+//! for the others.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -16,7 +16,7 @@ mod services;
 use super::*;
 use cty::Value;
 
-/// Settings with texts for arguments.
+/// Settings with text arguments.
 fn settings(kind: &str, arguments: &[(&str, &str)]) -> Settings {
     let mut settings = Settings::new(kind).unwrap();
     for (name, value) in arguments {

@@ -1,6 +1,6 @@
-//! Programs that stand for services, started for the tests that need them and ended with the last.
+//! Service programs, started for the tests that need them and ended with the last test.
 
-// Tests of the command line include it too.
+// Also included by tests of the command line.
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
 use std::net::{TcpListener, TcpStream};
@@ -9,14 +9,14 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// For a program to answer; machines of others are slow.
+/// Time limit for a program to answer, in CI.
 const UP: Duration = Duration::from_secs(180);
 
-/// A program of this machine that listens.
+/// A listening program on this machine.
 pub(super) struct Part {
     child: Child,
     pub(super) port: u16,
-    /// What it works in.
+    /// Working directory.
     _dir: tempfile::TempDir,
 }
 
@@ -27,7 +27,7 @@ impl Drop for Part {
     }
 }
 
-/// A program by the variable that names it, or on the path.
+/// Finds a program by an environment variable, or on the path.
 pub(super) fn find(variable: &str, name: &str) -> Option<PathBuf> {
     if let Some(said) = std::env::var_os(variable) {
         return Some(said.into());
@@ -37,14 +37,14 @@ pub(super) fn find(variable: &str, name: &str) -> Option<PathBuf> {
     all.find(|file| file.is_file())
 }
 
-/// A port that nothing listens on.
+/// A port without a listener.
 pub(super) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
 
 impl Part {
-    /// Starts a program on a port of its own and waits until it listens.
+    /// Starts a program on a free port and waits until it listens.
     pub(super) fn start(make: impl FnOnce(&std::path::Path, u16) -> Command) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let port = free_port();
@@ -71,7 +71,7 @@ impl Part {
     }
 }
 
-/// One of a kind for all tests that run at a time.
+/// One instance shared by concurrent tests.
 pub(super) struct Shared(Mutex<Weak<Part>>);
 
 impl Shared {

@@ -1,4 +1,4 @@
-//! States in a table, in a real PostgreSQL.
+//! The pg backend against a real PostgreSQL.
 
 use super::parts::Part;
 use super::services::postgres;
@@ -24,7 +24,7 @@ fn words<T: std::fmt::Debug>(result: Result<T, HomeError>) -> String {
     result.unwrap_err().to_string()
 }
 
-/// A server listens a moment before it answers.
+/// A server listens shortly before it answers.
 async fn ready(home: &dyn Home) {
     for _ in 0..600 {
         match home.read().await {
@@ -54,13 +54,13 @@ async fn a_state_is_a_row_and_its_lock_is_of_the_session() {
     ours.write("{ }\n".into()).await.unwrap();
     assert_eq!(other.read().await.unwrap(), b"{ }\n");
     ours.unlock().await.unwrap();
-    // Now there is a row, and the lock is its own.
+    // The row exists now and has its own lock.
     other.lock(info("2")).await.unwrap();
     assert!(words(ours.lock(info("1")).await).contains("is locked by"));
     let elsewhere = open(&settings).home("dev").unwrap();
     elsewhere.lock(info("3")).await.unwrap();
     elsewhere.unlock().await.unwrap();
-    // The connection of whoever has it is ended, and it hears of that before it writes.
+    // The owner's connection is ended, and it notices before its next write.
     let refused = words(ours.force_unlock("1").await);
     let id = refused.split("has the id ").nth(1).unwrap();
     let id = id.split(',').next().unwrap();
@@ -68,7 +68,7 @@ async fn a_state_is_a_row_and_its_lock_is_of_the_session() {
     loop {
         let refused = words(other.write("lost".into()).await);
         assert!(refused.contains("cannot write the state"), "{refused}");
-        // On no new connection either: that one has no lock.
+        // A new connection does not have the lock.
         if refused.contains("the lock with it") {
             break;
         }

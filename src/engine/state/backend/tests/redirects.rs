@@ -1,4 +1,4 @@
-//! Redirects of a server that keeps a state behind the http backend.
+//! Redirects of the http backend.
 
 use super::super::Settings;
 use super::super::http::Http;
@@ -47,7 +47,7 @@ async fn a_write_that_is_redirected_as_a_read_does_not_count_as_stored() {
     let refused = said(home.write("{}".to_owned()).await);
     assert!(refused.contains("does not repeat a write"), "{refused}");
     assert_eq!(server.state(), None);
-    // With its method and its text it does.
+    // With the method and body preserved, it does.
     server.trouble("POST", &[Trouble::Redirect(307, "/state")]);
     home.write("{}".to_owned()).await.unwrap();
     assert_eq!(server.state().as_deref(), Some(&b"{}"[..]));

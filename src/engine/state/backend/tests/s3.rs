@@ -1,4 +1,4 @@
-//! States in a bucket, on moto.
+//! The s3 backend against moto.
 
 use super::super::web::{Ask, Reach, Web};
 use super::parts::Part;
@@ -12,7 +12,7 @@ use statefile::LockInfo;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Asks moto for something, by hand.
+/// Sends a raw request to moto.
 async fn ask(moto: &Part, method: Method, path: &str, target: &str, body: &str) -> (u16, String) {
     let url = Url::parse(&format!("http://127.0.0.1:{}{path}", moto.port)).unwrap();
     let mut ask = Ask::new(method, url);
@@ -22,7 +22,7 @@ async fn ask(moto: &Part, method: Method, path: &str, target: &str, body: &str) 
         ask.headers.insert("x-amz-target", target);
         service = "dynamodb";
     }
-    // Somebody; it is not looked at.
+    // Any credentials; moto does not check them.
     let who = format!(
         "AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-east-1/{service}/aws4_request, SignedHeaders=host, Signature=0"
     );
@@ -35,7 +35,7 @@ async fn ask(moto: &Part, method: Method, path: &str, target: &str, body: &str) 
     )
 }
 
-/// Settings for a bucket of its own, and a table.
+/// Settings for a new bucket and table.
 async fn said(moto: &Part, bucket: &str, more: &[(&str, &str)]) -> Settings {
     ask(moto, Method::PUT, &format!("/{bucket}"), "", "").await;
     let table = format!(
@@ -97,7 +97,7 @@ async fn a_state_is_an_object_and_its_lock_another_beside_it() {
     let refused = words(home(&settings).force_unlock("3").await);
     assert!(refused.contains("has the id 2"), "{refused}");
     home(&settings).force_unlock("2").await.unwrap();
-    // It was taken away: whoever had it hears of that.
+    // The lock was removed: its former owner gets an error.
     let refused = words(other.unlock().await);
     assert!(refused.contains("not locked"), "{refused}");
     ours.delete().await.unwrap();
@@ -125,7 +125,7 @@ async fn with_a_table_the_lock_is_an_item_and_the_digest_another() {
     ours.unlock().await.unwrap();
     let alone = said(&moto, "by-item", &[("dynamodb_table", "by-item")]).await;
     home(&alone).lock(info("3")).await.unwrap();
-    // The lock of the object is given back where the item is taken.
+    // The object's lock is released if the item is taken.
     assert!(words(ours.lock(info("4")).await).contains("lock 3"));
     let (code, _) = ask(
         &moto,
@@ -139,7 +139,7 @@ async fn with_a_table_the_lock_is_an_item_and_the_digest_another() {
     home(&alone).force_unlock("3").await.unwrap();
     ours.lock(info("5")).await.unwrap();
     ours.unlock().await.unwrap();
-    // Somebody who does not know of the digest put another state there.
+    // A program that does not use digests wrote another state.
     ask(&moto, Method::PUT, "/by-item/a/b%20c.tfstate", "", "{ }").await;
     let refused = words(ours.read().await);
     assert!(

@@ -1,7 +1,7 @@
-//! A server that keeps a state as those behind the http backend do, and that can be told to do it
-//! badly. Real sockets, a thread a connection, one request a connection.
+//! Test server of the http backend with configurable faults. Real sockets, one thread and one
+//! request for each connection.
 
-// Each that includes it needs another part of it.
+// Each including test uses a different part.
 #![allow(dead_code, reason = "shared with tests of the command line")]
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -14,26 +14,26 @@ fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What it is told to do with the next request of a method.
+/// Fault for the next request of a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// Answers with this code, and does nothing.
+    /// Answers with this code and does nothing.
     Code(u16),
-    /// Closes the connection without having done anything.
+    /// Closes the connection without doing anything.
     Lose,
-    /// Does what was asked, and closes the connection without an answer.
+    /// Carries out the request and closes the connection without an answer.
     DoAndLose,
-    /// Does what was asked, and does not answer for as long as the connection is there.
+    /// Carries out the request and does not answer while the connection is open.
     DoAndHang,
-    /// Does nothing, and does not answer for as long as the connection is there.
+    /// Does nothing and does not answer while the connection is open.
     Hang,
-    /// Answers with a byte of a body now and then, which never ends.
+    /// Sends an endless body byte by byte.
     Drip,
     /// Redirects with this code to an address.
     Redirect(u16, &'static str),
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) method: String,
@@ -43,7 +43,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Whether it is what `METHOD` or `METHOD END-OF-THE-TARGET` means.
+    /// Does it match `METHOD` or `METHOD END-OF-THE-TARGET`?
     pub(crate) fn is(&self, what: &str) -> bool {
         let (method, end) = what.split_once(' ').unwrap_or((what, ""));
         let path = self.target.split('?').next().unwrap_or_default();
@@ -63,7 +63,7 @@ impl Request {
 struct Kept {
     state: Option<Vec<u8>>,
     lock: Option<Vec<u8>>,
-    /// Objects by their paths, where it keeps those and no single state.
+    /// Objects by path, if the server stores these instead of one state.
     objects: Option<BTreeMap<String, Vec<u8>>>,
     seen: Vec<Request>,
     troubles: Vec<(String, Trouble)>,
@@ -80,14 +80,14 @@ impl Server {
         Self::start_with(None)
     }
 
-    /// One that keeps objects as S3 does.
+    /// A server that stores objects like S3.
     pub(crate) fn of_objects() -> Self {
         let server = Self::start();
         lock(&server.kept).objects = Some(BTreeMap::new());
         server
     }
 
-    /// The paths of the objects that are there.
+    /// Paths of the stored objects.
     pub(crate) fn objects(&self) -> Vec<String> {
         let kept = lock(&self.kept);
         kept.objects
@@ -97,7 +97,7 @@ impl Server {
             .collect()
     }
 
-    /// One that is spoken to over TLS.
+    /// A server with TLS.
     pub(crate) fn secured(by: Secured) -> Self {
         Self::start_with(Some(by))
     }
@@ -135,7 +135,7 @@ impl Server {
         lock(&self.kept).state = Some(text.into());
     }
 
-    /// Who has the lock.
+    /// Lock owner.
     pub(crate) fn lock(&self) -> Option<String> {
         let lock = lock(&self.kept).lock.clone()?;
         Some(String::from_utf8(lock).unwrap())
@@ -145,24 +145,23 @@ impl Server {
         lock(&self.kept).lock = Some(word.into());
     }
 
-    /// Whoever has the lock gives it back.
+    /// Releases the lock.
     pub(crate) fn unlock(&self) {
         lock(&self.kept).lock = None;
     }
 
-    /// Nothing that it was told to do badly is left.
+    /// Removes all faults.
     pub(crate) fn at_ease(&self) {
         lock(&self.kept).troubles.clear();
     }
 
-    /// What the next requests of a method, or of `METHOD END-OF-THE-TARGET`, meet one after the
-    /// other.
+    /// Faults for the next requests of a method or of `METHOD END-OF-THE-TARGET`, in order.
     pub(crate) fn trouble(&self, method: &str, troubles: &[Trouble]) {
         let all = troubles.iter().map(|t| (method.to_owned(), *t));
         lock(&self.kept).troubles.extend(all);
     }
 
-    /// The requests so far.
+    /// Requests so far.
     pub(crate) fn seen(&self) -> Vec<Request> {
         lock(&self.kept).seen.clone()
     }
@@ -172,7 +171,7 @@ impl Server {
     }
 }
 
-/// How the two sides of a connection come to trust each other, where they are to.
+/// TLS configuration of the server.
 pub(crate) type Secured = Arc<rustls::ServerConfig>;
 
 fn request(stream: &mut impl Read) -> Option<Request> {
@@ -224,7 +223,7 @@ fn serve(mut stream: impl Read + Write, kept: &Mutex<Kept>) {
     match trouble {
         Some(Trouble::DoAndLose) => return,
         Some(Trouble::DoAndHang | Trouble::Hang) => {
-            // Until the other side has had enough.
+            // Waits until the client closes the connection.
             drop(stream.read(&mut [0]));
             return;
         }

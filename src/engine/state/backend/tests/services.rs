@@ -1,4 +1,4 @@
-//! Services that backends are tested on, where this machine has them.
+//! Services for tests of backends, if this machine has them.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 static MOTO: Shared = Shared::new();
 
-/// A moto; a test without one says so.
+/// A moto server; a test without one prints a message.
 pub(super) fn moto() -> Option<Arc<Part>> {
     let Some(program) = find("FLIGHTDECK_TEST_MOTO", "moto_server") else {
         cty::testing::skipped(
@@ -32,7 +32,7 @@ fn postgres_program() -> Option<PathBuf> {
     if let Some(found) = find("FLIGHTDECK_TEST_POSTGRES", "postgres") {
         return Some(found);
     }
-    // Where Debian has them, the newest last.
+    // Debian's directories, the newest version last.
     let mut all: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
         .flatten()
@@ -44,7 +44,7 @@ fn postgres_program() -> Option<PathBuf> {
     all.pop()
 }
 
-/// A command that a database lets run: not as the system's administrator.
+/// Command to run a database program, which refuses to run as root.
 fn as_somebody(program: &Path, dir: &Path) -> Command {
     if !rustix::process::geteuid().is_root() {
         return Command::new(program);
@@ -61,7 +61,8 @@ fn as_somebody(program: &Path, dir: &Path) -> Command {
     command
 }
 
-/// A PostgreSQL with the database `postgres` and the role `me`; a test without one says so.
+/// A PostgreSQL with the database `postgres` and the role `me`; a test without one prints a
+/// message.
 pub(super) fn postgres() -> Option<Arc<Part>> {
     let Some(postgres) = postgres_program() else {
         cty::testing::skipped(
