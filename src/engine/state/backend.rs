@@ -1,5 +1,5 @@
-//! Backends: where a configuration may say that the states of its workspaces live. [`Settings`] is
-//! what it says, [`Backend`] the place that this comes to.
+//! Backends: storage of the states of all workspaces of a directory. [`Settings`] has the
+//! arguments, [`Backend`] is the opened backend.
 
 mod azurerm;
 mod duration;
@@ -36,28 +36,28 @@ use std::path::Path;
 use std::sync::Arc;
 use values::Values;
 
-/// What the environment says under a name.
+/// Looks up an environment variable.
 type Variables<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 
-/// The states of all workspaces of a directory.
+/// States of all workspaces of a directory.
 #[async_trait]
 pub trait Backend: Send + Sync + 'static {
-    /// Where the state of a workspace lives; the name of the default one is empty.
+    /// State manager of a workspace; an empty name is the default workspace.
     ///
     /// # Errors
-    /// It has no other than the default one.
+    /// The backend has only the default workspace.
     fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError>;
 
-    /// The names of the workspaces that are there, besides the default one, sorted.
+    /// Names of the workspaces besides the default one, sorted.
     ///
     /// # Errors
-    /// They cannot be told.
+    /// They cannot be listed.
     async fn workspaces(&self) -> Result<Vec<String>, HomeError>;
 
-    /// Makes a workspace: a state without anything in it. Nothing happens where it is there.
+    /// Creates a workspace with an empty state. Does nothing if it exists.
     ///
     /// # Errors
-    /// It cannot be locked, read or written.
+    /// The state cannot be locked, read or written.
     async fn create(&self, named: &str, info: LockInfo) -> Result<(), HomeError> {
         let home = self.home(named)?;
         home.lock(info).await?;
@@ -65,10 +65,10 @@ pub trait Backend: Send + Sync + 'static {
         HomeError::with_unlocked(made, home.unlock().await)
     }
 
-    /// Takes a workspace away, with its state. What is in it is for the caller to look at.
+    /// Deletes a workspace and its state. The caller checks its content first.
     ///
     /// # Errors
-    /// It cannot be locked or removed.
+    /// The state cannot be locked or deleted.
     async fn delete(&self, named: &str, info: LockInfo) -> Result<(), HomeError> {
         let home = self.home(named)?;
         home.lock(info).await?;
@@ -77,7 +77,7 @@ pub trait Backend: Send + Sync + 'static {
     }
 }
 
-/// A backend whose locks do not stay behind when a command is dropped.
+/// Backend whose locks are released if a command is cancelled.
 struct Tracked<B>(B);
 
 #[async_trait]
@@ -104,14 +104,14 @@ async fn begin(home: &dyn Home) -> Result<(), HomeError> {
 }
 
 impl Settings {
-    /// The place that this comes to for a workspace's directory, with what the environment of this
-    /// process says. Without `locks` its locks are not taken.
+    /// Opens the backend for a workspace directory, with this process's environment. Without
+    /// `locks` its locks are never taken.
     ///
     /// # Errors
-    /// Something that it needs is not said, or is none.
+    /// A required argument is missing or invalid.
     pub fn open(&self, dir: &Path, locks: bool) -> Result<Arc<dyn Backend>, HomeError> {
         let variables = |name: &str| std::env::var(name).ok();
-        // The files of a local one have locks of their own.
+        // The local backend implements the option itself.
         if self.kind() == "local" {
             let local = local::Local::new(dir, &Values::new(self, &variables), locks);
             return Ok(Arc::new(local));
@@ -131,14 +131,14 @@ impl Settings {
         let values = Values::new(self, variables);
         let kind = self.kind();
         match kind {
-            // The system takes the lock of a file back.
+            // The system releases a file's lock when its process ends.
             "local" => Ok(Arc::new(local::Local::new(dir, &values, true))),
             "http" => opened(kind, http::Http::new(&values)),
             "s3" => opened(kind, s3::S3::new(&values, dir)),
             "pg" => opened(kind, pg::Pg::new(&values)),
             "gcs" => opened(kind, gcs::Gcs::new(&values)),
             "azurerm" => opened(kind, azurerm::Azure::new(&values)),
-            // Settings are of none else.
+            // Settings exist only for supported backends.
             other => Err(unusable(kind, Unknown(other.to_owned()))),
         }
     }

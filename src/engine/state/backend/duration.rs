@@ -1,8 +1,8 @@
-//! Durations as Go writes them.
+//! Durations in Go's notation.
 
 use std::time::Duration;
 
-/// `300ms`, `1.5h`, `1h30m`; none where it is something else.
+/// Parses `300ms`, `1.5h` or `1h30m`; `None` for any other text.
 pub fn duration(text: &str) -> Option<Duration> {
     if text == "0" {
         return Some(Duration::ZERO);

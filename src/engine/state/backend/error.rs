@@ -1,20 +1,19 @@
-//! What can be wrong with the arguments of every kind of backend, in words for an operator. What
-//! can go wrong with one kind alone is an enum beside it.
+//! Argument errors common to all backends. Each backend has its own enum for the rest.
 
 use reqwest::Url;
 use std::num::ParseIntError;
 use std::str::FromStr;
 
-/// Why a text is no address.
+/// Error of parsing a URL.
 pub(super) type BadUrl = <Url as FromStr>::Err;
 
-/// Why an argument, or a variable in its place, cannot be used.
+/// Reasons why an argument, or the variable in its place, cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ArgumentError {
     #[error("the argument {name:?} is not said{}", neither(.variable.as_deref()))]
     NotSaid {
         name: String,
-        /// The environment variable that would say it too.
+        /// Environment variable that may replace the argument.
         variable: Option<String>,
     },
     #[error("the environment variable for {0:?} must be true or false")]
@@ -32,7 +31,7 @@ pub(super) enum ArgumentError {
 }
 
 impl ArgumentError {
-    /// For an argument that could be said by the first of these variables, too.
+    /// Missing argument, with the first of the variables that may replace it.
     pub(super) fn not_said(name: &str, variables: &[&str]) -> Self {
         Self::NotSaid {
             name: name.to_owned(),

@@ -1,5 +1,5 @@
-//! A state behind an address that answers to GET and POST, and locks with methods of WebDAV, as
-//! GitLab and others have it.
+//! The http backend: a state behind an address that answers GET and POST and locks with WebDAV
+//! methods, as GitLab offers it.
 
 use super::http_error::HttpError;
 use super::values::Values;
@@ -19,7 +19,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What a force-unlock says of when the lock was taken.
+/// Creation time in the lock info of a force-unlock: Go's zero time.
 const NEVER: &str = "0001-01-01T00:00:00Z";
 
 /// The one state behind an address.
@@ -38,10 +38,10 @@ struct Inner {
     held: Mutex<Option<Held>>,
 }
 
-/// A lock of ours.
+/// A lock that this process has.
 struct Held {
     id: String,
-    /// What was sent for it; the server may compare.
+    /// Lock info as sent; the server may compare it.
     word: String,
 }
 
@@ -58,14 +58,14 @@ fn address(name: &str, text: &str) -> Result<Url, HttpError> {
     }
 }
 
-/// The address as it may be shown: without who is meant to know it, and of what is asked for there
-/// only as much as tells it from others.
+/// Address that is safe to show: without login, and with a digest in place of the query.
 fn shown(address: &Url) -> String {
     let mut plain = address.clone();
-    // What has a host can do without these.
+    // These fail only for an address without a host.
     let _ = plain.set_username("");
     let _ = plain.set_password(None);
     plain.set_fragment(None);
+    // The digest keeps two addresses that differ in their query apart.
     let Some(query) = address.query() else {
         return plain.to_string();
     };
@@ -124,7 +124,7 @@ impl Http {
     }
 }
 
-/// With the certificates that the configuration names.
+/// Adds the certificates of the configuration.
 fn reached(values: &Values<'_>, reach: Reach) -> Result<Reach, HttpError> {
     let pem = |name: &str| {
         let variable = format!("TF_HTTP_{}", name.to_uppercase());
@@ -144,7 +144,7 @@ fn reached(values: &Values<'_>, reach: Reach) -> Result<Reach, HttpError> {
     })
 }
 
-/// What goes with every request.
+/// Headers of every request.
 fn headers(values: &Values<'_>, address: &Url) -> Result<HeaderMap, HttpError> {
     let mut headers = HeaderMap::new();
     let mut user = values.text("username", &["TF_HTTP_USERNAME"]);
@@ -217,7 +217,7 @@ impl Inner {
         HomeError::remote(what, self.place.clone(), why.into())
     }
 
-    /// What a code means that was not hoped for.
+    /// Translates an unexpected status code into an error.
     fn code(&self, what: &'static str, answer: &Answer) -> HomeError {
         let why = match answer.status {
             401 => HttpError::WhoAsks,
@@ -263,7 +263,7 @@ impl Home for Http {
             200 => {}
             409 | 423 => {
                 let holder = LockInfo::read(&answer.body);
-                // The answer to an earlier attempt was lost, and what it asked for was done.
+                // The answer to an earlier attempt was lost after the lock was taken.
                 if holder.as_ref().is_none_or(|holder| holder.id != info.id) {
                     return Err(HomeError::Locked {
                         place: inner.place.clone(),

@@ -1,10 +1,10 @@
-//! Why a state behind an address cannot be used, in words for an operator.
+//! Errors of the http backend.
 
 use super::error::{ArgumentError, BadUrl};
 use super::web::WebError;
 use reqwest::header::InvalidHeaderValue;
 
-/// Why an address cannot be used as it is configured, or was not asked, or refused.
+/// Reasons why an address cannot be used: its configuration, a failed request, or a refusal.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HttpError {
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! States in files: `terraform.tfstate`, and those of other workspaces in a folder beside it.
+//! The local backend: `terraform.tfstate`, and a directory with the states of other workspaces.
 
 use super::values::Values;
 use super::{Backend, Home, HomeError};
@@ -9,10 +9,9 @@ use statefile::LockInfo;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The file of the default workspace where nothing else is said, and of the others in their
-/// folders.
+/// Default file name, also inside the directory of each other workspace.
 const FILE: &str = "terraform.tfstate";
-/// The folder with the folders of the others.
+/// Default directory of the other workspaces.
 const FOLDER: &str = "terraform.tfstate.d";
 
 pub(super) struct Local {
@@ -22,7 +21,7 @@ pub(super) struct Local {
     folder: PathBuf,
 }
 
-/// The file of a workspace, seen from its directory.
+/// File of a workspace, relative to the workspace directory.
 pub(super) fn file(values: &Values<'_>, named: &str) -> PathBuf {
     Local::new(Path::new(""), values, true).file(named)
 }
@@ -49,7 +48,7 @@ impl Local {
         }
     }
 
-    /// Works on the folder of a workspace, which is not followed where it is a link.
+    /// Runs blocking work on a workspace's directory. Does not follow a link there.
     async fn blocking(
         &self,
         what: &'static str,
@@ -93,7 +92,7 @@ impl Backend for Local {
         Ok(names)
     }
 
-    /// The folder alone: its state comes with the first write.
+    /// Creates the directory only; the first write creates the state.
     async fn create(&self, named: &str, _: LockInfo) -> Result<(), HomeError> {
         if named.is_empty() {
             return Ok(());

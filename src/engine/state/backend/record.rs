@@ -1,5 +1,5 @@
-//! The record of a directory's backend, `.terraform/terraform.tfstate`, as OpenTofu keeps it: what
-//! `init` made of the configuration, with what was said beside it.
+//! Backend metadata of a directory, `.terraform/terraform.tfstate`, in OpenTofu's format: type,
+//! merged arguments and the hash of the block, written by `init`.
 
 use super::settings::Settings;
 use crate::engine::state::HomeError;
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::path::Path;
 
-/// Its name in the data directory.
+/// File name in the data directory.
 const NAME: &str = "terraform.tfstate";
-/// The one version that there is.
+/// The only supported version.
 const VERSION: u64 = 3;
 
-/// What was recorded of a backend.
+/// Backend metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Its type and merged arguments, as they stand there.
+    /// Type and merged arguments.
     pub kind: String,
     pub config: Map<String, Json>,
-    /// Of the block as it was written then.
+    /// Hash of the backend block at the time of `init`.
     pub hash: u64,
 }
 
@@ -43,7 +43,7 @@ struct Written {
 }
 
 impl Record {
-    /// Of these settings, for a block with this hash.
+    /// Creates metadata from settings and the hash of their block.
     pub fn of(settings: &Settings, hash: u32) -> Self {
         Self {
             kind: settings.kind().to_owned(),
@@ -52,10 +52,10 @@ impl Record {
         }
     }
 
-    /// What is recorded in a data directory; `None` where no backend is.
+    /// Reads the metadata of a data directory; `None` if no backend is recorded.
     ///
     /// # Errors
-    /// It cannot be read, or is none.
+    /// The file cannot be read or is not backend metadata.
     pub fn read(data: &Path) -> Result<Option<Self>, HomeError> {
         let path = data.join(NAME);
         let text = match fsroot::read_regular(&path) {
@@ -84,10 +84,10 @@ impl Record {
         }))
     }
 
-    /// Records a backend, or that there is none any more. The file is replaced whole.
+    /// Writes the metadata, or records that there is no backend. The file is replaced atomically.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn write(record: Option<&Self>, data: &Below) -> Result<(), HomeError> {
         let to = data.join(NAME);
         let file = File {
@@ -99,21 +99,21 @@ impl Record {
                 hash: r.hash,
             }),
         };
-        // There may be secrets in it.
+        // Arguments may be secret.
         to.replace(spelt(&file).as_bytes(), 0o600)
             .map_err(HomeError::io("write", &to.path()))
     }
 }
 
-/// Indented by four, with the escapes of Go.
+/// Serializes with four spaces and the escapes of Go.
 fn spelt(file: &File) -> String {
     let mut text = Vec::new();
     let indent = serde_json::ser::PrettyFormatter::with_indent(b"    ");
     let mut to = serde_json::Serializer::with_formatter(&mut text, indent);
-    // A struct of texts and numbers, into memory: writing it cannot fail.
+    // Serializing a struct of strings and numbers into memory cannot fail.
     drop(file.serialize(&mut to));
     let mut escaped = String::new();
-    // None of these stands outside of a text.
+    // These characters occur in JSON only inside strings.
     for c in String::from_utf8_lossy(&text).chars() {
         match c {
             '<' => escaped.push_str("\\u003c"),
@@ -133,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    /// As `tofu init` wrote it.
+    /// Written by `tofu init`.
     const WRITTEN: &str = "{\n    \"version\": 3,\n    \"backend\": {\n        \"type\": \"local\",\n        \"config\": {\n            \"path\": \"a\\u003cb\\u0026.tfstate\",\n            \"workspace_dir\": null\n        },\n        \"hash\": 3761973635\n    }\n}\n";
 
     #[test]

@@ -1,13 +1,13 @@
-//! Redirects of servers that keep states. Only those within the same server are followed: headers
-//! have credentials, and a body is a state.
+//! Redirects of servers that store states. Only those to the same server are followed, because
+//! headers have credentials and the body is a state.
 
 use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::{Method, Url};
 
-/// Most redirects of one request.
+/// Maximum number of redirects of one request.
 pub(super) const MOST: usize = 10;
 
-/// Why a redirect is not followed. Addresses are shown without user, password and query.
+/// Reasons why a redirect is not followed. Addresses are shown without user, password and query.
 #[derive(Debug, thiserror::Error)]
 pub enum RedirectError {
     #[error(
@@ -18,7 +18,7 @@ pub enum RedirectError {
         to: String,
         status: u16,
     },
-    /// Clients repeat a write that is answered so as a read.
+    /// Clients repeat a write with this code as a read.
     #[error(
         "the server redirects to {to} with code {status}, which does not repeat a write; nothing was written. Put that address into the configuration"
     )]
@@ -29,7 +29,7 @@ pub enum RedirectError {
     TooMany,
 }
 
-/// The next address of a request that was answered so; `None` where this is the answer.
+/// Returns the next address of a redirected request; `None` if this is the final answer.
 pub(super) fn next(
     method: &Method,
     url: &Url,
@@ -58,8 +58,8 @@ pub(super) fn next(
     })
 }
 
-/// Whether both addresses are of one server. From http to https on the usual ports is no other one;
-/// back again, what is sent could be read on the way.
+/// Do both addresses belong to one server? An upgrade from http to https on default ports does. A
+/// downgrade does not, because it would send the request unencrypted.
 fn is_same_server(from: &Url, to: &Url) -> bool {
     let upgrade = (from.scheme(), to.scheme()) == ("http", "https")
         && from.port().is_none()

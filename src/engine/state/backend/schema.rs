@@ -1,9 +1,9 @@
-//! The arguments of each backend, as OpenTofu 1.12 has them: the record of a directory names all of
-//! them, in this spelling.
+//! Arguments of each backend in OpenTofu 1.12. Backend metadata names all of them, in this
+//! spelling.
 
 use cty::Type;
 
-/// What an argument may be.
+/// Type of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Text,
@@ -18,7 +18,7 @@ pub(super) enum Shape {
 use Shape::{Bool, List, Map, Number, Object, Set, Text};
 
 impl Shape {
-    /// What values are converted to; attributes of objects may be left out.
+    /// Type to convert values to; attributes of objects are optional.
     pub(super) fn ty(self) -> Type {
         match self {
             Text => Type::String,
@@ -35,10 +35,10 @@ impl Shape {
     }
 }
 
-/// A backend's arguments by name.
+/// Arguments of a backend by name.
 pub(super) type Arguments = &'static [(&'static str, Shape)];
 
-/// Of the backends that are known here.
+/// Arguments of a supported backend.
 pub(super) fn of(kind: &str) -> Option<Arguments> {
     Some(match kind {
         "local" => LOCAL,

@@ -1,24 +1,23 @@
-//! What a configuration says of its backend, as the record of a directory keeps it: every argument
-//! in the type that the backend has for it.
+//! Arguments of a backend, in the types of its schema and in the form of backend metadata.
 
 use super::schema::{self, Arguments, Shape};
 use serde_json::{Map, Value as Json};
 
-/// A backend's type and its arguments, those that are null left out.
+/// A backend's type and its arguments without nulls.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Settings {
     kind: String,
     arguments: Map<String, Json>,
 }
 
-/// Without what may be secret.
+/// Omits the arguments, which may be secret.
 impl std::fmt::Debug for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Settings").field(&self.kind).finish()
     }
 }
 
-/// Why a backend cannot be used as it is written.
+/// Reasons why a backend block cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     #[error("{0}")]
@@ -33,7 +32,7 @@ pub enum SettingsError {
     },
 }
 
-/// Backends of OpenTofu that cannot be used here, and those that it had once, with what to do.
+/// Describes an unsupported or removed backend, with a remedy.
 fn refusal(kind: &str) -> String {
     let (what, remedy) = match kind {
         "cloud" | "remote" => (
@@ -69,7 +68,7 @@ impl Settings {
     /// A backend of this type without arguments.
     ///
     /// # Errors
-    /// It is none that can be used.
+    /// The backend is not supported.
     pub fn new(kind: &str) -> Result<Self, SettingsError> {
         schema::of(kind).ok_or_else(|| SettingsError::Kind(refusal(kind)))?;
         Ok(Self {
@@ -78,10 +77,10 @@ impl Settings {
         })
     }
 
-    /// What the record of a directory says.
+    /// Settings from backend metadata.
     ///
     /// # Errors
-    /// The backend is none that can be used, or what is recorded is none of its arguments.
+    /// The backend is not supported, or an argument is unknown or of another type.
     pub fn recorded(kind: &str, config: &Map<String, Json>) -> Result<Self, SettingsError> {
         let mut settings = Self::new(kind)?;
         for (name, value) in config {
@@ -119,10 +118,10 @@ impl Settings {
         }
     }
 
-    /// Gives an argument a value; null takes it away.
+    /// Sets an argument; null removes it.
     ///
     /// # Errors
-    /// There is no such argument, or it is of another type.
+    /// The argument is unknown or the value has another type.
     pub fn set(&mut self, name: &str, value: &cty::Value) -> Result<(), SettingsError> {
         let ty = self.shape(name)?.ty();
         if value.is_null() {
@@ -138,7 +137,8 @@ impl Settings {
         Ok(())
     }
 
-    /// The file of a workspace, seen from its directory, where it is one.
+    /// State file of a workspace, relative to the workspace directory; `None` for other backends
+    /// than `local`.
     pub fn file(&self, named: &str) -> Option<std::path::PathBuf> {
         if self.kind != "local" {
             return None;
@@ -151,7 +151,7 @@ impl Settings {
         self.arguments.get(name)
     }
 
-    /// Every argument of the backend by name, null where nothing is said.
+    /// Every argument of the backend by name, null if not set.
     pub fn whole(&self) -> Map<String, Json> {
         let all = self.schema().iter();
         all.map(|(name, _)| {
@@ -161,8 +161,7 @@ impl Settings {
         .collect()
     }
 
-    /// The number by which OpenTofu knows whether a block was changed: CRC-32 of what its values
-    /// come to as text.
+    /// Hash by which OpenTofu detects a changed block: CRC-32 of the serialized values.
     pub fn hash(&self) -> u32 {
         let mut text = String::from("<");
         cty::quote(&self.kind, &mut text);
@@ -178,6 +177,7 @@ impl Settings {
     }
 }
 
+// This is the serialization that OpenTofu hashes, so both compute the same number.
 fn hashed(value: Option<&Json>, shape: Shape, to: &mut String) {
     match value {
         None | Some(Json::Null) => to.push('~'),
@@ -239,7 +239,7 @@ mod tests {
         let headers = Value::object([("X-A", text("b")), ("A", text("y\"z\\"))]);
         http.set("headers", &headers).unwrap();
         assert_eq!(http.hash(), 4_100_032_234);
-        // What is null is as good as not written.
+        // A null argument counts as not set.
         http.set("username", &Value::null(Type::String)).unwrap();
         assert_eq!(http.hash(), 4_100_032_234);
         http.set("retry_max", &text("2")).unwrap();

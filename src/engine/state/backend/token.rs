@@ -1,5 +1,4 @@
-//! Tokens that services give for who one is (OAuth 2): asked for by a form, used until shortly
-//! before their end.
+//! OAuth 2 access tokens: requested with a form, used until shortly before they expire.
 
 use super::error::BadUrl;
 use super::web::{Answer, Ask, Attempts, Web, WebError};
@@ -8,12 +7,12 @@ use reqwest::{Method, Url};
 use serde_json::Value as Json;
 use std::time::{Duration, SystemTime};
 
-/// A token is not used in the last part of its life.
+/// A token is replaced this long before it expires.
 const EARLY: Duration = Duration::from_secs(120);
-/// Longest life of a token that is believed, in seconds.
+/// Longest lifetime of a token that is accepted, in seconds.
 const LONGEST: u64 = 86_400;
 
-/// Why there is no token.
+/// Reasons why there is no token.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TokenError {
     #[error("{to:?} is no address: {source}")]
@@ -24,7 +23,7 @@ pub(super) enum TokenError {
     Web(#[from] WebError),
 }
 
-/// A token, and when it ends.
+/// A token and the time of its expiry.
 #[derive(Clone)]
 pub(super) struct Token {
     pub(super) text: String,
@@ -39,12 +38,12 @@ impl Token {
         }
     }
 
-    /// Whether it may be used still.
+    /// Is the token still usable?
     pub(super) fn is_fresh(&self) -> bool {
         SystemTime::now() + EARLY < self.until
     }
 
-    /// The one in an answer.
+    /// Parses the token in an answer.
     pub(super) fn within(answer: &Answer) -> Result<Self, TokenError> {
         let said: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
         let Some(token) = said["access_token"].as_str() else {
@@ -57,6 +56,7 @@ impl Token {
                 status: answer.status,
             });
         };
+        // Some services send the lifetime as a string.
         let seconds = said["expires_in"]
             .as_u64()
             .or_else(|| said["expires_in"].as_str()?.parse().ok());
@@ -65,7 +65,7 @@ impl Token {
     }
 }
 
-/// The token that a form is answered with.
+/// Requests a token with a form.
 pub(super) async fn asked(
     web: &Web,
     attempts: Attempts,

@@ -1,5 +1,4 @@
-//! The arguments of a backend as they are used: what the configuration says, else what the
-//! environment does.
+//! Effective arguments of a backend: the configuration's value, else the environment's.
 
 use super::Variables;
 use super::error::ArgumentError;
@@ -7,7 +6,7 @@ use super::settings::Settings;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// What was said of a backend.
+/// Arguments of a backend with the environment as fallback.
 pub(super) struct Values<'a> {
     settings: &'a Settings,
     variables: Variables<'a>,
@@ -21,13 +20,13 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// What the first of these variables says that says anything.
+    /// Value of the first of these variables that is set and not empty.
     pub(super) fn variable(&self, names: &[&str]) -> Option<String> {
         let mut all = names.iter().filter_map(|name| (self.variables)(name));
         all.find(|text| !text.is_empty())
     }
 
-    /// A text; one that is empty is none.
+    /// Text of an argument; an empty one counts as missing.
     pub(super) fn text(&self, name: &str, variables: &[&str]) -> Option<String> {
         let said = self.settings.get(name).and_then(Json::as_str);
         said.filter(|text| !text.is_empty())
@@ -35,7 +34,7 @@ impl<'a> Values<'a> {
             .or_else(|| self.variable(variables))
     }
 
-    /// A text that there must be.
+    /// Text of a required argument.
     pub(super) fn needed(&self, name: &str, variables: &[&str]) -> Result<String, ArgumentError> {
         self.text(name, variables)
             .ok_or_else(|| ArgumentError::not_said(name, variables))
@@ -57,12 +56,12 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Whether something is switched on.
+    /// Is a boolean argument true?
     pub(super) fn is(&self, name: &str) -> bool {
         self.settings.get(name).and_then(Json::as_bool) == Some(true)
     }
 
-    /// A whole number that is not negative.
+    /// Argument that is a non-negative integer.
     pub(super) fn number(
         &self,
         name: &str,
@@ -93,13 +92,13 @@ impl<'a> Values<'a> {
         texts(self.settings.get(name))
     }
 
-    /// What an argument that is an object says.
+    /// Argument that is an object.
     pub(super) fn within(&self, name: &str) -> Option<Within<'a>> {
         self.settings.get(name).map(Within)
     }
 }
 
-/// The attributes of an argument.
+/// Attributes of an argument that is an object.
 #[derive(Clone, Copy)]
 pub(super) struct Within<'a>(&'a Json);
 

@@ -1,6 +1,5 @@
-//! The one HTTP client of the homes: TLS with the certificates of the system (`SSL_CERT_FILE`),
-//! proxies as the environment says, a deadline for everything, attempts where a request may be made
-//! again.
+//! HTTP client of the state managers: TLS with the system's certificates (`SSL_CERT_FILE`), proxies
+//! from the environment, deadlines, and retries.
 
 use super::redirect::{self, RedirectError};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue, RETRY_AFTER};
@@ -10,24 +9,25 @@ use tls::{Identity, Roots, TlsError};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
-/// For a connection to be there.
+/// Time limit of a connection attempt.
 const CONNECT: Duration = Duration::from_secs(30);
-/// Without a byte of an answer.
+/// Time limit between two chunks of an answer.
 const SILENCE: Duration = Duration::from_secs(60);
-/// For a request with all its attempts: a state may be large and the way to it slow.
+/// Time limit of a request with all its attempts; long, because a state may be large and the
+/// network slow.
 const WHOLE: Duration = Duration::from_secs(600);
-/// Largest answer that may be a state, in bytes.
+/// Maximum size of an answer that may be a state, in bytes.
 pub(super) const MAX_STATE: usize = 1 << 30;
-/// Most pages of a list of workspaces.
+/// Maximum number of pages of a list of workspaces.
 pub(super) const MAX_PAGES: usize = 10_000;
-/// Largest other answer, in bytes: a page of names is a few megabytes.
+/// Maximum size of any other answer, in bytes. A page of names has a few megabytes.
 const MAX_ANSWER: usize = 16 << 20;
 
-/// Why a request came to no answer.
+/// Reasons why a request got no answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WebError {
-    /// In making the client, asking, or reading the answer; without the address, which may have
-    /// secrets in it.
+    /// Failure to build the client, to send, or to read the answer. The address is removed, because
+    /// it may have secrets.
     #[error("{}", words(.0))]
     Http(#[source] reqwest::Error),
     #[error("the answer is larger than {0} bytes")]
@@ -49,10 +49,10 @@ pub(super) enum WebError {
     Code { status: u16, made: u64 },
     #[error("{source}, after {}", attempts(*.made))]
     After { source: Box<WebError>, made: u64 },
-    /// Attempts are numbers that end.
+    /// Unreachable: the loop over attempts has no end.
     #[error("no attempt was made")]
     NoAttempt,
-    /// The client could not be made on another thread.
+    /// The thread that builds the client failed.
     #[error(transparent)]
     Task(#[from] tokio::task::JoinError),
 }
@@ -64,13 +64,14 @@ impl From<reqwest::Error> for WebError {
 }
 
 impl WebError {
-    /// Whether another attempt may have another outcome.
+    /// Can another attempt succeed?
     fn may_change(&self) -> bool {
         matches!(self, Self::Http(_))
     }
 
-    /// Whether a server may have done what it was asked to, and only its answer is missing.
+    /// May the server have carried out the request, with only its answer lost?
     pub(super) fn may_be_done(&self) -> bool {
+        // Without a connection, the server cannot have seen the request.
         match self {
             Self::Http(error) => !error.is_connect() && !error.is_builder(),
             Self::Code { status, .. } => matches!(status, 502 | 504),
@@ -79,7 +80,7 @@ impl WebError {
         }
     }
 
-    /// The same, as the last of so many attempts.
+    /// The same error, as that of the last attempt.
     pub(super) fn after(self, made: u64) -> Self {
         Self::After {
             source: Box::new(self),
@@ -93,23 +94,23 @@ fn attempts(made: u64) -> String {
     format!("{made} {tries}")
 }
 
-/// How a client reaches its servers, and whom it takes for them.
+/// Options of a client: certificates, proxies and timeouts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Reach {
-    /// Certificates in PEM that are trusted in the place of the system's.
+    /// Certificates in PEM that replace the system's.
     pub(super) authorities: Option<String>,
-    /// Certificate and key in PEM, by which it is known itself.
+    /// Client certificate and key in PEM.
     pub(super) identity: Option<String>,
-    /// Whether every certificate is taken.
+    /// Accept every server certificate.
     pub(super) any_certificate: bool,
     pub(super) http_proxy: Option<String>,
     pub(super) https_proxy: Option<String>,
     pub(super) no_proxy: Option<String>,
-    /// In the place of [`SILENCE`].
+    /// Replaces [`SILENCE`].
     pub(super) silence: Option<Duration>,
 }
 
-/// How often a request is made, and the pauses in between.
+/// Number of attempts, and the pauses between them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attempts {
     pub(super) most: u64,
@@ -118,12 +119,12 @@ pub(super) struct Attempts {
 }
 
 impl Attempts {
-    /// When the last attempt must have ended.
+    /// Time at which the last attempt must have ended.
     pub(super) fn until(&self) -> Instant {
         Instant::now() + WHOLE
     }
 
-    /// After this many attempts; as long as the server asks for where it does.
+    /// Pause after this many attempts. Follows the server's Retry-After, if there is one.
     pub(super) fn pause(&self, made: u64, answer: Option<&Answer>) -> Duration {
         let asked = answer
             .filter(|a| matches!(a.status, 429 | 503))
@@ -135,14 +136,14 @@ impl Attempts {
     }
 }
 
-/// One request, which can be made again.
+/// One repeatable request.
 #[derive(Clone)]
 pub(super) struct Ask {
     pub(super) method: Method,
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
-    /// Largest answer that is read, in bytes.
+    /// Maximum size of the answer, in bytes.
     pub(super) most: usize,
 }
 
@@ -157,18 +158,20 @@ impl Ask {
         }
     }
 
+    /// Sets a header.
+    ///
     /// # Errors
-    /// The value fits no header.
+    /// The value is not valid in a header.
     pub(super) fn header(&mut self, name: HeaderName, value: &str) -> Result<(), WebError> {
         let value = header_value(&name, value)?;
         self.headers.insert(name, value);
         Ok(())
     }
 
-    /// One whose value is shown nowhere.
+    /// Sets a header whose value is never logged.
     ///
     /// # Errors
-    /// The value fits no header.
+    /// The value is not valid in a header.
     pub(super) fn secret(&mut self, name: HeaderName, value: &str) -> Result<(), WebError> {
         let mut value = header_value(&name, value)?;
         value.set_sensitive(true);
@@ -184,7 +187,7 @@ fn header_value(name: &HeaderName, value: &str) -> Result<HeaderValue, WebError>
     })
 }
 
-/// What a server answered.
+/// Answer of a server.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -201,13 +204,13 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// Whether the same may be answered otherwise in a moment.
+    /// Can the same request get another answer later?
     pub(super) fn may_change(&self) -> bool {
         self.status == 429 || (self.status >= 500 && self.status != 501)
     }
 }
 
-/// The client; made when it is first needed.
+/// The client, built at its first use.
 pub(super) struct Web {
     reach: Reach,
     client: OnceCell<Client>,
@@ -224,18 +227,18 @@ impl Web {
     async fn client(&self) -> Result<&Client, WebError> {
         let made = self.client.get_or_try_init(|| async {
             let reach = self.reach.clone();
-            // The certificates of the system are read from files.
+            // Reading the system's certificates blocks.
             tokio::task::spawn_blocking(move || client(&reach)).await?
         });
         made.await
     }
 
-    /// Makes a request once.
+    /// Sends a request once.
     pub(super) async fn once(&self, ask: Ask) -> Result<Answer, WebError> {
         self.once_until(ask, Instant::now() + WHOLE).await
     }
 
-    /// Makes a request once, and follows redirects within the same server.
+    /// Sends a request once, and follows redirects to the same server.
     pub(super) async fn once_until(
         &self,
         mut ask: Ask,
@@ -258,7 +261,7 @@ impl Web {
         Err(RedirectError::TooMany.into())
     }
 
-    /// Makes a request, again where that may help.
+    /// Sends a request, with retries if they can help.
     pub(super) async fn send(&self, ask: Ask, attempts: Attempts) -> Result<Answer, WebError> {
         let until = attempts.until();
         for made in 1.. {
@@ -279,7 +282,7 @@ impl Web {
     }
 }
 
-/// Whether another attempt may be answered otherwise.
+/// Can another attempt get another answer?
 pub(super) fn may_change(answer: &Result<Answer, WebError>) -> bool {
     match answer {
         Ok(answer) => answer.may_change(),
@@ -292,6 +295,7 @@ async fn read(mut response: Response, most: usize) -> Result<Answer, WebError> {
     let headers = std::mem::take(response.headers_mut());
     let mut body = Vec::new();
     while let Some(part) = response.chunk().await? {
+        // Checked while reading, because a server may send more than it announced.
         body.extend_from_slice(&part);
         if body.len() > most {
             return Err(WebError::TooLarge(most));
@@ -309,7 +313,7 @@ fn client(reach: &Reach) -> Result<Client, WebError> {
         .user_agent(concat!("flightdeck/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
         .read_timeout(reach.silence.unwrap_or(SILENCE))
-        // Followed by hand, and only within the same server.
+        // Redirects are followed by this module, to the same server only.
         .redirect(reqwest::redirect::Policy::none())
         .tls_backend_preconfigured(secured(reach)?);
     let without = reach.no_proxy.as_deref().and_then(NoProxy::from_string);
@@ -340,13 +344,13 @@ fn secured(reach: &Reach) -> Result<rustls::ClientConfig, WebError> {
     Ok(tls::web_client(verifier, identity.transpose()?)?)
 }
 
-/// What went wrong with all its causes.
+/// The error with all its causes.
 fn words(error: &reqwest::Error) -> String {
     let mut words = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
         let said = error.to_string();
-        // Some causes say what was said already.
+        // Some causes repeat the text of their effect.
         if !words.ends_with(&said) {
             words = format!("{words}: {said}");
         }
