@@ -1,10 +1,8 @@
-//! The state of record: the one room that knows where it lives. [`Home`] is the seam, with a file
-//! in here for each kind of place.
+//! State of record: state managers, their locks, and the reconciliation with the store's copy.
 //!
-//! The store keeps what was meant and what came of it, and in one transaction with each outcome its
-//! own copy of the state. [`StateOfRecord`] holds the two together: what is worked on is what is at
-//! home, under its lock; what the store has come to know is brought home, and what could not be is
-//! brought there at the next start.
+//! Each kind of place implements [`Home`]. [`StateOfRecord`] combines a state manager with the copy
+//! that the store commits together with each outcome. It reads the state under its lock, reconciles
+//! it with the copy, and writes the copy back. A write that fails is repeated at the next start.
 
 pub mod backend;
 mod ciphers;
@@ -43,41 +41,42 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a place wants the text of a state.
+/// Layout of a state's text in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spelling {
-    /// For people to look into.
+    /// Indented, for people.
     Indented,
     /// On one line.
     Line,
 }
 
-/// A place where a state of record lives. What is there is a text; what that says is read above.
+/// State manager: locks, reads, writes and deletes one state. It handles text only and does not
+/// parse it.
 #[async_trait]
 pub trait Home: Send + Sync + 'static {
-    /// Where that is, for an operator; another place has another name.
+    /// Name of the place, for an operator. Different places have different names.
     fn place(&self) -> String;
 
-    /// How it wants a text.
+    /// Layout in which the place stores a text.
     fn spelling(&self) -> Spelling;
 
-    /// Takes its lock; nothing happens where it is ours.
+    /// Takes the lock. Does nothing if this state manager already has it.
     ///
     /// # Errors
-    /// Somebody else has it.
+    /// Another lock owner has it, or the place cannot be reached.
     async fn lock(&self, info: LockInfo) -> Result<(), HomeError>;
 
-    /// Gives the lock back; nothing happens where it is not ours.
+    /// Releases the lock. Does nothing if this state manager does not have it.
     ///
     /// # Errors
-    /// It cannot be given back.
+    /// The lock cannot be released.
     async fn unlock(&self) -> Result<(), HomeError>;
 
-    /// Gives back a lock whose request or release was dropped halfway; nothing happens where there
-    /// is none.
+    /// Releases a lock whose request or release was cancelled midway. Does nothing if there is
+    /// none.
     ///
     /// # Errors
-    /// It may stay locked; the error names the lock.
+    /// The lock may still be taken; the error names it.
     async fn give_back(&self, within: Duration) -> Result<(), HomeError> {
         match tokio::time::timeout(within, self.unlock()).await {
             Ok(unlocked) => unlocked,
@@ -85,64 +84,63 @@ pub trait Home: Send + Sync + 'static {
         }
     }
 
-    /// What is there; nothing where there is none.
+    /// Reads the text; empty if there is no state.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The text cannot be read.
     async fn read(&self) -> Result<Vec<u8>, HomeError>;
 
-    /// Does what can be done before the text is there that will be put in its place. The lock must
-    /// be ours.
+    /// Does the work that a write needs and that does not depend on the new text. Needs the lock.
     ///
     /// # Errors
-    /// What is there cannot be kept, and must not be written over.
+    /// The present text cannot be backed up and must not be overwritten.
     async fn prepare(&self) -> Result<(), HomeError> {
         Ok(())
     }
 
-    /// Puts a text there. The lock must be ours.
+    /// Replaces the text. Needs the lock.
     ///
     /// # Errors
-    /// It cannot be written; what is there may be half of it.
+    /// The write failed; the place may have a partial text.
     async fn write(&self, text: String) -> Result<(), HomeError>;
 
-    /// Takes the lock away from whoever has it.
+    /// Removes another owner's lock.
     ///
     /// # Errors
-    /// It is not locked, the lock has another id, or it cannot be taken away.
+    /// There is no lock, its id differs, or it cannot be removed.
     async fn force_unlock(&self, id: &str) -> Result<(), HomeError>;
 
-    /// Removes what is there. The lock must be ours.
+    /// Deletes the state. Needs the lock.
     ///
     /// # Errors
-    /// It cannot be removed.
+    /// The state cannot be deleted.
     async fn delete(&self) -> Result<(), HomeError>;
 }
 
-/// Where a configuration says that its state lives.
+/// Place of a state, from the configuration and flags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// A file, seen from the workspace's directory.
+    /// File, relative to the workspace directory.
     File(PathBuf),
-    /// Files that flags name.
+    /// Files named by flags.
     Named(FilePlace),
-    /// A workspace's in a backend; the name of the default one is empty.
+    /// State of a workspace in a backend; an empty name is the default workspace.
     In(Settings, String),
-    /// None: what is said of it cannot be used.
+    /// Unusable configuration, with the reason.
     Refused(String),
 }
 
 impl Place {
-    /// What is there, as it is; nothing where there is none.
+    /// Reads the state's text without a lock; empty if there is no state.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The text cannot be read.
     pub async fn text(&self, dir: &Path) -> Result<Vec<u8>, HomeError> {
         self.open(dir, true).read().await
     }
 
-    /// The home that this is; one that cannot be says so whatever it is asked. Without `locks` its
-    /// lock is not taken.
+    /// Opens the state manager. If that fails, the result is one that answers every request with
+    /// the error. Without `locks` it never takes the lock.
     fn open(&self, dir: &Path, locks: bool) -> Arc<dyn Home> {
         match self {
             Self::File(path) => Arc::new(file::InFile::of(dir, &FilePlace::at(path), locks)),

@@ -1,9 +1,9 @@
-//! What a configuration says of how something is encrypted, as far as that is known here: for plan
-//! files, and for the states of others, which are opened one at a time.
+//! Encryption methods of a configuration for plan files and for states read from other workspaces.
+//! Methods that are not supported are reported when they are needed.
 
 use statefile::encryption::{Encryption, EncryptionError, Method, is_sealed};
 
-/// Why something cannot be encrypted or decrypted.
+/// Reasons why a file cannot be encrypted or decrypted.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CipherError {
     #[error(transparent)]
@@ -12,7 +12,7 @@ pub enum CipherError {
     Unknown(#[source] UnknownMethod),
 }
 
-/// How something is to be encrypted that cannot be here.
+/// Unsupported encryption method or key provider.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownMethod {
     #[error("with the method {0:?}")]
@@ -23,17 +23,17 @@ pub enum UnknownMethod {
     WrittenKey,
 }
 
-/// The methods that are known here, and the first that is not.
+/// The supported methods, and the first unsupported one.
 #[derive(Debug, Clone, Default)]
 pub struct Ciphers {
     known: Encryption,
     lacks: Option<UnknownMethod>,
-    /// Whether it is the method that writes which is not known.
+    /// The unsupported method is the one that encrypts.
     reads_only: bool,
 }
 
 impl Ciphers {
-    /// The method that writes, and after it those that may have written what is read.
+    /// First the method that encrypts, then its fallbacks for reading.
     #[must_use]
     pub fn new(methods: Vec<Result<Method, UnknownMethod>>) -> Self {
         Self {
@@ -43,17 +43,18 @@ impl Ciphers {
         }
     }
 
-    /// The text in a file.
+    /// Decrypts a file.
     ///
     /// # Errors
-    /// It is encrypted in another way, or not at all where it is to be.
+    /// It was encrypted by another method, or is plain although encryption is required.
     pub fn open(&self, file: Vec<u8>) -> Result<Vec<u8>, CipherError> {
-        // What is empty is there for nobody to read.
+        // An empty file has nothing to decrypt.
         if file.iter().all(u8::is_ascii_whitespace) {
             return Ok(file);
         }
         match (self.known.open(&file), &self.lacks) {
-            // Without a method that is known, what is plain is taken, and should not be.
+            // With no supported method left, `known` accepts plain text, which the configuration
+            // may forbid.
             (Ok(text), Some(_)) if is_sealed(&file) || self.known.has_methods() => {
                 Ok(text.into_owned())
             }
@@ -62,10 +63,10 @@ impl Ciphers {
         }
     }
 
-    /// A text as a file has it.
+    /// Encrypts a text for a file.
     ///
     /// # Errors
-    /// The method that writes is not known here.
+    /// The method that encrypts is not supported.
     pub fn seal(&self, text: String) -> Result<String, CipherError> {
         if let Some(lacks) = self.lacks.as_ref().filter(|_| self.reads_only) {
             return Err(CipherError::Unknown(lacks.clone()));

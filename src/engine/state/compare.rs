@@ -1,13 +1,13 @@
-//! Whether two states say the same, and what differs where they do not.
+//! Comparison of two states, and a summary of their differences.
 
 use crate::engine::store::model::State;
 use crate::engine::store::version4;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Addresses that are named; the others are counted.
+/// Number of addresses in a summary; the others are counted.
 const NAMED: usize = 5;
 
-/// Each object and output of a state, spelt in one way.
+/// Each object and output of a state, in a comparable form.
 fn parts(state: &State) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for object in &state.objects {
@@ -33,19 +33,19 @@ fn parts(state: &State) -> BTreeMap<String, String> {
     all
 }
 
-/// Whether they say the same of the world: serials and results of conditions apart.
+/// Are two states equal, apart from serials and check results?
 pub(super) fn same(a: &State, b: &State) -> bool {
     let spelt = |state: &State| {
         let mut file = version4(state);
         (file.serial, file.check_results) = (0, None);
         file.to_line()
     };
-    // Without spelling large states out that cannot be the same.
+    // A cheap check first: it saves serializing large states that differ anyway.
     let shape = |state: &State| (state.objects.len(), state.outputs.len());
     shape(a) == shape(b) && a.lineage == b.lineage && spelt(a) == spelt(b)
 }
 
-/// What differs, in words.
+/// Summary of the differences.
 pub(super) fn differ(home: &State, copy: &State) -> String {
     let (there, here) = (parts(home), parts(copy));
     let names: BTreeSet<&String> = there.keys().chain(here.keys()).collect();

@@ -1,4 +1,4 @@
-//! What can go wrong with the state of record, in words for an operator.
+//! Errors of the state of record.
 
 use super::backend;
 use crate::engine::store::{StoreError, Version4Error};
@@ -7,16 +7,15 @@ use statefile::{LockInfo, ReadError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a place of one kind says of why: an error of that kind, which others show and tell no
-/// further apart.
+/// Cause from one kind of backend. Callers display it and do not match on it.
 pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
-/// Why the state cannot be locked, read or written where it lives.
+/// Reasons why the state cannot be locked, read or written.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum HomeError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Another program works on it.
+    /// Another lock owner has the lock.
     #[error("the state in {place} is locked{}; wait for that to end, and try again", holder(.info.as_deref()))]
     Locked {
         place: String,
@@ -42,13 +41,13 @@ pub enum HomeError {
         place: String,
         source: Version4Error,
     },
-    /// It is encrypted in another way than the configuration says, or not at all.
+    /// The text is plain or encrypted in another way than the configuration says.
     #[error("the state in {place} cannot be decrypted: {source}")]
     Encrypted {
         place: String,
         source: EncryptionError,
     },
-    /// There and here have changed since they were the same.
+    /// Backend and copy were both changed since they were equal.
     #[error(
         "the state in {place} (serial {theirs}) and the one on record here (serial {ours}) were changed apart: {differ}. Both are kept. `flightdeck state use home` goes on with the one in {place}, `flightdeck state use record` with the one on record; the other is kept in a file"
     )]
@@ -56,20 +55,20 @@ pub enum HomeError {
         place: String,
         theirs: i64,
         ours: i64,
-        /// What differs, in words.
+        /// Summary of the differences.
         differ: String,
     },
-    /// Another program wrote it although it was locked.
+    /// Another program wrote the state in spite of the lock.
     #[error(
         "another program has written the state in {place} since flightdeck locked it. It is left as it is, and the state of this run is on record here. `flightdeck state use home` continues with the one in {place}, `flightdeck state use record` with the one on record; the other is kept in a file"
     )]
     Overwritten { place: String },
-    /// What was there is not there any more.
+    /// The state was deleted from the backend.
     #[error(
         "the state that was in {place} is gone, and {objects} objects of it are on record here. `flightdeck state use record` writes it anew, `flightdeck state use home` begins with nothing; what was on record is kept in a file"
     )]
     Gone { place: String, objects: usize },
-    /// The configuration says another place than before.
+    /// The configuration names another place than before.
     #[error(
         "the state was kept in {from}, and the configuration says {to} now. `flightdeck state use record` brings it there, `flightdeck state use home` goes on with what is there; the other is kept in a file"
     )]
@@ -84,16 +83,16 @@ pub enum HomeError {
         "what is pushed has the serial {pushed}, and the state that is there {there}: it has changed since. Nothing was done; --force pushes it all the same"
     )]
     Older { pushed: i64, there: i64 },
-    /// A server that keeps it did not do as it was asked.
+    /// A request to the backend failed.
     #[error("cannot {what} the state in {place}: {source}{}", stays_locked(.left.as_deref()))]
     Remote {
         what: &'static str,
         place: String,
         source: Cause,
-        /// The id of a lock that stays behind.
+        /// Id of a lock that was not released.
         left: Option<String>,
     },
-    /// A lock that could not be given back at the end of a command.
+    /// A lock that could not be released at the end of a command.
     #[error(
         "the state in {place} may still be locked: {why}. Once nothing works on it any more, run `flightdeck force-unlock {id}`"
     )]
@@ -102,7 +101,7 @@ pub enum HomeError {
         id: String,
         why: String,
     },
-    /// The command was ended while its request had no answer.
+    /// The command was cancelled before its request was answered.
     #[error(
         "the state was not written to {place}: the command was stopped before the server answered"
     )]
@@ -110,7 +109,7 @@ pub enum HomeError {
     #[error("there is another state in {place} already{}; nothing was brought there", apart(.differ.as_deref()))]
     Taken {
         place: String,
-        /// What differs, in words.
+        /// Summary of the differences.
         differ: Option<String>,
     },
     #[error("{} cannot be emptied: {source}", path.display())]
@@ -118,7 +117,7 @@ pub enum HomeError {
         path: PathBuf,
         source: Arc<std::io::Error>,
     },
-    /// The configuration and the directory do not agree on it, or not on one that can be used.
+    /// Configuration and backend metadata disagree, or cannot be used.
     #[error("{0}")]
     Refused(String),
     #[error("the {kind} backend cannot be used as it is configured: {source}")]
@@ -131,13 +130,13 @@ pub enum HomeError {
         "the record of the backend, {}, cannot be used: {why}; `flightdeck init -reconfigure` writes it anew", path.display()
     )]
     Record { path: PathBuf, why: String },
-    /// Work on another thread came to no end.
+    /// A task on another thread failed.
     #[error("the state could not be looked at: {0}")]
     Task(Arc<tokio::task::JoinError>),
 }
 
 impl HomeError {
-    /// Of a server that keeps the state.
+    /// Failed request to a backend.
     pub(super) fn remote(
         what: &'static str,
         place: String,
@@ -159,7 +158,7 @@ impl HomeError {
         backend::may_be_done(&**source)
     }
 
-    /// The reason alone, without the place.
+    /// The reason without the place.
     pub(super) fn reason(&self) -> String {
         match self {
             Self::Remote { source, .. } => source.to_string(),
@@ -167,8 +166,8 @@ impl HomeError {
         }
     }
 
-    /// The outcome of work under a lock that was given back afterwards. Where both failed, the lock
-    /// that stays behind is named with the failure of the work.
+    /// Combines the result of work under a lock with that of the unlock. If both failed, the error
+    /// of the work also names the lock left behind.
     pub fn with_unlocked<T>(done: Result<T, Self>, unlocked: Result<(), Self>) -> Result<T, Self> {
         match (done, unlocked) {
             (Err(error), Err(Self::Remote { left: Some(id), .. })) => Err(error.left_locked(&id)),
@@ -179,7 +178,7 @@ impl HomeError {
         }
     }
 
-    /// With what to do where a lock stays behind.
+    /// Adds the id of a lock left behind, for the remedy.
     pub(super) fn left_locked(mut self, id: &str) -> Self {
         if let Self::Remote { left, .. } = &mut self {
             *left = Some(id.to_owned());
@@ -197,14 +196,14 @@ impl HomeError {
     }
 }
 
-/// Why a lock cannot be taken away from who has it.
+/// Reasons why a lock cannot be removed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnlockError {
     #[error("it is not locked")]
     NotLocked,
     #[error("the lock has the id {id}, and not {asked:?}")]
     OtherId { id: String, asked: String },
-    /// It is on a file.
+    /// The lock is a system lock on a file.
     #[error("{0}. The lock on a file goes with the process that has it: end that one")]
     OfProcess(#[source] HomeError),
 }

@@ -1,6 +1,6 @@
-//! The state in a file, `terraform.tfstate`, as OpenTofu keeps it: locked by a lock of the system
-//! on the file itself, with a word beside it who has it, and written in place, since the lock hangs
-//! on the file and not on its name.
+//! The local state file, `terraform.tfstate`, as OpenTofu uses it: a system lock on the file
+//! itself, lock info beside it, and writes in place, because the lock belongs to the file and not
+//! to its name.
 
 use super::error::UnlockError;
 use super::file_content::{MAX_STATE, content, digest, initial, is_initial, on_one_line, put};
@@ -15,30 +15,30 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// A name that is given to another file while it is locked is looked up again that often.
+/// Attempts to lock a file whose name another program gives to a new one.
 const TRIES: u32 = 5;
 
-/// Files of a state, seen from the workspace's directory.
+/// Files of a state, relative to the workspace directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePlace {
-    /// Where it is locked and written.
+    /// Locked and written.
     pub path: PathBuf,
-    /// Where it is read, if elsewhere.
+    /// Read, if different.
     pub read: Option<PathBuf>,
     pub backup: FileBackup,
 }
 
-/// Where a state is kept as it was before the first change.
+/// Place of the backup that is written before the first change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileBackup {
-    /// In `NAME.backup` beside it.
+    /// `NAME.backup` in the same directory.
     Beside,
     At(PathBuf),
     Nowhere,
 }
 
 impl FilePlace {
-    /// One file, with its backup beside it.
+    /// One file, with its backup in the same directory.
     pub fn at(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
@@ -48,39 +48,39 @@ impl FilePlace {
     }
 }
 
-/// A file of a workspace.
+/// State manager of a state file.
 #[derive(Clone)]
 pub(super) struct InFile(Arc<Inner>);
 
 struct Inner {
-    /// As the configuration has it.
+    /// Path as configured, for messages.
     name: String,
     path: PathBuf,
     state: Below,
-    /// `.NAME.lock.info` beside it.
+    /// `.NAME.lock.info` in the same directory.
     info: Below,
     backup: Option<Below>,
-    /// Where the state is read, if elsewhere.
+    /// File to read the state from, if different.
     read: Option<PathBuf>,
     locks: bool,
     held: Mutex<Option<Held>>,
 }
 
-/// The lock, for as long as it is held.
+/// The lock, while it is held.
 struct Held {
-    /// The one handle: the lock is its own.
+    /// The only open handle: an OFD lock ends when it is closed.
     file: File,
-    /// Whether it was not there before.
+    /// The file was created by this lock.
     made: bool,
-    /// What was there when it was locked, until that is kept beside it.
+    /// Content at the time of the lock, until it is written to the backup.
     before: Option<Vec<u8>>,
     /// Digest of the content as this process last read or wrote it.
     seen: [u8; 32],
 }
 
 impl InFile {
-    /// The files of a workspace's directory. Without `locks` the lock is not taken, and no word of
-    /// one is written.
+    /// State file of a workspace directory. Without `locks` neither the lock nor the lock info is
+    /// used.
     pub(super) fn of(dir: &Path, place: &FilePlace, locks: bool) -> Self {
         let inner = Inner::new(dir, &place.path);
         Self(Arc::new(Inner {
@@ -128,7 +128,7 @@ impl Home for InFile {
         self.blocking(Inner::read).await
     }
 
-    /// Keeps beside it what was there.
+    /// Writes the backup.
     async fn prepare(&self) -> Result<(), HomeError> {
         self.blocking(|inner| inner.keep(lock(&inner.held).as_mut()))
             .await
@@ -138,7 +138,7 @@ impl Home for InFile {
         self.blocking(move |inner| inner.write(&text)).await
     }
 
-    /// The lock is the system's, and goes with the process that has it.
+    /// A system lock ends with its process, so there is nothing to remove.
     async fn force_unlock(&self, _: &str) -> Result<(), HomeError> {
         let info = LockInfo::default();
         let why = match self.lock(info).await {
@@ -188,6 +188,7 @@ impl Inner {
         }
         let (mut file, made) = self.locked()?;
         let before = content(&mut file).map_err(HomeError::io("read", &self.path))?;
+        // With `-state-out` the file may be any file of the operator's.
         if self.read.is_some() && !is_initial(&before) && on_one_line(&before).is_none() {
             return Err(HomeError::Refused(format!(
                 "{} is no state file, and is not written over; name another file for the state",
@@ -212,7 +213,7 @@ impl Inner {
         Ok(())
     }
 
-    /// The file, locked, and whether it was made for that.
+    /// Opens or creates the file and locks it; returns true if it was created.
     fn locked(&self) -> Result<(File, bool), HomeError> {
         let folder = self.path.parent().unwrap_or(Path::new(""));
         self.state
@@ -222,15 +223,15 @@ impl Inner {
             let opened = self.state.open_in_place().map_err(|e| self.refused(e))?;
             if let Some(file) = opened {
                 self.lock_file(&file)?;
-                // Whoever gave the name to another file meanwhile left us a lock on the old one.
+                // Another program may have given the name to a new file between open and lock.
                 if is_same_file(&file, &self.path) {
                     return Ok((file, false));
                 }
                 continue;
             }
-            // Other programs lock the file itself, so it must be there while a deploy runs. It
-            // gets its name with a state in it and the lock on it: what is left of a process
-            // that is killed is never an empty file, which looks like a lost state.
+            // Other programs lock the file itself, so it must exist during a deploy. It appears
+            // with a state in it and already locked: a killed process never leaves an empty file,
+            // which looks like a lost state.
             let made = self
                 .state
                 .create_whole(initial().as_bytes(), 0o600, |file| {
@@ -245,6 +246,7 @@ impl Inner {
         Err(HomeError::io("lock", &self.path)(changing))
     }
 
+    // An OFD lock belongs to the open handle, so two engines in one process exclude each other.
     fn lock_file(&self, file: &File) -> Result<(), HomeError> {
         if !self.locks {
             return Ok(());
@@ -279,7 +281,7 @@ impl Inner {
             true => self.info.remove_file(),
             false => Ok(()),
         };
-        // Removed while it is locked still: nobody else can have written it.
+        // Removed while locked, so no other program can have written it.
         if held.made
             && content(&mut held.file)
                 .is_ok_and(|text| is_initial(&text) && digest(&text) == held.seen)
@@ -304,14 +306,14 @@ impl Inner {
             },
         };
         match text {
-            // A deploy that was killed before its first write left it: nothing is there.
+            // A deploy that was killed before its first write left it; there is no state.
             Ok(text) if is_initial(&text) => Ok(Vec::new()),
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
             text => text.map_err(io),
         }
     }
 
-    /// Keeps what was there when it was locked beside it; once, before the first change.
+    /// Writes the content found at the lock to the backup, once, before the first change.
     fn keep(&self, held: Option<&mut Held>) -> Result<(), HomeError> {
         let Some(held) = held else {
             return Ok(());
@@ -333,6 +335,7 @@ impl Inner {
             let unlocked = std::io::Error::other("it is not locked");
             return Err(HomeError::io("write", &self.path)(unlocked));
         };
+        // The lock protects the old file only; a write would go to a file that nobody reads.
         if !is_same_file(&held.file, &self.path) {
             let replaced = std::io::Error::other(
                 "another file has its name since it was locked; move that one away",
@@ -348,30 +351,31 @@ impl Inner {
         self.keep(Some(held))?;
         let written = put(&mut held.file, text.as_bytes());
         if written.is_err() {
-            // What was there needs no more room than it had.
+            // The old text fits, because its blocks were already allocated.
             drop(put(&mut held.file, &old));
         } else {
+            // The next write must compare with the text that is now partly there.
             held.seen = digest(text.as_bytes());
         }
         written.map_err(HomeError::io("write", &self.path))
     }
 }
 
-/// What is left of a lock on a state's file.
+/// Lock of a state file, seen from outside.
 pub enum LeftLock {
-    /// Nothing.
+    /// No lock.
     Nobody,
-    /// A process has it, and says so.
+    /// A process has the lock; with its lock info, if readable.
     Held(Option<Box<LockInfo>>),
-    /// Nobody has it, and a word of it is left.
+    /// No process has the lock, but lock info was left behind.
     Gone {
         info: Option<Box<LockInfo>>,
-        /// The file with that word.
+        /// File with the lock info.
         path: PathBuf,
     },
 }
 
-/// Who has the lock on a state's file, without taking it.
+/// Checks who has the lock of a state file, without taking it.
 pub fn left_lock(dir: &Path, name: &Path) -> LeftLock {
     let inner = Inner::new(dir, name);
     let text = inner.info.read().ok();
@@ -390,7 +394,7 @@ pub fn left_lock(dir: &Path, name: &Path) -> LeftLock {
 
 fn is_locked(file: &File) -> bool {
     let mut request = whole_file();
-    // Told is the first lock that would be in the way; its kind is "none" where there is none.
+    // The kernel returns the first conflicting lock, or F_UNLCK if there is none.
     fcntl(file, FcntlArg::F_OFD_GETLK(&mut request)).is_ok()
         && request.l_type != nix::libc::F_UNLCK as nix::libc::c_short
 }

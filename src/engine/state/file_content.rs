@@ -1,5 +1,4 @@
-//! Content of a state file: read with a bound, written in place, and the one of a file that was
-//! never written.
+//! Content of a state file: bounded reads, writes in place, and the initial state.
 
 use super::Spelling;
 use super::sealed::spelt;
@@ -10,13 +9,13 @@ use statefile::encryption::is_sealed;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 
-/// Largest state that is read, in bytes.
+/// Maximum size of a state, in bytes.
 pub(super) const MAX_STATE: u64 = 1 << 30;
-/// Longest initial state, in bytes.
+/// Maximum size of an initial state, in bytes.
 const MAX_INITIAL: usize = 1 << 10;
 
-/// The content of a state file that was never written: a state without objects, whose serial no
-/// written state has.
+/// Content of a new state file: a state without objects and with serial 0, which no written state
+/// has.
 pub(super) fn initial() -> String {
     let state = State {
         lineage: uuid::Uuid::new_v4().to_string(),
@@ -25,7 +24,7 @@ pub(super) fn initial() -> String {
     spelt(&state, Spelling::Indented)
 }
 
-/// Whether a text is an initial state, or none at all as other programs leave it.
+/// Is the text an initial state, or empty as other programs leave it?
 pub(super) fn is_initial(text: &[u8]) -> bool {
     if text.is_empty() {
         return true;
@@ -39,7 +38,7 @@ pub(super) fn is_initial(text: &[u8]) -> bool {
                 && state.to_local().as_bytes() == text)
 }
 
-/// A state file as it is kept beside another; `None` for what is no state file.
+/// The text of a state file for a backup; `None` if it is not a state file.
 pub(super) fn on_one_line(text: &[u8]) -> Option<String> {
     if is_sealed(text) {
         let text = std::str::from_utf8(text).ok()?;
@@ -58,9 +57,9 @@ pub(super) fn content(file: &mut File) -> std::io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Writes a text in place. Until all of it is there its first byte is one that no state begins
-/// with: what a kill leaves is neither an empty file, which looks like no state, nor a mixture of
-/// two that can be read.
+/// Writes a text in place. The first byte stays invalid until the rest is complete. So a killed
+/// process leaves neither an empty file, which looks like a missing state, nor a readable mixture
+/// of two states.
 pub(super) fn put(file: &mut File, text: &[u8]) -> std::io::Result<()> {
     let Some((first, rest)) = text.split_first() else {
         file.set_len(0)?;

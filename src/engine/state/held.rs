@@ -1,5 +1,5 @@
-//! Locks on states that this process has asked for and not given back, across all engines. A
-//! command may be dropped at any wait; its locks are found here, and are given back or named.
+//! Registry of the state locks that this process has requested and not released, across all
+//! engines. A cancelled command releases its locks through it, or reports them.
 
 use super::{Home, HomeError, Spelling};
 use crate::engine::mutex::lock;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 static HELD: Mutex<Vec<Held>> = Mutex::new(Vec::new());
 
-/// A lock that was asked for, whether or not the server's answer came.
+/// A lock that was requested, whether or not the answer arrived.
 #[derive(Clone)]
 struct Held {
     home: Arc<dyn Home>,
@@ -19,8 +19,8 @@ struct Held {
 }
 
 impl Held {
-    /// Asks for the lock again, which succeeds where it is already ours, and unlocks: what became
-    /// of the first request need not be known, and a lock of somebody else stays.
+    /// Locks again and then unlocks. Locking succeeds if this process already has the lock, so the
+    /// outcome of the first request does not matter. A lock of another owner stays.
     async fn give_back(self, within: Duration) -> Result<(), HomeError> {
         let again = async {
             match self.home.lock(self.info.clone()).await {
@@ -30,6 +30,7 @@ impl Held {
             }
         };
         let ended = tokio::time::timeout(within, again).await;
+        // Removed in every case: an error names the lock, so it needs no second report.
         forget(&self.home);
         let why = match ended {
             Ok(Ok(())) => return Ok(()),
@@ -52,14 +53,14 @@ fn forget(home: &Arc<dyn Home>) {
     lock(&HELD).retain(|held| !Arc::ptr_eq(&held.home, home));
 }
 
-/// Gives back every lock that this process still has. The answer: those that may stay behind.
+/// Releases every lock of this process. Returns an error for each that may stay behind.
 pub async fn give_back_all(within: Duration) -> Vec<HomeError> {
     let all = lock(&HELD).clone();
     let ended = join_all(all.into_iter().map(|held| held.give_back(within))).await;
     ended.into_iter().filter_map(Result::err).collect()
 }
 
-/// The locks that this process still has, for one that ends without another request.
+/// Errors for the locks of this process, for an exit without another request.
 pub fn left_behind() -> Vec<HomeError> {
     let all = lock(&HELD);
     let left = all
@@ -68,7 +69,7 @@ pub fn left_behind() -> Vec<HomeError> {
     left.collect()
 }
 
-/// A home whose locks are found in [`give_back_all`].
+/// State manager whose locks are known to [`give_back_all`].
 pub(super) fn tracked(home: Arc<dyn Home>) -> Arc<dyn Home> {
     Arc::new(Tracked(home))
 }
@@ -87,6 +88,8 @@ impl Home for Tracked {
 
     async fn lock(&self, info: LockInfo) -> Result<(), HomeError> {
         let is_held = |held: &Held| Arc::ptr_eq(&held.home, &self.0);
+        // Registered before the request: if the caller is cancelled, the lock may be taken all the
+        // same.
         if !lock(&HELD).iter().any(is_held) {
             let (home, info) = (self.0.clone(), info.clone());
             lock(&HELD).push(Held { home, info });
@@ -100,7 +103,7 @@ impl Home for Tracked {
 
     async fn unlock(&self) -> Result<(), HomeError> {
         let unlocked = self.0.unlock().await;
-        // An error names the lock.
+        // An error names the lock, so it needs no second report.
         forget(&self.0);
         unlocked
     }

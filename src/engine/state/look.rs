@@ -1,4 +1,4 @@
-//! What is at home, held against what is known of it.
+//! Comparison of the state in the backend with the store's record of it.
 
 use super::HomeError;
 use super::compare::same;
@@ -10,28 +10,28 @@ use statefile::encryption::EncryptionError;
 use statefile::{ReadError, StateFile};
 use std::sync::Arc;
 
-/// What a look at home shows, against what is known of it.
+/// Result of the comparison.
 pub(super) enum Look {
-    /// What was seen there last.
+    /// The state as last seen.
     Unchanged,
-    /// What the copy says.
+    /// Equal to the copy.
     Same,
-    /// Another state.
+    /// A different state.
     Other(Box<State>),
-    /// Nothing, and there was nothing.
+    /// No state, and there never was one.
     Nothing,
-    /// Nothing, where there was something.
+    /// No state, although there was one.
     Gone,
-    /// Half of what was being written.
+    /// A partial write.
     Half,
 }
 
-/// What was read at home, which may be large: its digest is worked out once, and only where
-/// something is known that it can be held against.
+/// Text read from the backend. The text may be large, so its digest is computed once and only if
+/// there is a record to compare it with.
 pub(super) struct AtHome<'k> {
     pub(super) text: Vec<u8>,
     known: &'k HomeRecord,
-    /// Where what is known is of another place, or of none: none.
+    /// `None` if the record is of another place.
     digest: Option<String>,
 }
 
@@ -44,20 +44,20 @@ impl<'k> AtHome<'k> {
         }
     }
 
-    /// Its digest, to be noted.
+    /// Digest of the text, to be recorded.
     pub(super) fn digest(&self) -> String {
         let known = self.digest.clone();
         known.unwrap_or_else(|| digest(&self.text))
     }
 
-    /// Whether it is what was seen there last.
+    /// Is it the text that was last seen?
     pub(super) fn is_as_seen(&self) -> bool {
         self.digest.as_deref() == Some(seen_and_begun(self.known).0)
     }
 }
 
 impl StateOfRecord {
-    /// Compares what is at home with what is known of it.
+    /// Compares the text with the record and the copy.
     pub(super) async fn look(
         &self,
         written: &str,
@@ -75,9 +75,9 @@ impl StateOfRecord {
         let read_from = self.read_from();
         let place = read_from.as_ref().map(|path| path.display().to_string());
         let place = place.as_deref().unwrap_or(written);
-        // Also where nothing has changed there: how it may be read has, perhaps.
+        // Decrypted even if unchanged, because the configured encryption may have changed.
         let text = match self.opened(place, text).await {
-            // Half of an envelope is none.
+            // Part of an envelope is not recognized as one.
             Err(HomeError::Encrypted {
                 source: EncryptionError::Plain,
                 ..
@@ -89,7 +89,7 @@ impl StateOfRecord {
             return Ok(Look::Unchanged);
         }
         let state = match parsed(place, &text) {
-            // No beginning of a state file is one.
+            // No prefix of a state file is valid JSON.
             Err(HomeError::Unreadable { ref source, .. })
                 if here && known.writing && matches!(**source, ReadError::Json(_)) =>
             {
@@ -99,12 +99,12 @@ impl StateOfRecord {
         };
         Ok(match state {
             Some(state) if same(&state, copy) => Look::Same,
-            // An earlier one of ours, of which it was not known whether it had arrived.
+            // An earlier write of this store whose arrival was not confirmed.
             Some(_) if begun.split(' ').any(|one| digest.as_deref() == Some(one)) => {
                 Look::Unchanged
             }
             Some(state) => Look::Other(Box::new(state)),
-            // With `-state-out` the file that is read may never have existed: it is no loss.
+            // With `-state-out` the file to read may never have existed, so its absence is no loss.
             None if read_from.is_some() && !is_blank(copy) => Look::Other(Box::new(State {
                 objects: Vec::new(),
                 outputs: Vec::new(),
@@ -118,18 +118,18 @@ impl StateOfRecord {
     }
 }
 
-/// The digest of what was seen at home last, and those of what was sent there since.
+/// Splits the recorded digest: that of the state last seen, and those of unconfirmed writes.
 fn seen_and_begun(known: &HomeRecord) -> (&str, &str) {
     known.digest.split_once(' ').unwrap_or((&known.digest, ""))
 }
 
-/// Whether a text with this digest was written there by the store that `known` is of.
+/// Was a text with this digest written by the store of this record?
 pub(super) fn is_own(known: &HomeRecord, digest: &str) -> bool {
     known.digest.split(' ').any(|one| one == digest)
 }
 
-/// Whether home lacks something that the copy has: what was worked out and could not be brought
-/// there, or a state that has never been anywhere else.
+/// Has the copy changes that the backend lacks? True after a failed write, and for a state that was
+/// never written anywhere.
 pub(super) fn is_behind(known: &HomeRecord, copy: &State) -> bool {
     if known.place.is_empty() {
         !is_blank(copy)
@@ -150,11 +150,11 @@ pub(super) fn parsed(place: &str, text: &[u8]) -> Result<Option<State>, HomeErro
     })
 }
 
-/// How many writes are remembered of which it is not known whether they arrived.
+/// Number of unconfirmed writes to remember.
 const BEGUN: usize = 16;
 
-/// The digests of what was seen at home last, and of what was sent there since without an answer: a
-/// server may have taken what it did not say it had.
+/// Adds the digest of a write that is not confirmed yet. A server may have stored a text although
+/// its answer was lost.
 pub(super) fn with_begun(known: &str, digest: &str) -> String {
     let (seen, begun) = known.split_once(' ').unwrap_or((known, ""));
     let begun: Vec<&str> = begun.split(' ').filter(|one| !one.is_empty()).collect();
@@ -165,7 +165,7 @@ pub(super) fn with_begun(known: &str, digest: &str) -> String {
     all.join(" ")
 }
 
-/// Of what is there; nothing for nothing.
+/// Digest of a text; empty for an empty text.
 pub(super) fn digest(text: &[u8]) -> String {
     if text.is_empty() {
         return String::new();

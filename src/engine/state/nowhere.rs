@@ -1,4 +1,4 @@
-//! A home that cannot be: what is said of it cannot be used, and that is its answer to everything.
+//! State manager for an unusable configuration: it answers every request with the same error.
 
 use super::{Home, HomeError, Spelling};
 use async_trait::async_trait;

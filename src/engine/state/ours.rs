@@ -1,14 +1,14 @@
-//! What is said of this process beside a lock, and whether the process that is said of one is gone:
-//! a lock on a server does not end with whoever took it.
+//! Lock info of this process, and the check whether the process of a lock has ended. A lock on a
+//! server does not end with its process.
 
 use crate::engine::holder::{ByNumber, Judge as _, this_process};
 use crate::engine::words::LockHolder;
 use statefile::LockInfo;
 
-/// What the word of a process begins with.
+/// Prefix of the process identity in lock info.
 const PROCESS: &str = "process";
 
-/// What is said of this process beside a lock on a state, which it takes for `operation`.
+/// Lock info of this process for `operation`.
 pub fn lock_info(operation: &str) -> LockInfo {
     let holder = this_process(operation);
     LockInfo {
@@ -34,8 +34,8 @@ fn word(holder: &LockHolder) -> String {
     format!("{PROCESS} {pid} {start_time} {boot_id} {pid_namespace}")
 }
 
-/// Whether a lock is of a flightdeck of this machine, of this very boot of it, that has ended. Of
-/// all others nothing is known.
+/// Is the lock owner a flightdeck process of this machine and this boot that has ended? False for
+/// every other owner, because its end cannot be verified.
 pub(super) fn is_gone(info: &LockInfo) -> bool {
     let parts: Vec<&str> = info.info.split(' ').collect();
     let [PROCESS, pid, start_time, boot_id, pid_namespace] = parts[..] else {
@@ -56,7 +56,8 @@ pub(super) fn is_gone(info: &LockInfo) -> bool {
         start_time,
         boot_id: boot_id.to_owned(),
         pid_namespace: pid_namespace.to_owned(),
-        // Machines may share a name: one of another boot is another one, and cannot be asked.
+        // Host names are not unique. With `leased`, another boot id means another machine, which
+        // cannot be checked.
         leased: true,
         ..this_process("")
     })
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
     use crate::engine::process::ProcessIdentity;
 
-    /// The lock of a process that was here, and has ended.
+    /// Lock of a process that has ended.
     pub(in crate::engine::state) fn of_the_dead() -> LockInfo {
         let mut child = std::process::Command::new("sleep")
             .arg("1000")

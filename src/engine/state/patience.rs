@@ -1,4 +1,4 @@
-//! How long is waited for a lock that somebody else has.
+//! Waits for a lock that another owner has.
 
 use super::ours::is_gone;
 use super::{Home, HomeError};
@@ -6,16 +6,16 @@ use statefile::LockInfo;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// After the first attempt; doubled after each, up to [`LONGEST`].
+/// Pause after the first attempt; doubled after each, up to [`LONGEST`].
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(16);
 
-/// Use of the locks of a backend.
+/// Options of backend locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Locking {
-    /// They are taken.
+    /// Take locks.
     pub is_on: bool,
-    /// Longest wait for one that another program has.
+    /// Maximum wait for a lock that another owner has.
     pub timeout: Duration,
 }
 
@@ -29,7 +29,7 @@ impl Default for Locking {
 }
 
 impl Locking {
-    /// The waits for a lock that another program has.
+    /// Pauses between attempts for a lock that another owner has.
     pub fn waits(&self) -> Waits {
         Waits {
             until: Instant::now() + self.timeout,
@@ -38,7 +38,7 @@ impl Locking {
     }
 }
 
-/// Pauses between attempts to take a lock, until the time is over.
+/// Pauses between attempts to take a lock, up to the time limit.
 #[derive(Debug)]
 pub struct Waits {
     until: Instant,
@@ -46,7 +46,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Waits for the next attempt; returns false once the time is over.
+    /// Waits for the next attempt; returns false after the time limit.
     pub async fn next(&mut self) -> bool {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -58,14 +58,14 @@ impl Waits {
     }
 }
 
-/// How long is waited, and who is told that it is.
+/// Maximum wait, and the receiver of messages about it.
 pub struct Patience<'a> {
     timeout: Duration,
     tell: &'a (dyn Fn(String) + Sync),
 }
 
 impl<'a> Patience<'a> {
-    /// Waits that long; zero for one attempt.
+    /// Waits up to `timeout`; zero means a single attempt.
     pub fn new(timeout: Duration, tell: &'a (dyn Fn(String) + Sync)) -> Self {
         Self { timeout, tell }
     }
@@ -83,7 +83,7 @@ impl<'a> Patience<'a> {
             let locked = home.lock(info.clone()).await;
             let left = until.saturating_duration_since(Instant::now());
             match locked {
-                // Only once: whoever has it then has taken it since.
+                // Only once: the next owner found would have taken the lock since.
                 Err(HomeError::Locked {
                     info: Some(holder), ..
                 }) if !taken && is_gone(&holder) => {

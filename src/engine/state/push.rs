@@ -1,4 +1,4 @@
-//! A state that an operator brings along, put into the place of the one of record.
+//! `state push`: replaces the state of record with an operator's file.
 
 use super::HomeError;
 use super::compare::same;
@@ -10,12 +10,12 @@ use statefile::StateFile;
 use std::sync::Arc;
 
 impl StateOfRecord {
-    /// Puts a state file's text into the place of the state, which must be open. The answer: the
-    /// state as it is now; `None` where it was so already.
+    /// Replaces the state with a state file's text. The state must be open. Returns the new state;
+    /// `None` if it was equal.
     ///
     /// # Errors
-    /// The text is no state that can be worked with; unless `force`, it is of another lineage or
-    /// older than what is there; it cannot be written.
+    /// The text is not a usable state; without `force`, it has another lineage or is older; or it
+    /// cannot be written.
     pub async fn push(&self, text: &[u8], force: bool) -> Result<Option<State>, HomeError> {
         let from = || "what is pushed".to_owned();
         let file = StateFile::read(text).map_err(|e| HomeError::Unreadable {
@@ -41,7 +41,7 @@ impl StateOfRecord {
         let serial = if fresh {
             pushed.serial.max(1)
         } else {
-            // What was staged on the state that was there is stale from now on.
+            // A higher serial makes stages of the replaced state stale.
             pushed.serial.max(there.serial + 1)
         };
         let lineage = if pushed.lineage.is_empty() {
@@ -61,7 +61,7 @@ impl StateOfRecord {
     }
 }
 
-/// Whether one state may take the place of the other unasked.
+/// Checks that a state may replace the present one without `force`.
 fn fits(pushed: &State, there: &State) -> Result<(), HomeError> {
     let lineages = !pushed.lineage.is_empty() && !there.lineage.is_empty();
     if lineages && pushed.lineage != there.lineage {

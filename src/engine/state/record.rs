@@ -1,4 +1,4 @@
-//! The state of record as it is worked with: what is at its home, and the store's copy of it.
+//! State of record of a workspace: combines a state manager with the store's copy.
 
 use super::look::{AtHome, Look, is_behind, is_blank, is_own, with_begun};
 use super::sealed::Spelt;
@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The state of record of a workspace.
+/// State of record of a workspace.
 pub struct StateOfRecord {
     pub(super) dir: PathBuf,
     pub(super) copy: Store,
     now: Mutex<Now>,
-    /// The lock of a home is taken.
+    /// Take locks.
     pub(super) locks: bool,
-    /// One brings home at a time.
+    /// Serializes writes to the backend.
     bringing: tokio::sync::Mutex<()>,
 }
 
@@ -28,12 +28,12 @@ struct Now {
     place: Place,
     home: Arc<dyn Home>,
     encryption: Encryption,
-    /// Whether its lock is ours and the copy is what is worked on.
+    /// The lock is taken and the copy is in use.
     open: bool,
 }
 
 impl StateOfRecord {
-    /// Of the workspace in `dir` that the store belongs to.
+    /// State of record of the workspace in `dir`, with its store.
     pub fn of(dir: &Path, store: &Store, place: Place, encryption: Encryption) -> Self {
         Self {
             now: Mutex::new(Now {
@@ -49,7 +49,7 @@ impl StateOfRecord {
         }
     }
 
-    /// The same, whose home's lock is not taken.
+    /// The same without locks.
     pub fn without_lock(mut self) -> Self {
         self.locks = false;
         {
@@ -59,7 +59,7 @@ impl StateOfRecord {
         self
     }
 
-    /// Says where it lives as of now, unless it is being worked on.
+    /// Sets the place of the state, unless it is open.
     pub fn lives_at(&self, place: Place, encryption: Encryption) {
         let mut now = lock(&self.now);
         if now.open {
@@ -69,7 +69,7 @@ impl StateOfRecord {
             now.home = place.open(&self.dir, self.locks);
             now.place = place;
         }
-        // Keys that are made already are kept.
+        // Keeps derived keys, which are expensive.
         if now.encryption != encryption {
             now.encryption = encryption;
         }
@@ -79,12 +79,13 @@ impl StateOfRecord {
         lock(&self.now).encryption.clone()
     }
 
-    /// Where it lives, for an operator.
+    /// Place of the state, for an operator.
     pub fn place(&self) -> String {
         self.home().place()
     }
 
-    /// Where it lives, whatever directory the workspace is in: a file as seen from there.
+    /// Place of the state, independent of the current directory: a file is relative to the
+    /// workspace.
     pub fn place_anywhere(&self) -> String {
         let now = lock(&self.now);
         match &now.place {
@@ -101,12 +102,11 @@ impl StateOfRecord {
         lock(&self.now).open
     }
 
-    /// Takes its lock, and brings the copy and the home together: from then on the copy is what is
-    /// worked on. The answer: what an operator should know of that, in words. Nothing happens where
-    /// it is open.
+    /// Takes the lock and reconciles the copy with the backend. From then on work uses the copy.
+    /// Returns messages for the operator. Does nothing if already open.
     ///
     /// # Errors
-    /// Somebody else has the lock, it cannot be read or written, or it was changed apart.
+    /// Another owner has the lock, the state cannot be read or written, or both sides were changed.
     pub async fn open(
         &self,
         info: LockInfo,
@@ -125,10 +125,10 @@ impl StateOfRecord {
         HomeError::with_unlocked(agreed, home.unlock().await)
     }
 
-    /// Brings it home, and gives the lock back whether that went well or not.
+    /// Writes the copy to the backend and releases the lock in every case.
     ///
     /// # Errors
-    /// It cannot be written there, and the store has it; or the lock cannot be given back.
+    /// The write failed, and the store has the state; or the lock cannot be released.
     pub async fn close(&self) -> Result<(), HomeError> {
         if !self.is_open() {
             return Ok(());
@@ -137,15 +137,15 @@ impl StateOfRecord {
         HomeError::with_unlocked(brought, self.unlock().await)
     }
 
-    /// Gives the lock back without bringing it home.
+    /// Releases the lock without a write.
     ///
     /// # Errors
-    /// The lock cannot be given back.
+    /// The lock cannot be released.
     pub async fn unlock(&self) -> Result<(), HomeError> {
         self.closed().unlock().await
     }
 
-    /// Gives the lock back after a request to its home was dropped, whatever became of it.
+    /// Releases the lock after a cancelled request, whose outcome does not matter.
     ///
     /// # Errors
     /// The lock may stay behind; the error names it.
@@ -153,7 +153,7 @@ impl StateOfRecord {
         self.closed().give_back(within).await
     }
 
-    /// The file that the state is read from, if it is written to another one.
+    /// File to read the state from, if it is written to another one.
     pub(super) fn read_from(&self) -> Option<PathBuf> {
         match &lock(&self.now).place {
             Place::Named(files) => files.read.clone(),
@@ -161,14 +161,14 @@ impl StateOfRecord {
         }
     }
 
-    /// The home, which is worked on no more.
+    /// Marks the state as closed and returns its state manager.
     fn closed(&self) -> Arc<dyn Home> {
         let mut now = lock(&self.now);
         now.open = false;
         now.home.clone()
     }
 
-    /// The whole of it.
+    /// Reads the complete state.
     ///
     /// # Errors
     /// It cannot be read.
@@ -183,7 +183,8 @@ impl StateOfRecord {
         let found = AtHome::new(home.read().await?, &place, &known);
         let as_seen = found.is_as_seen();
         match self.look(&place, found, &copy).await {
-            // To be encrypted from now on, and still as it was: whoever only looks may see it.
+            // Encryption was configured and the state is still plain. A read may show it; only a
+            // write encrypts.
             Err(HomeError::Encrypted {
                 source: EncryptionError::Plain,
                 ..
@@ -198,10 +199,10 @@ impl StateOfRecord {
         }
     }
 
-    /// Its lineage and its serial: another state differs in one of them.
+    /// Lineage and serial, which together identify a version of the state.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The state cannot be read.
     pub async fn version(&self) -> Result<(String, i64), HomeError> {
         if self.is_open() {
             return Ok(self.copy.state_version().await?);
@@ -210,10 +211,10 @@ impl StateOfRecord {
         Ok((state.lineage, state.serial))
     }
 
-    /// Whether the record has what is not yet at home.
+    /// Has the store changes that are not yet in the backend?
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The store cannot be read.
     pub async fn is_behind(&self) -> Result<bool, HomeError> {
         Ok(is_behind(
             &self.copy.home().await?,
@@ -221,18 +222,18 @@ impl StateOfRecord {
         ))
     }
 
-    /// Whether it was never written where it lives.
+    /// Was the state never written to the backend?
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The store cannot be read.
     pub async fn is_unwritten(&self) -> Result<bool, HomeError> {
         Ok(self.copy.home().await?.place.is_empty())
     }
 
-    /// The current object at an address.
+    /// Current object at an address.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The state cannot be read.
     pub async fn object(&self, address: &str) -> Result<Option<StateObject>, HomeError> {
         if self.is_open() {
             return Ok(self.copy.object(address).await?);
@@ -243,15 +244,15 @@ impl StateOfRecord {
             .find(|object| object.address == address))
     }
 
-    /// Brings home what the store has come to know; nothing happens where it is there.
+    /// Writes the store's copy to the backend. Does nothing if the backend is up to date.
     ///
     /// # Errors
-    /// It cannot be written there; the store has it all.
+    /// The write failed; the store has the complete state.
     pub async fn bring_home(&self) -> Result<(), HomeError> {
         let _one = self.bringing.lock().await;
         let home = self.home();
         let known = self.copy.home().await?;
-        // Without a look at the whole: most of the time there is nothing to bring.
+        // Compares serials first, because there is usually nothing to write.
         let here = known.place == home.place() && !known.writing;
         let serial = self.copy.state_serial().await?;
         if here && serial == known.serial || known.place.is_empty() && serial == 0 {
@@ -265,7 +266,7 @@ impl StateOfRecord {
             digest,
             serial,
         } = spelt?;
-        // On record before it is touched: a file that is half written then is known to be ours.
+        // Recorded before the write, so that a partial write is recognized as this store's.
         let before = known.clone();
         let known = if known.place == home.place() {
             known
@@ -283,7 +284,7 @@ impl StateOfRecord {
         self.copy.put_home(begun).await?;
         let written = home.write(text).await;
         if let Err(HomeError::Overwritten { .. }) = written {
-            // Nothing of ours was written: what is there must not pass for half of it.
+            // Nothing was written, so the foreign text must not pass for a partial write.
             self.copy.put_home(before).await?;
         }
         written?;
@@ -296,14 +297,14 @@ impl StateOfRecord {
         Ok(self.copy.put_home(written).await?)
     }
 
-    /// Brings the copy and the home together, under the home's lock.
+    /// Reconciles the copy with the backend, under its lock.
     async fn agree(&self, home: &dyn Home) -> Result<Vec<String>, HomeError> {
         let place = home.place();
         let known = self.copy.home().await?;
         let found = AtHome::new(home.read().await?, &place, &known);
-        // Without a look at the whole copy: most of the time nobody else was there.
+        // Avoids loading the copy, because the state is usually as last seen.
         if found.is_as_seen() && !known.writing && known.serial == self.copy.state_serial().await? {
-            // Also then: how it may be read has changed, perhaps.
+            // Decrypted even so, because the configured encryption may have changed.
             self.opened(&place, found.text).await?;
             return Ok(Vec::new());
         }
@@ -311,9 +312,9 @@ impl StateOfRecord {
         let copy = self.copy.state().await?;
         let moved = !known.place.is_empty() && known.place != place && !is_blank(&copy);
         match self.look(&place, found, &copy).await? {
-            // All was written, and that it was could not be kept; or it was brought there by hand.
+            // The write succeeded but was not recorded, or the state was copied there by hand.
             Look::Same => {
-                // Another program may have made an object anew that looks the same.
+                // Another program may have recreated an object with equal attributes.
                 if !is_own(&known, &digest) {
                     self.copy.drop_destroy_steps().await?;
                 }
@@ -357,7 +358,7 @@ impl StateOfRecord {
         place: String,
         digest: String,
     ) -> Result<(), HomeError> {
-        // Serials here only rise: what was staged on the copy is stale from now on.
+        // Serials only rise, so stages of the old copy become stale.
         let serial = if is_blank(copy) {
             found.serial
         } else {

@@ -1,4 +1,4 @@
-//! A state as text, in its envelope where it is encrypted at home.
+//! Text form of a state, with encryption.
 
 use super::look::{digest, parsed};
 use super::record::StateOfRecord;
@@ -10,13 +10,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 impl StateOfRecord {
-    /// What was written, out of its envelope.
+    /// Decrypts a text, if it is encrypted.
     pub(super) async fn opened(&self, place: &str, text: Vec<u8>) -> Result<Vec<u8>, HomeError> {
         if text.is_empty() {
             return Ok(text);
         }
         let encryption = self.encryption();
-        // Deriving a key takes a while.
+        // Key derivation is slow.
         let opened = tokio::task::spawn_blocking(move || {
             let inside = match encryption.open(&text)? {
                 Cow::Owned(inside) => Some(inside),
@@ -33,10 +33,10 @@ impl StateOfRecord {
             })
     }
 
-    /// The state that a text is, which may be in its envelope; `None` for nothing.
+    /// Parses a state, encrypted or plain; `None` for an empty text.
     ///
     /// # Errors
-    /// It is none, or encrypted in another way than the configuration says.
+    /// The text is not a state, or is encrypted in another way than configured.
     pub async fn of_text(&self, from: &str, text: Vec<u8>) -> Result<Option<State>, HomeError> {
         let text = match statefile::encryption::is_sealed(&text) {
             true => self.opened(from, text).await?,
@@ -45,7 +45,7 @@ impl StateOfRecord {
         parsed(from, &text)
     }
 
-    /// A state as it is to be written.
+    /// Serializes and encrypts a state.
     pub(super) async fn spelt(&self, state: State, home: &dyn Home) -> Result<Spelt, HomeError> {
         let (encryption, spelling) = (self.encryption(), home.spelling());
         let spelt = tokio::task::spawn_blocking(move || {
@@ -69,14 +69,14 @@ impl StateOfRecord {
     }
 }
 
-/// A state as it is to be written, in its envelope where it is to have one.
+/// Serialized state, encrypted if configured.
 pub(super) struct Spelt {
     pub(super) text: String,
     pub(super) digest: String,
     pub(super) serial: i64,
 }
 
-/// A state as another kind of place wants it; what is none stays as it is.
+/// Converts a state's text to another layout. Text that is not a state is unchanged.
 pub fn respelt(text: &[u8], spelling: Spelling) -> String {
     if statefile::encryption::is_sealed(text) {
         let line = statefile::compact(&String::from_utf8_lossy(text));

@@ -1,4 +1,4 @@
-//! Two states that were changed apart: one is gone on with, the other is kept in a file.
+//! Resolution of a conflict between the backend's state and the store's copy.
 
 use super::compare::{differ, same};
 use super::look::{digest, is_blank, parsed};
@@ -11,21 +11,21 @@ use statefile::LockInfo;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Which of two states that were changed apart is gone on with.
+/// The state to continue with after a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
-    /// The one at home.
+    /// The backend's state.
     Home,
-    /// The one on record in the store.
+    /// The store's copy.
     Record,
 }
 
 impl StateOfRecord {
-    /// Goes on with one of two states that were changed apart, and keeps the other in a file. The
-    /// answer is that file, where there was anything to keep.
+    /// Continues with one of two conflicting states and writes the other to a file. Returns that
+    /// file, if there was anything to save.
     ///
     /// # Errors
-    /// Somebody else has the lock, or something cannot be read or written.
+    /// Another owner has the lock, or something cannot be read or written.
     pub async fn settle(
         &self,
         with: Settled,
@@ -37,17 +37,18 @@ impl StateOfRecord {
         HomeError::with_unlocked(settled, home.unlock().await)
     }
 
-    /// Brings the state to another place, where there is none yet or the same, and goes on there.
-    /// The old place keeps what it has.
+    /// Migrates the state to another place that has no state or an equal one. The old place is
+    /// unchanged.
     ///
     /// # Errors
-    /// Somebody else has a lock, there is another state, or something cannot be read or written.
+    /// Another owner has a lock, the new place has another state, or something cannot be read or
+    /// written.
     pub async fn bring_over(&self, place: Place, info: LockInfo) -> Result<(), HomeError> {
         self.open(info.clone(), &Patience::none()).await?;
         let old = self.home();
         let brought = self.bring_over_locked(&place, info).await;
         let closed = match &brought {
-            // The record is of the new place by now.
+            // The record names the new place now, so closing would write there.
             Ok(()) => old.unlock().await,
             Err(_) => self.close().await,
         };
@@ -110,7 +111,7 @@ impl StateOfRecord {
         if with == Settled::Home {
             let text = self.opened(&place, text).await?;
             let found = parsed(&place, &text)?.unwrap_or_else(|| State {
-                // A state that begins here is another than the one that is left.
+                // A new state needs its own lineage.
                 lineage: uuid::Uuid::new_v4().to_string(),
                 ..State::default()
             });
@@ -122,7 +123,7 @@ impl StateOfRecord {
                 .await?;
             return Ok(kept);
         }
-        // What cannot be read is kept as well, and has no serial to be above of.
+        // A text that cannot be read is saved too; it has no serial to exceed.
         let plain = self.opened(&place, text.clone()).await;
         let theirs = plain.and_then(|text| parsed(&place, &text)).ok().flatten();
         let theirs = theirs.map_or(0, |state| state.serial);
@@ -133,6 +134,7 @@ impl StateOfRecord {
             serial: copy.serial.max(theirs) + 1,
             ..copy
         };
+        // No state has serial -1, so the copy counts as unwritten.
         let known = HomeRecord {
             serial: -1,
             ..known
@@ -142,7 +144,7 @@ impl StateOfRecord {
         Ok(kept)
     }
 
-    /// Keeps a state that is not gone on with, beside the store.
+    /// Saves the discarded state next to the store.
     async fn keep(&self, text: Option<Vec<u8>>) -> Result<Option<PathBuf>, HomeError> {
         let Some(text) = text else { return Ok(None) };
         let folder = self.copy.path().parent().unwrap_or(&self.dir);

@@ -1,5 +1,4 @@
-//! What is brought together of a home and a store, in every way in which they can stand to each
-//! other.
+//! Reconciliation of a backend and a store, in every combination.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -46,7 +45,7 @@ impl Bench {
         self.dir.path().join(NAME)
     }
 
-    /// The same workspace after a start.
+    /// The same workspace after a restart.
     fn again(self) -> Self {
         let state = StateOfRecord::of(
             self.dir.path(),
@@ -67,7 +66,7 @@ impl Bench {
         self.store.edit_state(vec![edit]).await.unwrap();
     }
 
-    /// As another program leaves it.
+    /// A state written by another program.
     fn elsewhere(&self, serial: i64, addresses: &[&str]) {
         let of = |address: &&str| crate::engine::store::model::StateObject {
             address: (*address).to_owned(),
@@ -165,7 +164,7 @@ async fn what_was_not_brought_home_is_brought_there_at_the_next_start() {
     w.put("terraform_data.a").await;
     w.state.bring_home().await.unwrap();
     w.put("terraform_data.b").await;
-    // The process ends here: its lock goes with it, its record does not.
+    // The process ends here: the system releases its lock, and its record stays.
     let w = w.again();
     let told = w.open().await;
     assert!(
@@ -300,7 +299,7 @@ async fn the_lock_is_seen_by_others_and_theirs_here() {
     );
     w.state.close().await.unwrap();
     other.lock(info()).await.unwrap();
-    // Without a word beside it.
+    // Without lock info.
     fs::remove_file(w.dir.path().join(".terraform.tfstate.lock.info")).unwrap();
     assert!(w.refused().await.contains("which left no word of itself"));
     other.unlock().await.unwrap();
@@ -360,7 +359,7 @@ async fn an_encrypted_state_is_read_and_written_as_such_and_by_nobody_without_th
     let text = fs::read_to_string(w.file()).unwrap();
     assert!(text.contains("encrypted_data") && !text.contains("terraform_data"));
     assert!(text.starts_with("{\n  \"serial\": 1,\n") && text.ends_with("}\n"));
-    // Of another store, which has to read it.
+    // A second store that must read the state.
     let other = Store::open(&w.dir.path().join("other"), Access::ReadOnly).unwrap();
     let with = |encryption| StateOfRecord::of(w.dir.path(), &other, place(), encryption);
     let read = with(sealed_with("sixteen letters!", &[])).read().await;

@@ -1,4 +1,4 @@
-//! What an operator is told of a state that was brought somewhere, and of one that could not be.
+//! Messages about reconciliation: written, taken over, or refused.
 
 use super::HomeError;
 use super::compare::differ;
@@ -34,7 +34,7 @@ pub(super) fn brought(place: &str, copy: &State, first: bool) -> String {
     }
 }
 
-/// What is said of a state that was found.
+/// Message about a state found in the backend.
 pub(super) fn taken_over(place: &str, state: &State, known: &HomeRecord) -> String {
     let (serial, objects) = (state.serial, counted(state.objects.len()));
     if known.digest.is_empty() {

@@ -1,4 +1,4 @@
-//! A backend whose locks are not taken, for `-lock=false`.
+//! Backend without locks, for `-lock=false`.
 
 use super::backend::Backend;
 use super::{Home, HomeError, Spelling};
@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use statefile::LockInfo;
 use std::sync::Arc;
 
-/// A backend without locks.
+/// Backend whose locks are never taken.
 pub(super) struct Unlocked(pub(super) Arc<dyn Backend>);
 
 #[async_trait]
