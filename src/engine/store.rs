@@ -1,5 +1,5 @@
-//! The store: what is kept of a workspace, in small traits over one model. Nothing durable goes
-//! round it. How it is kept is a folder of its own: SQLite.
+//! The store: durable history of a workspace and a copy of its state, as small traits over one
+//! model. Only the SQLite implementation touches the file.
 
 mod error;
 mod keeping;
@@ -26,14 +26,14 @@ use fsroot::Below;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// What is kept of a workspace, whoever keeps it. Cheap to clone.
+/// Handle to the store of a workspace. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store(Arc<dyn Keeping>);
 
 impl Store {
-    /// Opens the store of the workspace `dir`, creating it for [`Access::ReadWrite`]; none is
-    /// opened behind a link. With [`Access::NoStore`] nothing is opened, and every answer is that
-    /// of an empty store. Blocks for some milliseconds.
+    /// Opens the store of the workspace `dir`; [`Access::ReadWrite`] creates it. Refuses links.
+    /// [`Access::NoStore`] opens nothing and behaves like an empty store. Blocks for some
+    /// milliseconds.
     ///
     /// # Errors
     /// Every way in which a file can be unusable has its own [`StoreError`].

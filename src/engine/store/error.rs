@@ -1,24 +1,24 @@
-//! What can go wrong with the store, in words for an operator.
+//! Errors of the store.
 
 use crate::engine::words::LockHolder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What shows that a store is damaged.
+/// Evidence of a damaged store.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Damage {
     #[error("it is empty")]
     Empty,
     #[error("it ends too early")]
     CutOff,
-    /// A table, an index; in words.
+    /// Missing table or index, described.
     #[error("{0} is missing")]
     Lost(String),
     #[error(transparent)]
     Sqlite(Arc<rusqlite::Error>),
 }
 
-/// Why a file is no store.
+/// Reasons why a file is not a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoStore {
     #[error("it is no SQLite file")]
@@ -27,20 +27,20 @@ pub enum NoStore {
     OfAnother,
 }
 
-/// What makes a store one that somebody else may have put there.
+/// Signs that another user or program placed the store's file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Alien {
-    /// In the place of a directory or a plain file.
+    /// Kind of file in the place of a directory or plain file.
     #[error("it is {0}")]
     Is(&'static str),
     #[error("it has other names (hard links), and what is done to it is done to them")]
     HardLinks,
-    /// A trigger, a view; in words.
+    /// Unexpected trigger or view, described.
     #[error("{0} in it is none of ours")]
     Object(String),
 }
 
-/// Who says that something must not be written in.
+/// Source of a refused write.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Denied {
     #[error(transparent)]
@@ -49,8 +49,8 @@ pub enum Denied {
     Sqlite(Arc<rusqlite::Error>),
 }
 
-/// Why the store cannot be opened, read or written. Cheap to clone: one failed commit answers many
-/// waiting writers.
+/// Reasons why the store cannot be opened, read or written. Cheap to clone, because one failed
+/// commit answers many waiting writers.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     #[error("cannot write in {}: {source}; give yourself write permission there, or work on a copy", path.display())]
@@ -97,7 +97,7 @@ pub enum StoreError {
     },
     #[error("{} is refused: {source}; nothing of it was touched: look where it comes from, and move it away", path.display())]
     Foreign { path: PathBuf, source: Alien },
-    /// Users by their numbers.
+    /// Users by number.
     #[error(
         "{} is refused: it belongs to the user with the number {owner}, and this is the one with the number {me}; nothing of it was touched: work as its owner, or make it yours with `chown -R`",
         path.display()
@@ -146,11 +146,11 @@ fn when(at: i64) -> String {
     )
 }
 
-/// How long a connection waits for another program's lock.
+/// Seconds that a connection waits for another program's lock.
 pub(super) const BUSY_SECONDS: u64 = 5;
 
 impl StoreError {
-    /// Whether this user may not open the store, rather than that something is wrong with it.
+    /// Is this user denied access, with the store itself intact?
     pub fn is_refusal(&self) -> bool {
         matches!(
             self,
@@ -164,7 +164,7 @@ impl StoreError {
         )
     }
 
-    /// A file that cannot be looked into.
+    /// Error of a file that cannot be read.
     pub(super) fn unreadable(path: &Path, source: std::io::Error) -> Self {
         match source.kind() {
             std::io::ErrorKind::PermissionDenied => Self::Unreadable {
@@ -175,8 +175,7 @@ impl StoreError {
         }
     }
 
-    /// A file that cannot be made, opened or changed.
-    /// A directory on the way to the store that is not used.
+    /// Error of a directory above the store that is refused.
     pub(super) fn unchecked(path: &Path, source: std::io::Error) -> Self {
         match fsroot::Refusal::of(&source) {
             Some(fsroot::Refusal::Link { path }) => Self::Foreign {

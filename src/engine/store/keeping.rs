@@ -1,5 +1,5 @@
-//! What a store can be asked to keep, in small traits over one model; [`Keeping`] is all of them.
-//! Whoever implements them is a folder beside this file.
+//! Traits of the store over one model of records; [`Keeping`] combines them. Implemented in
+//! `sqlite/`.
 
 use super::StoreError;
 use super::model::{
@@ -11,43 +11,42 @@ use async_trait::async_trait;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The state, and how it was changed.
+/// The copy of the state, and its edits.
 #[async_trait]
 pub trait States: Send + Sync {
-    /// The whole state. A workspace without a store has an empty one: serial 0, no lineage.
+    /// Returns the complete state. Without a store it is empty: serial 0, no lineage.
     async fn state(&self) -> Result<State, StoreError>;
 
     /// The current object at an address.
     async fn object(&self, address: &str) -> Result<Option<StateObject>, StoreError>;
 
-    /// The state's serial alone.
+    /// Serial of the state.
     async fn state_serial(&self) -> Result<i64, StoreError>;
 
-    /// The state's lineage and its serial, without the rest of it.
+    /// Lineage and serial of the state.
     async fn state_version(&self) -> Result<(String, i64), StoreError>;
 
-    /// Changes the state in one transaction; the answer is the new serial. No edits change nothing.
+    /// Applies edits in one transaction and returns the new serial. Without edits nothing changes.
     ///
     /// # Errors
-    /// [`StoreError::Occupied`] where something is moved onto something else; nothing is changed
-    /// then.
+    /// [`StoreError::Occupied`] if an object would be moved onto another; then nothing is changed.
     async fn edit_state(&self, edits: Vec<StateEdit>) -> Result<i64, StoreError>;
 
-    /// How the copy stands to the state's home; the default where it has been nowhere yet.
+    /// Record of the state's place in the backend; the default if it was never written.
     async fn home(&self) -> Result<HomeRecord, StoreError>;
 
-    /// Keeps what is known of the home.
+    /// Replaces the record of the state's place.
     async fn put_home(&self, home: HomeRecord) -> Result<(), StoreError>;
 
-    /// Puts the state as it was found at home into the place of the copy, in one transaction.
+    /// Replaces the copy with the backend's state, in one transaction.
     async fn take_over(&self, state: State, home: HomeRecord) -> Result<(), StoreError>;
 }
 
-/// Changes of the state by hand, and who made them.
+/// Manual changes of the state and their authors.
 #[async_trait]
 pub trait Edits: Send + Sync {
-    /// Changes the state as an operator asked, settles unknown outcomes, and keeps the records. The
-    /// answer: the records with the state's new serial.
+    /// Applies an operator's edits, settles unknown outcomes and stores the records, in one
+    /// transaction. Returns the records with the new serial.
     async fn change_by_hand(
         &self,
         edits: Vec<StateEdit>,
@@ -55,23 +54,24 @@ pub trait Edits: Send + Sync {
         changes: Vec<StateChange>,
     ) -> Result<Vec<StateChange>, StoreError>;
 
-    /// The newest changes by hand, newest first; all that are kept for a `limit` of 0.
+    /// The newest manual changes, newest first; all of them for a `limit` of 0.
     async fn state_changes(&self, limit: u32) -> Result<Vec<StateChange>, StoreError>;
 }
 
-/// Stages, and the configuration that each was made from.
+/// Stages, and the configuration of each.
 #[async_trait]
 pub trait Stages: Send + Sync {
-    /// A number for a new stage; it is not given out again, even if no stage is kept under it.
+    /// Reserves a number for a new stage. A number is never reused, even if no stage is stored with
+    /// it.
     async fn next_stage_id(&self) -> Result<StageId, StoreError>;
 
-    /// Keeps a stage, in the place of the one with the same number where there is one.
+    /// Stores a stage; replaces one with the same number.
     async fn put_stage(&self, stage: StageRecord) -> Result<(), StoreError>;
 
     /// The stage with this number.
     async fn stage(&self, id: StageId) -> Result<Option<StageRecord>, StoreError>;
 
-    /// The changes that are left out of a stage; none where there is no such stage.
+    /// Deselected changes of a stage; empty if there is no such stage.
     async fn left(&self, id: StageId) -> Result<Vec<String>, StoreError>;
 
     /// The newest stage with this name.
@@ -80,24 +80,23 @@ pub trait Stages: Send + Sync {
     /// The newest stage.
     async fn latest_stage(&self) -> Result<Option<StageRecord>, StoreError>;
 
-    /// Keeps which changes of a stage are left out.
+    /// Stores the deselected changes of a stage.
     async fn set_left(&self, id: StageId, left: Vec<String>) -> Result<(), StoreError>;
 
-    /// The configuration files with this digest, as they were: relative name and text.
+    /// Configuration files with this digest: relative name and text.
     async fn snapshot(&self, digest: &str) -> Result<Option<Vec<(String, String)>>, StoreError>;
 }
 
-/// Deploys: what was meant, what came of it, what is not known.
+/// Deploys: operations, intents, outcomes and events.
 #[async_trait]
 pub trait Deploys: Send + Sync {
-    /// Records a deploy of this process as running. It is durable with its first intent.
+    /// Records a running deploy of this process. It becomes durable with its first intent.
     async fn begin_deploy(&self, new: NewDeploy) -> Result<Begun, StoreError>;
 
-    /// Records what is about to be done. It is durable when this returns: only then may the call be
-    /// made.
+    /// Records an intent. It is durable when this returns; make the call only after that.
     async fn intend(&self, intent: Intent) -> Result<(), StoreError>;
 
-    /// Takes an intent back whose call was not made and will not be.
+    /// Removes an intent whose call was not made.
     async fn take_back(
         &self,
         deploy: DeployId,
@@ -105,38 +104,35 @@ pub trait Deploys: Send + Sync {
         step: OperationStep,
     ) -> Result<(), StoreError>;
 
-    /// Records a step that needed no call, together with the state that it left, in one
-    /// transaction. The answer is the state's serial.
+    /// Records a step without a call and its state edits, in one transaction. Returns the serial.
     async fn record_done(&self, step: Intent, edits: Vec<StateEdit>) -> Result<i64, StoreError>;
 
-    /// Records what came of it together with the state that it left, in one transaction. The answer
-    /// is the state's serial.
+    /// Records an outcome and its state edits, in one transaction. Returns the serial.
     async fn settle(&self, outcome: Outcome) -> Result<i64, StoreError>;
 
-    /// Keeps operations as they stand now. They are durable with what is asked next, at the latest
-    /// with the deploy's end; `failed` hears why where they could not be kept.
+    /// Stores the present form of operations. They become durable with the next durable write, at
+    /// the latest at the deploy's end. `failed` receives the error if they cannot be stored.
     async fn operations_changed(
         &self,
         operations: Vec<Operation>,
         failed: Box<dyn FnOnce(StoreError) + Send>,
     ) -> Result<(), StoreError>;
 
-    /// Records a deploy's end.
+    /// Records the end of a deploy.
     async fn finish_deploy(&self, summary: DeploySummary) -> Result<(), StoreError>;
 
-    /// Operations whose intent is on record and whose outcome is not, oldest first; those of a
-    /// deploy that runs are not among them.
+    /// Operations without a recorded outcome, oldest first. Excludes deploys that are running.
     async fn unknown_outcomes(&self) -> Result<Vec<UnknownOutcome>, StoreError>;
 
-    /// Settles unknown outcomes by the numbers of their intents, `how` in words (`read back for
-    /// stage #4`). The answer: how many there were to settle.
+    /// Settles unknown outcomes by the numbers of their intents; `how` is for display (`read back
+    /// for stage #4`). Returns the number of settled ones.
     async fn settle_unknown(&self, intents: Vec<i64>, how: &str) -> Result<usize, StoreError>;
 
-    /// Destroy-time provisioners that ended well in destroys that did not come to their end, oldest
-    /// first; only of objects that are still in the state.
+    /// Destroy-time provisioners that succeeded in destroys that did not finish, oldest first. Only
+    /// those whose objects are still in the state.
     async fn destroy_steps(&self) -> Result<Vec<DestroyStep>, StoreError>;
 
-    /// Drops all of them: objects in the state may have been made anew since.
+    /// Drops all of them, because objects may have been recreated since.
     async fn drop_destroy_steps(&self) -> Result<(), StoreError>;
 
     /// The newest deploys, newest first; all of them for a `limit` of 0.
@@ -145,8 +141,8 @@ pub trait Deploys: Send + Sync {
     /// One deploy with its operations and events.
     async fn deploy_record(&self, id: DeployId) -> Result<Option<DeployRecord>, StoreError>;
 
-    /// Keeps events of a deploy for its replay, at most
-    /// [`KEPT_EVENTS`](super::model::KEPT_EVENTS); the answer is how many were not kept.
+    /// Stores events of a deploy for its replay, at most
+    /// [`KEPT_EVENTS`](super::model::KEPT_EVENTS). Returns the number of dropped ones.
     async fn append_events(
         &self,
         deploy: DeployId,
@@ -154,101 +150,98 @@ pub trait Deploys: Send + Sync {
     ) -> Result<u32, StoreError>;
 }
 
-/// Failures of operations, by what is alike.
+/// Failures of operations, grouped by fingerprint.
 #[async_trait]
 pub trait Failures: Send + Sync {
-    /// Keeps a failure of a deploy with the last lines of its plugin.
+    /// Stores a failure of a deploy with the last output lines of its plugin.
     async fn put_failure(&self, deploy: DeployId, failure: Failure) -> Result<(), StoreError>;
 
-    /// Failures since a moment (all where `None`), grouped; the group that failed last comes first.
+    /// Failures since a time (all if `None`), grouped; the group with the latest failure first.
     async fn failures(&self, since: Option<UnixMs>) -> Result<Vec<FailureGroup>, StoreError>;
 }
 
-/// What is saved of a deploy whose store takes nothing more.
+/// Rescue of a deploy whose store cannot be written any more.
 #[async_trait]
 pub trait Rescues: Send + Sync {
-    /// Writes the state as the running deploy knows it into a new store in `dir`, mode 0600, with
-    /// all of the record that can still be read. The answer: the file, which may take the place of
-    /// the store.
+    /// Writes the running deploy's state to a new store in `dir`, mode 0600, with all records that
+    /// are still readable. Returns the file, which can replace the store.
     async fn rescue(&self, dir: &Path) -> Result<PathBuf, StoreError>;
 }
 
-/// Plugins, their launches, and how long their calls take.
+/// Plugins, their launch attempts, and call latencies.
 #[async_trait]
 pub trait Launches: Send + Sync {
-    /// Keeps where a plugin was found.
+    /// Stores the location of a plugin.
     async fn plugin_found(&self, plugin: PluginId, found: PluginFound) -> Result<(), StoreError>;
 
-    /// Keeps a launch attempt as it stands, in the place of what was known of it.
+    /// Stores a launch attempt; replaces its earlier form.
     async fn launch_attempt(
         &self,
         plugin: PluginId,
         attempt: LaunchAttempt,
     ) -> Result<(), StoreError>;
 
-    /// Every plugin that was ever seen here, with its attempts, oldest first.
+    /// Every plugin ever found, with its launch attempts, oldest first.
     async fn plugins(&self) -> Result<Vec<PluginRow>, StoreError>;
 
-    /// Adds finished calls to what is known of their kind.
+    /// Adds finished calls to the latency statistics.
     async fn add_calls(&self, calls: Vec<CallSample>) -> Result<(), StoreError>;
 
-    /// Latencies by plugin, method, type of resource and action, over all engines that ever worked
-    /// here.
+    /// Latencies by plugin, method, resource type and action, over all engines of this workspace.
     async fn latencies(&self) -> Result<Vec<CallStat>, StoreError>;
 }
 
-/// What plugins and the engine said.
+/// Log lines of plugins and the engine.
 #[async_trait]
 pub trait Logs: Send + Sync {
-    /// Keeps lines. Large batches are written in several transactions.
+    /// Stores lines. Large batches are written in several transactions.
     async fn append_logs(&self, lines: Vec<LogLine>) -> Result<(), StoreError>;
 
-    /// The newest lines that the query asks for, oldest first.
+    /// The newest matching lines, oldest first.
     async fn logs(&self, query: LogQuery) -> Result<Vec<LogRow>, StoreError>;
 
-    /// The lines after the one with number `after`, oldest first: for following.
+    /// Matching lines after number `after`, oldest first, for following.
     async fn logs_after(&self, after: i64, query: LogQuery) -> Result<Vec<LogRow>, StoreError>;
 
-    /// How many lines were dropped in all to keep to the bound.
+    /// Number of lines ever dropped because of the limit.
     async fn logs_trimmed(&self) -> Result<i64, StoreError>;
 }
 
-/// Who works on the workspace.
+/// The workspace lock.
 #[async_trait]
 pub trait Locks: Send + Sync {
-    /// Takes the workspace's lock for `holder` (see [`crate::engine::holder::this_process`]).
-    /// Taking it again through the same store is no error.
+    /// Takes the workspace lock for `holder` (see [`crate::engine::holder::this_process`]). Taking
+    /// it again through the same store is no error.
     ///
     /// # Errors
-    /// [`StoreError::Held`] names a holder that is alive, or cannot be judged from here.
+    /// [`StoreError::Held`] names a lock owner that is alive, or whose end cannot be verified here.
     async fn acquire_lock(&self, holder: LockHolder) -> Result<Acquired, StoreError>;
 
-    /// Takes the lock from whoever is on record as its holder, be it alive or not; only the
-    /// system's own lock, which a running process of this machine holds, is not taken away. The
-    /// answer: from whom.
+    /// Removes the recorded lock owner, alive or not. Does not break the system lock of a running
+    /// process on this machine. Returns the former owner.
     async fn force_unlock(&self, by: LockHolder) -> Result<Option<LockHolder>, StoreError>;
 
-    /// Gives the lock back; nothing happens where this store does not hold it.
+    /// Releases the lock. Does nothing if this store does not have it.
     async fn release_lock(&self) -> Result<(), StoreError>;
 
-    /// Who works on the workspace; a dead holder counts as nobody.
+    /// Lock owner of the workspace; `None` if its process has ended.
     async fn holder(&self) -> Result<Option<LockHolder>, StoreError>;
 
-    /// Locks taken over from dead holders, newest first, at most 100: when, from whom, by whom.
+    /// Takeovers from owners whose process had ended, newest first, at most 100: time, old owner,
+    /// new owner.
     async fn takeovers(&self) -> Result<Vec<(UnixMs, LockHolder, LockHolder)>, StoreError>;
 }
 
-/// All that is kept of a workspace.
+/// The complete store of a workspace.
 pub trait Keeping:
     States + Edits + Stages + Deploys + Failures + Rescues + Launches + Logs + Locks + std::fmt::Debug
 {
-    /// The file that has it.
+    /// Path of the database file.
     fn path(&self) -> &Path;
 
-    /// Whether it may be written to.
+    /// Is the store writable?
     fn can_write(&self) -> bool;
 
-    /// Transactions that were committed through it: with many writers at once, far fewer than
-    /// writes.
+    /// Number of committed transactions: with many concurrent writers, far fewer than writes.
     fn commits(&self) -> u64;
 }

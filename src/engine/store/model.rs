@@ -1,20 +1,20 @@
-//! What the store keeps, as plain records. Values are kept as JSON text as state version 4 has it;
-//! the store does not interpret them.
+//! Records of the store. Values are JSON text in the form of state version 4, which the store does
+//! not interpret.
 
 pub use super::packed::Packed;
 use crate::engine::words::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Events kept of one deploy; what comes after is counted, not kept.
+/// Maximum number of stored events of one deploy; further ones are only counted.
 pub const KEPT_EVENTS: u32 = 100_000;
-/// Log lines kept in a workspace.
+/// Maximum number of stored log lines of a workspace.
 pub const KEPT_LINES: i64 = 100_000;
 
 /// One object of a resource instance in the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateObject {
-    /// Whole instance address, `module.a["k"].aws_x.y[0]`, `data.x.y`.
+    /// Absolute instance address, `module.a["k"].aws_x.y[0]`, `data.x.y`.
     pub address: String,
     /// Key of a deposed object (8 hex digits); empty for the current one.
     pub deposed: String,
@@ -29,18 +29,17 @@ pub struct StateObject {
     pub private: Vec<u8>,
     pub tainted: bool,
     pub create_before_destroy: bool,
-    /// Whether it is to be forgotten instead of destroyed, as its configuration last said.
+    /// Forget the object instead of destroying it, by its last configuration.
     #[serde(default)]
     pub skip_destroy: bool,
     /// Sorted config addresses.
     pub dependencies: Vec<String>,
-    /// What its configuration needed itself, by instance as far as that was known; empty where that
-    /// is not on record.
+    /// Direct dependencies of its configuration, by instance if known; empty if not recorded.
     #[serde(default)]
     pub needs: Vec<String>,
     pub identity: Option<String>,
     pub identity_version: i64,
-    /// Fields of a state file that are not known here, as JSON text; empty where there are none.
+    /// Unknown fields of a state file, as JSON text; empty if there are none.
     #[serde(default)]
     pub rest: String,
 }
@@ -54,55 +53,55 @@ pub struct StateOutput {
     /// JSON text of the type.
     pub ty: String,
     pub sensitive: bool,
-    /// Fields of a state file that are not known here, as JSON text; empty where there are none.
+    /// Unknown fields of a state file, as JSON text; empty if there are none.
     #[serde(default)]
     pub rest: String,
 }
 
-/// The whole state of a workspace.
+/// The complete state of a workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Rises with every change.
+    /// Rises with every batch of edits.
     pub serial: i64,
-    /// A UUID, made with the store.
+    /// UUID, created with the store.
     pub lineage: String,
-    /// In the order of address, current object first.
+    /// Ordered by address, current object first.
     pub objects: Vec<StateObject>,
     pub outputs: Vec<StateOutput>,
-    /// Results of conditions, as a state file has them.
+    /// Check results, in a state file's form.
     #[serde(default)]
     pub check_results: Option<String>,
-    /// Fields of a state file that are not known here, as JSON text; empty where there are none.
+    /// Unknown fields of a state file, as JSON text; empty if there are none.
     #[serde(default)]
     pub rest: String,
 }
 
-/// Where the state of record lives, and how the store's copy stands to it.
+/// Record of the state's place in the backend: the version last seen, and unfinished writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HomeRecord {
-    /// Where that is; empty as long as it was nowhere.
+    /// Name of the place; empty if the state was never written.
     pub place: String,
-    /// Digest of what was last seen or written there; empty where there was nothing. While it is
-    /// being written, those of what was sent since follow it.
+    /// Digest of the text last seen there; empty if there was none. Digests of unconfirmed writes
+    /// follow it, separated by spaces.
     pub digest: String,
-    /// The copy's serial that it has.
+    /// Serial of the copy that was last written there.
     pub serial: i64,
-    /// Whether it was being written: what is there may be half of it.
+    /// A write is in progress, so the text there may be partial.
     pub writing: bool,
 }
 
-/// A change of the state; a batch is one transaction and one serial.
+/// Edit of the state; a batch is one transaction and one serial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StateEdit {
-    /// Insert or replace the object with this address and deposed key.
+    /// Inserts or replaces the object with this address and deposed key.
     Put(Box<StateObject>),
-    /// Remove; nothing happens where there is none.
+    /// Removes an object; does nothing if there is none.
     Remove {
         address: String,
         deposed: String,
     },
-    /// Give an object another address.
+    /// Gives an object another address.
     Move {
         from: String,
         to: String,
@@ -111,22 +110,21 @@ pub enum StateEdit {
     RemoveOutput {
         name: String,
     },
-    /// Keep the object under a deposed key, the current place is free afterwards.
+    /// Moves the current object to a deposed key.
     Depose {
         address: String,
         key: String,
     },
-    /// The deposed object becomes current again.
+    /// Makes a deposed object current again.
     Restore {
         address: String,
         key: String,
     },
-    /// What conditions came to, as JSON; nothing where there are none.
+    /// Check results as JSON, if there are any.
     Checks(Option<String>),
 }
 
-/// A stage as it is kept. `detail` belongs to the engine's stage room; the store does not look into
-/// it.
+/// A stored stage. The `stage` layer owns the format of `detail`; the store does not interpret it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StageRecord {
     pub id: StageId,
@@ -139,29 +137,30 @@ pub struct StageRecord {
     pub counts: Counts,
     /// JSON of [`StageSummary`].
     pub summary: Packed,
-    /// JSON of the engine's own record of the stage, sensitive values included.
+    /// JSON of the engine's record of the stage, including sensitive values.
     pub detail: Packed,
-    /// JSON array of addresses left out.
+    /// JSON array of deselected addresses.
     pub left: Vec<String>,
-    /// Configuration files as they were: relative name and text. Kept once per digest.
+    /// Configuration files at the time of the stage: relative name and text. Stored once for each
+    /// digest.
     pub snapshot: Vec<(String, String)>,
 }
 
-/// The intent of an operation's step, committed before the call.
+/// Intent of an operation's step, committed before the call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
     pub deploy: DeployId,
-    /// Number of the operation in its deploy.
+    /// Index of the operation in its deploy.
     pub index: u32,
     pub address: String,
     pub deposed: String,
     pub step: OperationStep,
     pub at: UnixMs,
-    /// JSON for settling an unknown outcome: provider, type, prior id where known.
+    /// JSON for settling an unknown outcome: provider, type, and the id if known.
     pub detail: String,
 }
 
-/// The outcome of a step: committed together with the state edits that it made.
+/// Outcome of a step, committed together with its state edits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     pub deploy: DeployId,
@@ -169,21 +168,21 @@ pub struct Outcome {
     pub step: OperationStep,
     pub at: UnixMs,
     pub ok: bool,
-    /// Whether a destroy has failed with it, so that the next one runs all its commands again.
+    /// A destroy failed, so the next one runs all its provisioners again.
     pub starts_over: bool,
     pub edits: Vec<StateEdit>,
 }
 
-/// Ties a destroy-time provisioner to its object and its command, by digests.
+/// Digests that tie a destroy-time provisioner to its object and command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DestroyStepOf {
-    /// The object in the state.
+    /// Digest of the object in the state.
     pub object: String,
-    /// The text of the provisioner block.
+    /// Digest of the provisioner block.
     pub command: String,
 }
 
-/// A destroy-time provisioner that ended well in a destroy that did not come to its end.
+/// A destroy-time provisioner that succeeded in a destroy that did not finish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DestroyStep {
     pub address: String,
@@ -196,18 +195,18 @@ pub struct DestroyStep {
 /// Unknown outcomes that an operator settles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settling {
-    /// Numbers of the intents.
+    /// Ids of the intents.
     pub intents: Vec<i64>,
-    /// In words, for the record.
+    /// Description, for the record.
     pub how: String,
-    /// Whether destroy-time provisioners among them have done their work.
+    /// Destroy-time provisioners among them have run.
     pub done: bool,
 }
 
-/// An operation whose intent is on record and whose outcome is not.
+/// Operation step without a recorded outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownOutcome {
-    /// Number of the intent.
+    /// Id of the intent.
     pub id: i64,
     pub deploy: DeployId,
     pub address: String,
@@ -218,27 +217,26 @@ pub struct UnknownOutcome {
 }
 
 impl UnknownOutcome {
-    /// Whether it is not known if an object was made that the state does not have. Reading back
-    /// cannot settle that.
+    /// Is it unknown whether an object was created? Reading back cannot settle that, because the
+    /// state has no id.
     pub fn is_creation(&self) -> bool {
         self.step == OperationStep::Create
     }
 
-    /// Whether it is not known what the command of a provisioner did. Reading back cannot settle
-    /// that either.
+    /// Is it unknown whether a provisioner's command ran? Reading back cannot settle that either.
     pub fn is_provisioner(&self) -> bool {
         self.step.is_provisioner()
     }
 
-    /// Whether it is a provisioner's command of a destroy: its object is there, and no next deploy
-    /// has to replace it.
+    /// Is it a destroy-time provisioner? Its object still exists, and no later deploy has to
+    /// replace it.
     pub fn is_destroy_provisioner(&self) -> bool {
         let detail = || serde_json::from_str::<serde_json::Value>(&self.detail).ok();
         self.is_provisioner() && detail().is_some_and(|detail| detail["destroy"].is_object())
     }
 
-    /// What it is beside the object of its operation, where it is: no state has anything of it, and
-    /// only an operator can look.
+    /// Side effect of the step outside its object, if it is one. No state covers it, so only an
+    /// operator can check it.
     pub fn beside(&self) -> Option<&Deed> {
         self.step.beside()
     }
@@ -248,22 +246,22 @@ impl UnknownOutcome {
         format!("{} in deploy #{}", self.step, self.deploy)
     }
 
-    /// The id of the object, where it was known before the call.
+    /// Id of the object, if it was known before the call.
     pub fn object_id(&self) -> Option<String> {
         let detail: serde_json::Value = serde_json::from_str(&self.detail).ok()?;
         detail.get("id")?.as_str().map(str::to_owned)
     }
 }
 
-/// A deploy that is on record as running.
+/// A deploy that was recorded as running.
 #[derive(Debug, Clone)]
 pub struct Begun {
     pub deploy: DeployId,
-    /// The state that it found.
+    /// State at the deploy's begin.
     pub state: Arc<State>,
 }
 
-/// A deploy that begins.
+/// A deploy to record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewDeploy {
     pub stage: StageId,
@@ -272,7 +270,7 @@ pub struct NewDeploy {
     pub who: String,
     pub counts: Counts,
     pub config_digest: String,
-    /// Their `deploy` is set to the new number.
+    /// `deploy` of each is set to the new number.
     pub operations: Vec<Operation>,
 }
 
@@ -281,17 +279,17 @@ pub struct NewDeploy {
 pub struct CallSample {
     pub plugin: PluginId,
     pub method: MethodName,
-    /// Empty where no resource is meant.
+    /// Empty if no resource is involved.
     pub resource_type: Arc<str>,
-    /// What an apply does; `None` for other methods.
+    /// Action of an apply; `None` for other methods.
     pub action: Option<Action>,
     pub took_ms: u64,
     pub ok: bool,
 }
 
-/// The lock is ours.
+/// Result of taking the workspace lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acquired {
-    /// Who held it before and died with it.
+    /// Former owner whose process had ended.
     pub taken_over: Option<LockHolder>,
 }

@@ -1,5 +1,5 @@
-//! JSON that is kept deflated (zlib, RFC 1950): what is said of many objects is much the same for
-//! each of them, and takes a tenth of the room and less.
+//! JSON text compressed with zlib (RFC 1950). Records of many similar objects shrink to a tenth or
+//! less.
 
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
@@ -9,48 +9,48 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::io::{BufWriter, Read as _, Write as _};
 
-/// Bytes that are deflated together: JSON is written in little pieces.
+/// Buffer in front of the compressor, because JSON is written in small pieces.
 const TOGETHER: usize = 64 << 10;
 
-/// A JSON text, deflated. Where it is written as JSON itself, it is the text again.
+/// Compressed JSON text. Serializes as the plain text.
 #[derive(Debug, Clone)]
 pub struct Packed(Vec<u8>);
 
 impl Packed {
-    /// The text of a value; it is never whole in memory.
+    /// Compresses a value's JSON without holding all of the text in memory.
     ///
     /// # Errors
-    /// The value has no form as JSON.
+    /// The value cannot be serialized as JSON.
     pub fn of(value: &(impl Serialize + ?Sized)) -> Result<Self, serde_json::Error> {
         let mut to = Self::begin();
         serde_json::to_writer(&mut to, value)?;
         Self::end(to).map_err(serde_json::Error::io)
     }
 
-    /// As it was kept.
+    /// Wraps compressed bytes from the database.
     pub fn from_bytes(deflated: Vec<u8>) -> Self {
         Self(deflated)
     }
 
-    /// As it is kept.
+    /// Compressed bytes for the database.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The text.
+    /// Decompresses the text.
     ///
     /// # Errors
-    /// What was kept is no deflated text.
+    /// The bytes are not valid zlib data.
     pub fn text(&self) -> std::io::Result<String> {
         let mut text = String::new();
         ZlibDecoder::new(self.0.as_slice()).read_to_string(&mut text)?;
         Ok(text)
     }
 
-    /// The value whose text it is.
+    /// Decompresses and parses the value.
     ///
     /// # Errors
-    /// What was kept is no deflated text, or one of something else.
+    /// The bytes are not valid zlib data, or the text is of another type.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(&self.text().map_err(serde_json::Error::io)?)
     }
@@ -78,7 +78,7 @@ impl TryFrom<&str> for Packed {
     }
 }
 
-/// The same text; how it was deflated is nothing that anybody sees.
+/// Compares texts: equal texts may be compressed differently.
 impl PartialEq for Packed {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0

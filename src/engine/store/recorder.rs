@@ -1,6 +1,6 @@
-//! Writes down what the engine says: plugins, launch attempts, log lines, latencies, and the events
-//! of deploys for their replay. One task reads the bus; what it cannot keep up with is counted and
-//! said so in the log.
+//! Persists the engine's events: plugins, launch attempts, log lines, latencies, and the events of
+//! deploys for their replay. One task reads the bus. If it falls behind, it logs a warning about
+//! the gap.
 
 use super::Store;
 use super::error::StoreError;
@@ -18,20 +18,20 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 
-/// Events that are written together where many have come: as many as fit in one commit's time.
+/// Maximum number of events in one batch, limited to one commit's time.
 const TOGETHER: usize = 4_096;
-/// How long events are gathered, so that a stream of them neither wakes this task with each of them
-/// nor keeps the store's thread busy with commits of a few each.
+/// Time to gather events. It saves waking this task for each event and committing a few events at a
+/// time.
 const GATHER: Duration = Duration::from_millis(50);
 
-/// The task that writes. Ends when it is dropped, once all that was said before is written;
-/// [`Recorder::flush`] waits for that.
+/// The task that writes. Ends after [`Recorder`] is dropped and all earlier events are written;
+/// [`Recorder::flush`] waits for them.
 #[derive(Debug)]
 pub struct Recorder {
     flush: mpsc::Sender<oneshot::Sender<()>>,
 }
 
-/// What is to be written.
+/// Events gathered for one write.
 #[derive(Default)]
 struct Batch {
     found: BTreeMap<PluginId, PluginFound>,
@@ -43,24 +43,24 @@ struct Batch {
 }
 
 impl Recorder {
-    /// Starts to write what comes out of `events` to `store`, which must be open for writing.
+    /// Starts to write `events` to `store`, which must be open for writing.
     pub fn start(store: Store, events: Subscription, tasks: &TaskTracker) -> Self {
         let (flush, asked) = mpsc::channel(8);
         tasks.spawn(run(store, events, asked));
         Self { flush }
     }
 
-    /// Waits until everything that was emitted before is written.
+    /// Waits until all events emitted so far are written.
     pub async fn flush(&self) {
         let (done, written) = oneshot::channel();
         if self.flush.send(done).await.is_ok() {
-            // The task answers or is gone: either way there is nothing left to wait for.
+            // The task answered or has ended; either way there is nothing left to wait for.
             drop(written.await);
         }
     }
 }
 
-/// As it is kept: how calls went at the time is told by the calls themselves.
+/// Stored form of an event: without call statistics, which a replay computes from the calls.
 fn kept(event: &Arc<Event>) -> Arc<Event> {
     match &event.kind {
         EventKind::CallFinished(call) if call.measured.is_some() => {
@@ -93,7 +93,7 @@ async fn run(store: Store, events: Subscription, mut asked: mpsc::Receiver<onesh
             flush = asked.recv() => {
                 let Some(done) = flush else { break };
                 listening.drain().await;
-                // Who asked may have given up waiting.
+                // The caller may have stopped waiting.
                 done.send(()).unwrap_or_default();
             }
         }
@@ -101,25 +101,24 @@ async fn run(store: Store, events: Subscription, mut asked: mpsc::Receiver<onesh
     listening.drain().await;
 }
 
-/// What is heard, and as far as it is written.
+/// The subscription, and the position up to which events are taken.
 struct Listening {
     store: Store,
     events: Subscription,
-    /// The deploy that what is said belongs to.
+    /// Deploy that current events belong to.
     deploy: Option<DeployId>,
-    /// Number of the last event that was taken.
+    /// Number of the last event taken.
     heard: u64,
 }
 
 impl Listening {
-    /// Writes all that has been said by now, and not what others go on to say meanwhile: it must
-    /// come to an end.
+    /// Writes all events emitted so far, but none emitted meanwhile, so that it ends.
     async fn drain(&mut self) {
         let said = self.events.said();
         while self.heard < said {
             let mut batch = Batch::default();
             self.fill(&mut batch);
-            // Nobody has heard what was said before the subscription.
+            // Events from before the subscription never arrive.
             if batch.size == 0 {
                 break;
             }
@@ -127,8 +126,8 @@ impl Listening {
         }
     }
 
-    /// Takes what has come already. Unconstrained: tokio's budget must not make a full channel look
-    /// empty.
+    /// Takes events that have already arrived. Unconstrained, because tokio's budget would make a
+    /// full channel look empty.
     fn fill(&mut self, batch: &mut Batch) {
         while batch.size < TOGETHER
             && let Some(Some(update)) =
@@ -173,7 +172,7 @@ impl Batch {
                 );
             }
             EventKind::Plugin(PluginEvent::Log { line }) => self.logs.push(line.clone()),
-            // How long a call ran until it was cancelled tells nothing of the method.
+            // The duration of a cancelled call says nothing about its method.
             EventKind::CallFinished(call) if call.outcome != CallOutcome::Cancelled => {
                 self.calls.push(CallSample {
                     plugin: call.plugin.clone(),
@@ -186,8 +185,8 @@ impl Batch {
             }
             _ => {}
         }
-        // Lines are kept in the log, and usage is of its moment alone; what is done with an object
-        // is told by its operation and its calls.
+        // Lines are stored in the log, and usage matters only at its moment. Operations and calls
+        // cover the events of objects.
         if let Some(id) = *deploy
             && !matches!(
                 &event.kind,
@@ -203,7 +202,7 @@ impl Batch {
         }
     }
 
-    /// After a gap: what the view still knows is kept, the gap is said.
+    /// After a gap: stores the state of the view and logs the gap.
     fn snapshot(&mut self, view: &View, deploy: &mut Option<DeployId>) {
         self.size += 1;
         for plugin in view.plugins.values() {

@@ -1,5 +1,5 @@
-//! Rescue files: copies of a store that was lost during a deploy, beside the configuration or in
-//! the temporary directory.
+//! Rescue files: copies of a store that was lost during a deploy, next to the configuration or in a
+//! temporary directory.
 
 use sha2::{Digest as _, Sha256};
 use std::os::unix::fs::MetadataExt as _;
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 /// Prefix of the names of rescue files.
 const PREFIX: &str = "flightdeck-rescue-";
 
-/// The name of a new rescue file of `store` in `dir`. In a directory that workspaces share it names
-/// the workspace, too.
+/// Name of a new rescue file of `store` in `dir`. In a shared directory the name includes a digest
+/// of the workspace.
 pub(super) fn new_name(dir: &Path, store: &Path) -> String {
     let now = crate::engine::words::now_ms();
     match of_workspace(store) {
@@ -18,7 +18,7 @@ pub(super) fn new_name(dir: &Path, store: &Path) -> String {
     }
 }
 
-/// The newest rescue file of the store that was not used yet.
+/// Newest unused rescue file of a store.
 pub fn waiting_rescue(store: &Path) -> Option<PathBuf> {
     let workspace = of_workspace(store)?;
     let mut shared = vec![
@@ -31,7 +31,7 @@ pub fn waiting_rescue(store: &Path) -> Option<PathBuf> {
     newest(&workspace, PREFIX).or_else(|| shared.iter().find_map(|dir| newest(dir, &named)))
 }
 
-/// Instructions to put a rescue file in the place of its store.
+/// Command that puts a rescue file in the place of its store.
 pub fn rescue_instructions(store: &Path, rescue: &Path) -> String {
     let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
     let (from, to) = (quoted(rescue), quoted(store));
@@ -41,7 +41,7 @@ pub fn rescue_instructions(store: &Path, rescue: &Path) -> String {
     )
 }
 
-/// The directory of the workspace that a store, `…/.flightdeck/flightdeck.db`, belongs to.
+/// Directory of the workspace that a store, `…/.flightdeck/flightdeck.db`, belongs to.
 fn of_workspace(store: &Path) -> Option<PathBuf> {
     let workspace = store.parent()?.parent()?;
     Some(match workspace.as_os_str().is_empty() {
@@ -50,7 +50,7 @@ fn of_workspace(store: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Sixteen hexadecimal digits for the place of a store.
+/// Sixteen hexadecimal digits derived from a store's place.
 fn digest(store: &Path) -> String {
     let workspace = of_workspace(store).unwrap_or_default();
     let whole = workspace.canonicalize().unwrap_or(workspace);
@@ -63,7 +63,8 @@ fn same(dir: &Path, other: &Path) -> bool {
     id(dir).is_some_and(|dir| Some(dir) == id(other))
 }
 
-/// The newest file of this user's with such a name: everybody may write to a temporary directory.
+/// Newest matching file of this user. Others are ignored, because everyone may write to a temporary
+/// directory.
 fn newest(dir: &Path, prefix: &str) -> Option<PathBuf> {
     let me = rustix::process::geteuid().as_raw();
     let names = std::fs::read_dir(dir).ok()?.flatten();
@@ -74,6 +75,7 @@ fn newest(dir: &Path, prefix: &str) -> Option<PathBuf> {
             let found = std::fs::symlink_metadata(path);
             found.is_ok_and(|found| found.is_file() && found.uid() == me)
         })
+        // Names end with a time of fixed width, so the newest sorts last.
         .max()
 }
 

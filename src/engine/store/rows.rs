@@ -1,4 +1,4 @@
-//! The state as rows for people: attributes flattened to leaves, what is sensitive masked.
+//! Rows for the display of the state: attributes flattened to leaves, sensitive ones masked.
 
 use super::model::{State, StateObject};
 use super::sensitive::{Paths, Place};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 const MASK: &str = "(sensitive)";
 
-/// The outputs of a state.
+/// Outputs of a state.
 pub fn outputs(state: &State) -> Vec<OutputValue> {
     let outputs = state.outputs.iter().cloned();
     outputs
@@ -25,8 +25,8 @@ pub fn outputs(state: &State) -> Vec<OutputValue> {
         .collect()
 }
 
-/// One row an object, in the state's order. What `secrets` know when an object's attributes are
-/// looked at is hidden in them: a provider may repeat in one what it calls sensitive in another.
+/// One row for each object, in the state's order. Known secrets are redacted in all attributes,
+/// because a provider may repeat a sensitive value in one that is not marked.
 pub fn rows(state: &Arc<State>, secrets: &Secrets) -> Vec<StateRow> {
     let parsed: Vec<Option<AbsInstance>> = state
         .objects
@@ -50,7 +50,7 @@ pub fn rows(state: &Arc<State>, secrets: &Secrets) -> Vec<StateRow> {
     })
 }
 
-/// The attributes of the `n`th object, for whoever looks at them.
+/// Attributes of the `n`th object, computed when they are read.
 fn looked_at(state: Arc<State>, n: usize, secrets: Secrets) -> Later<Vec<(String, String)>> {
     Later::new(move || {
         let mut all = attributes(&state.objects[n]);
@@ -59,7 +59,7 @@ fn looked_at(state: Arc<State>, n: usize, secrets: Secrets) -> Later<Vec<(String
     })
 }
 
-/// As [`rows`], with sensitive values in the clear.
+/// As [`rows`], with sensitive values.
 pub fn rows_in_the_clear(state: &Arc<State>) -> Vec<StateRow> {
     let mut all = rows(state, &Secrets::default());
     for (n, row) in all.iter_mut().enumerate() {
@@ -105,7 +105,7 @@ fn row(
     }
 }
 
-/// Leaves of the attributes that are not null.
+/// Leaves of the attributes, without nulls.
 fn attributes(object: &StateObject) -> Vec<(String, String)> {
     let address: Option<AbsInstance> = object.address.parse().ok();
     let resource_type = address.as_ref().map_or("", |a| &a.resource.kind);
@@ -116,7 +116,7 @@ fn attributes(object: &StateObject) -> Vec<(String, String)> {
             "",
             &mut out,
         ),
-        // What cannot be told from a secret is treated as one.
+        // Attributes that cannot be parsed are masked as a whole.
         Err(_) => out.push(("*".into(), MASK.into())),
     }
     out

@@ -1,22 +1,22 @@
-//! Where a stored object is sensitive: its paths followed from the outside in, also through the
-//! pairs of value and type by which what has no fixed type is kept. Whoever shows, masks or learns
-//! stored values walks them with this. Pure.
+//! Sensitive parts of a stored object. Follows its sensitive paths, also through the pairs of value
+//! and type that store dynamically typed values. Used to display, mask and learn stored values.
+//! Pure.
 
 use super::model::{State, StateObject};
 use crate::engine::secrets::Secrets;
 use serde_json::Value;
 
-/// The paths that the state says are sensitive.
+/// Sensitive paths of an object.
 pub struct Paths(Vec<Vec<Value>>);
 
 impl Paths {
-    /// Those of an object as it was kept. Where they cannot be read, all of it is sensitive.
+    /// Paths of a stored object. If they cannot be parsed, all of it is sensitive.
     pub fn of(object: &StateObject) -> Self {
         Self(serde_json::from_str(&object.sensitive).unwrap_or_else(|_| vec![Vec::new()]))
     }
 
-    /// The same for showing: what a `terraform_data` gives back as its output is as sensitive as
-    /// what it was given.
+    /// Paths for display: a `terraform_data` returns its input as its output, so both are equally
+    /// sensitive.
     pub fn to_show(object: &StateObject, resource_type: &str) -> Self {
         let Self(mut all) = Self::of(object);
         if resource_type == "terraform_data" {
@@ -39,18 +39,18 @@ impl Paths {
         Self(Vec::new())
     }
 
-    /// The whole object, from where a walk begins.
+    /// Place of the complete object, to start a walk.
     pub fn from<'a>(&'a self, value: &'a Value) -> Place<'a> {
         Place::new(value, self.0.iter().map(Vec::as_slice).collect(), false)
     }
 }
 
-/// A value within a stored object, and what is left of the sensitive paths that lead here.
+/// A value inside a stored object, with the rest of each sensitive path that leads to it.
 pub struct Place<'a> {
-    /// Without the type that may be kept beside it.
+    /// The value without the type of a pair.
     pub value: &'a Value,
     left: Vec<&'a [Value]>,
-    /// Whether the type of all that is within is settled: no more pairs.
+    /// The type of everything inside is known, so no more pairs follow.
     typed: bool,
 }
 
@@ -66,15 +66,15 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Whether all of it is sensitive. A path that cannot lead on (an element of a set is named by
-    /// its whole value) ends here.
+    /// Is all of it sensitive? Also true where a path cannot be followed further, such as an
+    /// element of a set, which is named by its value.
     pub fn hidden(&self) -> bool {
         self.left
             .iter()
             .any(|rest| rest.first().is_none_or(|step| !fits(step, self.value)))
     }
 
-    /// The members of an object or a map, by name.
+    /// Members of an object or map, by name.
     pub fn members(&self) -> impl Iterator<Item = (&'a str, Place<'a>)> {
         let all = self.value.as_object().into_iter().flatten();
         all.map(|(name, inner)| {
@@ -89,7 +89,7 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// The elements of a sequence, in their order.
+    /// Elements of a sequence, in order.
     pub fn elements(&self) -> impl Iterator<Item = Place<'a>> {
         let all = self.value.as_array().into_iter().flatten().enumerate();
         all.map(|(n, inner)| {
@@ -111,8 +111,8 @@ impl<'a> Place<'a> {
     }
 }
 
-/// What is within the pair by which a value without a fixed type is kept. Its order tells it from
-/// an object that happens to have such members: those are in the order of their names.
+/// Splits the pair that stores a dynamically typed value. Its members are in the order value, type;
+/// an object with the same members has them sorted by name.
 fn dynamic(value: &Value) -> Option<(&Value, cty::Type)> {
     let mut pair = value.as_object().filter(|pair| pair.len() == 2)?.iter();
     let (inner, ty) = (pair.next()?, pair.next()?);
@@ -120,7 +120,7 @@ fn dynamic(value: &Value) -> Option<(&Value, cty::Type)> {
     Some((inner.1, cty::Type::from_json_value(ty.1).ok()?))
 }
 
-/// The key of a step: the attribute's name, or the index's value.
+/// Key of a step: an attribute's name or an index's value.
 fn key(step: &Value) -> &Value {
     let value = &step["value"];
     if step["type"] == "index" {
@@ -130,18 +130,18 @@ fn key(step: &Value) -> &Value {
     }
 }
 
-/// Whether a step leads into this value.
+/// Can a step be followed into this value?
 fn fits(step: &Value, value: &Value) -> bool {
     match value {
         Value::Object(_) => key(step).is_string(),
         Value::Array(_) => key(step).is_u64(),
-        // Nothing is there.
+        // A null has nothing inside to reveal.
         Value::Null => true,
         _ => false,
     }
 }
 
-/// Takes in what the state says is sensitive.
+/// Registers the sensitive values of a state for redaction.
 pub fn learn(secrets: &Secrets, state: &State) {
     for object in state
         .objects
@@ -159,7 +159,7 @@ pub fn learn(secrets: &Secrets, state: &State) {
     }
 }
 
-/// Takes in what the paths lead to in a stored object.
+/// Registers the values at the sensitive paths of a stored object.
 fn learn_from(secrets: &Secrets, at: &Place<'_>) {
     if at.hidden() {
         secrets.learn_json(at.value);
@@ -175,7 +175,7 @@ pub mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Nothing in it.
+    /// An object without attributes.
     pub fn object() -> StateObject {
         StateObject {
             address: "terraform_data.a".into(),

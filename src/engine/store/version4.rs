@@ -1,4 +1,4 @@
-//! Between the store's records and the file that other tools know, state version 4.
+//! Conversion between the store's records and state version 4.
 
 use super::model::{State, StateObject, StateOutput};
 use crate::engine::cores;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use statefile::{Fields, Instance, Key, Output, Resource, StateFile};
 use std::collections::BTreeMap;
 
-/// Why a state file that can be read cannot be worked with.
+/// Reasons why a readable state file cannot be used.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Version4Error {
     #[error("the address of {address} is none: {}", .source.why)]
@@ -46,7 +46,7 @@ pub enum Version4Error {
     Check { kind: String, address: String },
 }
 
-/// What is looked at in a result of conditions.
+/// Checked fields of a check result.
 #[derive(Deserialize)]
 struct CheckResult {
     object_kind: String,
@@ -60,7 +60,7 @@ struct CheckedObject {
     object_addr: String,
 }
 
-/// What a record keeps of fields that are not known here.
+/// Unknown fields that a record preserves.
 #[derive(Default, Serialize, Deserialize)]
 struct Unknown {
     #[serde(default)]
@@ -69,16 +69,15 @@ struct Unknown {
     instance: Fields,
 }
 
-/// State version 4. An object whose address cannot be read is left out: there is none in a store
-/// that only we write.
+/// Converts to state version 4. Skips objects with an invalid address, which a store cannot have.
 pub fn version4(state: &State) -> StateFile {
     let mut resources: BTreeMap<(String, Mode, String, String, String), Resource> = BTreeMap::new();
     for object in &state.objects {
         let Ok(address) = object.address.parse::<AbsInstance>() else {
             continue;
         };
-        // By provider too: instances of one resource may belong to different ones while a change is
-        // half done.
+        // Grouped by provider too: a half-finished change can leave instances of one resource with
+        // different providers.
         let provider = ConfigKey::parse(&object.provider)
             .map_or_else(|| object.provider.clone(), |key| key.block().to_string());
         let key = (
@@ -117,8 +116,8 @@ pub fn version4(state: &State) -> StateFile {
     file
 }
 
-/// Where a provider has instances, each object says which of them is its own; else the resource
-/// says it for all.
+/// Writes the provider at each instance if they differ, as instances of a provider can; else once
+/// at the resource.
 fn with_one_provider(mut resource: Resource) -> Resource {
     let each = resource
         .instances
@@ -171,10 +170,10 @@ fn instance(key: &InstanceKey, object: &StateObject, rest: Fields) -> Instance {
     }
 }
 
-/// The records that a state file comes to.
+/// Converts a state file to the store's records.
 ///
 /// # Errors
-/// Something in it cannot be worked with.
+/// The file has content that cannot be used.
 pub fn from_version4(file: StateFile) -> Result<State, Version4Error> {
     let writer = &file.terraform_version;
     if !writer.is_empty() && writer.parse::<lang::config::Version>().is_err() {
@@ -209,7 +208,7 @@ pub fn from_version4(file: StateFile) -> Result<State, Version4Error> {
     })
 }
 
-/// An output whose value is of the type that it says.
+/// Reads an output and checks that its value has its type.
 fn read_output(output: Output) -> Result<StateOutput, Version4Error> {
     let name = output.name;
     let ty =
@@ -232,8 +231,7 @@ fn read_output(output: Output) -> Result<StateOutput, Version4Error> {
     })
 }
 
-/// Whether results of conditions are of something that can have some. Kinds that are not known here
-/// are left to those who know them.
+/// Checks that check results have valid addresses. Results of unknown kinds are accepted.
 fn checks(text: &str) -> Result<(), Version4Error> {
     let wrong = |kind: &str, address: &str| Version4Error::Check {
         kind: kind.to_owned(),
@@ -271,8 +269,8 @@ fn checks(text: &str) -> Result<(), Version4Error> {
     Ok(())
 }
 
-/// An address of a provider configuration as version 4 has it. Before providers had addresses they
-/// had names, `module.a.provider.null.west`.
+/// Converts an address of a provider configuration to the form of version 4. Old files have
+/// provider names, `module.a.provider.null.west`.
 fn provider_address(text: &str) -> Option<String> {
     if ConfigKey::parse(text).is_some() {
         return Some(text.to_owned());
@@ -358,12 +356,12 @@ fn object(resource: &Resource, instance: Instance) -> Result<StateObject, Versio
     })
 }
 
-/// JSON text of what is kept; nothing for nothing.
+/// JSON text of preserved fields; empty if there are none.
 fn text(of: &impl Serialize, nothing: bool) -> String {
     if nothing {
         return String::new();
     }
-    // Maps with keys of text: writing them cannot fail.
+    // Maps with string keys always serialize.
     serde_json::to_string(of).unwrap_or_default()
 }
 
