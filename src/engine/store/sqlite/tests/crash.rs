@@ -1,4 +1,4 @@
-//! `kill -9` at any moment: what was answered is kept, what was half done is named.
+//! `kill -9` at any moment: answered writes are kept, unfinished ones are reported.
 
 use super::*;
 use std::io::{BufRead, BufReader};
@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 const DIR: &str = "FLIGHTDECK_TEST_CRASH_DIR";
 
-/// Not a test of its own: what the killed process does. It says what the store has answered, and
-/// never ends.
+/// Body of the killed process, not a test of its own. It prints each answer of the store and never
+/// ends.
 #[test]
 #[ignore = "the other half of the test below"]
 fn the_process_that_is_killed() {
@@ -66,7 +66,7 @@ async fn a_killed_process_leaves_its_lock_its_state_and_its_unknown_outcomes() {
             break;
         }
     }
-    // While it lives, the workspace is held and nothing of its deploy is unknown.
+    // During its life, the workspace is locked and no outcome of its deploy is unknown.
     let reader = Sqlite::open(dir.path(), Access::ReadOnly).unwrap();
     assert_eq!(
         reader.holder().await.unwrap().map(|h| h.pid),
@@ -120,7 +120,7 @@ async fn a_killed_process_leaves_its_lock_its_state_and_its_unknown_outcomes() {
     assert_eq!(taken.taken_over.map(|h| h.pid), Some(child.id()));
 }
 
-/// The same at a moment that is certain: the deploy's process is dead, its intent has no outcome.
+/// The same at a fixed moment: the deploy's process has ended and its intent has no outcome.
 #[tokio::test]
 async fn a_deploy_whose_process_is_gone_becomes_interrupted() {
     let dir = tempfile::tempdir().unwrap();
@@ -194,8 +194,8 @@ async fn a_deploy_whose_process_is_gone_becomes_interrupted() {
     assert_eq!(store.unknown_outcomes().await.unwrap()[0].address, "a.open");
 }
 
-/// Killed after the old object was destroyed and before the intent of the new one, and the other
-/// way round.
+/// Killed after the destruction of the old object and before the intent of the new one, and vice
+/// versa.
 #[tokio::test]
 async fn a_replacement_that_was_killed_between_its_halves_is_done_by_half() {
     let dir = tempfile::tempdir().unwrap();
@@ -269,8 +269,7 @@ async fn a_replacement_that_was_killed_between_its_halves_is_done_by_half() {
     );
 }
 
-/// The disk is waited for where a job asks for it, alone or among others, and not for what only
-/// tells.
+/// The writer syncs if any job of a batch asks for it, and not for other jobs.
 #[tokio::test]
 async fn what_must_outlive_a_loss_of_power_waits_for_the_disk() {
     const FULL: i64 = 2;
@@ -284,7 +283,7 @@ async fn what_must_outlive_a_loss_of_power_waits_for_the_disk() {
         assert_eq!(store.keep("a test", synchronous).await.unwrap(), NORMAL);
         assert_eq!(store.write("a test", synchronous).await.unwrap(), FULL);
     }
-    // The others are queued while the first holds the writer, and come in one batch.
+    // The others queue while the first blocks the writer, and form one batch.
     let (go, held) = std::sync::mpsc::channel::<()>();
     let (begins, begun) = std::sync::mpsc::channel::<()>();
     let mut hold = Box::pin(store.keep("a test", move |_| {
@@ -303,8 +302,8 @@ async fn what_must_outlive_a_loss_of_power_waits_for_the_disk() {
     assert_eq!((later.unwrap(), now.unwrap()), (FULL, FULL));
 }
 
-/// Begins and ends operations, those of a part one after the other and the parts at a time; answers
-/// in how many commits.
+/// Runs operations, sequentially within a part and concurrently across parts; returns the number of
+/// commits.
 async fn commits_of(store: &Sqlite, parts: impl Iterator<Item = std::ops::Range<u32>>) -> u64 {
     let id = store.begin_deploy(new_deploy(vec![])).await.unwrap().deploy;
     let tasks = tokio_util::task::TaskTracker::new();
@@ -325,7 +324,7 @@ async fn commits_of(store: &Sqlite, parts: impl Iterator<Item = std::ops::Range<
     store.commits() - before
 }
 
-/// Each commit is an fsync: ten thousand operations at once must not cost one for each record.
+/// Each commit is an fsync: ten thousand concurrent operations must not need one for each record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn operations_that_run_in_parallel_share_their_commits() {
     let dir = tempfile::tempdir().unwrap();
@@ -337,7 +336,7 @@ async fn operations_that_run_in_parallel_share_their_commits() {
     assert!(store.unknown_outcomes().await.unwrap().is_empty());
 }
 
-/// Ten at a time, as a deploy has them: one wait for the disk serves most of them.
+/// Ten concurrent operations, the default of a deploy: one sync serves most of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn few_operations_at_a_time_share_their_commits_too() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What is kept of deploys: operations, their order, what is unknown, why something failed.
+//! Stored deploys: operations, order, unknown outcomes, failures.
 
 use super::*;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ async fn a_deploy_is_remembered_with_its_operations_events_and_order() {
     assert_eq!(store.deploy_record(99).await.unwrap(), None);
 }
 
-/// As the layouts before the eighth kept them: a row for each.
+/// Events in the form of layouts before the eighth: one row each.
 #[tokio::test]
 async fn events_that_were_kept_one_by_one_are_read_before_those_that_are_kept_together() {
     let dir = tempfile::tempdir().unwrap();
@@ -104,7 +104,7 @@ async fn of_more_events_than_are_kept_the_first_are_and_the_others_are_counted()
     let most = u64::from(KEPT_EVENTS);
     let some = |from: u64, to: u64| (from..to).map(|seq| Arc::new(notice(seq))).collect();
     assert_eq!(store.append_events(id, some(1, most)).await.unwrap(), 0);
-    // Whoever did not count along counts what is there.
+    // A new store counts the stored events.
     drop(store);
     let store = open(dir.path());
     for (events, dropped) in [(some(most, most + 3), 2), (some(most + 3, most + 5), 2)] {
@@ -279,7 +279,7 @@ async fn an_intent_that_is_taken_back_was_never_there() {
     }
     let step = intent(id, 1, "a.b").step;
     store.take_back(id, 1, step.clone()).await.unwrap();
-    // What has an outcome stays.
+    // An intent with an outcome stays.
     store.settle(outcome(id, 0, true, vec![])).await.unwrap();
     store.take_back(id, 0, step).await.unwrap();
     let rows: Vec<(u32, Option<bool>)> = store

@@ -1,4 +1,4 @@
-//! Progress of destroys that were cut off: how long a step stays on record.
+//! Progress of unfinished destroys: lifetime of recorded steps.
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn ended(deploy: DeployId, step: OperationStep, ok: bool) -> Outcome {
     }
 }
 
-/// A store with one such step on record.
+/// A store with one recorded step.
 async fn with_step(dir: &Path) -> (Sqlite, DeployId) {
     let store = open(dir);
     let put = StateEdit::Put(Box::new(object("a.b", "{}")));
@@ -58,7 +58,7 @@ async fn a_step_of_a_destroy_is_on_record_with_what_it_ran_for() {
         },
     };
     assert_eq!(store.destroy_steps().await.unwrap(), [step]);
-    // Neither one of a creation nor one that failed.
+    // Neither a step of a creation nor a failed one.
     let second = store.begin_deploy(new_deploy(vec![])).await.unwrap().deploy;
     for (detail, ok) in [("{}", true), (DETAIL, false)] {
         store.intend(begun(second, detail)).await.unwrap();

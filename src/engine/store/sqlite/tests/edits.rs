@@ -1,5 +1,5 @@
-//! Any sequence of edits leaves in the file what it leaves in a model of a few lines, and the
-//! export has all of it.
+//! Property test: any sequence of edits has the same result in the file as in a small model, and
+//! the export is complete.
 
 use super::*;
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ struct Model {
 }
 
 impl Model {
-    /// False where the edit is refused.
+    /// Returns false if the edit is refused.
     fn apply(&mut self, edit: &StateEdit) -> bool {
         match edit {
             StateEdit::Put(object) => drop(self.objects.insert(
@@ -87,7 +87,7 @@ impl Model {
                 drop(self.outputs.insert(output.name.clone(), output.clone()))
             }
             StateEdit::RemoveOutput { name } => drop(self.outputs.remove(name)),
-            // It is nothing of objects and outputs.
+            // Does not affect objects or outputs.
             StateEdit::Checks(_) => {}
             StateEdit::Depose { address, key } => return self.shift(address, "", key),
             StateEdit::Restore { address, key } => {

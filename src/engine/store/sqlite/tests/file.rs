@@ -1,4 +1,4 @@
-//! Who may open which file, and the lock.
+//! File access and the workspace lock.
 
 use super::*;
 use crate::engine::holder::Judge as _;
@@ -121,7 +121,7 @@ async fn a_damaged_file_is_named_as_such() {
     drop(store);
     let path = dir.path().join(".flightdeck/flightdeck.db");
     let mut bytes = std::fs::read(&path).unwrap();
-    // Everything behind the first page (header and table of contents) becomes noise.
+    // Overwrites everything after the first page, which has header and schema.
     for (n, byte) in bytes.iter_mut().enumerate().skip(4096) {
         *byte = u8::try_from(n % 251).unwrap();
     }
@@ -141,7 +141,7 @@ async fn a_directory_that_cannot_be_written_is_said_so() {
     std::fs::create_dir(&blocked).unwrap();
     std::fs::set_permissions(&blocked, std::fs::Permissions::from_mode(0o500)).unwrap();
     if std::fs::write(blocked.join("probe"), "").is_ok() {
-        // Root may write anywhere; the kernel's own file system refuses even root.
+        // Root may write anywhere, but not to this kernel file system.
         let error = Sqlite::open(Path::new("/proc/self"), Access::ReadWrite).unwrap_err();
         assert!(
             matches!(
@@ -177,7 +177,7 @@ fn who_is_first_to_write_waits_for_another_that_begins_at_once() {
     let dir = tempfile::tempdir().unwrap();
     drop(open(dir.path()));
     let other = rusqlite::Connection::open(dir.path().join(".flightdeck/flightdeck.db")).unwrap();
-    // As a file is before its first writer.
+    // Journal mode of a file before its first writer.
     other
         .query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
         .unwrap();

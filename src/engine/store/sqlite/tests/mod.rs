@@ -1,4 +1,4 @@
-//! The store against real files: what is kept, who may write, what a crash leaves.
+//! The store against real files: content, permissions, crashes.
 
 mod crash;
 mod deploys;
@@ -122,7 +122,7 @@ fn finished(deploy: DeployId, outcome: DeployOutcome) -> DeploySummary {
     }
 }
 
-/// A holder that is dead: a process that was waited for.
+/// A lock owner that has ended: a process that was waited for.
 fn dead_holder() -> LockHolder {
     let mut child = std::process::Command::new("true").spawn().unwrap();
     let pid = child.id();

@@ -1,4 +1,4 @@
-//! What is kept of plugins: how launches went, how long calls took, what was logged.
+//! Stored plugin data: launch attempts, latencies, log lines.
 
 use super::*;
 use crate::engine::words::{Action, LogQuery};
@@ -73,7 +73,7 @@ async fn launch_attempts_stay_in_their_order_when_the_clock_went_back() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let id = PluginId("bundled/lab".into());
-    // Others fill the list, which is bounded, and each is written twice.
+    // Others fill the bounded list; each is written twice.
     let times: Vec<UnixMs> = [9_000, 8_000, 1_000, 500]
         .into_iter()
         .chain(501..601)
@@ -113,7 +113,7 @@ async fn latencies_merge_over_sessions() {
     let stats = store.latencies().await.unwrap();
     assert_eq!(stats.len(), 1);
     assert_eq!(stats[0].action, Some(Action::Destroy));
-    // Of those that failed only the number is kept.
+    // Failed calls are only counted.
     assert_eq!(
         stats[0].latency,
         Latency {

@@ -1,4 +1,4 @@
-//! The state for other tools and for people; what the recorder writes down.
+//! The state for other tools and for display; the recorder.
 
 use super::*;
 use crate::engine::bus::{Bus, CAPACITY};

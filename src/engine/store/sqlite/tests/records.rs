@@ -1,4 +1,4 @@
-//! What is put in comes out, in its order and within its bounds.
+//! Records are read back in order and within their limits.
 
 use super::*;
 
@@ -214,7 +214,7 @@ async fn alter(store: &Sqlite, sql: &'static str) {
     altered.await.unwrap();
 }
 
-/// As the layouts before the eighth kept them.
+/// Stages in the form of layouts before the eighth.
 #[tokio::test]
 async fn a_stage_whose_texts_are_plain_is_read_found_and_trimmed_as_others_are() {
     let dir = tempfile::tempdir().unwrap();
