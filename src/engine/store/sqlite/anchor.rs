@@ -1,17 +1,17 @@
-//! Whether the files are still the ones that were opened: a store that was removed, replaced or cut
-//! off takes what is written to it, and nobody will ever read it.
+//! Check that the store's files are still those that were opened. Writes to a removed, replaced or
+//! truncated store succeed and are lost.
 
 use crate::engine::store::error::StoreError;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The database and its log as they were when they were last seen.
+/// The database and its log as last seen.
 pub(super) struct Anchor {
     path: PathBuf,
     database: Seen,
-    /// There from the first write on.
+    /// Set from the first write on.
     log: Option<Seen>,
-    /// What was found once stays so: what is written on may hide it.
+    /// The first problem found. It is kept, because later writes may hide it.
     gone: Option<&'static str>,
 }
 
@@ -38,7 +38,7 @@ fn see(path: &Path) -> Option<Seen> {
 }
 
 impl Anchor {
-    /// For the database at `path`, which is open.
+    /// Anchor of the open database at `path`.
     pub(super) fn of(path: &Path) -> Option<Self> {
         Some(Self {
             path: path.to_owned(),
@@ -48,10 +48,10 @@ impl Anchor {
         })
     }
 
-    /// Looks again.
+    /// Checks the files again.
     ///
     /// # Errors
-    /// [`StoreError::Vanished`], with what became of it.
+    /// [`StoreError::Vanished`] with the reason.
     pub(super) fn check(&mut self) -> Result<(), StoreError> {
         self.gone = self.gone.or_else(|| self.look());
         match self.gone {
@@ -70,7 +70,7 @@ impl Anchor {
         if !now.is_same(self.database) {
             return Some("another file is in its place");
         }
-        // Both only grow: nothing of ours makes them shorter while they are open.
+        // Both files only grow while this process has them open.
         if now.size < self.database.size {
             return Some("it was cut off");
         }

@@ -1,5 +1,5 @@
-//! Changes of the state by hand: each with a record of who did what, in one transaction with what
-//! it settles.
+//! Manual changes of the state, each with a record of its author, in one transaction with the
+//! outcomes that it settles.
 
 use super::deploys::{keep_settled, settle_intents};
 use super::file::Sqlite;
@@ -10,7 +10,7 @@ use crate::engine::store::model::{Settling, StateEdit};
 use crate::engine::words::StateChange;
 use async_trait::async_trait;
 
-/// Records that are kept.
+/// Maximum number of stored records.
 const KEPT: i64 = 10_000;
 
 #[async_trait]

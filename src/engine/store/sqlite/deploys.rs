@@ -1,6 +1,5 @@
-//! Deploys: their operations, the intent before each call and the outcome after it, their events.
-//! What a flightdeck that died left behind is found by the process that each deploy names; see
-//! [`super::interrupted`].
+//! Deploys: operations, intents before each call, outcomes after it, and events. Deploys of a
+//! process that has ended are found by its identity; see [`super::interrupted`].
 
 mod destroy_steps;
 mod events;
@@ -31,7 +30,7 @@ use rows::{runner, summary, whole};
 use rusqlite::{Connection, OptionalExtension};
 use std::sync::Arc;
 
-/// Deploys whose events are kept.
+/// Number of newest deploys whose events are kept.
 const REPLAYABLE: i64 = 50;
 
 #[async_trait]
@@ -99,7 +98,7 @@ impl Deploys for Sqlite {
         let shadow = self.shadow();
         self.write("an outcome", move |conn| {
             let done = settle(conn, &outcome);
-            // Whatever the store makes of it, it has happened.
+            // Recorded even if the store fails, because it has happened.
             if let Some(shadow) = &mut *lock(&shadow) {
                 shadow.ended(outcome);
             }
@@ -144,7 +143,7 @@ impl Deploys for Sqlite {
     async fn unknown_outcomes(&self) -> Result<Vec<UnknownOutcome>, StoreError> {
         let judge = ByLease::of(self.path());
         self.read(move |conn| {
-            // Left to itself, SQLite goes through all that was ever done, for their order.
+            // Without the index hint, SQLite scans all intents because of the order.
             let mut query = conn.prepare_cached(
                 "SELECT i.id, i.deploy, i.address, i.deposed, i.step, i.at, i.detail,
                  d.outcome, d.host, d.holder_pid, d.holder_start, d.holder_boot, d.holder_namespace, d.leased

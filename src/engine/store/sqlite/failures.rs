@@ -1,4 +1,4 @@
-//! Failures and what came after them, grouped by their fingerprint.
+//! Failures and the next outcome of their resource, grouped by fingerprint.
 
 use super::fault::Job;
 use super::file::Sqlite;
@@ -10,9 +10,9 @@ use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
 
-/// Log lines kept with one failure.
+/// Maximum number of log lines stored with one failure.
 const LINES: usize = 100;
-/// Failures kept in all.
+/// Maximum number of stored failures.
 const KEPT: i64 = 10_000;
 
 #[async_trait]
@@ -99,7 +99,7 @@ fn groups(conn: &Connection, since: UnixMs) -> Job<Vec<FailureGroup>> {
     Ok(groups)
 }
 
-/// What became of the resource in the next deploy that did something with it.
+/// Outcome of the resource in the next deploy that changed it.
 fn followed_by(conn: &Connection, address: &str, deploy: DeployId) -> Job<Option<String>> {
     let next: Option<(DeployId, String)> = conn
         .prepare_cached(

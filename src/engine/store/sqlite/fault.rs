@@ -1,11 +1,11 @@
-//! What can go wrong inside a job on the database, and what that means for an operator.
+//! Errors of a database job, and their translation to [`StoreError`].
 
 use crate::engine::store::error::{BUSY_SECONDS, Damage, Denied, NoStore, StoreError};
 use rusqlite::ErrorCode;
 use std::path::Path;
 use std::sync::Arc;
 
-/// An error inside a job, before it is known which file it is about.
+/// Error of a job, before the file is added.
 #[derive(Debug)]
 pub(in crate::engine::store) enum Fault {
     Sqlite(rusqlite::Error),
@@ -26,7 +26,7 @@ impl From<StoreError> for Fault {
 }
 
 impl Fault {
-    /// Names the file and the kind of trouble.
+    /// Adds the file and classifies the error.
     pub(in crate::engine::store) fn at(self, path: &Path) -> StoreError {
         let path = path.to_owned();
         match self {
@@ -36,7 +36,7 @@ impl Fault {
                 what,
                 source: Arc::new(source),
             },
-            // The file ends before it should.
+            // The file is shorter than its header says.
             Self::Sqlite(e)
                 if e.sqlite_error()
                     .is_some_and(|e| e.extended_code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ) =>
@@ -46,14 +46,14 @@ impl Fault {
                     source: Damage::CutOff,
                 }
             }
-            // The file that readers share cannot grow.
+            // The shared-memory file of the readers cannot grow.
             Self::Sqlite(e)
                 if e.sqlite_error()
                     .is_some_and(|e| e.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE) =>
             {
                 StoreError::DiskFull { path }
             }
-            // A value that cannot be what was written.
+            // The column's value cannot have been written by this store.
             Self::Sqlite(
                 e @ (rusqlite::Error::FromSqlConversionFailure(..)
                 | rusqlite::Error::IntegralValueOutOfRange(..)

@@ -1,5 +1,5 @@
-//! The file: where it lies, who may open it, its layout's version; and the [`Sqlite`] handle over
-//! it. The handle owns the writer thread and the readers' connections.
+//! The database file: location, access, schema version; and [`Sqlite`], which owns the writer
+//! thread and the readers' connections.
 
 mod connections;
 mod schema;
@@ -23,9 +23,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 
-/// `FLDK`: what marks a file as ours.
+/// `FLDK`: SQLite application id of a store.
 const APPLICATION_ID: i64 = 0x464C_444B;
-/// Layouts, oldest first; `user_version` is how many of them a file has.
+/// Migrations, oldest first; `user_version` is the number of those applied.
 const MIGRATIONS: [&str; 10] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
@@ -38,11 +38,10 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("schema/009.sql"),
     include_str!("schema/010.sql"),
 ];
-/// Idle connections kept for readers.
+/// Maximum number of idle read connections.
 const READERS: usize = 4;
 
-/// The handle that everything holds. The last one to go ends the writer thread, which gives the
-/// lock back.
+/// Handle to the store. Dropping the last one ends the writer thread, which releases the lock row.
 #[derive(Debug, Clone)]
 pub struct Sqlite {
     inner: Arc<Inner>,
@@ -53,16 +52,15 @@ struct Inner {
     path: PathBuf,
     readers: Mutex<Vec<Connection>>,
     writer: Option<Writer>,
-    /// Whether the file is not to be opened, even where there is one.
+    /// Do not open the file, even if it exists.
     absent: bool,
-    /// Given up after the writer has ended and the record of the lock with it.
+    /// Released after the writer thread has deleted the lock row.
     lease: Mutex<Option<Lease>>,
     token: String,
     commits: Arc<AtomicU64>,
-    /// Of the deploy that runs.
+    /// Copy of the running deploy in memory, for a rescue.
     shadow: Arc<Mutex<Option<Shadow>>>,
-    /// How many events of the deploy that runs are kept, so that nobody has to count them for each
-    /// batch.
+    /// Number of stored events of the running deploy, cached to save a count for each batch.
     events: Arc<Mutex<Known>>,
 }
 
@@ -89,8 +87,8 @@ impl Drop for Writer {
 }
 
 impl Sqlite {
-    /// Opens the store of the workspace `dir`, creating it for [`Access::ReadWrite`]. Blocks for
-    /// some milliseconds.
+    /// Opens the store of the workspace `dir`; [`Access::ReadWrite`] creates it. Blocks for some
+    /// milliseconds.
     ///
     /// # Errors
     /// Every way in which a file can be unusable has its own [`StoreError`].
@@ -159,7 +157,7 @@ impl Sqlite {
         &self.inner.token
     }
 
-    /// Runs `job` on the writer; the answer comes when it is on disk.
+    /// Runs `job` on the writer; returns once the result is on disk.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         what: &'static str,
@@ -168,8 +166,8 @@ impl Sqlite {
         self.run(what, Durable::Now, job).await
     }
 
-    /// Runs `job` on the writer; the answer comes when it is committed, for every process to see. A
-    /// loss of power may undo it until something is written by [`Sqlite::write`].
+    /// Runs `job` on the writer; returns once it is committed and visible to every process. A power
+    /// loss may undo it until the next [`Sqlite::write`].
     pub(super) async fn keep<T: Send + 'static>(
         &self,
         what: &'static str,
@@ -212,9 +210,8 @@ impl Sqlite {
         jobs.send(task).await.map_err(|_| StoreError::Closed)
     }
 
-    /// Has `job` run on the writer after everything that was asked before, and does not wait for
-    /// it; what is asked after it is durable no sooner than it is. `failed` hears why where it
-    /// could not be done.
+    /// Queues `job` on the writer in order and does not wait for it. It becomes durable no later
+    /// than any job queued after it. `failed` receives the error, if there is one.
     pub(super) async fn post(
         &self,
         what: &'static str,
@@ -224,8 +221,8 @@ impl Sqlite {
         self.send(what, writer::post(job, failed)).await
     }
 
-    /// Runs `job` on a read-only connection, off the runtime's threads. Empty where there is no
-    /// store.
+    /// Runs `job` on a read-only connection in a blocking thread. Returns the default if there is
+    /// no store.
     pub(super) async fn read<T: Default + Send + 'static>(
         &self,
         job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
@@ -242,7 +239,7 @@ impl Sqlite {
                 .pop();
             let conn = match idle {
                 Some(conn) => conn,
-                // Whoever writes has made it: nothing must not be taken for an empty store.
+                // A writer has created the file, so its absence is a loss and not an empty store.
                 None if !is_there(&inner.path)? && inner.writer.is_some() => {
                     return Err(StoreError::Vanished {
                         path: inner.path.clone(),
@@ -252,13 +249,14 @@ impl Sqlite {
                 None if !is_there(&inner.path)? => return Ok(T::default()),
                 None => open_reader(&inner.path)?,
             };
-            // One transaction, so that several statements see one moment.
+            // One transaction, so that all statements see the same snapshot.
             let result = conn
                 .execute_batch("BEGIN")
                 .map_err(Fault::from)
                 .and_then(|()| job(&conn));
             let ended = conn.execute_batch("ROLLBACK");
             let answer = result.map_err(|f| f.at(&inner.path))?;
+            // A connection that is still in a transaction must not be reused.
             if ended.is_ok() {
                 let mut readers = inner
                     .readers

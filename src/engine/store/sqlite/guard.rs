@@ -1,6 +1,6 @@
-//! What a store may be before anything of it is touched or opened for writing: our own directory,
-//! our own plain files in it, and a database as our layouts make it, without triggers and views. A
-//! workspace may be a clone of anybody's repository.
+//! Checks of a store before it is touched: an own directory with own plain files, and a database
+//! whose schema is exactly ours, without triggers and views. The workspace may be a clone of an
+//! untrusted repository.
 
 use super::fault::{Fault, Job};
 use crate::engine::store::error::{Alien, Damage, StoreError};
@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The database, what SQLite puts beside it, and the file that the lock is on.
+/// The database, SQLite's companion files, and the lock file.
 const FILES: [&str; 5] = [
     "flightdeck.db",
     "flightdeck.db-wal",
@@ -21,10 +21,10 @@ const FILES: [&str; 5] = [
     "lock",
 ];
 const IGNORE: &str = ".gitignore";
-/// How long apart a file is looked at again that another flightdeck may be writing.
+/// Pause between attempts to read a file that another process may be writing.
 const APART: Duration = Duration::from_millis(5);
 
-/// The directory of a store that has been looked at, held open.
+/// Checked directory of a store, held open.
 pub(super) struct Dir {
     fd: OwnedFd,
     path: PathBuf,
@@ -41,7 +41,7 @@ fn io(path: &Path, what: &str, error: Errno) -> StoreError {
     StoreError::io(path, what, error.into())
 }
 
-/// Looks at the directory of a store; `None` where there is none.
+/// Checks the directory of a store; `None` if there is none.
 pub(super) fn look(dir: &Path) -> Result<Option<Dir>, StoreError> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
     let fd = match rustix::fs::openat(CWD, dir, flags, Mode::empty()) {
@@ -70,7 +70,7 @@ pub(super) fn look(dir: &Path) -> Result<Option<Dir>, StoreError> {
     Ok(Some(it))
 }
 
-/// The same, making the directory where there is none. Both are for us alone afterwards.
+/// Checks the directory and creates it if needed; makes it private.
 pub(super) fn prepare(dir: &Path) -> Result<Dir, StoreError> {
     let made = match rustix::fs::mkdirat(CWD, dir, Mode::RWXU) {
         Ok(()) => true,
@@ -98,7 +98,7 @@ impl Dir {
         }
     }
 
-    /// Whether there is such a file; refused where it is anything but a plain one of ours.
+    /// Does the file exist? Refuses anything but a plain file of this user.
     fn plain(&self, name: &str) -> Result<bool, StoreError> {
         let Some(found) = self.stat(name)? else {
             return Ok(false);
@@ -116,22 +116,22 @@ impl Dir {
             return Err(foreign(&path, Alien::Is(what)));
         }
         owned(&path, &found)?;
-        // The database itself is looked into before it is changed, and may be kept elsewhere under
-        // another name.
+        // The database is inspected before any change, so a second name for it, such as a backup,
+        // is harmless.
         if found.st_nlink <= 1 || name == FILES[0] {
             return Ok(true);
         }
         Err(foreign(&path, Alien::HardLinks))
     }
 
-    /// Whether there is a database file.
+    /// Is there a database file?
     pub(super) fn has_store(&self) -> Result<bool, StoreError> {
         self.plain(FILES[0])
     }
 
-    /// Whether the database file may be read, or with `write` changed; then it is made private.
-    /// Asked without opening it where that can be: closing a file gives back all locks that this
-    /// process has on it, those of open connections too.
+    /// Checks that the database file may be read, or with `write` changed; then makes it private.
+    /// Avoids opening the file, because closing it would release all POSIX locks of this process on
+    /// it, including those of open connections.
     pub(super) fn permitted(&self, write: bool) -> Result<(), StoreError> {
         let path = self.file(FILES[0]);
         let refuse = |e: Errno| {
@@ -175,8 +175,8 @@ impl Dir {
     }
 }
 
-/// Refuses what somebody else owns: whoever owns it can change it under us. Root who works for
-/// somebody is that somebody.
+/// Refuses files of other users, who could change them at any time. For root under sudo, the
+/// invoking user's files are allowed.
 fn owned(path: &Path, found: &Stat) -> Result<(), StoreError> {
     let me = rustix::process::geteuid().as_raw();
     let behind = || {
@@ -194,7 +194,7 @@ fn owned(path: &Path, found: &Stat) -> Result<(), StoreError> {
     })
 }
 
-/// Takes away what others may do with it.
+/// Removes the permissions of group and others.
 fn restrict(fd: &OwnedFd, path: &Path, mode: Mode) -> Result<(), StoreError> {
     let now = rustix::fs::fstat(fd)
         .map_err(|e| io(path, "look at", e))?
@@ -205,8 +205,7 @@ fn restrict(fd: &OwnedFd, path: &Path, mode: Mode) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What a database may do to whoever opens it: nothing. Our layouts have neither triggers nor
-/// views.
+/// Hardens a connection against a hostile database. Our schema has neither triggers nor views.
 pub(super) fn defend(conn: &Connection) -> Job<()> {
     for (config, on) in [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
@@ -219,9 +218,8 @@ pub(super) fn defend(conn: &Connection) -> Job<()> {
     Ok(())
 }
 
-/// Looks into a database file without locks, companions or traces before it is opened like a store.
-/// Where there is a log beside it, the file alone may be between two moments: then damage is not
-/// seen here but by whoever opens both.
+/// Inspects a database file without locks and companion files. If there is a log, the file alone
+/// may be inconsistent; then damage is ignored here and found when both are opened.
 pub(super) fn untouched<T>(
     uri: &str,
     look: impl Fn(&Connection) -> Result<T, StoreError>,
@@ -236,7 +234,7 @@ pub(super) fn untouched<T>(
         defend(&conn).map_err(|f| f.at(path))?;
         look(&conn).map(drop)
     };
-    // Another flightdeck may be writing the very page that is read.
+    // Another process may be writing the page just read.
     let mut answer = once();
     for _ in 0..2 {
         if answer.is_ok() {
@@ -251,7 +249,7 @@ pub(super) fn untouched<T>(
     }
 }
 
-/// A database has what the layouts up to its version make, and nothing else.
+/// Checks that a database has exactly the schema of its version.
 pub(super) fn as_made(conn: &Connection, layouts: &[&str], path: &Path) -> Result<(), StoreError> {
     let made = || -> Job<Vec<Object>> {
         let model = Connection::open_in_memory()?;
@@ -275,11 +273,11 @@ pub(super) fn as_made(conn: &Connection, layouts: &[&str], path: &Path) -> Resul
     }
 }
 
-/// Kind, name, table and text.
+/// Type, name, table and SQL.
 type Object = (String, String, String, Option<String>);
 
 fn objects(conn: &Connection) -> Job<Vec<Object>> {
-    // What SQLite's own `ANALYZE` leaves is nobody's.
+    // Tables of SQLite's `ANALYZE` are harmless.
     let mut all = conn.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_stat%' ESCAPE '\\'")?;
     let all = all.query_map([], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))?;
     Ok(all.collect::<Result<_, _>>()?)

@@ -1,6 +1,6 @@
-//! Deploys whose flightdeck died: what their operations came to, told by the intents and outcomes
-//! that are on record. An operation's own record may be older than its outcome, since the two are
-//! not written together.
+//! Deploys whose process has ended without finishing: the state of their operations, derived from
+//! recorded intents and outcomes. The row of an operation may be older than its outcome, because
+//! the two are written separately.
 
 use super::deploys::{operations, put_operation, row};
 use super::fault::Job;
@@ -10,22 +10,22 @@ use crate::engine::words::*;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
 
-/// What a deploy came to.
+/// State of an interrupted deploy.
 pub(super) struct Left {
     pub(super) operations: Vec<Operation>,
     pub(super) counts: OperationCounts,
-    /// The last that was heard of it.
+    /// Time of its last record.
     pub(super) ended: UnixMs,
 }
 
-/// A step of an operation, and how it ended where that is known.
+/// Step of an operation, with its result if known.
 struct Step {
     what: OperationStep,
     address: String,
     ok: Option<bool>,
 }
 
-/// Works out what a dead deploy came to; changes nothing.
+/// Derives the state of an interrupted deploy; changes nothing.
 pub(super) fn left(conn: &Connection, id: DeployId, began: UnixMs) -> Job<Left> {
     let mut steps: HashMap<u32, Vec<Step>> = HashMap::new();
     let mut query = conn.prepare_cached(
@@ -66,7 +66,7 @@ pub(super) fn left(conn: &Connection, id: DeployId, began: UnixMs) -> Job<Left> 
     })
 }
 
-/// What became of what the plugin asked others for, by the steps.
+/// Derives the state of side effects from their steps.
 fn judge_beside(operation: &mut Operation, steps: &[Step]) {
     for step in steps {
         let OperationStep::Beside { place, .. } = &step.what else {
@@ -90,8 +90,9 @@ fn judge_beside(operation: &mut Operation, steps: &[Step]) {
 fn judge(conn: &Connection, operation: &mut Operation, steps: &[Step]) -> Job<()> {
     operation.waits_for.clear();
     judge_beside(operation, steps);
-    // What is said of the operation is said of its own object.
+    // The operation's state describes its own object only.
     let steps: Vec<&Step> = steps.iter().filter(|s| s.what.beside().is_none()).collect();
+    // An intent without an outcome: the call may or may not have had an effect.
     if steps.iter().any(|s| s.ok.is_none()) {
         operation.state = OperationState::Unknown;
         return Ok(());
@@ -122,13 +123,13 @@ fn judge(conn: &Connection, operation: &mut Operation, steps: &[Step]) -> Job<()
         .or(steps.last());
     (operation.state, operation.step) = match (last, operation.missing_half()) {
         (None, _) => (OperationState::NotAttempted, Reached::NotAttempted),
-        // A new object beside an old one that could not be destroyed has failed; one that nobody
-        // tried to destroy has not.
+        // If the old object could not be destroyed, creating the new one first has failed. If its
+        // destruction was never tried, the replacement is only half done.
         (Some(_), Some(missing)) if operation.action == Action::Replace || !failed => {
             (OperationState::HalfReplaced, missing)
         }
         (Some(_), _) if failed => (OperationState::Failed, Reached::Failed(operation.action)),
-        // Provisioners that have not run leave the object tainted.
+        // An object whose provisioners have not run stays tainted.
         (Some(step), _)
             if step.what.ends(operation.action) && !is_tainted(conn, &step.address)? =>
         {
@@ -157,7 +158,7 @@ fn is_tainted(conn: &Connection, address: &str) -> Job<bool> {
     Ok(tainted.unwrap_or(false))
 }
 
-/// [`mark`] in a transaction of its own, when a store is opened.
+/// Runs [`mark`] in its own transaction when a store is opened.
 pub(super) fn sweep(conn: &Connection, judge: &dyn Judge) -> Job<()> {
     let any: bool = conn.query_row(
         "SELECT EXISTS (SELECT 1 FROM deploy WHERE outcome = 'running')",
@@ -173,8 +174,8 @@ pub(super) fn sweep(conn: &Connection, judge: &dyn Judge) -> Job<()> {
     marked
 }
 
-/// Writes down what became of deploys that are on record as running and whose process is dead, or
-/// is `given_up` by force.
+/// Records the end of deploys that are marked as running and whose process has ended or was
+/// `given_up` by force.
 pub(super) fn mark(conn: &Connection, judge: &dyn Judge, given_up: Option<&LockHolder>) -> Job<()> {
     let mut query = conn.prepare("SELECT * FROM deploy WHERE outcome = 'running'")?;
     let running = query.query_map([], row)?.collect::<Result<Vec<_>, _>>()?;

@@ -1,5 +1,4 @@
-//! What is remembered of plugins: where they were found, their launch attempts, how long their
-//! methods take.
+//! Plugins: their locations, launch attempts, and call latencies.
 
 use super::fault::Job;
 use super::file::Sqlite;
@@ -14,10 +13,10 @@ use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::BTreeMap;
 
-/// Attempts kept of one plugin.
+/// Maximum number of stored attempts of one plugin.
 const ATTEMPTS: i64 = 100;
-/// Durations kept of one method for one type of resource: the newest, since they tell best what is
-/// usual now.
+/// Number of stored durations of one method and resource type: the newest ones, which describe the
+/// present best.
 const SAMPLE: usize = 500;
 
 #[async_trait]
@@ -124,7 +123,7 @@ impl Launches for Sqlite {
                     p95_ms: percentile(&sample, 95),
                     max_ms: u64::try_from(max).unwrap_or(0),
                 };
-                // What an apply does that is not known here has nothing that is usual for it.
+                // An action of a newer version has no counterpart here.
                 let action = Action::of_apply(&word);
                 if action.is_none() && !word.is_empty() {
                     return Ok(None);
@@ -156,7 +155,7 @@ fn merge(conn: &Connection, kind: &[String; 4], new: &[(u64, bool)]) -> Job<()> 
         .optional()?;
     let (count, errors, max, durations) = had.unwrap_or((0, 0, 0, "[]".to_owned()));
     let mut sample: Vec<u64> = parse("durations", &durations)?;
-    // How soon one failed is not how long one takes.
+    // The duration of a failure says nothing about a successful call.
     let good = || new.iter().filter(|(_, ok)| *ok).map(|(took, _)| *took);
     sample.extend(good());
     sample.drain(..sample.len().saturating_sub(SAMPLE));

@@ -1,5 +1,5 @@
-//! The workspace's lock: the system's own, and one row that names its holder. A dead holder's lock
-//! is taken over, and that is on record.
+//! Workspace lock: a system lock, and a row that names its owner. A lock whose owner has ended is
+//! taken over, which is recorded.
 
 use super::fault::{Fault, Job};
 use super::file::Sqlite;
@@ -20,8 +20,7 @@ impl Locks for Sqlite {
         let (token, path) = (self.token().to_owned(), self.path().to_owned());
         let taken = self
             .keep("the lock", move |conn| {
-                // Whoever made a new store while another was lost under a deploy must not take it
-                // for the beginning.
+                // A new store must not hide the rescue file of a lost one.
                 if is_blank(conn)?
                     && let Some(rescue) = waiting_rescue(&path)
                 {
@@ -97,7 +96,7 @@ impl Locks for Sqlite {
 }
 
 impl Sqlite {
-    /// Takes the system's lock unless we have it; the answer: whether nobody else can have it now.
+    /// Takes the system lock, unless held; returns true if no other process can have it.
     async fn take_lease(&self) -> Result<bool, StoreError> {
         if let Some(lease) = &*lock(self.lease()) {
             return Ok(lease.certain);
@@ -118,8 +117,8 @@ impl Sqlite {
         drop(lock(self.lease()).take());
     }
 
-    /// Who has the system's lock: as the record says, or, where that is gone with the store, as the
-    /// system does.
+    /// Error that names the owner of the system lock: from the row, or from the system if the row
+    /// was lost with the store.
     async fn held_by(&self) -> StoreError {
         let recorded = self
             .read(|conn| Ok(row(conn)?.map(|(_, holder)| holder).filter(|h| h.leased)))
@@ -147,13 +146,13 @@ fn row(conn: &Connection) -> Job<Option<(String, LockHolder)>> {
         .transpose()
 }
 
-/// Whether nothing has ever been done with the store.
+/// Was the store never used?
 fn is_blank(conn: &Connection) -> Job<bool> {
     let any = "SELECT EXISTS (SELECT 1 FROM deploy) OR EXISTS (SELECT 1 FROM state_resource)";
     Ok(!conn.query_row(any, [], |r| r.get::<_, bool>(0))?)
 }
 
-/// Takes the lock over where its holder is dead, or by force.
+/// Takes the lock, also from an owner that has ended, or by force.
 fn acquire(
     conn: &Connection,
     token: &str,

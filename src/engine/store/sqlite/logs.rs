@@ -1,4 +1,4 @@
-//! What plugins said: the newest lines, bounded; older ones go and are counted.
+//! Log lines: the newest ones up to a limit; dropped ones are counted.
 
 use super::fault::Job;
 use super::file::Sqlite;
@@ -11,9 +11,9 @@ use crate::engine::words::{LogLevel, LogLine, LogQuery, LogRow, PluginId};
 use async_trait::async_trait;
 use rusqlite::Connection;
 
-/// Lines in one job of the writer, so that a flood of them does not hold up an intent for long.
+/// Maximum number of lines in one job, so that a flood does not delay an intent for long.
 const CHUNK: usize = 2_000;
-/// How far the bound may be passed before it is enforced: trimming each time costs more than the
+/// Excess over the limit that is tolerated, because trimming after each batch costs more than the
 /// space.
 const SLACK: i64 = 2_000;
 const DEFAULT_LIMIT: u32 = 1_000;
@@ -85,6 +85,7 @@ fn append(conn: &Connection, lines: &[LogLine]) -> Job<()> {
             line.panic,
         ))?;
     }
+    // Ids are consecutive, so the limit needs no count of all lines.
     let first: Option<i64> = conn
         .prepare_cached("SELECT min(id) FROM log")?
         .query_row([], |r| r.get(0))?;

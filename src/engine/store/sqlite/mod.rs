@@ -1,8 +1,7 @@
-//! The store in SQLite: one writer thread, readers with connections of their own. The SQL is
-//! private to this folder.
+//! The store in SQLite. The SQL is private to this folder.
 //!
-//! A [`Sqlite`] is cheap to clone. Writes go to the thread that owns the writing connection, which
-//! commits all that is queued in one transaction; readers have read-only connections of their own.
+//! A [`Sqlite`] is cheap to clone. Writes go to one thread, which commits all queued jobs in one
+//! transaction. Readers use their own read-only connections.
 
 mod anchor;
 mod by_hand;

@@ -1,5 +1,5 @@
-//! What the deploy that runs has come to, in memory beside the store: where the store is taken away
-//! under it, this is written to a file of its own, and nothing is lost.
+//! In-memory copy of the running deploy. If the store is lost during the deploy, it is written to a
+//! rescue file.
 
 use super::deploys::{begin, keep, operations, put_intent, put_operation};
 use super::fault::{Fault, Job};
@@ -16,8 +16,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The state as the deploy found it and all that has changed since, with what was begun and has not
-/// ended.
+/// State at the deploy's begin, later edits, and open and ended steps.
 #[derive(Debug)]
 pub(super) struct Shadow {
     deploy: DeployId,
@@ -26,7 +25,7 @@ pub(super) struct Shadow {
     home: HomeRecord,
     edits: Vec<StateEdit>,
     open: BTreeMap<(u32, OperationStep), Intent>,
-    /// Steps that have ended: whether well, and when.
+    /// Ended steps with success and time.
     ended: Vec<(Intent, bool, UnixMs)>,
 }
 
@@ -61,12 +60,12 @@ impl Shadow {
             .insert((intent.index, intent.step.clone()), intent);
     }
 
-    /// What was to be begun was not, since it could not be written down.
+    /// Removes an intent that could not be recorded, so its call was not made.
     pub(super) fn not_begun(&mut self, index: u32, step: OperationStep) {
         self.open.remove(&(index, step));
     }
 
-    /// A step that needed no call.
+    /// Adds a step without a call.
     pub(super) fn done(&mut self, step: Intent, edits: Vec<StateEdit>) {
         let at = step.at;
         self.ended.push((step, true, at));
@@ -111,7 +110,7 @@ fn write(from: &Connection, shadow: &Shadow, to: &Path) -> Job<()> {
         .mode(0o600)
         .open(to)
         .map_err(io)?;
-    // Of a file that was only removed, all is there still.
+    // A removed file is still readable through the open connection.
     let whole = from
         .execute("VACUUM INTO ?1", [to.to_string_lossy()])
         .is_ok();
@@ -131,14 +130,14 @@ fn write(from: &Connection, shadow: &Shadow, to: &Path) -> Job<()> {
             put_intent(&conn, intent, Some((*ok, *at)))?;
         }
     }
-    // Progress of a destroy is dropped by the edit that removes its object, and so comes first.
+    // The edit that removes an object also drops its progress, so progress is inserted first.
     for (intent, ok, _) in &shadow.ended {
         if *ok && intent.step.is_provisioner() {
             keep(&conn, shadow.deploy, intent.index, &intent.step)?;
         }
     }
     super::state::apply(&conn, &shadow.edits)?;
-    // An intent that went into the lost file alone was never acted upon.
+    // An intent that only the lost file has was never acted upon.
     conn.execute(
         "DELETE FROM intent WHERE deploy = ?1 AND ok IS NULL",
         [shadow.deploy],
@@ -147,7 +146,8 @@ fn write(from: &Connection, shadow: &Shadow, to: &Path) -> Job<()> {
         .open
         .values()
         .try_for_each(|intent| put_intent(&conn, intent, None))?;
-    // What was unknown for want of a store is told by its steps, once this one is opened.
+    // Operations marked unknown because the store failed are derived from their steps when this
+    // file is opened.
     for operation in operations(&conn, shadow.deploy)? {
         let open = shadow
             .open

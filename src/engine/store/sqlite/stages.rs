@@ -1,4 +1,4 @@
-//! Stages and the configuration that they were made from, the latter kept once per digest.
+//! Stages and their configurations; each configuration is stored once for each digest.
 
 use super::fault::{Fault, Job};
 use super::file::Sqlite;
@@ -12,11 +12,11 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Stages kept whole; older ones go, but for those with a name and the summaries of those that were
-/// deployed.
+/// Number of complete stages. Older ones are deleted, except named ones and the summaries of
+/// deployed ones.
 const KEPT_STAGES: i64 = 50;
 
-/// A stage that is kept whole, whether its texts are deflated or, as older ones are, plain.
+/// Condition for a complete stage: compressed, or plain as in older versions.
 macro_rules! whole {
     () => {
         "(packed_detail IS NOT NULL OR detail <> '')"
@@ -131,12 +131,12 @@ pub(super) fn parse<T: DeserializeOwned>(what: &'static str, text: &str) -> Job<
     serde_json::from_str(text).map_err(|e| Fault::Json(what, e))
 }
 
-/// A word of a closed list (an enum without data), as the column holds it.
+/// Serializes an enum without data for a column.
 pub(super) fn word<T: Serialize>(what: &'static str, value: &T) -> Job<String> {
     Ok(json(what, value)?.trim_matches('"').to_owned())
 }
 
-/// The other way round.
+/// Parses an enum from a column.
 pub(super) fn from_word<T: DeserializeOwned>(what: &'static str, word: &str) -> Job<T> {
     parse(what, &format!("\"{word}\""))
 }
@@ -172,7 +172,7 @@ fn trim(conn: &Connection, newest: StageId) -> Job<()> {
     let gone = conn
         .prepare_cached("DELETE FROM stage WHERE id <= ?1 AND name IS NULL AND id NOT IN (SELECT stage FROM deploy)")?
         .execute([old])?;
-    // The detail holds sensitive values: not kept longer than it can be of use.
+    // The detail has sensitive values, so it is deleted as soon as it is not needed.
     conn.prepare_cached(concat!(
         "UPDATE stage SET detail = '', packed_detail = NULL WHERE id <= ?1 AND name IS NULL AND ",
         whole!()
@@ -224,7 +224,7 @@ fn raw(r: &Row<'_>) -> Result<Raw, rusqlite::Error> {
     })
 }
 
-/// A text of a stage, or of an older one, which has it plain.
+/// Reads a text of a stage, which older versions stored uncompressed.
 fn packed(r: &Row<'_>, packed: &str, plain: &str) -> Result<Packed, rusqlite::Error> {
     if let Some(packed) = r.get::<_, Option<Vec<u8>>>(packed)? {
         return Ok(Packed::from_bytes(packed));

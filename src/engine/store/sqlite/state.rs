@@ -1,5 +1,4 @@
-//! The state of the workspace: objects and outputs, changed in batches, each one transaction and
-//! one serial.
+//! The copy of the state: objects and outputs, edited in batches of one transaction and one serial.
 
 use super::deploys::{drop_all, drop_of, shift as move_steps};
 use super::fault::{Fault, Job};
@@ -90,11 +89,11 @@ pub(super) fn put_home(conn: &Connection, home: &HomeRecord) -> Job<()> {
     Ok(())
 }
 
-/// Keys in `meta` of what the state has beside its objects and outputs.
+/// Keys of `meta` for check results and unknown fields.
 const CHECK_RESULTS: &str = "check_results";
 const REST: &str = "state_rest";
 
-/// By their places: looked up by their names they are a third of what it takes to read a state.
+/// Read by index: lookups by name took a third of the time to read a state.
 const OBJECTS: &str = "SELECT address, deposed, provider, schema_version, attributes, sensitive,
     private, tainted, create_before_destroy, skip_destroy, identity, identity_version, rest,
     dependencies, needs FROM state_resource";
@@ -140,7 +139,7 @@ fn current(conn: &Connection, address: &str) -> Job<Option<StateObject>> {
     found.map(with_dependencies).transpose()
 }
 
-/// Puts a state into the place of whatever is there, which must be nothing.
+/// Inserts a state into empty tables.
 pub(super) fn replace(conn: &Connection, state: &State) -> Job<()> {
     state.objects.iter().try_for_each(|o| put(conn, o))?;
     state.outputs.iter().try_for_each(|o| put_output(conn, o))?;
@@ -178,7 +177,7 @@ pub(super) fn set_meta(conn: &Connection, key: &str, value: &str) -> Job<()> {
     Ok(())
 }
 
-/// A number in `meta`, 0 where there is none.
+/// Number in `meta`; 0 if missing.
 pub(super) fn meta_number(conn: &Connection, key: &str) -> Job<i64> {
     Ok(meta(conn, key)?
         .and_then(|text| text.parse().ok())
@@ -189,8 +188,8 @@ fn serial(conn: &Connection) -> Job<i64> {
     meta_number(conn, "serial")
 }
 
-/// The dependencies are JSON text in the row and are read in a second step, since only rusqlite's
-/// errors fit in here.
+/// Reads a row. Dependencies are JSON text and parsed later, because this closure can only return
+/// errors of rusqlite.
 fn object(r: &Row<'_>) -> Result<(StateObject, [String; 2]), rusqlite::Error> {
     let object = StateObject {
         address: r.get(0)?,
@@ -221,8 +220,8 @@ fn with_dependencies(
     Ok(object)
 }
 
-/// Applies what a step of a deploy led to, within the caller's transaction: what conditions came to
-/// was so of the state before, until the deploy has looked at all of them again.
+/// Applies the edits of a deploy's step in the caller's transaction. Clears the check results,
+/// which describe the state before the deploy, until the deploy has evaluated all checks.
 pub(super) fn apply(conn: &Connection, edits: &[StateEdit]) -> Job<i64> {
     if !edits.is_empty() {
         set_meta(conn, CHECK_RESULTS, "")?;
@@ -230,14 +229,14 @@ pub(super) fn apply(conn: &Connection, edits: &[StateEdit]) -> Job<i64> {
     edit(conn, edits)
 }
 
-/// Applies a batch within the caller's transaction; results of conditions stay, unless they are in
-/// it.
+/// Applies a batch in the caller's transaction and returns the serial. Check results stay unless
+/// the batch has new ones.
 pub(super) fn edit(conn: &Connection, edits: &[StateEdit]) -> Job<i64> {
     let before = serial(conn)?;
     if edits.is_empty() {
         return Ok(before);
     }
-    // What conditions came to has no order.
+    // Compared without order, because check results have none.
     if let [StateEdit::Checks(text)] = edits
         && same_checks(&meta(conn, CHECK_RESULTS)?.unwrap_or_default(), text)
     {
@@ -250,7 +249,7 @@ pub(super) fn edit(conn: &Connection, edits: &[StateEdit]) -> Job<i64> {
     Ok(before + 1)
 }
 
-/// Whether two texts of results say the same.
+/// Are two texts of check results equal, apart from their order?
 fn same_checks(old: &str, new: &Option<String>) -> bool {
     type Results = Vec<serde_json::Value>;
     let sorted = |text: &str| {
@@ -289,7 +288,7 @@ fn apply_one(conn: &Connection, edit: &StateEdit) -> Job<()> {
             .execute([address, key])?;
             drop_of(conn, address)?;
         }
-        // Where a new object took the place meanwhile, the old one stays deposed: neither is lost.
+        // If a new object has the place, the old one stays deposed, so neither is lost.
         StateEdit::Restore { address, key } => {
             conn.prepare_cached(
                 "UPDATE state_resource SET deposed = '' WHERE address = ?1 AND deposed = ?2

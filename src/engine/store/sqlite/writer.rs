@@ -1,7 +1,6 @@
-//! The writer: one thread that owns the writing connection. All jobs that are queued when it looks
-//! are committed in one transaction, each within its own savepoint, and are answered only after the
-//! commit. The disk is waited for (fsync) where one of the jobs asks for it, and at the end: with a
-//! write-ahead log that makes all earlier commits durable as well.
+//! Writer thread, which owns the writing connection. Commits all queued jobs in one transaction,
+//! each in its own savepoint, and answers after the commit. Syncs only if a job asks for it, and at
+//! the end: with a write-ahead log, a sync makes all earlier commits durable too.
 
 use super::anchor::Anchor;
 use super::fault::{Fault, Job};
@@ -14,31 +13,31 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// Jobs that may wait; a sender waits beyond that.
+/// Maximum number of queued jobs; senders wait beyond that.
 pub(super) const QUEUE: usize = 4_096;
-/// Jobs in one transaction, so that a flood does not make the first of them wait for the last.
+/// Maximum number of jobs in one transaction, so that the first does not wait for all of a flood.
 const BATCH: usize = 1_024;
 
-/// Pages of a log that is taken into the database: as many as SQLite waits for by itself.
+/// Number of log pages that triggers a checkpoint: SQLite's default.
 const LOG: i32 = 1_000;
 
-/// How long jobs are gathered for one commit where several wait for the disk: each of them waits so
-/// much longer, and all of them together get on sooner for every commit that is saved.
+/// Time to gather jobs for one commit if several wait for the disk. Each waits a little longer, and
+/// all together finish sooner because commits are saved.
 const GATHER: Duration = Duration::from_micros(1_500);
 
-/// When what a job writes outlives a loss of power. Once it is answered it outlives any end of this
+/// Time at which a job survives a power loss. An answered job always survives the end of this
 /// process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Durable {
     /// When it is answered.
     Now,
-    /// With the next job for which that is so, at the latest when the store is closed.
+    /// With the next `Now` job, at the latest when the store is closed.
     Later,
-    /// As the job sees to it: it runs outside of any transaction.
+    /// Up to the job, which runs outside of any transaction.
     Apart,
 }
 
-/// A job in two halves: what it writes, and its answer once that is committed.
+/// A job in two halves: its writes, and its answer after the commit.
 pub(super) trait Queued: Send {
     fn durable(&self) -> Durable;
     fn run(&mut self, conn: &Connection) -> Result<(), Fault>;
@@ -70,7 +69,7 @@ impl<T: Send, F: FnOnce(&Connection) -> Job<T> + Send> Queued for Write<T, F> {
     }
 
     fn answer(self: Box<Self>) {
-        // Nobody listens where the asking task was cancelled: what was written stays written.
+        // The caller may have been cancelled; the write stays.
         drop(
             self.reply
                 .send(self.result.unwrap_or(Err(StoreError::Closed))),
@@ -78,7 +77,7 @@ impl<T: Send, F: FnOnce(&Connection) -> Job<T> + Send> Queued for Write<T, F> {
     }
 }
 
-/// A job whose maker does not wait; only its failure is told.
+/// Job without a waiting caller; only its failure is reported.
 struct Post<F, E> {
     job: Option<F>,
     error: Option<StoreError>,
@@ -105,7 +104,7 @@ impl<F: FnOnce(&Connection) -> Job<()> + Send, E: FnOnce(StoreError) + Send> Que
     }
 }
 
-/// A job for whose answer nobody waits; `failed` is called from the writer's thread.
+/// Creates a job without an answer; `failed` is called on the writer thread.
 pub(super) fn post(
     job: impl FnOnce(&Connection) -> Job<()> + Send + 'static,
     failed: impl FnOnce(StoreError) + Send + 'static,
@@ -117,7 +116,7 @@ pub(super) fn post(
     })
 }
 
-/// A job and where its answer arrives.
+/// Creates a job and the receiver of its answer.
 pub(super) fn task<T: Send + 'static>(
     durable: Durable,
     job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
@@ -134,7 +133,7 @@ pub(super) fn task<T: Send + 'static>(
     )
 }
 
-/// The thread's life: until every sender is gone; then `last` runs and the connection closes.
+/// Runs the thread until every sender is dropped; then runs `last` and closes the connection.
 /// `commits` counts transactions.
 pub(super) fn run(
     mut conn: Connection,
@@ -146,10 +145,11 @@ pub(super) fn run(
     let logged = count_log(&mut conn);
     let mut batch = Vec::new();
     let mut anchor = Anchor::of(&path);
-    // As the connection was opened.
+    // Setting of a newly opened connection.
     let mut commits_are = Durable::Now;
     let mut many_wait = false;
     while jobs.blocking_recv_many(&mut batch, BATCH) > 0 {
+        // Waiting pays only if the last batch with a sync had several jobs.
         if many_wait {
             gather(&mut jobs, &mut batch);
         }
@@ -182,6 +182,7 @@ pub(super) fn run(
             task.answer();
         }
         commits.fetch_add(1, Ordering::Relaxed);
+        // After the answers, so that no caller waits for the checkpoint.
         if logged.load(Ordering::Relaxed) >= LOG {
             empty_log(&conn);
         }
@@ -192,8 +193,8 @@ pub(super) fn run(
     last(&conn);
 }
 
-/// Counts the pages of the write-ahead log with every commit. SQLite itself would take a long log
-/// into the database within a commit, for which somebody waits.
+/// Counts the log's pages at every commit. SQLite's automatic checkpoint would run inside a commit,
+/// for which a caller waits.
 fn count_log(conn: &mut Connection) -> Arc<AtomicI32> {
     let logged = Arc::<AtomicI32>::default();
     let counts = logged.clone();
@@ -207,7 +208,8 @@ fn count_log(conn: &mut Connection) -> Arc<AtomicI32> {
     logged
 }
 
-/// As far as nobody reads it, the log goes into the database, and begins anew with the next commit.
+/// Copies the log into the database, as far as no reader needs it; the next commit starts a new
+/// log.
 fn empty_log(conn: &Connection) {
     let emptied = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
     if let Err(e) = emptied {
@@ -215,15 +217,15 @@ fn empty_log(conn: &Connection) {
     }
 }
 
-/// How many of these jobs are answered once they are on the disk.
+/// Number of jobs that are answered only when they are on disk.
 fn wait_for_the_disk(batch: &[Box<dyn Queued>]) -> usize {
     let all = batch.iter().map(|task| task.durable());
     all.filter(|durable| *durable == Durable::Now).count()
 }
 
-/// Takes along what comes within a moment: where several waited for the disk the last time there
-/// are soon more, and a commit and a wait are what costs most. Whoever asks in this time wakes
-/// nobody.
+/// Adds jobs that arrive within [`GATHER`]. If several waited for the disk last time, more will
+/// arrive soon, and a commit with a sync is the most expensive part. Senders wake no thread
+/// meanwhile.
 fn gather(jobs: &mut mpsc::Receiver<Box<dyn Queued>>, batch: &mut Vec<Box<dyn Queued>>) {
     std::thread::sleep(GATHER);
     while batch.len() < BATCH
@@ -233,7 +235,7 @@ fn gather(jobs: &mut mpsc::Receiver<Box<dyn Queued>>, batch: &mut Vec<Box<dyn Qu
     }
 }
 
-/// From now on, outside of a transaction.
+/// Sets the durability of commits from now on. Must run outside of a transaction.
 fn make_commits(conn: &Connection, durable: Durable) -> Result<(), Fault> {
     Ok(conn.execute_batch(match durable {
         Durable::Now => "PRAGMA synchronous = FULL",
@@ -270,8 +272,8 @@ fn commit(
         if let Err(fault) = result {
             let error = fault.at(path);
             task.fail(error.clone());
-            // A full disk and the like undo the whole transaction: what came before is not kept
-            // either.
+            // Errors such as a full disk roll back the whole transaction, so earlier jobs of the
+            // batch are lost too.
             if conn.is_autocommit() {
                 refuse(done.drain(..), &error);
             }
@@ -293,7 +295,7 @@ fn commit(
             task.fail(error.clone());
         }
     }
-    // What went into a file that nobody will find is not kept.
+    // A commit to a removed or replaced file is lost, so it counts as failed.
     if let Some(Err(error)) = anchor.as_mut().map(Anchor::check) {
         done.iter_mut().for_each(|task| task.fail(error.clone()));
     }

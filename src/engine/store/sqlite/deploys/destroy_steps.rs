@@ -1,6 +1,5 @@
-//! Progress of destroys that were cut off: destroy-time provisioners that ended well, for as long
-//! as their object is in the state as they found it. Every function runs in the caller's
-//! transaction.
+//! Progress of unfinished destroys: destroy-time provisioners that succeeded, as long as their
+//! object in the state is unchanged. All functions run in the caller's transaction.
 
 use super::super::fault::Job;
 use super::super::stages::parse;
@@ -8,7 +7,7 @@ use crate::engine::store::model::{DestroyStep, Outcome};
 use crate::engine::words::{DeployId, OperationStep, UnixMs};
 use rusqlite::Connection;
 
-/// Keeps the progress that an outcome stands for, and drops what it makes untrue.
+/// Stores the progress of an outcome and drops progress that it invalidates.
 pub(super) fn after(conn: &Connection, outcome: &Outcome) -> Job<()> {
     let Outcome {
         deploy,
@@ -20,7 +19,7 @@ pub(super) fn after(conn: &Connection, outcome: &Outcome) -> Job<()> {
     if *ok && step.is_provisioner() {
         return keep(conn, *deploy, *index, step);
     }
-    // An updated object is another one to its commands; a destroy that failed begins anew.
+    // An updated object needs its commands again, and so does a failed destroy.
     if (*ok && *step == OperationStep::Update) || outcome.starts_over {
         conn.prepare_cached(
             "DELETE FROM destroy_step WHERE address IN (SELECT address FROM intent WHERE deploy = ?1 AND idx = ?2)",
@@ -30,7 +29,7 @@ pub(super) fn after(conn: &Connection, outcome: &Outcome) -> Job<()> {
     Ok(())
 }
 
-/// Keeps a provisioner's step, where it is one of a destroy.
+/// Stores a provisioner's step, if it belongs to a destroy.
 pub(in crate::engine::store::sqlite) fn keep(
     conn: &Connection,
     deploy: DeployId,
@@ -46,7 +45,7 @@ pub(in crate::engine::store::sqlite) fn keep(
     Ok(())
 }
 
-/// Keeps the steps of these intents, of which an operator says that they have done their work.
+/// Stores the steps of intents whose commands have run, according to the operator.
 pub(in crate::engine::store::sqlite) fn keep_settled(
     conn: &Connection,
     intents: &[i64],
@@ -61,28 +60,29 @@ pub(in crate::engine::store::sqlite) fn keep_settled(
     Ok(())
 }
 
-/// The object of this address is gone, or another one.
+/// Drops the progress of an address whose object was removed or replaced.
 pub(in crate::engine::store::sqlite) fn drop_of(conn: &Connection, address: &str) -> Job<()> {
     conn.prepare_cached("DELETE FROM destroy_step WHERE address = ?1")?
         .execute([address])?;
     Ok(())
 }
 
-/// Another program changed the state: it may have made an object anew that looks the same.
+/// Drops all progress: another program changed the state and may have recreated an object with
+/// equal attributes.
 pub(in crate::engine::store::sqlite) fn drop_all(conn: &Connection) -> Job<()> {
     conn.prepare_cached("DELETE FROM destroy_step")?
         .execute([])?;
     Ok(())
 }
 
-/// The object has another address now.
+/// Follows an object to its new address.
 pub(in crate::engine::store::sqlite) fn shift(conn: &Connection, from: &str, to: &str) -> Job<()> {
     conn.prepare_cached("UPDATE destroy_step SET address = ?2 WHERE address = ?1")?
         .execute([from, to])?;
     Ok(())
 }
 
-/// All of them, oldest first.
+/// All steps, oldest first.
 pub(super) fn all(conn: &Connection) -> Job<Vec<DestroyStep>> {
     let mut query = conn.prepare_cached(
         "SELECT s.address, i.deploy, i.step, coalesce(i.outcome_at, i.settled_at, i.at), json_extract(i.detail, '$.destroy')

@@ -1,5 +1,5 @@
-//! Events of deploys, for their replay: those that come together are kept together, deflated, since
-//! they are many and much the same. Older deploys have a row for each.
+//! Events of deploys for their replay. Each batch is compressed into one row, because events are
+//! many and similar. Deploys of older versions have one row for each event.
 
 use crate::engine::store::model::{KEPT_EVENTS, Packed};
 use crate::engine::store::sqlite::fault::{Fault, Job};
@@ -8,17 +8,18 @@ use crate::engine::words::{DeployId, Event};
 use rusqlite::Connection;
 use std::sync::Arc;
 
-/// How many events of a deploy are kept; counted once, for a count of all of them for each batch
-/// takes ever longer.
+/// Number of stored events of a deploy, cached because counting them for each batch takes ever
+/// longer.
 pub(in crate::engine::store::sqlite) type Known = Option<(DeployId, u32)>;
 
-/// Keeps them as far as there is room; answers how many were not kept.
+/// Stores events up to the limit; returns the number of dropped ones.
 pub(super) fn append(
     conn: &Connection,
     deploy: DeployId,
     events: &[Arc<Event>],
     known: &mut Known,
 ) -> Job<u32> {
+    // Taken, not read: if the insert fails, the next batch counts again.
     let kept: u32 = match known.take() {
         Some((of, kept)) if of == deploy => kept,
         _ => conn
@@ -54,7 +55,7 @@ pub(super) fn append(
     Ok(dropped)
 }
 
-/// Those of a deploy, in their order.
+/// Events of a deploy in order.
 pub(super) fn all(conn: &Connection, deploy: DeployId) -> Job<Vec<Event>> {
     let mut one_by_one =
         conn.prepare_cached("SELECT data FROM event WHERE deploy = ?1 ORDER BY seq")?;
@@ -71,7 +72,7 @@ pub(super) fn all(conn: &Connection, deploy: DeployId) -> Job<Vec<Event>> {
     Ok(events)
 }
 
-/// Forgets those of deploys up to this one.
+/// Deletes the events of deploys up to this one.
 pub(super) fn forget(conn: &Connection, last: DeployId) -> Job<()> {
     for table in ["event", "events"] {
         conn.prepare_cached(&format!("DELETE FROM {table} WHERE deploy <= ?1"))?

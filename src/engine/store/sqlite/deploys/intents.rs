@@ -1,4 +1,4 @@
-//! Intents and what became of them.
+//! Intents, their outcomes and their settlement.
 
 use super::put_operation;
 use crate::engine::store::model::{Intent, Outcome};
@@ -15,7 +15,7 @@ pub(super) fn settle(conn: &Connection, outcome: &Outcome) -> Job<i64> {
     apply(conn, &outcome.edits)
 }
 
-/// Writes an intent; with `ended`, whether it ended well and when, its outcome too.
+/// Inserts an intent; `ended` adds its outcome: success and time.
 pub(in crate::engine::store::sqlite) fn put_intent(
     conn: &Connection,
     intent: &Intent,
@@ -38,7 +38,7 @@ pub(in crate::engine::store::sqlite) fn put_intent(
     Ok(())
 }
 
-/// Removes an intent that has no outcome.
+/// Deletes an intent without an outcome.
 pub(super) fn remove_intent(
     conn: &Connection,
     deploy: DeployId,
@@ -52,7 +52,7 @@ pub(super) fn remove_intent(
     Ok(())
 }
 
-/// Settles within the caller's transaction; the operations say how from then on.
+/// Settles intents in the caller's transaction and updates their operations.
 pub(in crate::engine::store::sqlite) fn settle_intents(
     conn: &Connection,
     intents: &[i64],

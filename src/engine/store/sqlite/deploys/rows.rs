@@ -1,4 +1,4 @@
-//! Deploys as rows: who ran them, whether that process is there still, what they came to.
+//! Rows of deploys: process, liveness, outcome.
 
 use super::operations;
 use crate::engine::holder::Judge;
@@ -8,7 +8,7 @@ use crate::engine::store::sqlite::stages::{from_word, parse};
 use crate::engine::words::*;
 use rusqlite::{Connection, Row};
 
-/// The process that runs a deploy.
+/// Process that runs a deploy.
 pub(super) fn runner(r: &Row<'_>) -> Result<LockHolder, rusqlite::Error> {
     Ok(LockHolder {
         who: String::new(),
@@ -33,7 +33,7 @@ pub(in crate::engine::store::sqlite) struct DeployRow {
 }
 
 impl DeployRow {
-    /// Whether it is on record as running and its process is gone.
+    /// Is it recorded as running although its process has ended?
     pub(in crate::engine::store::sqlite) fn is_dead(&self, judge: &dyn Judge) -> Job<bool> {
         Ok(
             from_word::<DeployOutcome>("outcome", &self.outcome)? == DeployOutcome::Running
@@ -41,7 +41,7 @@ impl DeployRow {
         )
     }
 
-    /// Whether it is this holder's.
+    /// Does this process run it?
     pub(in crate::engine::store::sqlite) fn runs_in(&self, holder: &LockHolder) -> bool {
         let place = |h: &LockHolder| (h.host.clone(), h.pid, h.start_time, h.boot_id.clone());
         place(&self.runner) == place(holder)
@@ -80,8 +80,8 @@ pub(super) fn summary(found: DeployRow) -> Job<DeploySummary> {
     Ok(summary)
 }
 
-/// A deploy with its operations. A reader must not take a dead deploy for a running one before
-/// anybody who may write has been here: it sees what will be written then.
+/// A deploy with its operations. If its process has ended, the result shows the deploy as
+/// interrupted before a writer has recorded that.
 pub(super) fn whole(
     conn: &Connection,
     found: DeployRow,

@@ -1,4 +1,4 @@
-//! Connections to the file: the one that writes, those that read, and what each is set to.
+//! Connections to the database file: the writer's, the readers', and their settings.
 
 use super::schema::{bring_forward, check, is_current, make_private};
 use crate::engine::store::error::{BUSY_SECONDS, StoreError};
@@ -8,7 +8,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long to wait before a change of mode is tried again.
+/// Pause between attempts to change the journal mode.
 const AGAIN: Duration = Duration::from_millis(10);
 
 pub(super) fn pragma(conn: &Connection, name: &str) -> Result<i64, rusqlite::Error> {
@@ -16,7 +16,7 @@ pub(super) fn pragma(conn: &Connection, name: &str) -> Result<i64, rusqlite::Err
 }
 
 pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
-    // Asked of the system first, which says why; SQLite would only say that it cannot.
+    // The system explains a refusal; SQLite only reports that it cannot open the file.
     if let Some(dir) = guard::look(path.parent().unwrap_or(path))? {
         dir.permitted(false)?;
     }
@@ -33,8 +33,8 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
         Ok(conn)
     };
     let conn = open(&uri).map_err(|f| f.at(path)).or_else(|e| match e {
-        // Without write permission the shared memory file cannot be made; with no writer about the
-        // file is safe to read as it is.
+        // Without write permission SQLite cannot create the shared-memory file. Without a writer's
+        // log the file is consistent and can be read as it is.
         StoreError::ReadOnlyDirectory { .. }
             if !path.with_file_name("flightdeck.db-wal").exists() =>
         {
@@ -51,7 +51,7 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
-/// A path as it stands in a `file:` address.
+/// Escapes a path for a `file:` URI.
 pub(super) fn uri_path(path: &Path) -> String {
     path.to_string_lossy()
         .replace('%', "%25")
@@ -77,8 +77,8 @@ pub(in crate::engine::store::sqlite) fn connect(path: &Path) -> Job<Connection> 
     Ok(conn)
 }
 
-/// What it takes to undo a savepoint, which each job of the writer has, stays in memory: in a
-/// temporary file, SQLite's usual place for it, it was two of three writes of a large deploy.
+/// Keeps statement journals in memory. Each job of the writer is a savepoint, and temporary files
+/// for them made two of three writes of a large deploy.
 fn set(conn: &Connection) -> Job<()> {
     into_log(conn)?;
     conn.execute_batch(
@@ -87,9 +87,8 @@ fn set(conn: &Connection) -> Job<()> {
     Ok(())
 }
 
-/// Has the file written by way of a log, which is so from its first writer on. Of several that
-/// begin at once SQLite refuses all but one here without waiting: the change is made under a lock
-/// for reading, and a lock for writing is not waited for by whoever holds one.
+/// Switches the file to write-ahead logging, which persists. If several processes do this at once,
+/// SQLite refuses all but one without its busy timeout, because each already holds a read lock.
 fn into_log(conn: &Connection) -> Job<()> {
     let until = Instant::now() + Duration::from_secs(BUSY_SECONDS);
     loop {
@@ -105,8 +104,7 @@ fn into_log(conn: &Connection) -> Job<()> {
     }
 }
 
-/// Gives the file its name unless there is one of that name: [`std::fs::rename`] would take its
-/// place.
+/// Renames the file unless the name is taken; [`std::fs::rename`] would replace the other file.
 pub(super) fn name(new: &Path, path: &Path) -> std::io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;

@@ -1,5 +1,4 @@
-//! What the file has to be before it is used: ours, of this version or brought forward to it, and
-//! nobody else's to read.
+//! Checks before use: application id, version and schema of the file, and its migration.
 
 use super::connections::{connect, name, pragma, uri_path};
 use super::{APPLICATION_ID, MIGRATIONS};
@@ -11,12 +10,12 @@ use rusqlite::Connection;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Whether there is a store. One that may not be looked at is there, and not to be taken for none.
+/// Does the store exist? An inaccessible store is an error, not an absence.
 pub(super) fn is_there(path: &Path) -> Result<bool, StoreError> {
     guard::look(path.parent().unwrap_or(path))?.map_or(Ok(false), |dir| dir.has_store())
 }
 
-/// The layout's version of a file that is ours.
+/// Returns the schema version of a file that is a store.
 pub(super) fn check(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
     let read = || -> Job<(i64, i64, i64)> {
         Ok((
@@ -33,7 +32,7 @@ pub(super) fn check(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
         });
     }
     let ours = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
-    // Files come into being with their tables in them: one without has lost them.
+    // A store is created with its tables, so a file without them has lost them.
     if version == 0 {
         return Err(StoreError::Damaged {
             path: path.to_owned(),
@@ -59,14 +58,13 @@ pub(super) fn is_current(version: i64) -> bool {
     usize::try_from(version) == Ok(MIGRATIONS.len())
 }
 
-/// Makes the file under another name and gives it its own when it is whole: a file that is empty or
-/// half made has been damaged, and is never taken for a new one. Whoever is second keeps the file
-/// of the first.
+/// Creates the file under another name and renames it when it is complete. So an empty or partial
+/// file is always a damaged one, never a new one. If another process was first, its file stays.
 fn create(path: &Path) -> Result<(), StoreError> {
     let new = path.with_file_name(format!("flightdeck.{}.new", uuid::Uuid::new_v4().simple()));
     let made = fill(&new, path).and_then(|()| match name(&new, path) {
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        // Not every file system has links; there the name is given without a look at who was first.
+        // Not every file system has links; there the rename cannot detect another process.
         Err(_) if !path.exists() => {
             std::fs::rename(&new, path).map_err(|e| StoreError::io(path, "create", e))
         }
@@ -74,13 +72,14 @@ fn create(path: &Path) -> Result<(), StoreError> {
     });
     remove(&new);
     made?;
+    // The new name is durable only after a sync of the directory.
     let dir = path.parent().unwrap_or(path);
     std::fs::File::open(dir)
         .and_then(|d| d.sync_all())
         .map_err(|e| StoreError::io(dir, "write", e))
 }
 
-/// Removes a store that nobody uses, with what lies beside it.
+/// Removes an unused store with its log and shared-memory files.
 pub(in crate::engine::store::sqlite) fn remove(path: &Path) {
     for beside in ["", "-wal", "-shm", "-journal"] {
         let mut name = path.to_owned().into_os_string();
@@ -102,8 +101,8 @@ pub(in crate::engine::store::sqlite) fn fill(new: &Path, path: &Path) -> Result<
         .open(new)
         .map_err(|e| StoreError::io(path, "create", e))?;
     let job = || -> Job<()> {
-        // Without a write-ahead log: what closing could not move from it into the file would be
-        // lost without a word.
+        // Without write-ahead logging, because content that closing cannot move from the log to the
+        // file would be lost silently.
         let conn = connect(new)?;
         conn.execute_batch("PRAGMA synchronous = FULL; BEGIN IMMEDIATE")?;
         migrate(&conn, 0)?;
@@ -119,7 +118,7 @@ pub(super) fn bring_forward(conn: &Connection, path: &Path) -> Result<(), StoreE
     }
     conn.execute_batch("BEGIN IMMEDIATE")
         .map_err(|e| Fault::from(e).at(path))?;
-    // Asked again under the lock: another flightdeck may have been quicker.
+    // Checked again under the lock, because another process may have migrated meanwhile.
     let migrated = check(conn, path).and_then(|version| {
         let had = usize::try_from(version).unwrap_or(0);
         migrate(conn, had).map_err(|f| f.at(path))
@@ -149,8 +148,8 @@ fn migrate(conn: &Connection, had: usize) -> Job<()> {
     Ok(())
 }
 
-/// The directory for us alone, and the file too before SQLite opens it: its companions take over
-/// its mode. What is there is looked into before any of it is changed.
+/// Makes the directory and file private before SQLite opens them, because SQLite copies the file's
+/// mode to its log. Inspects an existing file before any change.
 pub(super) fn make_private(path: &Path) -> Result<(), StoreError> {
     let parent = path.parent().unwrap_or(path);
     if is_there(path)? {
