@@ -1,5 +1,5 @@
-//! What operators do to the state by hand: import and forget. Each settles what is unknown of the
-//! address.
+//! `import` and `forget`: manual changes of the state. Both settle the unknown outcomes of their
+//! addresses.
 
 use super::held::{Going, Held, absent, parse};
 use super::reading::nodes;
@@ -21,7 +21,7 @@ use lang::addr::{AbsInstance, Mode};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Why an object that is there is not taken into the state.
+/// Reasons why an object cannot be imported.
 #[derive(Debug, thiserror::Error)]
 enum ImportError {
     #[error("{0} is no managed resource; only those can be imported")]
@@ -30,13 +30,13 @@ enum ImportError {
     NoId(AbsInstance),
     #[error("{}", in_the_way(.0, ""))]
     Taken(AbsInstance),
-    /// Nothing is there yet, but a moved block says that an object will be.
+    /// A moved block reserves the address.
     #[error(
         "{}",
         in_the_way(.0, " once the next deploy has moved an object there, as a moved block says")
     )]
     TakenByMove(AbsInstance),
-    /// Why not was told before.
+    /// The diagnostics were already emitted.
     #[error("{0} could not be imported")]
     Failed(AbsInstance),
 }
@@ -55,7 +55,7 @@ impl From<ImportError> for EngineError {
 }
 
 impl Work {
-    /// Takes an object that is there into the state.
+    /// Imports an existing object into the state.
     pub async fn import(&self, request: ImportObject) -> Result<StateChange, EngineError> {
         let _turn = self.turn.lock().await;
         let asked = StageRequest::with_variables(request.variables.clone());
@@ -97,6 +97,7 @@ impl Work {
             &loaded.sources,
             self.pool.secrets(),
         ))?;
+        // Moves are applied to a copy, to find addresses that the next deploy will occupy.
         let mut prior = PriorState::new(&state);
         prior.translate(&sought.found);
         let (Ok(moved) | Err(moved)) = moves::apply(&root, &mut prior);
@@ -129,7 +130,8 @@ impl Work {
             )
         });
         let prior = Arc::new(prior);
-        // What the provider's configuration has opened is needed until the object was looked at.
+        // Provider configurations may depend on ephemeral resources, which stay open until the
+        // object was read.
         let adopting = Box::pin(adopt::adopt(&walk, &prior, &address, &id));
         let (object, said) = walk.leases.beside(&walk, &walk.nodes.graph, adopting).await;
         if switches.stop.is_cancelled() {
@@ -169,7 +171,8 @@ impl Work {
             .ok_or_else(|| EngineError::Unkept { what: "the import" })
     }
 
-    /// An object under two addresses would be changed by both, and destroyed by one of them.
+    /// Warns if the object is already in the state under another address: both would change it, and
+    /// one would destroy it.
     fn twice(&self, object: &StateObject, state: &State) {
         let Some(id) = id_of(object) else { return };
         let kind = |o: &StateObject| {
@@ -200,9 +203,8 @@ impl Work {
         }
     }
 
-    /// Takes objects out of the state; they stay as they are. Where nothing but an unknown outcome
-    /// is known of an address, that is settled. All of the addresses, or none.
-    /// With `dry_run` nothing is changed.
+    /// Removes objects from the state without destroying them. An address with only unknown
+    /// outcomes is settled. All addresses are forgotten, or none. With `dry_run` nothing changes.
     pub async fn forget(
         &self,
         addresses: Vec<String>,
@@ -226,7 +228,7 @@ impl Work {
         let store = self.memory.store();
         let state = self.state().await?;
         let unknown = store.unknown_outcomes().await?;
-        // By instance, so that one that is named twice is forgotten once.
+        // Keyed by instance, so an address given twice is forgotten once.
         let mut all: BTreeMap<AbsInstance, Held<'_>> = BTreeMap::new();
         for object in &state.objects {
             if let Ok(address) = object.address.parse() {

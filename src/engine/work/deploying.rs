@@ -1,4 +1,4 @@
-//! Applying stages, and ending what runs.
+//! Deploys of stages, and the cancel ladder.
 
 use super::reading::nodes;
 use super::same::Purpose;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 impl Work {
-    /// Applies a stage.
+    /// Deploys a stage.
     pub async fn deploy(&self, request: DeployRequest) -> Result<DeploySummary, EngineError> {
         let _turn = self.turn.lock().await;
         let purpose = Purpose::Deploy(&request.variables);
@@ -118,7 +118,7 @@ impl Work {
             store.edit_state(stage.edits.clone()).await?;
             state = Arc::new(store.state().await?);
         }
-        // From here on the store's copy is ahead of the state's home, until it is brought there.
+        // From here on the copy is ahead of the backend until it is written there.
         self.settle_by_reading(stage, &state).await?;
         let earlier = Earlier {
             unknown: store.unknown_outcomes().await?,
@@ -201,6 +201,7 @@ impl Work {
             counts,
             config_digest: stage.digests.config.clone(),
         };
+        // Before `finish_deploy`, which drops the copy that a rescue file is written from.
         if went.store_failed {
             self.rescue(deploy).await;
         }
@@ -251,9 +252,7 @@ impl Work {
         }
     }
 
-    /// Goes one rung down the cancel ladder.
-    ///
-    /// The answer: whether anything runs that heeds it.
+    /// Goes to a rung of the cancel ladder. Returns true if a running operation reacts to it.
     pub fn cancel(
         self: &Arc<Self>,
         rung: CancelRung,
@@ -292,8 +291,8 @@ impl Work {
         true
     }
 
-    /// Asks until what runs has ended or is killed: a plugin forgets that it was asked once it has
-    /// told the calls that it had, so that a call on its way at that moment would never hear of it.
+    /// Asks plugins repeatedly until the work has ended or is killed. A plugin tells only the calls
+    /// it has at that moment, so a call that arrives later would miss the request.
     pub(super) async fn ask_plugins(&self) {
         let stopping = || {
             lock(&self.switches)
@@ -316,7 +315,7 @@ impl Work {
     }
 }
 
-/// An operation that has not begun.
+/// Operation that has not started.
 pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
     let plugin = pool
         .serves(&change.provider.address, &change.provider.to_string())
@@ -348,7 +347,7 @@ pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
     }
 }
 
-/// How long what is done to an object of this type usually takes.
+/// Usual duration of this action on this resource type, in milliseconds.
 fn usual(plugin: &PluginId, change: &Change, pool: &Pool) -> Option<u64> {
     let resource_type = &*change.address.resource.kind;
     let of = |action| {

@@ -1,4 +1,4 @@
-//! Graphs, drawn: of the configuration, or of a stage that is in a file.
+//! Graphs in DOT: of a configuration, or of a stage in a file.
 
 use super::reading::nodes;
 use super::same::Purpose;
@@ -13,7 +13,7 @@ use crate::engine::words::*;
 use std::collections::BTreeSet;
 
 impl Work {
-    /// A graph as a text that programs draw (DOT).
+    /// Renders a graph in DOT.
     pub async fn draw(
         &self,
         what: DrawnGraph,

@@ -1,20 +1,20 @@
-//! Why a piece of work is not begun, or comes to nothing.
+//! Errors of starting operations on demand.
 
 use crate::engine::error::EngineError;
 use crate::engine::words::{NO_TRANSFORMERS, PluginId};
 
-/// Why a piece of work is not begun, or comes to nothing, whatever it is.
+/// Reasons why work is refused or fails, common to all commands.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WorkError {
-    /// What is wrong with it was told before.
+    /// The diagnostics were already emitted.
     #[error("the configuration cannot be used")]
     Configuration,
-    /// The same.
+    /// The diagnostics were already emitted.
     #[error("nothing could be staged")]
     NothingStaged,
     #[error("the workspace is open for reading only")]
     ReadOnly,
-    /// It is a transformer.
+    /// The plugin is a transformer.
     #[error("{plugin} has no schema: {}", NO_TRANSFORMERS)]
     NoSchema { plugin: PluginId },
 }

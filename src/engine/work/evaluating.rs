@@ -1,4 +1,4 @@
-//! Expressions that somebody asks for, over the configuration, its variables and the state.
+//! Evaluation of expressions for the console and the command line.
 
 use super::reading::nodes;
 use super::verb::Work;
@@ -19,18 +19,18 @@ use lang::written::written;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// What expressions are worked out over: the configuration, its variables and the state, as they
-/// were when it was made.
+/// Snapshot of configuration, variables and state, in which expressions are evaluated.
 pub struct Evaluator {
     walk: Arc<Walk>,
     secrets: Secrets,
 }
 
 impl Evaluator {
-    /// The value of an expression in the language's own words. What is sensitive is not shown.
+    /// Evaluates an expression and formats its value in the language's syntax. Hides sensitive
+    /// values.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The expression's diagnostics.
     pub fn evaluate(&self, text: &str) -> Result<String, Vec<Diagnostic>> {
         let inner = asks_for_type(text);
         let (value, diags) = evaluated(&self.walk, inner.as_deref().unwrap_or(text));
@@ -47,7 +47,7 @@ impl Evaluator {
         })
     }
 
-    /// Names that an expression may begin with.
+    /// Names that can start an expression.
     pub fn names(&self) -> Vec<String> {
         let root = &self.walk.around.root;
         let variables = root.variables.keys().map(|n| format!("var.{n}"));
@@ -65,8 +65,8 @@ impl Evaluator {
 }
 
 impl Work {
-    /// What expressions can be worked out over. What is wrong with the configuration is told, and
-    /// what rests on it is unknown.
+    /// Creates an evaluator. Emits the configuration's diagnostics; values that depend on an error
+    /// are unknown.
     pub async fn evaluator(&self, request: StageRequest) -> Result<Evaluator, EngineError> {
         let _turn = self.turn.lock().await;
         let switches = self.begin();
@@ -80,8 +80,8 @@ impl Work {
         request: StageRequest,
         stop: &CancellationToken,
     ) -> Result<Evaluator, EngineError> {
-        // Where nothing is declared, functions can be asked for all the same; so little is needed
-        // to destroy, too.
+        // Without configuration files, functions still work: destroy mode accepts an empty
+        // directory.
         let loaded = match lang::config::is_config_dir(&self.settings.workspace) {
             true => self.read_with(&request, true).await?,
             false => {
@@ -104,13 +104,14 @@ impl Work {
         let (Ok(moved) | Err(moved)) = moves::apply(&root, &mut prior);
         tell(&moved);
         let nodes = nodes(&root, &schemas, &prior);
-        // It is asked long after it was made.
+        // The evaluator outlives this run, so it is not bound to its switches.
         let cancel = CancellationToken::new();
         let around = self.around(
             &loaded,
             &root,
             &schemas,
-            // Nothing is foreseen: what is not there is unknown, and the clock may be read.
+            // Phase of an apply: nothing is planned, missing values are unknown, and the clock may
+            // be read.
             Phase::Apply,
             now_ms(),
             &cancel,

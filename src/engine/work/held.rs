@@ -1,33 +1,33 @@
-//! What there is of an address that somebody lets go of, and what its name means. Pure.
+//! Names of objects and unknown outcomes to forget, and their matches. Pure.
 
 use crate::engine::error::{EngineError, NotThere};
 use crate::engine::store::model::{StateObject, UnknownOutcome};
 use lang::addr::{AbsInstance, Target};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A name of something in the state.
+/// Name of something in the state.
 pub(super) enum Named {
-    /// A module, a resource, or an instance.
+    /// A module, resource or instance.
     Whole(Target),
-    /// One deposed object, as lists show it: `lab_thing.a (deposed 0a1b2c3d)`.
+    /// One deposed object, in the form of lists: `lab_thing.a (deposed 0a1b2c3d)`.
     Deposed(AbsInstance, String),
-    /// What a plugin asked for beside the object, by the number of its intent, as lists show it:
-    /// `lab_thing.a (beside 17)`.
+    /// Side effect of a call, by the id of its intent, in the form of lists: `lab_thing.a (beside
+    /// 17)`.
     Beside(AbsInstance, i64),
 }
 
-/// What there is of one address.
+/// Objects and unknown outcomes of one address.
 #[derive(Default)]
 pub(super) struct Held<'a> {
     pub(super) objects: Vec<&'a StateObject>,
     pub(super) unknown: Vec<&'a UnknownOutcome>,
 }
 
-/// What of it is let go.
+/// The part to forget.
 pub(super) type Going<'a> = Held<'a>;
 
 impl<'a> Held<'a> {
-    /// What a name means here; `None` where it means nothing.
+    /// Part that a name matches; `None` if it matches nothing.
     pub(super) fn named(&self, named: &Named, address: &AbsInstance) -> Option<Going<'a>> {
         match named {
             Named::Deposed(of, key) => {
@@ -56,7 +56,7 @@ impl<'a> Held<'a> {
             }
             Named::Whole(target) if !target.contains(address) => None,
             Named::Whole(_) => {
-                // What was asked for beside an object is not it: it goes by its own name.
+                // A side effect has a name of its own.
                 let own = |u: &&UnknownOutcome| u.beside().is_none();
                 let unknown: Vec<_> = self.unknown.iter().copied().filter(own).collect();
                 if self.objects.is_empty() && unknown.is_empty() {
@@ -69,8 +69,8 @@ impl<'a> Held<'a> {
                     .copied()
                     .filter(|u| u.is_creation())
                     .collect();
-                // A creation of which nothing is known is all that is meant; the old object that it
-                // was to replace stays.
+                // An unknown creation without a current object is meant alone; the deposed object
+                // that it should replace stays.
                 if !current && !made.is_empty() {
                     return Some(Held {
                         objects: Vec::new(),
@@ -86,7 +86,7 @@ impl<'a> Held<'a> {
     }
 }
 
-/// What a name means.
+/// Parses a name.
 pub(super) fn parse(text: &str) -> Result<Named, EngineError> {
     let text = text.trim();
     if let Some((address, intent)) = beside(text) {
@@ -101,15 +101,15 @@ pub(super) fn parse(text: &str) -> Result<Named, EngineError> {
     }
 }
 
-/// The address and the number of what is named `ADDRESS (beside 17)`.
+/// Splits `ADDRESS (beside 17)` into address and intent id.
 fn beside(text: &str) -> Option<(&str, i64)> {
     let (address, number) = text.strip_suffix(')')?.split_once(" (beside ")?;
     Some((address, number.parse().ok()?))
 }
 
-/// Nothing has this name; what has one like it.
+/// Error for a name without a match, with the closest name.
 pub(super) fn absent(text: &str, all: &BTreeMap<AbsInstance, Held<'_>>) -> EngineError {
-    // Instances, and what they belong to.
+    // Instances, and the resources and modules they belong to.
     let names: BTreeSet<String> = all
         .keys()
         .flat_map(|a| [a.to_string(), a.abs().to_string(), a.module.to_string()])

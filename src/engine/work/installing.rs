@@ -1,4 +1,4 @@
-//! What is missing of a configuration, told, and fetched on demand.
+//! Reports missing modules and providers, and installs them on demand.
 
 use super::verb::Work;
 use crate::engine::error::EngineError;
@@ -13,12 +13,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Between two words about how far one download is.
+/// Interval between progress events of one download.
 const BYTES_EVERY: Duration = Duration::from_millis(100);
 
 impl Work {
-    /// Tells what is missing, where what has been found out makes it something else than was told
-    /// before.
+    /// Updates the list of missing parts, and emits it if it changed.
     pub(super) fn absent(&self, found: impl FnOnce(&mut Absent)) {
         let known = self.bus.with_view(|view| view.absent.clone());
         let mut now = known.clone();
@@ -28,7 +27,7 @@ impl Work {
         }
     }
 
-    /// Tells which modules are missing, by the errors of a configuration that could not be read.
+    /// Reports missing modules, from the errors of an unreadable configuration.
     pub(super) fn modules_absent(&self, diags: &Diagnostics, sources: &SourceMap) {
         let mut modules: Vec<String> = Vec::new();
         for error in diags.errors().filter(|error| wants_install(error)) {
@@ -46,8 +45,8 @@ impl Work {
         }
     }
 
-    /// Fetches what the configuration needs; how it goes is in the events. What runs is waited for,
-    /// and [`cancel`](Self::cancel) ends it at its next wait.
+    /// Installs modules and providers; progress is reported by events. Waits for running work.
+    /// [`cancel`](Self::cancel) ends it at its next wait.
     pub async fn install(&self, bring: Bring) -> Result<(), EngineError> {
         let _turn = self.turn.lock().await;
         let switches = self.begin();
@@ -81,7 +80,7 @@ impl Work {
         done.map(|_| ())
     }
 
-    /// Tells each step; of how far a download is, not each byte.
+    /// Emits each step, but the progress of a download only now and then.
     fn hears(&self) -> Tell {
         let (bus, told) = (self.bus.clone(), Mutex::new(HashMap::new()));
         Arc::new(move |step| {
@@ -99,7 +98,7 @@ impl Work {
     }
 }
 
-/// The call that an error is about: its name, or the place where it stands.
+/// Name of the module call that an error refers to, or its place.
 fn called(sources: &SourceMap, span: lang::source::Span) -> String {
     let text = sources.source_line(span);
     let name = text

@@ -1,4 +1,5 @@
-//! Stages that were kept: fetched with all that they rest on, where that still fits; selected from.
+//! Stored stages: restored with everything they depend on, if they are not stale; selections and
+//! plan files.
 
 use super::reading::providers_in;
 use super::same::Purpose;
@@ -16,18 +17,18 @@ use crate::engine::words::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A state that is looked at in a file of its own.
+/// Content of a state file.
 #[derive(Debug)]
 pub struct StateInFile {
-    /// Its objects, fit to be shown.
+    /// Rows of its objects, redacted.
     pub rows: Vec<StateRow>,
     pub outputs: Vec<OutputValue>,
-    /// Its representation for programs.
+    /// Representation in OpenTofu's JSON format.
     pub json: serde_json::Value,
 }
 
 impl Work {
-    /// A stage worked out before; the newest where none is named.
+    /// Summary of a stage; the newest one for `None`.
     pub async fn staged(&self, stage: Option<StageId>) -> Result<Arc<StageSummary>, EngineError> {
         let store = self.memory.store();
         let known = lock(&self.newest)
@@ -54,8 +55,7 @@ impl Work {
         Ok(summary.into())
     }
 
-    /// The whole stage: the newest one as it is, an older one from the record; refused where it
-    /// does not fit any more.
+    /// Complete stage: the newest from memory, an older one from its record. Refuses a stale stage.
     pub(super) async fn whole(
         &self,
         id: StageId,
@@ -75,13 +75,13 @@ impl Work {
         Ok(staged)
     }
 
-    /// The newest stage as it was worked out, unless values are given for its deploy.
+    /// Newest stage in memory, unless the deploy gives values of its own.
     fn known(&self, id: StageId, purpose: Purpose<'_>) -> Option<Arc<Staged>> {
         let newest = lock(&self.newest).clone();
         newest.filter(|s| s.stage.id == id && purpose.flags().is_empty())
     }
 
-    /// What a stage was asked for, with the values of its variables.
+    /// Request of a stage, with the values of its variables.
     pub(super) async fn request_of(
         &self,
         id: StageId,
@@ -94,8 +94,8 @@ impl Work {
         Ok(purpose.of_record(&record.ok_or(NotThere::Stage(id))?)?)
     }
 
-    /// A stage from its record, with all that it rests on. For a deploy, one that was made with
-    /// other plugins is refused before any is launched.
+    /// Restores a stage from its record. For a deploy, refuses a stage of other plugins before any
+    /// is launched.
     pub(super) async fn restored(
         &self,
         record: StageRecord,
@@ -128,7 +128,7 @@ impl Work {
         }))
     }
 
-    /// Whether what the stage was made from is still what is there.
+    /// Checks that the inputs of a stage are unchanged.
     pub(super) async fn still_fits(
         &self,
         staged: &Staged,
@@ -153,7 +153,7 @@ impl Work {
                 some(&moved_on)
             )));
         }
-        // Other plugins are not even launched for a stage that was approved without them.
+        // Other plugins must not be launched for a stage that was approved without them.
         let sought = self.search(&now, staged.in_state.clone()).await?;
         if let Some(what) = sought.plugins.difference(&staged.stage.digests.plugins) {
             return Err(stale(what));
@@ -162,7 +162,7 @@ impl Work {
         Ok(())
     }
 
-    /// Compares a stage with the workspace, as its deploy does; launches no plugin.
+    /// Compares a stage with the workspace as a deploy does; launches no plugin.
     pub async fn check_stage(&self, id: StageId) -> Result<(), EngineError> {
         let _turn = self.turn.lock().await;
         if let Some(staged) = self.known(id, Purpose::Look) {
@@ -181,7 +181,7 @@ impl Work {
         }
     }
 
-    /// Terraform's plan representation of a stage.
+    /// Stage in OpenTofu's JSON plan format.
     pub async fn plan_json(&self, id: StageId) -> Result<serde_json::Value, EngineError> {
         let staged = self.whole(id, Purpose::Look).await?;
         let state = self.state().await?;
@@ -194,26 +194,26 @@ impl Work {
         Ok(plan_json::plan_json(&staged.stage, &state, &configuration))
     }
 
-    /// What was worked out before the newest staging failed; told once.
+    /// Partial plan of the newest failed staging; returned once.
     pub fn errored_plan(&self) -> Option<serde_json::Value> {
         lock(&self.errored).take()
     }
 
-    /// A stage as the text of a file of its own.
+    /// Stage as a plan file.
     pub async fn stage_file(&self, id: StageId) -> Result<String, EngineError> {
         let plan = self.plan_json(id).await?;
         let record = self.memory.store().stage(id).await?;
         let record = record.ok_or(NotThere::Stage(id))?;
         let text = keep::StageFile::new(record, &plan).text()?;
         let ciphers = self.memory.plans();
-        // Deriving a key takes a while.
+        // Key derivation is slow.
         tokio::task::spawn_blocking(move || ciphers.seal(text))
             .await
             .map_err(EngineError::task("the plan file could not be encrypted"))?
             .map_err(EngineError::unable("the plan file is not written"))
     }
 
-    /// What a file holds in which a stage was kept.
+    /// Reads a plan file.
     pub async fn opened(&self, text: String) -> Result<keep::StageFile, EngineError> {
         let ciphers = self.memory.plans();
         let opened = tokio::task::spawn_blocking(move || ciphers.open(text.into_bytes()))
@@ -223,7 +223,7 @@ impl Work {
         Ok(keep::StageFile::read(&String::from_utf8_lossy(&opened))?)
     }
 
-    /// Takes in a stage that was kept in a file; the answer is its number here.
+    /// Adds the stage of a plan file to the store; returns its number here.
     pub async fn take_in_stage(&self, text: String) -> Result<StageId, EngineError> {
         let file = self.opened(text).await?;
         let store = self.memory.store();
@@ -236,13 +236,13 @@ impl Work {
         Ok(id)
     }
 
-    /// The state as its representation for programs.
+    /// State in OpenTofu's JSON format.
     pub async fn state_json(&self) -> Result<serde_json::Value, EngineError> {
         let state = self.state().await?;
         Ok(plan_json::state_json(&state))
     }
 
-    /// What the text of a state file says.
+    /// Reads a state file's text.
     pub async fn state_in_file(
         &self,
         name: &str,
@@ -257,7 +257,7 @@ impl Work {
         })
     }
 
-    /// Changes what a stage's deploy would apply.
+    /// Changes the selection of a stage.
     pub async fn select(&self, id: StageId, how: Select) -> Result<Selection, EngineError> {
         let staged = self.whole(id, Purpose::Look).await?;
         let store = self.memory.store();

@@ -1,4 +1,4 @@
-//! The lock of the workspace, for as long as a verb works.
+//! Workspace lock during a command.
 
 use super::error::WorkError;
 use super::verb::Work;
@@ -7,7 +7,7 @@ use crate::engine::holder::this_process;
 use crate::engine::words::*;
 
 impl Work {
-    /// Takes the workspace's lock; nested uses share it. What earlier runs left unknown is said.
+    /// Takes the workspace lock; nested uses share it. Reports unknown outcomes of earlier runs.
     pub async fn lock(&self) -> Result<(), EngineError> {
         if self.take_lock().await? {
             self.say_unknown().await?;
@@ -15,7 +15,7 @@ impl Work {
         Ok(())
     }
 
-    /// Takes the lock; answers whether it was not ours before.
+    /// Takes the lock; returns true if this process did not have it.
     pub(super) async fn take_lock(&self) -> Result<bool, EngineError> {
         if !self.settings.access.can_write() {
             return Err(WorkError::ReadOnly.into());
@@ -47,7 +47,7 @@ impl Work {
         Ok(first)
     }
 
-    /// Gives one use of the lock back; the last one gives the lock back.
+    /// Ends one use of the lock; the last one releases it.
     pub async fn unlock(&self) {
         let mut held = self.locks.lock().await;
         if *held == 0 {

@@ -1,5 +1,5 @@
-//! What the engine does on demand: load, stage, select, deploy, cancel. One piece of work at a
-//! time; owns the newest stage and the switches that end what runs.
+//! Operations on demand: load, stage, select, deploy, cancel. Runs one at a time. Owns the newest
+//! stage and the switches that end running work.
 
 mod by_hand;
 mod deploying;

@@ -1,5 +1,5 @@
-//! What an earlier flightdeck may have left running, said when one begins to work, and for as long
-//! as it is so.
+//! Plugin processes of an earlier flightdeck that are still running: reported at the start, and
+//! watched while there are any.
 
 use super::Work;
 use crate::engine::mutex::lock;
@@ -8,14 +8,14 @@ use crate::engine::words::{EventKind, OrphanView};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// So many are named.
+/// Maximum number of named processes.
 const NAMED: usize = 3;
-/// How often it is looked whether those that were seen are still there.
+/// Interval between checks of known processes.
 const EVERY: Duration = Duration::from_secs(5);
 
 impl Work {
-    /// Says which plugin processes of this workspace have lost their flightdeck, in words and as a
-    /// list; one that only reads says nothing.
+    /// Reports plugin processes of this workspace whose flightdeck has ended, as a notice and a
+    /// list. A read-only engine reports nothing.
     pub async fn tell_orphans(&self) {
         let all = self.look_for_orphans().await;
         if all.is_empty() {
@@ -36,12 +36,12 @@ impl Work {
         self.bus.emit(EventKind::Notice { text });
     }
 
-    /// Looks for them, and says which there are where that is another list than before.
+    /// Finds such processes and emits the list if it changed.
     pub async fn look_for_orphans(&self) -> Vec<OrphanView> {
         if !self.settings.access.can_write() {
             return Vec::new();
         }
-        // What cannot be read is told by whatever needs it.
+        // Other readers of the store report its errors.
         let rows = self.memory.store().plugins().await.unwrap_or_default();
         let look = move || -> Vec<OrphanView> {
             let of = |row| orphans::of(row).into_iter().map(move |o| (row, o));
@@ -57,9 +57,9 @@ impl Work {
         all
     }
 
-    /// Looks again and again for as long as there are any, so that none is shown that is gone.
+    /// Repeats the search while there are such processes, so that none is listed after its end.
     pub async fn follow_orphans(self: Arc<Self>) {
-        // Ends with the last of them, or with the engine.
+        // Ends with the last process or with the engine.
         loop {
             tokio::select! { biased; // the end comes first
                 () = self.ending.cancelled() => return,
