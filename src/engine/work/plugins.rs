@@ -1,4 +1,4 @@
-//! Plugins that an operator gives orders to, trusts, or asks for their schemas.
+//! Commands for plugins: lifecycle, trust and schemas.
 
 use super::error::WorkError;
 use super::reading::providers_in;
@@ -25,7 +25,7 @@ impl Work {
         )
     }
 
-    /// Plugins that the workspace itself brings and that have no yes. Launches none.
+    /// Workspace plugins without trust. Launches none.
     pub async fn untrusted(&self) -> Result<Vec<WorkspacePlugin>, EngineError> {
         let _turn = self.turn.lock().await;
         let loaded = self.read(&self.located_with()).await?;
@@ -33,7 +33,7 @@ impl Work {
         Ok(self.seek(&loaded, providers_in(&state)).await?.untrusted)
     }
 
-    /// Remembers a yes for each of these, by its digest.
+    /// Trusts plugins, by their digests.
     pub async fn give_trust(&self, plugins: Vec<WorkspacePlugin>) -> Result<(), EngineError> {
         let trust = self.trust();
         let given = tokio::task::spawn_blocking(move || {
@@ -43,7 +43,7 @@ impl Work {
         Ok(given.map_err(EngineError::task("a yes could not be kept"))??)
     }
 
-    /// Launches every plugin that the configuration declares or the state needs.
+    /// Launches every plugin that the configuration or the state needs.
     pub async fn load_plugins(&self) -> Result<(), EngineError> {
         let _turn = self.turn.lock().await;
         let switches = self.begin();
@@ -79,7 +79,7 @@ impl Work {
         }
     }
 
-    /// An operator's order to one plugin.
+    /// Runs a command on one plugin.
     pub async fn plugin(&self, id: &PluginId, command: PluginCommand) -> Result<(), EngineError> {
         let plugin = self.pool.plugins().get(id);
         let plugin = plugin.ok_or_else(|| NotThere::Plugin(id.clone()))?;
@@ -102,8 +102,7 @@ impl Work {
         done.map_err(|e| PluginTrouble::from(e).into())
     }
 
-    /// Lists every provider that is installed, whether the configuration needs it or not. Launches
-    /// none, and leaves those alone that are known already.
+    /// Lists every installed provider, needed or not. Launches none and does not change known ones.
     pub async fn find_installed(&self) -> Result<Vec<PluginId>, EngineError> {
         let (settings, trust) = (self.settings.clone(), self.trust());
         let cache = self.hashes.clone();
@@ -121,19 +120,19 @@ impl Work {
         Ok(all)
     }
 
-    /// The schema of a plugin, launched where it does not run.
+    /// Schema of a plugin; launches it if needed.
     pub async fn schema(&self, id: &PluginId) -> Result<Arc<ProviderSchema>, EngineError> {
         let ctx = CallContext::default();
         Ok(self.provider(id, &ctx).await?.schema(&ctx).await?)
     }
 
-    /// The schema with the plugin's texts about its types.
+    /// Schema with the plugin's descriptions.
     pub async fn documented(&self, id: &PluginId) -> Result<Arc<ProviderSchema>, EngineError> {
         let ctx = CallContext::default();
         Ok(self.provider(id, &ctx).await?.documented(&ctx).await?)
     }
 
-    /// The adapter of a provider, launched where it does not run.
+    /// Adapter of a provider; launches its plugin if needed.
     async fn provider(
         &self,
         id: &PluginId,
@@ -152,7 +151,7 @@ impl Work {
         Ok(self.pool.plain(&address, ctx).await?)
     }
 
-    /// What the evaluations of one walk share.
+    /// Shared environment of all evaluations of one walk.
     pub(super) fn around(
         &self,
         loaded: &Loaded,

@@ -1,4 +1,4 @@
-//! A state that an operator brings along.
+//! `state push`: replaces the state.
 
 use super::by_hand::by_hand;
 use super::verb::Work;
@@ -7,8 +7,7 @@ use crate::engine::store::model::{Settling, State};
 use crate::engine::words::*;
 
 impl Work {
-    /// Puts a state file's text into the place of the state. The answer: `None` where it was so
-    /// already.
+    /// Replaces the state with a state file's text; `None` if it was equal.
     pub async fn push_state(
         &self,
         text: Vec<u8>,
@@ -24,8 +23,8 @@ impl Work {
         said.map(|()| pushed)
     }
 
-    /// Once the operator has asked to stop, a server that does not answer is left: the state is on
-    /// record by then.
+    /// Does not wait for a silent server once the operator has asked to stop: the store has the
+    /// state by then.
     async fn pushed(&self, text: &[u8], force: bool) -> Result<Option<State>, EngineError> {
         let stop = self.current().stop;
         tokio::select! { biased;

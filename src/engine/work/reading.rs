@@ -1,4 +1,4 @@
-//! The configuration, read and with its providers sought.
+//! Loads the configuration and finds its providers.
 
 use super::error::WorkError;
 use super::verb::Work;
@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 impl Work {
-    /// A request with the variables that the state is located with.
+    /// Request with the variables that the backend block uses.
     pub(super) fn located_with(&self) -> StageRequest {
         StageRequest::with_variables(self.settings.variables.clone())
     }
@@ -62,7 +62,7 @@ impl Work {
             .map_err(EngineError::task("the configuration could not be read"))
     }
 
-    /// Which providers the configuration and the state need. Launches none.
+    /// Providers that the configuration and the state need. Launches none.
     pub async fn required_providers(
         &self,
         request: StageRequest,
@@ -76,8 +76,8 @@ impl Work {
         })
     }
 
-    /// Looks for the plugins of the providers that the configuration and a state need, and makes
-    /// them known to the pool, which replaces processes whose executable has changed.
+    /// Finds the plugins of the needed providers and declares them to the pool, which replaces
+    /// processes with a changed executable.
     pub(super) async fn seek(
         &self,
         loaded: &Loaded,
@@ -88,8 +88,7 @@ impl Work {
         Ok(sought)
     }
 
-    /// Looks for the plugins of the providers that the configuration and a state need. Launches and
-    /// replaces nothing.
+    /// Finds the plugins of the needed providers. Launches and replaces nothing.
     pub(super) async fn search(
         &self,
         loaded: &Loaded,
@@ -120,7 +119,7 @@ impl Work {
     }
 }
 
-/// The addresses of the providers that a state's objects are of.
+/// Addresses of the providers of a state's objects.
 pub(super) fn providers_in(state: &State) -> BTreeSet<String> {
     let named: BTreeSet<&str> = state.objects.iter().map(|o| o.provider.as_str()).collect();
     named
@@ -129,7 +128,7 @@ pub(super) fn providers_in(state: &State) -> BTreeSet<String> {
         .collect()
 }
 
-/// The graph of a configuration and of what the state has.
+/// Graph of a configuration and a state.
 pub(super) fn nodes(
     root: &lang::config::Module,
     schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>,
@@ -143,7 +142,7 @@ pub(super) fn nodes(
     })
 }
 
-/// What a module and those that it calls need.
+/// Providers that a module and its calls need.
 fn required(module: &lang::config::Module) -> ModuleProviders {
     let providers = provider_addr::required(module).into_iter();
     let calls = module.calls.iter();

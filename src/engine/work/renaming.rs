@@ -1,5 +1,4 @@
-//! Other addresses and other providers for what is in the state, by an operator's hand: what
-//! objects are called changes, they themselves do not.
+//! Manual changes of addresses and providers in the state. The objects themselves are unchanged.
 
 use super::by_hand::by_hand;
 use super::verb::Work;
@@ -10,8 +9,7 @@ use crate::engine::words::*;
 use lang::addr::{AbsInstance, InstanceKey, ModuleInstance, Target};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why what is in the state does not get the address or the provider that an operator gives it.
-/// Nothing is changed then.
+/// Reasons why an address or provider cannot be changed. The state is unchanged then.
 #[derive(Debug, thiserror::Error)]
 enum RenameError {
     #[error(
@@ -20,7 +18,7 @@ enum RenameError {
     Unknown { address: String, outcome: String },
     #[error("{0:?} is no address of a provider; write NAMESPACE/NAME or HOST/NAMESPACE/NAME")]
     NoProvider(String),
-    /// The old address names something of the kind `what`, and the new one something else.
+    /// The old address is of the kind `what`, the new one of another.
     #[error("{from} is {what}, and {to} is not; nothing was moved")]
     OtherKind {
         from: Target,
@@ -45,11 +43,11 @@ impl From<RenameError> for EngineError {
     }
 }
 
-/// Old address → new address, of each instance that moves.
+/// Old address → new address of each moved instance.
 type Moves = BTreeMap<AbsInstance, AbsInstance>;
 
 impl Work {
-    /// Gives what is at an address (an instance, a whole resource, a module) another one.
+    /// Moves an instance, a resource or a module to another address.
     pub async fn rename(
         &self,
         from: String,
@@ -72,7 +70,7 @@ impl Work {
         self.edit_by_hand("state-mv", work_out, dry_run).await
     }
 
-    /// Says of all objects of one provider that they belong to another.
+    /// Assigns all objects of one provider to another.
     pub async fn replace_provider(
         &self,
         from: String,
@@ -108,7 +106,7 @@ impl Work {
             .await
     }
 
-    /// Works out edits of the state under its lock, and makes them unless they are only asked for.
+    /// Computes edits of the state under its lock, and applies them unless `dry_run`.
     async fn edit_by_hand(
         &self,
         operation: &'static str,
@@ -136,8 +134,8 @@ impl Work {
         made
     }
 
-    /// Of an address with an unknown outcome it is not known what is there, and so not what would
-    /// get the new name.
+    /// Refuses addresses with an unknown outcome, because it is unknown which object would be
+    /// renamed.
     async fn nothing_unknown(&self, changes: &[StateChange]) -> Result<(), EngineError> {
         let unknown = self.memory.store().unknown_outcomes().await?;
         let open = unknown
@@ -154,7 +152,7 @@ impl Work {
     }
 }
 
-/// A provider as it is written, with the host that is meant where none is.
+/// Parses a provider address and adds the default host.
 fn provider(text: &str) -> Result<String, EngineError> {
     let text = text.trim();
     let parts: Vec<&str> = text.split('/').collect();
@@ -168,7 +166,7 @@ fn provider(text: &str) -> Result<String, EngineError> {
     Ok(whole_provider(text))
 }
 
-/// Which instances move where.
+/// Computes the instances to move and their new addresses.
 fn moves(state: &State, from: &Target, to: &Target) -> Result<Moves, EngineError> {
     let there: BTreeSet<AbsInstance> = state
         .objects
@@ -227,7 +225,7 @@ fn moves(state: &State, from: &Target, to: &Target) -> Result<Moves, EngineError
     checked(moves, &there, from, to)
 }
 
-/// The moves, where nothing stands in their way.
+/// Checks that no object is in the way of the moves.
 fn checked(
     moves: Moves,
     there: &BTreeSet<AbsInstance>,
@@ -235,7 +233,8 @@ fn checked(
     to: &Target,
 ) -> Result<Moves, EngineError> {
     let whole = matches!(to, Target::Module(_)) || moves.len() > 1;
-    // Of a module or a resource, no part may be there: the two would be mixed for good.
+    // The target of a module or resource must be empty, because the parts of both could not be
+    // separated again.
     let taken = there
         .iter()
         .find(|a| whole && to.contains(a) && !moves.contains_key(a))
@@ -260,13 +259,13 @@ fn checked(
     Ok(moves)
 }
 
-/// A module's path with the part that was `from` as `to`.
+/// Replaces the prefix `from` of a module path by `to`.
 fn within(to: &ModuleInstance, module: &ModuleInstance, from: &ModuleInstance) -> ModuleInstance {
     let rest = module.0.get(from.0.len()..).unwrap_or_default();
     ModuleInstance(to.0.iter().chain(rest).cloned().collect())
 }
 
-/// The moves themselves, and what others say of the objects that move.
+/// Edits that move the objects, and edits of all references to them.
 fn edits(state: &State, moves: &Moves) -> Vec<StateEdit> {
     let mut all: Vec<StateEdit> = moves
         .iter()

@@ -1,4 +1,4 @@
-//! What is done with a deploy whose store is lost under it.
+//! Rescue of a deploy that lost its store.
 
 use super::verb::Work;
 use crate::engine::store::{rescue_instructions, waiting_rescue};
@@ -6,7 +6,7 @@ use crate::engine::words::{DeployId, Diagnostic, EventKind, Severity};
 use crate::engine::workspace::home;
 
 impl Work {
-    /// Reports a rescue file that was not used yet, with the way to use it.
+    /// Reports an unused rescue file with instructions.
     pub async fn tell_rescue_file(&self) {
         let store = self.memory.store().path().to_owned();
         let found = tokio::task::spawn_blocking(move || {
@@ -42,7 +42,7 @@ impl Work {
         });
     }
 
-    /// What the store does not take any more is written beside it.
+    /// Writes a rescue file next to the configuration, or in the temporary directory.
     pub(super) async fn rescue(&self, deploy: DeployId) {
         let store = self.memory.store();
         let workspace = home::store_dir(&self.settings.workspace, &self.settings.named);

@@ -1,5 +1,5 @@
-//! What a deploy did not bring to an end, asked for as that deploy was: in its mode, with its
-//! variables, its replacements.
+//! `--rest-of`: stages the unfinished changes of a deploy, in its mode, with its variables and
+//! replacements.
 
 use super::verb::Work;
 use crate::engine::error::EngineError;
@@ -9,12 +9,12 @@ use crate::engine::store::model::StageRecord;
 use crate::engine::words::*;
 use std::collections::BTreeSet;
 
-/// Why what is left of a deploy cannot be asked for.
+/// Reasons why the rest of a deploy cannot be staged.
 #[derive(Debug, thiserror::Error)]
 enum RestError {
     #[error("deploy #{0} is still running; what is left of it shows when it has ended")]
     Running(DeployId),
-    /// The stage that it carried out is not on record any more.
+    /// The deploy's stage is no longer stored.
     #[error(
         "how deploy #{0} was asked for is not kept any more, as its stage is too old; stage what is left of it with --target \
          and --replace: `flightdeck history {0}` names it"
@@ -37,7 +37,7 @@ impl From<RestError> for EngineError {
 }
 
 impl Work {
-    /// The request as it is carried out: one for the rest of a deploy says what that is.
+    /// Resolves a request for the rest of a deploy; other requests are unchanged.
     pub(super) async fn resolved(
         &self,
         request: StageRequest,
@@ -56,8 +56,8 @@ impl Work {
     }
 }
 
-/// The stage's request, limited to what is left of the deploy. What is given for variables now goes
-/// before what was then.
+/// The stage's request, limited to unfinished operations. Variables given now override those of the
+/// stage.
 fn rest(
     now: StageRequest,
     deploy: DeployId,
@@ -90,7 +90,7 @@ fn rest(
     Ok(StageRequest {
         mode: then.mode,
         target,
-        // What was left out then is needed by nothing that is left.
+        // Exclusions of that stage do not concern unfinished operations.
         exclude: Vec::new(),
         replace: left
             .iter()
@@ -102,8 +102,8 @@ fn rest(
     })
 }
 
-/// Instances that the stage replaces for a reason which the next stage would not find by itself: it
-/// was asked for, or triggered by a change that may be done by now.
+/// Instances whose replacement the next stage would not plan again: it was requested, or triggered
+/// by a change that may already be applied.
 fn replaced(then: &StageRequest, stage: &StageRecord) -> Result<BTreeSet<String>, EngineError> {
     let summary: StageSummary = stage
         .summary
@@ -119,7 +119,7 @@ fn replaced(then: &StageRequest, stage: &StageRecord) -> Result<BTreeSet<String>
     Ok(then.replace.iter().cloned().chain(triggered).collect())
 }
 
-/// Whether all that is left of a replacement is the end of the old object.
+/// Is only the destruction of the old object left of a replacement?
 fn has_new_object(operation: &Operation) -> bool {
     operation.action == Action::ReplaceCreateFirst && operation.half_done
 }

@@ -1,5 +1,5 @@
-//! Conditions under which a stage is the one that was approved: the same configuration, values of
-//! variables and state, wherever the workspace's directory lies.
+//! Checks that a stage still matches the configuration, variables and state, wherever the workspace
+//! directory is.
 
 use super::error::WorkError;
 use super::staging::some;
@@ -16,12 +16,12 @@ use lang::config::{Overridden, Planned};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Reason to read a stage back.
+/// Purpose of restoring a stage.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Purpose<'a> {
-    /// It is shown or selected from; ephemeral variables need no value.
+    /// Display or selection; ephemeral variables need no value.
     Look,
-    /// It is deployed, with these variable flags.
+    /// Deploy, with these variable flags.
     Deploy(&'a [VariableFlag]),
 }
 
@@ -33,14 +33,13 @@ impl<'a> Purpose<'a> {
         }
     }
 
-    /// The request of a stage that is at hand, with the values of its variables, ephemeral ones
-    /// too.
+    /// Request of a stage in memory, with the values of all variables, including ephemeral ones.
     pub(super) fn of_stage(self, stage: &Stage) -> StageRequest {
         let (values, overridden) = (stage.variables.clone(), stage.overridden.clone());
         self.fixed(stage.request.clone(), values, overridden)
     }
 
-    /// The request of a stage on record, with the values of its variables.
+    /// Request of a stored stage, with the values of its variables.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -57,7 +56,7 @@ impl<'a> Purpose<'a> {
     ) -> StageRequest {
         let applies = matches!(self, Self::Deploy(_));
         StageRequest {
-            // The files of then may be gone, and their values are among the stage's.
+            // Variable files may be gone; their values are stored with the stage.
             variables: self.flags().to_vec(),
             planned: Some(Arc::new(Planned {
                 values,
@@ -70,11 +69,10 @@ impl<'a> Purpose<'a> {
 }
 
 impl Work {
-    /// Reads the configuration for a stage that was made from `files`, which are a digest and the
-    /// files themselves.
+    /// Loads the configuration for a stage of `files`, a digest and the files' texts.
     ///
     /// # Errors
-    /// The files are others now, or values of variables are.
+    /// Files or values of variables have changed.
     pub(super) async fn read_same(
         &self,
         stage: StageId,
@@ -86,7 +84,7 @@ impl Work {
             Ok((loaded, _)) => loaded.snapshot.clone(),
             Err((sources, _)) => load::snapshot(sources, request),
         };
-        // Said first: an error in it, or in a value, may come of that.
+        // Checked first, because a changed file can be the cause of any later error.
         if load::config_digest(&now) != *digest {
             return Err(EngineError::Stale {
                 stage,
@@ -102,9 +100,8 @@ impl Work {
         loaded.ok_or_else(|| WorkError::Configuration.into())
     }
 
-    /// Variables that need a value before a request is staged, or before a stage is deployed with
-    /// the flags of the request. A configuration that cannot be read has none: its errors are told
-    /// by the work itself.
+    /// Variables without a value, for staging a request or for deploying a stage with the request's
+    /// flags. Empty if the configuration cannot be read; the command itself reports those errors.
     pub async fn unset_variables(
         &self,
         request: StageRequest,
@@ -130,7 +127,7 @@ impl Work {
         Ok(unset.map(named).collect())
     }
 
-    /// The state that is worked on, and where it lives.
+    /// Identity and place of the state in use.
     pub(super) fn origin(&self, state: &State) -> StateOrigin {
         StateOrigin {
             workspace: self.settings.named.clone(),
@@ -139,7 +136,7 @@ impl Work {
         }
     }
 
-    /// How the state differs from the one that a stage was planned on.
+    /// Difference between the present state and the one that a stage was planned on.
     pub(super) async fn another_state(&self, stage: &Stage) -> Result<Option<String>, EngineError> {
         let (lineage, serial) = self.memory.state().version().await?;
         let now = StateOrigin {
@@ -153,7 +150,7 @@ impl Work {
     }
 }
 
-/// The first difference between two states.
+/// First difference between two states.
 fn difference(
     (then, serial_then): (&StateOrigin, i64),
     (now, serial): (&StateOrigin, i64),
@@ -162,7 +159,7 @@ fn difference(
         true => "default".to_owned(),
         false => origin.workspace.clone(),
     };
-    // A state that is nowhere yet has a lineage of no meaning.
+    // A state that was never written has a random lineage, which must not be compared.
     match () {
         () if then.workspace != now.workspace => Some(format!(
             "it was planned for the workspace {:?}, and {:?} is selected",
@@ -188,7 +185,7 @@ fn difference(
     }
 }
 
-/// Names of the files that are not as they were.
+/// Names of the changed files.
 fn moved(then: &[(String, String)], now: &[(String, String)]) -> String {
     let a: BTreeMap<&str, &str> = then.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
     let b: BTreeMap<&str, &str> = now.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
@@ -253,7 +250,7 @@ mod tests {
                 ),
             }
         }
-        // A stage of an empty state is one of every empty state in that place.
+        // Every empty state at a place counts as the same.
         let first = (&origin("", "s3://b/k", "l"), 0);
         let other = origin("", "s3://b/k", "m");
         assert_eq!(difference(first, (&other, 0)), None);

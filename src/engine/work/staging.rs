@@ -1,4 +1,4 @@
-//! Working out stages, and finding them again.
+//! Staging, validation, and the launch of the needed providers.
 
 use super::error::WorkError;
 use super::reading::providers_in;
@@ -23,8 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
 use std::sync::Arc;
 
-/// The configuration with the providers that were found pinned, their schemas, and the search's
-/// result.
+/// Configuration with pinned provider addresses, schemas, and the search result.
 type LaunchedProviders = (
     Arc<lang::config::Module>,
     HashMap<Arc<str>, Arc<ProviderSchema>>,
@@ -32,7 +31,7 @@ type LaunchedProviders = (
 );
 
 impl Work {
-    /// Works out a stage.
+    /// Computes a stage.
     pub async fn stage(&self, request: StageRequest) -> Result<Arc<StageSummary>, EngineError> {
         let _turn = self.turn.lock().await;
         let result = match self.begin_on_state(&request, "OperationTypePlan").await {
@@ -74,7 +73,7 @@ impl Work {
             mode: request.mode,
             resources: 0,
         }));
-        // Whoever holds the lock for long is told with each stage.
+        // Repeated for each stage, because a console holds the lock for long.
         self.say_unknown().await?;
         let state = self.state().await?;
         let loaded = Arc::new(self.read(&request).await?);
@@ -108,14 +107,14 @@ impl Work {
             state,
             meant: sought.found.clone(),
             progress: Arc::new(progress),
-            // Who follows each step follows what came of those before an error too.
+            // Clients that follow each step also get the partial plan of a failed staging.
             shows_errored: self.settings.follow,
             ..self.order(request, &loaded, found, switches)
         };
         let (stage, diags) = staged_anew(order).await;
         self.calls_are_over();
         if switches.stop.is_cancelled() {
-            // What fails then fails because of that; what is left open is worth knowing.
+            // Errors after a cancellation are its consequence; warnings remain relevant.
             let warnings = diags.iter().filter(|d| !d.is_error());
             self.tell(tell_all(warnings, &loaded.sources, self.pool.secrets()))?;
             return Err(EngineError::Cancelled);
@@ -155,8 +154,8 @@ impl Work {
         Ok(summary)
     }
 
-    /// What is wrong with the configuration whatever its variables are and whatever is in the
-    /// state; told as it is found.
+    /// Validates the configuration for any values of variables and any state; emits the
+    /// diagnostics.
     pub async fn validate(&self, request: StageRequest) -> Result<(), EngineError> {
         let _turn = self.turn.lock().await;
         let switches = self.begin();
@@ -195,8 +194,7 @@ impl Work {
         unfound
     }
 
-    /// What is to be worked out, from what was read and found; on no state, and with nobody to tell
-    /// how far it is.
+    /// Input of a plan, without a state and without progress reports.
     fn order(
         &self,
         request: StageRequest,
@@ -236,7 +234,7 @@ impl Work {
         }
     }
 
-    /// The providers that a configuration and a state use: found, launched, their schemas fetched.
+    /// Finds and launches the providers of a configuration and a state, and fetches their schemas.
     pub(super) async fn providers(
         &self,
         loaded: &Loaded,
@@ -247,7 +245,7 @@ impl Work {
         self.launched(loaded, sought, switches).await
     }
 
-    /// Launches the plugins that were found, and fetches their schemas.
+    /// Launches the providers found, and fetches their schemas.
     pub(super) async fn launched(
         &self,
         loaded: &Loaded,
@@ -258,7 +256,8 @@ impl Work {
         let mut used = load::used(&loaded.root);
         used.extend(load::used_by_calls(&loaded.root, &loaded.snapshot));
         used.extend(sought.in_state.iter().map(|a| a.as_str().into()));
-        // A required provider must be installed even if nothing uses it; only those in use run.
+        // A required provider must be installed even if nothing uses it; only providers in use are
+        // launched.
         let required: BTreeSet<Arc<str>> = provider_addr::addresses(&loaded.root)
             .into_iter()
             .filter(|a| matches!(sought.missing.get(a), Some(NotLaunched::NotFound(_))))
@@ -289,7 +288,7 @@ impl Work {
             })
             .collect();
         if let Some(first) = missing.first() {
-            // A plugin that is not there has not registered either.
+            // Scripts get the same exit code as for a plugin that did not register.
             let error = EngineError::from(PluginTrouble::Missing(first.detail.clone()));
             missing.iter().for_each(|d| self.diagnose(d.clone()));
             return Err(error);
@@ -333,7 +332,7 @@ impl Work {
     }
 }
 
-/// Names, at most so many that they can be read.
+/// Joins names, limited to a readable number.
 pub(super) fn some(names: &[String]) -> String {
     const NAMED: usize = 8;
     let more = names.len().saturating_sub(NAMED);
@@ -345,7 +344,7 @@ pub(super) fn some(names: &[String]) -> String {
     }
 }
 
-/// A provider of the state that has no namespace: none can be installed under such a name.
+/// Error for a provider in the state without a namespace, which cannot be installed.
 fn unqualified(name: &str) -> lang::diag::Diagnostic {
     let detail = format!(
         "The state refers to the provider {name} without its namespace, as programs before 0.13 wrote it. Say which provider it means: `flightdeck state replace-provider -- -/{name} NAMESPACE/{name}`."

@@ -1,5 +1,5 @@
-//! The state for as long as a verb works on it: found, opened under its lock, kept current at its
-//! home, and brought there.
+//! The state during a command: located, opened under its lock, written to the backend during a
+//! deploy and at the end.
 
 use super::verb::{Switches, Work};
 use crate::engine::error::EngineError;
@@ -12,22 +12,23 @@ use crate::engine::workspace::home;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How long a lock may take to be given back once the operator has asked to stop.
+/// Time limit for releasing a lock after the operator asked to stop.
 const UNLOCKING: Duration = Duration::from_secs(3);
-/// Time for the state's server to answer a write after the first and after the second signal. The
-/// first signal lets running operations end, and their outcomes belong in the state.
+/// Time limits for a write after the first and second signal. After the first, running operations
+/// finish, and their outcomes belong in the state.
 const AFTER_STOP: Duration = Duration::from_secs(60);
 const AFTER_KILL: Duration = Duration::from_secs(2);
-/// How often a deploy looks whether the first state can be written.
+/// Interval of checks for the first write of a new state.
 const FIRST_WRITE: Duration = Duration::from_millis(100);
 
-/// Whoever sets a longer interval between writes wants none before the end.
+/// Longest write interval with an early first write; operators with a longer one want no write
+/// before the end.
 const RARELY: Duration = Duration::from_secs(60);
 
 impl Work {
-    /// Takes the workspace's lock and that of the state's home, for a piece of work that
-    /// `operation` names to others who meet the lock. The answer: whether the workspace's was not
-    /// ours before. What runs can be stopped from here on, until [`Self::end_on_state`].
+    /// Takes the workspace lock and the state lock for a command; `operation` appears in the lock
+    /// info. Returns true if the workspace lock was not held before. The command can be stopped
+    /// until [`Self::end_on_state`].
     pub(super) async fn begin_on_state(
         &self,
         request: &StageRequest,
@@ -45,14 +46,13 @@ impl Work {
         Ok(first)
     }
 
-    /// The state of record, unless what runs is stopped before it is read.
+    /// State of record, unless the command is stopped before it is read.
     pub(super) async fn state(&self) -> Result<State, EngineError> {
         let read = async { Ok(self.memory.state().read().await?) };
         stoppable(&self.current(), read).await
     }
 
-    /// Gives the lock of the state's home back after a request to it was dropped; names one that
-    /// may stay behind.
+    /// Releases the state lock after a cancelled request; reports a lock that may stay behind.
     pub(super) async fn give_back_lock(&self) {
         if let Err(error) = self.memory.state().give_back(UNLOCKING).await {
             self.bus.emit(EventKind::Notice {
@@ -79,7 +79,7 @@ impl Work {
         Ok(())
     }
 
-    /// Finds out where the state lives now.
+    /// Locates the state by the present configuration.
     async fn locate(&self, request: &StageRequest) -> Result<(), EngineError> {
         let (settings, mut asked) = (self.settings.clone(), request.clone());
         if asked.variables.is_empty() {
@@ -117,7 +117,7 @@ impl Work {
                 refused,
             }) => {
                 self.absent(|absent| absent.backend = refused.map(|why| why.to_string()));
-                // All that is wrong with it is told at once, and this is part of it.
+                // Loading reports all errors of the configuration, including these.
                 self.read(request).await?;
                 self.tell(tell_all(diags.iter(), &sources, self.pool.secrets()))?;
             }
@@ -125,7 +125,7 @@ impl Work {
         Ok(())
     }
 
-    /// Brings the state home and gives both locks back.
+    /// Writes the state to the backend and releases both locks.
     pub(super) async fn end_on_state(&self) {
         let switches = self.current();
         if let Err(error) = self.bring_home(&switches).await {
@@ -135,6 +135,7 @@ impl Work {
                 ),
             });
         }
+        // No time limit before the operator asks to stop: a slow server is no error.
         let limit = async {
             switches.stop.cancelled().await;
             tokio::time::sleep(UNLOCKING).await;
@@ -149,8 +150,8 @@ impl Work {
         self.unlock().await;
     }
 
-    /// Brings the state home. Once the operator has asked to stop, a server that does not answer is
-    /// waited for only a little longer.
+    /// Writes the state to the backend. Waits only briefly for a silent server once the operator
+    /// has asked to stop.
     pub(super) async fn bring_home(&self, switches: &Switches) -> Result<(), HomeError> {
         let state = self.memory.state();
         let limit = async {
@@ -172,9 +173,9 @@ impl Work {
         }
     }
 
-    /// Brings the state home now and then, and at each rung of the ladder, until the deploy is
-    /// done. Where that fails, nothing more is begun: what nobody else can see must not become
-    /// more.
+    /// Writes the state to the backend at an interval and at each rung of the cancel ladder, until
+    /// the deploy is done. After a failure nothing more is started, because others could not see
+    /// it.
     pub(super) async fn keep_home_current(
         &self,
         switches: &Switches,
@@ -182,7 +183,7 @@ impl Work {
     ) -> Result<(), HomeError> {
         let rungs = [&switches.stop, &switches.stop_all, &switches.kill];
         loop {
-            // A state that was never written is written with its first object: until then, other
+            // A state that was never written is written with its first object; until then, other
             // programs find none.
             let pause = match self.memory.state().is_unwritten().await {
                 Ok(true) if self.settings.home_every <= RARELY => FIRST_WRITE,
@@ -210,8 +211,8 @@ impl Work {
         }
     }
 
-    /// Goes on with one of two states that were changed apart; the answer is the file that the
-    /// other is kept in, where there was anything to keep.
+    /// Continues with one of two conflicting states. Returns the file with the other, if there was
+    /// anything to save.
     pub async fn use_state(
         &self,
         with: Settled,
@@ -232,7 +233,7 @@ impl Work {
     }
 }
 
-/// Runs something that changes nothing until what runs is stopped.
+/// Runs read-only work that a stop may cancel.
 async fn stoppable<T>(
     switches: &Switches,
     work: impl Future<Output = Result<T, EngineError>>,
@@ -243,7 +244,7 @@ async fn stoppable<T>(
     }
 }
 
-/// The warning for a state whose own lock is not taken.
+/// Warning that the state lock is not taken.
 fn not_locked(place: &str) -> Diagnostic {
     Diagnostic {
         severity: Severity::Warning,
@@ -259,7 +260,7 @@ fn not_locked(place: &str) -> Diagnostic {
     }
 }
 
-/// What an operator is told where the state could not be brought home at a deploy's end.
+/// Diagnostic for a state that could not be written at a deploy's end.
 pub(super) fn not_home(error: &HomeError) -> Diagnostic {
     Diagnostic {
         severity: Severity::Error,

@@ -1,6 +1,5 @@
-//! The mark on an object that it is to be replaced, set and taken away by an operator. Taking it
-//! away says that the object is as it should be, and settles what is unknown of its provisioners;
-//! those of a destroy count as run from then on.
+//! `taint` and `untaint`. Untainting declares an object intact and settles the unknown outcomes of
+//! its provisioners; destroy-time provisioners count as run.
 
 use super::by_hand::by_hand;
 use super::verb::Work;
@@ -8,7 +7,7 @@ use crate::engine::error::{EngineError, NotThere};
 use crate::engine::store::model::{Settling, StateEdit, StateObject, UnknownOutcome};
 use crate::engine::words::*;
 
-/// Why there is nothing to do about a mark.
+/// Reasons why a mark cannot be changed.
 #[derive(Debug, thiserror::Error)]
 enum TaintError {
     #[error("{0} is tainted already; nothing was changed")]
@@ -24,7 +23,7 @@ impl From<TaintError> for EngineError {
 }
 
 impl Work {
-    /// Marks the current object of an instance, or takes its mark away.
+    /// Taints or untaints the current object of an instance.
     pub async fn taint(&self, address: String, tainted: bool) -> Result<StateChange, EngineError> {
         let _turn = self.turn.lock().await;
         self.begin_on_state(&StageRequest::default(), "taint")
@@ -46,7 +45,7 @@ impl Work {
             .iter()
             .filter(|u| !tainted && u.address == address && u.is_provisioner())
             .collect();
-        // A command of a destroy leaves its object without a mark.
+        // An unfinished destroy does not taint its object.
         let destroy_time = settled.iter().any(|u| u.is_destroy_provisioner());
         if object.tainted == tainted && !destroy_time {
             let already = if tainted {

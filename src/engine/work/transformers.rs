@@ -1,5 +1,5 @@
-//! Transformers: no configuration needs one, so nothing waits for them but who asks to see all
-//! plugins.
+//! Transformer plugins. No configuration uses them, so only commands that list all plugins wait for
+//! them.
 
 use super::verb::{Switches, Work};
 use crate::engine::error::EngineError;
@@ -8,11 +8,10 @@ use crate::engine::source;
 use futures_util::future::join_all;
 
 impl Work {
-    /// Has the transformers launched that lie on the plugin path; they are up later, or have
-    /// failed.
+    /// Launches the transformers on the plugin path without waiting for their registration.
     ///
     /// # Errors
-    /// They cannot be looked for.
+    /// The search failed.
     pub async fn launch_transformers(&self) -> Result<Vec<Plugin>, EngineError> {
         let settings = self.settings.clone();
         let found = tokio::task::spawn_blocking(move || source::transformers(&settings)).await;
@@ -20,12 +19,12 @@ impl Work {
         Ok(self.pool.launch_transformers(found).await)
     }
 
-    /// Launches every plugin that the configuration declares or the state needs and every
-    /// transformer, and waits until each is up or has failed. The answer is of the former alone.
+    /// Launches every needed plugin and every transformer, and waits until each is ready or has
+    /// failed. The result covers only the needed plugins.
     pub async fn try_plugins(&self) -> Result<(), EngineError> {
         let _turn = self.turn.lock().await;
         let switches = self.begin();
-        // They have their names before any provider of this id gets one, whichever is up first.
+        // Launched first, because a provider with the same id must get the second name.
         let launched = self.launch_transformers().await;
         let seen = async { see(&launched?, &switches).await };
         let (loaded, seen) = tokio::join!(self.load_all(&switches), seen);
@@ -34,11 +33,11 @@ impl Work {
     }
 }
 
-/// Waits until each of them is up or has failed.
+/// Waits until each is ready or has failed.
 async fn see(all: &[Plugin], switches: &Switches) -> Result<(), EngineError> {
     tokio::select! { biased; // who gives up waits no more
         () = switches.stop.cancelled() => Err(EngineError::Cancelled),
-        // One that has failed says so by itself.
+        // A failure is reported by the plugin's events.
         _ = join_all(all.iter().map(Plugin::ready)) => Ok(()),
     }
 }

@@ -1,5 +1,5 @@
-//! Operations that were begun and whose end is not on record: said whenever the workspace is worked
-//! on, settled by reading back, and in the way of what would do them a second time.
+//! Unknown outcomes: reported whenever the workspace is worked on, settled by reading the object
+//! back, and a reason to refuse a second creation.
 
 use super::verb::Work;
 use crate::engine::error::EngineError;
@@ -11,7 +11,7 @@ use lang::addr::{AbsInstance, Mode};
 use std::collections::{BTreeSet, HashMap};
 
 impl Work {
-    /// Names what an earlier run left with an unknown outcome, and how each is settled.
+    /// Reports each unknown outcome of earlier runs, with its remedy.
     pub(super) async fn say_unknown(&self) -> Result<(), EngineError> {
         for unknown in self.memory.store().unknown_outcomes().await? {
             self.diagnose(warning(&unknown));
@@ -19,7 +19,7 @@ impl Work {
         self.list_unknown().await
     }
 
-    /// Tells the list of them, where it is another than before.
+    /// Emits the list of unknown outcomes if it changed.
     pub async fn list_unknown(&self) -> Result<(), EngineError> {
         let outcomes: Vec<Unknown> = self
             .memory
@@ -35,8 +35,8 @@ impl Work {
         Ok(())
     }
 
-    /// Unknown outcomes of objects that the stage has read since: what was read is what is. Those
-    /// of creations stay, for there was nothing to read.
+    /// Settles unknown outcomes of objects that the stage has read since. Creations stay, because
+    /// there is no object to read.
     pub(super) async fn settle_by_reading(
         &self,
         stage: &Stage,
@@ -68,7 +68,7 @@ impl Work {
                         .objects
                         .iter()
                         .any(|o| o.address == unknown.address && o.deposed == unknown.deposed));
-            // What was begun after the reading is not answered by it.
+            // A read cannot settle an operation that began after it.
             let can_be_read =
                 !unknown.is_creation() && !unknown.is_provisioner() && unknown.beside().is_none();
             if read && can_be_read && unknown.at < stage.at {
@@ -83,8 +83,8 @@ impl Work {
         Ok(())
     }
 
-    /// Refuses a deploy that would create a second time what an earlier one may have created, and
-    /// one whose stage does not know of what an earlier deploy may have done since.
+    /// Refuses a deploy that might create an object twice, and a stage that was planned before an
+    /// operation with an unknown outcome.
     pub(super) async fn nothing_twice(
         &self,
         stage: &Stage,
@@ -106,7 +106,7 @@ impl Work {
             let address = change.address.to_string();
             for outcome in by_address.get(address.as_str()).into_iter().flatten() {
                 let again = match outcome.beside() {
-                    // Whatever has it asked for this again.
+                    // The plugin would repeat its request.
                     Some(deed) => deed.is_creation() && asks_again(change.action()),
                     None => {
                         outcome.is_creation()
@@ -144,7 +144,7 @@ impl Work {
     }
 }
 
-/// Whether an operation's plugin may ask others to make something.
+/// May this action make the plugin create objects through other plugins?
 fn asks_again(action: Action) -> bool {
     use Action::{Create, Replace, ReplaceCreateFirst, Update};
     matches!(action, Create | Update | Replace | ReplaceCreateFirst)
@@ -166,7 +166,7 @@ fn shown(unknown: &UnknownOutcome) -> Unknown {
     }
 }
 
-/// What is said of an unknown outcome.
+/// Warning about an unknown outcome.
 pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
     let (address, object) = (
         &unknown.address,
@@ -237,7 +237,7 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
     }
 }
 
-/// What is said of what a plugin asked another for.
+/// Text about a side effect with an unknown outcome.
 fn beside(unknown: &UnknownOutcome, deed: &Deed) -> String {
     let detail: serde_json::Value = serde_json::from_str(&unknown.detail).unwrap_or_default();
     let asked_by = detail["asked_by"].as_str().unwrap_or("its plugin");
@@ -264,7 +264,7 @@ fn beside(unknown: &UnknownOutcome, deed: &Deed) -> String {
     )
 }
 
-/// A word for a shell: in quotes where it needs them.
+/// Quotes a word for a shell, if needed.
 pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -274,7 +274,7 @@ pub(super) fn quoted(word: &str) -> String {
     }
 }
 
-/// The advice for a link that may have been created.
+/// Advice for a link that may have been created.
 fn link(begun: &str, name: &str) -> String {
     format!(
         "{begun}: the link may be there or not, in whole or in part. A deploy does not create it again before that is settled. \
@@ -282,7 +282,7 @@ fn link(begun: &str, name: &str) -> String {
     )
 }
 
-/// Whether it is a link between two resources, which cannot be imported.
+/// Is it a link between two resources? Links cannot be imported.
 fn is_link(address: &str) -> bool {
     let parsed = address.parse::<AbsInstance>();
     parsed.is_ok_and(|address| *address.resource.kind == *LINK)

@@ -1,4 +1,4 @@
-//! What all verbs have in common: one at a time, told of, and ended.
+//! Common parts of all commands: one at a time, reports, cancellation.
 
 use crate::engine::bus::Bus;
 use crate::engine::cores;
@@ -21,66 +21,62 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
-/// How often plugins are asked to stop while something still runs, and how many times at most: an
-/// hour of it.
+/// Interval and maximum number of stop requests to plugins while work is running: one hour in all.
 pub(super) const ASK_EVERY: std::time::Duration = std::time::Duration::from_secs(1);
 
 pub(super) const ASKS: u32 = 3_600;
 
-/// At most this often progress is told while staging.
+/// Minimum interval between progress events of a staging, in milliseconds.
 pub(super) const PROGRESS_EVERY_MS: i64 = 50;
 
-/// A stage with what it was made from.
+/// A stage with its inputs.
 pub(super) struct Staged {
     pub(super) stage: Arc<Stage>,
     pub(super) loaded: Arc<Loaded>,
     pub(super) root: Arc<lang::config::Module>,
     pub(super) schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
     pub(super) meant: Meant,
-    /// The providers of what was in the state.
+    /// Providers of the objects in the state.
     pub(super) in_state: BTreeSet<String>,
 }
 
-/// The switches of what runs now.
+/// Cancellation tokens of the running command.
 #[derive(Clone, Default)]
 pub(super) struct Switches {
-    /// Ends a staging; keeps a deploy from starting anything more but what ends a replacement that
-    /// has begun.
+    /// Cancels a staging. A deploy starts only steps that complete a replacement in progress.
     pub(super) stop: CancellationToken,
-    /// Keeps a deploy from starting even that.
+    /// A deploy starts nothing at all.
     pub(super) stop_all: CancellationToken,
-    /// Drops what waits for a plugin; set when plugins are killed.
+    /// Abandons calls to plugins; set when plugins are killed.
     pub(super) kill: CancellationToken,
 }
 
-/// The engine's hands.
+/// Operations on demand, for one workspace.
 pub struct Work {
     pub(super) settings: Settings,
     pub(super) bus: Bus,
     pub(super) memory: Arc<Memory>,
     pub(super) pool: Pool,
     pub(super) hashes: Arc<HashCache>,
-    /// One stage or deploy at a time.
+    /// Serializes stages and deploys.
     pub(super) turn: tokio::sync::Mutex<()>,
     pub(super) newest: Mutex<Option<Arc<Staged>>>,
-    /// What was worked out before the newest staging failed, as its plan representation, where
-    /// somebody follows.
+    /// Partial plan of the newest failed staging in JSON, if a client follows the steps.
     pub(super) errored: Mutex<Option<serde_json::Value>>,
     pub(super) switches: Mutex<Option<Switches>>,
-    /// Whether plugins stop as soon as the verb that runs, or is asked for next, needs them no
-    /// more.
+    /// Plugins stop as soon as the current or next command does not need them.
     is_last: AtomicBool,
-    /// Set at the end: what is still to begin is cancelled before it does.
+    /// Set at shutdown; cancels commands that have not started.
     pub(super) ending: CancellationToken,
-    /// Plugin processes without their flightdeck, as they were said last.
+    /// Last reported plugin processes without their flightdeck.
     pub(super) orphans: Mutex<Vec<OrphanView>>,
-    /// What runs goes on with the programs that it began with.
+    /// Keeps the running command on the executables that it started with.
     pinned: Mutex<Option<Pinned>>,
     pub(super) locks: tokio::sync::Mutex<u32>,
 }
 
 impl Work {
-    /// Hands over a workspace whose memory and plugins are there.
+    /// Creates the operations of a workspace with its opened store and pool.
     pub fn new(settings: Settings, bus: Bus, memory: Arc<Memory>, pool: Pool) -> Self {
         Self {
             settings,
@@ -104,7 +100,7 @@ impl Work {
         self.bus.emit(EventKind::Diagnostic(diagnostic));
     }
 
-    /// Tells diagnostics; the error for the caller where there is one among them.
+    /// Emits diagnostics; returns an error if there is one among them.
     pub(super) fn tell(&self, diags: Vec<Diagnostic>) -> Result<(), EngineError> {
         for d in &diags {
             self.diagnose(d.clone());
@@ -116,7 +112,7 @@ impl Work {
         }
     }
 
-    /// Keeps in mind what the variables and the state say must not be shown.
+    /// Registers sensitive values of variables and state for redaction.
     pub(super) fn learn(&self, loaded: &Loaded, state: &State) {
         let secrets = self.pool.secrets();
         for (name, (value, _)) in &loaded.given {
@@ -147,7 +143,7 @@ impl Work {
         }
     }
 
-    /// The switches of what runs; where nothing does, those that the end sets.
+    /// Tokens of the running command; without one, new tokens that shutdown cancels.
     pub(super) fn current(&self) -> Switches {
         lock(&self.switches).clone().unwrap_or_else(|| self.fresh())
     }
@@ -157,27 +153,27 @@ impl Work {
         lock(&self.pinned).take();
     }
 
-    /// No verb is asked for after the next one.
+    /// Declares that the next command is the last.
     pub fn nothing_follows(&self) {
         self.is_last.store(true, Ordering::Relaxed);
     }
 
-    /// No plugin is called any more in this verb: where it is the last, plugins stop beside what is
-    /// left to be kept.
+    /// Declares that this command calls no plugin any more. If it is the last command, plugins stop
+    /// while the rest is stored.
     pub(super) fn calls_are_over(&self) {
         if self.is_last.load(Ordering::Relaxed) {
             self.pool.stop();
         }
     }
 
-    /// Stops everything.
+    /// Stops running work, plugins and the store's recorder.
     pub async fn shutdown(&self) {
         self.ending.cancel();
-        // What runs ends by itself: an apply is never dropped.
+        // Waits for the running command, because an apply must not be dropped.
         let _turn = self.turn.lock().await;
         cores::free(lock(&self.newest).take());
         self.pool.shutdown().await;
-        // A verb that was dropped halfway may have left it.
+        // A cancelled command may have left it.
         self.give_back_lock().await;
         let held = *self.locks.lock().await;
         for _ in 0..held {
