@@ -1,15 +1,14 @@
-//! The block of a backend and the record of the directory, brought together.
+//! Reconciliation of the backend block with the backend metadata.
 
 use super::home::unsaid;
 use crate::engine::state::backend::{Record, Settings, SettingsError};
 use crate::engine::state::{HomeError, Place};
 use std::path::{Path, PathBuf};
 
-/// What to record of a backend, and what is said of that.
+/// Metadata to write and a message about it.
 pub(super) type ToRecord = Option<(Record, Option<String>)>;
 
-/// Why a backend cannot be used: the configuration and the directory do not agree on it, or not on
-/// one that can be gone on with.
+/// Reasons why a backend cannot be used: block and metadata disagree, or one of them is invalid.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Disagreement {
     #[error(
@@ -27,15 +26,15 @@ pub enum Disagreement {
         TO_BRING
     )]
     OtherBlock,
-    /// What is on record cannot be read.
+    /// The backend metadata cannot be read.
     #[error(transparent)]
     Record(Box<HomeError>),
-    /// What is on record is no backend.
+    /// The backend metadata names no usable backend.
     #[error(
         "{0} So says the record of this directory's backend; `flightdeck init -reconfigure` writes it anew."
     )]
     Recorded(#[source] SettingsError),
-    /// A backend that is new to the directory says too little, or cannot be reached.
+    /// A new backend lacks arguments or cannot be opened.
     #[error(
         "This directory was not initialized for the backend {kind:?} yet, and {source}; say what is missing with `flightdeck init -backend-config=…`."
     )]
@@ -47,18 +46,18 @@ pub enum Disagreement {
         "This directory was not initialized for the backend {kind:?} yet, and its state has no place."
     )]
     NoPlace { kind: String },
-    /// A state with objects is in `file`.
+    /// `file` has a state with objects.
     #[error(
         "This directory was not initialized for the backend {kind:?} yet, and there is a state with objects in {}; `flightdeck init -migrate-state` brings it there.", file.display()
     )]
     LeftBehind { kind: String, file: PathBuf },
 }
 
-/// What to do where the backend is another one than before.
+/// Remedy for a changed backend.
 const TO_BRING: &str = ", and the state may have to be brought there. `flightdeck init -migrate-state` brings it, `flightdeck init -reconfigure` goes on with what is there.";
 
-/// What the block says and what is on record, brought together as tofu does: a block that was not
-/// changed since then means what is on record, which may have more.
+/// Reconciles block and metadata by OpenTofu's rules: an unchanged block means the recorded
+/// arguments, which may include `-backend-config` values.
 pub(super) fn agreed(
     dir: &Path,
     named: &str,
@@ -68,7 +67,7 @@ pub(super) fn agreed(
     match (said, recorded) {
         (None, None) => Ok((None, None)),
         (None, Some(record)) => Err(Disagreement::Gone { kind: record.kind }),
-        // Nothing is anywhere else that could be missed.
+        // The default local backend needs no metadata.
         (Some(said), None) if said.kind() == "local" => Ok((Some(said), None)),
         (Some(said), None) => first(dir, named, said),
         (Some(said), Some(record)) if record.kind != said.kind() => Err(Disagreement::OtherKind {
@@ -90,8 +89,7 @@ pub(super) fn agreed(
     }
 }
 
-/// A backend that this directory was not initialized for: gone on with where it can be reached as
-/// it is written, and no state is left behind.
+/// Accepts a new backend if it can be opened as written and no local state would be left behind.
 fn first(
     dir: &Path,
     named: &str,
@@ -116,7 +114,7 @@ fn first(
     Ok((Some(said), Some((record, Some(told)))))
 }
 
-/// Whether something would be missed with a state.
+/// Has the text a state with content? True if it cannot be read.
 pub(super) fn is_used(text: &[u8]) -> bool {
     match statefile::StateFile::read(text) {
         Ok(None) => false,

@@ -1,5 +1,5 @@
-//! How the state, plan files and the states of others are encrypted, as the `encryption` block and
-//! `TF_ENCRYPTION` say it.
+//! Encryption of the state, plan files and remote states, from the `encryption` block and
+//! `TF_ENCRYPTION`.
 
 use crate::engine::provider::builtin::RemoteStates;
 use crate::engine::state::{Ciphers, UnknownMethod};
@@ -7,8 +7,8 @@ use lang::config::{self, Encrypted, REMOTE, REMOTE_DEFAULT};
 use lang::diag::{Diagnostic, Diagnostics};
 use statefile::encryption::{Encryption, Hash, KeySource, Method, Secret};
 
-/// How the state is encrypted. The method that writes must be known here; one that only reads is
-/// left out where it is not.
+/// Encryption of the state. Reports an unsupported method if it encrypts; ignores unsupported
+/// fallbacks.
 pub(super) fn state(encrypted: &[Encrypted], diags: &mut Diagnostics) -> Encryption {
     let Some(state) = encrypted.iter().find(|one| &*one.what == "state") else {
         return Encryption::default();
@@ -30,13 +30,13 @@ pub(super) fn state(encrypted: &[Encrypted], diags: &mut Diagnostics) -> Encrypt
     Encryption::new(methods)
 }
 
-/// How plan files are.
+/// Encryption of plan files.
 pub(super) fn plans(encrypted: &[Encrypted]) -> Ciphers {
     let plan = encrypted.iter().find(|one| &*one.what == "plan");
     plan.map(ciphers).unwrap_or_default()
 }
 
-/// How the states of others are.
+/// Encryption of remote states.
 pub(super) fn others(encrypted: &[Encrypted]) -> RemoteStates {
     let mut out = RemoteStates::default();
     for one in encrypted {

@@ -1,5 +1,4 @@
-//! Where a directory says that its state lives: which workspace is selected, and what the
-//! configuration's backend is.
+//! Location of a directory's state: the selected workspace and the configured backend.
 
 use super::agreed::{Disagreement, agreed};
 use super::encrypted;
@@ -19,14 +18,14 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// The file of the default workspace where nothing else is said.
+/// Default file of the default workspace.
 const FILE: &str = "terraform.tfstate";
-/// The folder with the files of the others.
+/// Default directory of the other workspaces.
 const FOLDER: &str = "terraform.tfstate.d";
-/// Where tofu keeps what belongs to a directory, unless `TF_DATA_DIR` says another place.
+/// Default data directory, unless `TF_DATA_DIR` is set.
 const DATA_DIR: &str = ".terraform";
 
-/// A name of a workspace that cannot be one.
+/// Error for an invalid workspace name.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error(
     "{from} names the workspace {name:?}; a name has letters, digits and -_.~$&+:=@, and is not made of dots alone"
@@ -36,10 +35,10 @@ pub struct WorkspaceNameError {
     from: String,
 }
 
-/// The workspace that is selected in a directory; empty for the default one.
+/// Selected workspace of a directory; empty for the default one.
 ///
 /// # Errors
-/// What is selected is no name.
+/// The selected name is invalid.
 pub fn selected(
     dir: &Path,
     variable: impl Fn(&str) -> Option<OsString>,
@@ -52,6 +51,7 @@ pub fn selected(
     let (name, from) = match said("TF_WORKSPACE") {
         Some(name) => (name, "TF_WORKSPACE".to_owned()),
         None => {
+            // `TF_WORKSPACE` wins over the file, as in OpenTofu.
             let data = said("TF_DATA_DIR").unwrap_or_else(|| DATA_DIR.to_owned());
             let file = dir.join(data).join("environment");
             let text = fsroot::read_regular(&file).unwrap_or_default();
@@ -66,10 +66,10 @@ pub fn selected(
     Ok(name)
 }
 
-/// Whether a name may be one of a workspace; `from` says where it comes from.
+/// Validates a workspace name; `from` is its origin, for the error.
 ///
 /// # Errors
-/// It may not.
+/// The name is invalid.
 pub fn checked(name: &str, from: &str) -> Result<(), WorkspaceNameError> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.~$&+:=@".contains(c);
     if !name.chars().all(allowed) || name.chars().all(|c| c == '.') {
@@ -81,7 +81,7 @@ pub fn checked(name: &str, from: &str) -> Result<(), WorkspaceNameError> {
     Ok(())
 }
 
-/// Where the store of a workspace is: that of the default one in the directory itself.
+/// Directory of a workspace's store: for the default workspace, the directory itself.
 pub fn store_dir(dir: &Path, named: &str) -> PathBuf {
     if named.is_empty() {
         dir.to_owned()
@@ -90,29 +90,29 @@ pub fn store_dir(dir: &Path, named: &str) -> PathBuf {
     }
 }
 
-/// Where a state lives, and how it is encrypted there.
+/// Location and encryption of a state.
 pub struct Whereabouts {
     pub place: Place,
-    /// The backend that this is of; `None` where none is named.
+    /// Backend; `None` if the configuration has none.
     pub settings: Option<Settings>,
     pub encryption: Encryption,
-    /// How plan files are encrypted.
+    /// Encryption of plan files.
     pub plans: Ciphers,
-    /// How the states of others are.
+    /// Encryption of remote states.
     pub others: RemoteStates,
-    /// What is to be recorded of the backend before it is used, and what is said of that.
+    /// Backend metadata to write before the backend is used, and a message about it.
     pub record: Option<(Record, Option<String>)>,
 }
 
-/// Why it is not known where a state lives.
+/// Reasons why a state cannot be located.
 pub struct Unlocated {
     pub sources: SourceMap,
     pub diags: Diagnostics,
-    /// What the backend block lacks, where all else could be read.
+    /// Problem of the backend, if everything else could be read.
     pub refused: Option<Disagreement>,
 }
 
-/// The place with the files that flags name, where it is a file.
+/// Applies the flags that name state files to a local place.
 pub fn with_files(dir: &Path, place: Place, files: &StateFiles) -> Place {
     let default = match place {
         _ if *files == StateFiles::default() => return place,
@@ -148,7 +148,7 @@ pub fn with_files(dir: &Path, place: Place, files: &StateFiles) -> Place {
     })
 }
 
-/// A path as a whole, with the links of its directory resolved.
+/// Absolute path, with the links of its directory resolved.
 fn whole(path: &Path) -> PathBuf {
     let resolved = || {
         let parent = path.parent()?.canonicalize().ok()?;
@@ -157,8 +157,8 @@ fn whole(path: &Path) -> PathBuf {
     resolved().unwrap_or_else(|| path.to_owned())
 }
 
-/// The store's directory of a state, for writing. A file that flags name has a store of its own
-/// unless it is the configured one: its history is that of another state.
+/// Directory of a state's store, for writing. A file named by a flag has its own store unless it is
+/// the configured one, because its history is that of another state.
 pub fn store_of(settings: &EngineSettings, place: &Place) -> Below {
     let Place::Named(files) = place else {
         return store_below(&settings.workspace, &settings.named);
@@ -187,19 +187,19 @@ pub fn store_of(settings: &EngineSettings, place: &Place) -> Below {
     Below::new(dir, Path::new(".flightdeck").join("states").join(name))
 }
 
-/// The store's directory of the state that settings mean.
+/// Directory of the store for the state of these settings.
 pub fn store_here(settings: &EngineSettings) -> Below {
     let configured = unsaid(&settings.named).place;
     let place = with_files(&settings.workspace, configured, &settings.state_files);
     store_of(settings, &place)
 }
 
-/// Where tofu keeps what belongs to a directory.
+/// OpenTofu's data directory of a workspace directory.
 pub fn data_dir(dir: &Path) -> PathBuf {
     data(dir).path()
 }
 
-/// The data directory, for writing. One that TF_DATA_DIR names may be anywhere; the usual one is
+/// The data directory, for writing. One named by TF_DATA_DIR may be anywhere; the default one is
 /// part of the workspace and must not be a link.
 pub fn data(dir: &Path) -> Below {
     match std::env::var_os("TF_DATA_DIR").filter(|text| !text.is_empty()) {
@@ -208,17 +208,17 @@ pub fn data(dir: &Path) -> Below {
     }
 }
 
-/// The store's directory of a workspace, for writing.
+/// Directory of a workspace's store, for writing.
 pub fn store_below(dir: &Path, named: &str) -> Below {
     let inner = store_dir(Path::new(""), named);
     Below::new(dir, inner)
 }
 
-/// Where the state of a directory lives.
+/// Locates the state of a directory.
 ///
 /// # Errors
-/// The configuration cannot be read as far as that goes, or says a place that is none, or another
-/// than the one that the directory was initialized for.
+/// The configuration cannot be read, names an unusable backend, or disagrees with the backend
+/// metadata.
 pub fn of(dir: &Path, named: &str, request: &StageRequest) -> Result<Whereabouts, Unlocated> {
     let sources = SourceMap::new();
     let recorded = Record::read(&data_dir(dir));
@@ -265,7 +265,7 @@ pub fn of(dir: &Path, named: &str, request: &StageRequest) -> Result<Whereabouts
     })
 }
 
-/// Where it lives when nothing is said.
+/// Default location, without a backend block.
 pub fn unsaid(named: &str) -> Whereabouts {
     Whereabouts {
         place: Place::File(if named.is_empty() {
@@ -288,7 +288,7 @@ pub(super) fn placed(settings: Settings, named: &str) -> Place {
     }
 }
 
-/// What a block says, in the backend's own terms.
+/// Converts a backend block to settings.
 pub(super) fn settings(backend: &Backend, diags: &mut Diagnostics) -> Option<Settings> {
     let mut refuse = |error: SettingsError, span: Span| {
         let summary = match &error {
@@ -309,8 +309,8 @@ pub(super) fn settings(backend: &Backend, diags: &mut Diagnostics) -> Option<Set
     Some(settings)
 }
 
-/// Whether a file of the configuration has a word of where the state is: most have none, and a
-/// large one need not be read twice to see that.
+/// May a configuration file have a block about the state? A quick search that saves parsing a large
+/// configuration twice.
 fn may_say(dir: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(dir) else {
         return false;
@@ -326,7 +326,7 @@ fn may_say(dir: &Path) -> bool {
 }
 
 fn says(text: &str) -> bool {
-    // The names of many services begin with "cloud"; a block of that name is followed by a brace.
+    // Many resource names begin with "cloud"; a block's name is followed by a brace or label.
     let cloud = |(at, word): (usize, &str)| {
         let rest = text[at + word.len()..].trim_start();
         rest.starts_with(['{', '"'])

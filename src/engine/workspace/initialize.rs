@@ -1,5 +1,5 @@
-//! The backend's part of `init`: what the configuration says and what is said beside it, recorded
-//! in the directory, and the states brought from where they were.
+//! Backend part of `init`: merges block and `-backend-config`, writes the backend metadata and
+//! migrates states.
 
 use super::agreed::is_used;
 use super::encrypted;
@@ -19,34 +19,34 @@ use statefile::encryption::Encryption;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is said beside the configuration.
+/// Options of `init` for the backend.
 #[derive(Debug, Clone, Default)]
 pub struct InitBackend {
     /// `-backend-config=…` in order: `NAME=TEXT`, or a file with arguments.
     pub config: Vec<String>,
-    /// Goes on with what is at the new place, whatever was at the old one.
+    /// Use the new place and ignore the old one.
     pub reconfigure: bool,
-    /// Brings the states from the old place to the new one.
+    /// Migrate the states to the new place.
     pub migrate: bool,
-    /// Takes every yes for said.
+    /// Skip all confirmations.
     pub force_copy: bool,
-    /// `-backend=false`: the record counts, and nothing is changed.
+    /// `-backend=false`: use the metadata, change nothing.
     pub without_backend: bool,
-    /// Use of the states' locks.
+    /// Options of the state locks.
     pub locking: Locking,
     pub variables: Vec<VariableFlag>,
 }
 
-/// What came of it.
+/// Result of the initialization.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Initialized {
-    /// The type of the backend; `None` where there is none.
+    /// Type of the backend; `None` if there is none.
     pub backend: Option<String>,
-    /// What was done, in words.
+    /// Messages about the changes.
     pub told: Vec<String>,
 }
 
-/// Why it came to nothing.
+/// Reasons why the initialization failed.
 #[derive(thiserror::Error)]
 pub enum InitError {
     #[error("the configuration cannot be read")]
@@ -57,7 +57,7 @@ pub enum InitError {
     Settings(#[from] SettingsError),
     #[error("{0}")]
     Refused(String),
-    /// There are states to bring over, and nobody has said yes: ask, and call again with
+    /// There are states to migrate and there is no confirmation: ask, and call again with
     /// `force_copy`.
     #[error(
         "there is a state in {from}, and the backend is {to} now; -migrate-state with -force-copy brings it there, -reconfigure leaves it"
@@ -74,7 +74,7 @@ impl std::fmt::Debug for InitError {
 /// Initializes the backend of a directory.
 ///
 /// # Errors
-/// What is said does not fit, a place cannot be reached, or there is something to ask.
+/// The options are invalid, a place cannot be reached, or a confirmation is needed.
 pub async fn init_backend(
     dir: &Path,
     named: &str,
@@ -107,7 +107,7 @@ pub async fn init_backend(
         told: Vec::new(),
     };
     if recorded.is_some() && before == merged && record.is_some() {
-        // The block alone may be written otherwise.
+        // The block's text may differ although its meaning is the same.
         Record::write(record.as_ref(), &data)?;
         return Ok(done);
     }
@@ -140,7 +140,7 @@ pub async fn init_backend(
             done.told
                 .push(format!("the backend {:?} is recorded", to.kind()));
         }
-        // A record that says that there is none is kept only where there was one.
+        // Metadata without a backend replaces earlier metadata only.
         None if recorded.is_some() => Record::write(None, &data)?,
         None => {}
     }
@@ -153,13 +153,13 @@ fn changed(from: &str, to: &str) -> InitError {
     ))
 }
 
-/// What the configuration says.
+/// Backend and encryption of the configuration.
 struct Said {
-    /// The backend block as it is written.
+    /// The backend block as written.
     written: Option<Settings>,
-    /// The same with what was said beside it.
+    /// The block merged with `-backend-config`.
     merged: Option<Settings>,
-    /// How the state is encrypted; `None` where that is not known here.
+    /// Encryption of the state; `None` if a method is not supported.
     encryption: Option<Encryption>,
 }
 
@@ -203,7 +203,7 @@ fn said(dir: &Path, named: &str, options: &InitBackend) -> Result<Said, InitErro
     })
 }
 
-/// Takes in one `-backend-config`.
+/// Merges one `-backend-config` argument.
 fn beside(dir: &Path, text: &str, settings: &mut Settings) -> Result<(), InitError> {
     if let Some((name, value)) = text.split_once('=')
         && !dir.join(text).is_file()
@@ -226,12 +226,12 @@ fn beside(dir: &Path, text: &str, settings: &mut Settings) -> Result<(), InitErr
     Ok(())
 }
 
-/// States on their way from one backend to another.
+/// Migration of states between two backends.
 struct Moving<'a> {
     dir: &'a Path,
     from: &'a Settings,
     to: &'a Settings,
-    /// Whether the old place was nobody's choice: its files are emptied then.
+    /// The old place was the default: its files are emptied.
     implicit: bool,
     encryption: Option<Encryption>,
     locking: Locking,
@@ -242,7 +242,7 @@ impl Moving<'_> {
         settings.open(self.dir, self.locking.is_on)
     }
 
-    /// Brings every workspace's state over.
+    /// Migrates the states of all workspaces.
     async fn bring(&self, named: &str, yes: bool) -> Result<Vec<String>, InitError> {
         let (old, new) = (self.open(self.from)?, self.open(self.to)?);
         let mut names = vec![String::new()];
@@ -252,7 +252,7 @@ impl Moving<'_> {
             let from = old.home(&name)?;
             let text = from.read().await?;
             let store = home::store_dir(self.dir, &name);
-            // What the record alone has is brought home on the way.
+            // Changes that only the store has are written during the migration.
             let on_record = store.join(".flightdeck").join("flightdeck.db").is_file();
             if is_used(&text) || (on_record && !text.is_empty()) {
                 todo.push((name, from.place(), on_record));
@@ -331,7 +331,7 @@ impl Moving<'_> {
     }
 }
 
-/// Copies a state to where there is none, or the same.
+/// Copies a state to a place with no state or an equal one.
 async fn copy(
     from: &dyn crate::engine::state::Home,
     to: &dyn crate::engine::state::Home,
@@ -352,7 +352,7 @@ async fn copy(
     HomeError::with_unlocked(copied.await, to.unlock().await)
 }
 
-/// What is left of a file that was nobody's choice: `.backup` has what was in it.
+/// Empties the file of a default place after a copy to `.backup`.
 fn emptied(dir: &Path, file: &Path) -> Result<(), HomeError> {
     let mut backup = file.as_os_str().to_owned();
     backup.push(".backup");

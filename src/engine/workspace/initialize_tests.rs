@@ -1,4 +1,4 @@
-//! What init makes of a backend, on files alone: what servers do is tested with them.
+//! `init` of a backend, on files only; servers have their own tests.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -81,11 +81,11 @@ async fn what_is_said_beside_a_block_is_recorded_with_it_and_counts_from_then_on
     assert_eq!(record["version"], 3);
     assert_eq!(record["backend"]["config"]["path"], "later.tfstate");
     assert_eq!(record["backend"]["config"]["workspace_dir"], "ws");
-    // Of the block as it is written: `<"local";<~;~;>;>`.
+    // Hash of the block as written: `<"local";<~;~;>;>`.
     let empty = Settings::new("local").unwrap().hash();
     assert_eq!(record["backend"]["hash"], empty);
     assert_eq!(w.place().unwrap(), "later.tfstate");
-    // The same again is nothing new; an argument that there is not is refused.
+    // Repeating it changes nothing; an unknown argument is refused.
     let again = w
         .init(with(&["path=later.tfstate", "workspace_dir=ws"]))
         .await;
@@ -122,7 +122,7 @@ async fn a_block_that_was_changed_is_refused_until_it_is_said_what_becomes_of_th
     assert!(w.read("b.tfstate").contains("\"serial\": 3"));
     assert_eq!(w.read("a.tfstate"), STATE, "where it was it stays");
     assert_eq!(w.place().unwrap(), "b.tfstate");
-    // The other way round without a copy.
+    // The other direction without a copy.
     w.block("backend \"local\" { path = \"c.tfstate\" }");
     let reconfigure = InitBackend {
         reconfigure: true,

@@ -1,5 +1,5 @@
-//! What plugins add to what a configuration says of links: which provider configuration a block
-//! uses that says none, and which of two resources is to be there first. Pure.
+//! Contributions of plugins to links: the provider configuration of a block without one, and the
+//! order of two linked resources. Pure.
 
 use super::provider_addr;
 use super::refs::{self, Ref};
@@ -10,14 +10,14 @@ use lang::syntax::ast::{Step, StepKind, Traversal};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// The types that a link has at its ends.
+/// Types at the two ends of a link.
 pub fn pair(link: &Resource) -> Option<LinkPair> {
     let ends = link.link.as_ref()?;
     let kind = |expr| Some(end_of_link(expr)?.kind.to_string());
     Some([kind(&ends.from)?, kind(&ends.to)?])
 }
 
-/// The providers, by their whole addresses, that link two types.
+/// Addresses of the providers that link two types.
 pub fn linking(
     schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>,
     pair: &LinkPair,
@@ -31,7 +31,7 @@ pub fn linking(
     all.map(|(address, _)| address.clone()).collect()
 }
 
-/// All pairs of types that any of them links.
+/// All pairs of types that any provider links.
 pub fn all_pairs(schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>) -> Vec<LinkPair> {
     let of = |schema: &Arc<ProviderSchema>| match &schema.links {
         LinkTypes::Pairs(all) => all.keys().cloned().collect(),
@@ -41,9 +41,9 @@ pub fn all_pairs(schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>) -> Vec<LinkPa
     all.into_iter().collect()
 }
 
-/// The configuration with links bound to the one provider that has them, where they do not say
-/// which one and the resource they begin at is another one's; and with resources that have to be
-/// there after the one that they are linked with depending on it.
+/// Adds to the configuration: the only matching provider to each link without one, unless its first
+/// resource belongs to that provider; and a dependency to resources that must be created after
+/// their linked resource.
 pub fn bind(root: &Arc<Module>, schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>) -> Arc<Module> {
     let is_link = |m: &&Module| m.resources.values().any(|r| r.link.is_some());
     if !root.all().iter().any(is_link) {
@@ -66,8 +66,8 @@ pub fn bind(root: &Arc<Module>, schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>
     Arc::new(module)
 }
 
-/// Resources that are to be there after another one, as the kinds of their links have it. What the
-/// configuration itself says of the two goes before that.
+/// Resources that must be created after another, by the kind of their link. Dependencies in the
+/// configuration take precedence.
 fn in_order(
     module: &Module,
     schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>,
@@ -99,7 +99,7 @@ fn in_order(
     module.resources.values().filter_map(one).collect()
 }
 
-/// Whether a resource refers to another one, by itself or through others of its module.
+/// Does a resource depend on another, directly or through others of its module?
 fn depends_on(
     module: &Module,
     schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>,
@@ -108,7 +108,7 @@ fn depends_on(
 ) -> bool {
     let mut seen = BTreeSet::new();
     let mut left = vec![resource];
-    // Each resource is looked at once.
+    // Terminates because each resource is visited once.
     while let Some(resource) = left.pop() {
         let address = provider_addr::address_of(module, provider_addr::provider_name(resource));
         let schema = schemas

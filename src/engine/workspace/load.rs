@@ -1,5 +1,4 @@
-//! Reading a workspace: its configuration, the values for its variables, digests of both, and what
-//! refuses it as a whole.
+//! Loads a workspace: configuration, values of variables, digests, and checks of the whole.
 
 use super::provider_addr;
 use crate::engine::state::backend::Settings;
@@ -13,28 +12,28 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A workspace as read.
+/// A loaded workspace.
 pub struct Loaded {
     pub root: Arc<Module>,
     pub dir: PathBuf,
     pub sources: SourceMap,
-    /// Values for root variables with the place where they were given.
+    /// Values of root variables, with the place where they were given.
     pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
-    /// The same as they were given, of whatever type.
+    /// The same values before conversion to their types.
     pub written: BTreeMap<Arc<str>, Value>,
-    /// Values of the environment and of automatic files that others override.
+    /// Values from the environment and automatic files that were overridden.
     pub overridden: Overridden,
     pub config_digest: String,
-    /// The configuration's files: name and text.
+    /// Configuration files: name and text.
     pub snapshot: Vec<(String, String)>,
-    /// Errors of values for variables, told when a stage is worked out.
+    /// Errors in values of variables, reported when a stage is computed.
     pub value_errors: Diagnostics,
-    /// What its test files add, where it is validated alone.
+    /// Content of test files, when only validating.
     pub tested: config::Tested,
 }
 
 impl Loaded {
-    /// A module that a test is about, as a root to be validated alone.
+    /// A module under test, to be validated as a root.
     pub fn apart(&self, root: Arc<Module>) -> Self {
         Self {
             root,
@@ -53,7 +52,7 @@ impl Loaded {
 
 const NO_FILES: &str = "No configuration files";
 
-/// What is said where there is nothing to work on: what it is in the first line.
+/// Message for a directory without configuration; its first line is the summary.
 pub fn unconfigured(dir: &Path) -> Option<String> {
     (!config::is_config_dir(dir)).then(|| {
         format!(
@@ -63,11 +62,11 @@ pub fn unconfigured(dir: &Path) -> Option<String> {
     })
 }
 
-/// Reads a workspace; where `partial`, to be validated alone: variables need no values, where the
-/// state lies does not matter, and nothing at all is valid.
+/// Loads a workspace. With `partial`, for validation: variables need no values, backends are not
+/// checked, and an empty directory is valid.
 ///
 /// # Errors
-/// Everything that is wrong with the configuration; the sources come along so that it can be shown.
+/// All errors of the configuration, with the sources to display them.
 pub fn load(
     dir: &Path,
     workspace: &str,
@@ -79,7 +78,7 @@ pub fn load(
         partial,
         ..inputs(request, workspace)
     };
-    // What is all to be destroyed needs none; there the state says what that is.
+    // Destroying everything needs no configuration; the state has all that is needed.
     let destroys = request.mode == StageMode::Destroy && !partial;
     if !destroys
         && !partial
@@ -132,7 +131,7 @@ pub fn load(
     Ok((loaded, diags))
 }
 
-/// What the operator gave, for the configuration of a workspace of this name.
+/// Inputs of the operator for a workspace's configuration.
 pub fn inputs(request: &StageRequest, workspace: &str) -> Inputs {
     let flags = request.variables.iter().cloned().map(|flag| match flag {
         VariableFlag::Value { name, text } => Flag::Var { name, text },
@@ -147,7 +146,7 @@ pub fn inputs(request: &StageRequest, workspace: &str) -> Inputs {
     .environment()
 }
 
-/// A backend that cannot be used, said before anything is done.
+/// Reports an unsupported backend before any work.
 fn refused(root: &Module) -> Diagnostics {
     let mut diags = Diagnostics::new();
     if let Some((kind, span)) = &root.backend
@@ -158,11 +157,11 @@ fn refused(root: &Module) -> Diagnostics {
     diags
 }
 
-/// What is kept as plain text though the state is not.
+/// Warns that the store is plain text although the state or plans are encrypted.
 fn unencrypted(encrypted: &[Encrypted]) -> Diagnostics {
     let mut diags = Diagnostics::new();
     let really = |one: &&Encrypted| !matches!(one.methods.first(), Some(Method::Unencrypted));
-    // How the states of others are read is no matter of what is kept.
+    // Methods for remote states only read and do not matter here.
     let kept = |one: &&Encrypted| matches!(&*one.what, "state" | "plan");
     if let Some(one) = encrypted.iter().filter(really).find(kept) {
         let detail = "The state is encrypted where it lives. What flightdeck has on record itself, in .flightdeck/, is not: stages and a copy of the state are there as plain text, in a file that its owner alone can read.";
@@ -175,8 +174,8 @@ fn unencrypted(encrypted: &[Encrypted]) -> Diagnostics {
     diags
 }
 
-/// The configuration's files: name and text. Names do not depend on where the directory or its data
-/// directory lies. Files with values of variables are no configuration.
+/// Configuration files: name and text. Names do not depend on the location of the directory or data
+/// directory. Excludes files with values of variables.
 pub fn snapshot(sources: &SourceMap, request: &StageRequest) -> Vec<(String, String)> {
     let data_dir = inputs(request, "").data_dir().to_owned();
     let mut out = Vec::new();
@@ -197,7 +196,7 @@ pub fn snapshot(sources: &SourceMap, request: &StageRequest) -> Vec<(String, Str
     out
 }
 
-/// Whether a file that was read has values of variables.
+/// Has this file values of variables?
 fn has_variables(name: &str, request: &StageRequest) -> bool {
     let named = |flag: &VariableFlag| match flag {
         VariableFlag::File(path) => path.display().to_string() == name,
@@ -208,12 +207,12 @@ fn has_variables(name: &str, request: &StageRequest) -> bool {
         || request.variables.iter().any(named)
 }
 
-/// The digest of a configuration's files.
+/// Digest of configuration files.
 pub fn config_digest(snapshot: &[(String, String)]) -> String {
     digest(snapshot.iter().map(|(n, t)| format!("{n}\0{t}")))
 }
 
-/// The hexadecimal SHA-256 of texts, one after the other.
+/// Hexadecimal SHA-256 of length-prefixed texts.
 pub fn digest(parts: impl Iterator<Item = String>) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -227,8 +226,8 @@ pub fn digest(parts: impl Iterator<Item = String>) -> String {
         .collect()
 }
 
-/// The configuration with every provider's local name bound to a whole address: where no host is
-/// written, the one under which the provider was found.
+/// Binds every local provider name to a full address: without a host, the one under which the
+/// provider was found.
 pub fn pin(root: &Module, found: &HashMap<Arc<str>, Arc<str>>) -> Arc<Module> {
     let mut module = root.clone();
     let mut names: BTreeSet<Arc<str>> = module.required_providers.keys().cloned().collect();
@@ -282,7 +281,7 @@ pub fn pin(root: &Module, found: &HashMap<Arc<str>, Arc<str>>) -> Arc<Module> {
     Arc::new(module)
 }
 
-/// Where a provider address is first named, for diagnostics about it.
+/// First mention of a provider address, for diagnostics.
 pub fn place_of(root: &Module, address: &str) -> Option<Span> {
     for module in root.all() {
         for (name, required) in &module.required_providers {
@@ -299,7 +298,7 @@ pub fn place_of(root: &Module, address: &str) -> Option<Span> {
     })
 }
 
-/// Provider addresses that resources, data sources and provider blocks really use.
+/// Provider addresses used by resources, data sources and provider blocks.
 pub fn used(root: &Module) -> BTreeSet<Arc<str>> {
     let mut out = BTreeSet::new();
     for module in root.all() {
@@ -319,8 +318,8 @@ pub fn used(root: &Module) -> BTreeSet<Arc<str>> {
     out
 }
 
-/// Addresses of providers whose functions are called somewhere. By the text: a name in a comment
-/// only means that a plugin is launched which the configuration requires anyway.
+/// Addresses of providers whose functions are called. Searches the text; a match in a comment only
+/// launches a plugin that is required anyway.
 pub fn used_by_calls(root: &Module, files: &[(String, String)]) -> BTreeSet<Arc<str>> {
     let mut out = BTreeSet::new();
     for module in root.all() {

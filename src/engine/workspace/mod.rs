@@ -1,5 +1,4 @@
-//! The workspace: what is declared on disk, and what refers to what. Reads files; evaluates
-//! nothing.
+//! The workspace on disk: configuration, backend, references. Reads files; evaluates nothing.
 
 mod agreed;
 mod encrypted;

@@ -1,5 +1,5 @@
-//! The workspaces of a directory by their names, in whatever backend they are: list, make, take
-//! away, select; and a lock that somebody left. None of it needs a running engine.
+//! Commands on the workspaces of a directory: list, create, delete, select, force-unlock. They need
+//! no running engine.
 
 use super::home;
 use super::initialize::InitError;
@@ -12,16 +12,16 @@ use crate::engine::words::StageRequest;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How the default workspace is called.
+/// Name of the default workspace.
 pub const DEFAULT: &str = "default";
 
-/// Where the states of a directory's workspaces are.
+/// Opens the backend of a directory.
 async fn backend(
     dir: &Path,
     request: &StageRequest,
     locks: bool,
 ) -> Result<Arc<dyn Backend>, InitError> {
-    // Which one is selected makes no difference to where they are.
+    // All workspaces of a directory share its backend.
     let found = home::of(dir, "", request).map_err(InitError::Configuration)?;
     if let Some((record, _)) = found.record {
         Record::write(Some(&record), &home::data(dir))?;
@@ -33,33 +33,33 @@ async fn backend(
     Ok(settings.open(dir, locks)?)
 }
 
-/// The name as backends have it: that of the default one is empty.
+/// Name in backends, where the default workspace is empty.
 fn inner(name: &str) -> &str {
     if name == DEFAULT { "" } else { name }
 }
 
-/// The names, the default one first.
+/// Names of the workspaces, the default one first.
 ///
 /// # Errors
-/// It is not known where they are, or they cannot be told.
+/// The backend cannot be located or listed.
 pub async fn list(dir: &Path, request: &StageRequest) -> Result<Vec<String>, InitError> {
     let mut names = vec![DEFAULT.to_owned()];
     names.extend(backend(dir, request, true).await?.workspaces().await?);
     Ok(names)
 }
 
-/// Whether there is a workspace of this name.
+/// Does a workspace exist?
 ///
 /// # Errors
-/// As [`list`].
+/// See [`list`].
 pub async fn exists(dir: &Path, name: &str, request: &StageRequest) -> Result<bool, InitError> {
     Ok(list(dir, request).await?.iter().any(|one| one == name))
 }
 
-/// Makes a workspace. It is not selected with that.
+/// Creates a workspace without selecting it.
 ///
 /// # Errors
-/// It is there already, its name is none, or its backend does not take it.
+/// It exists, its name is invalid, or the backend refuses it.
 pub async fn create(
     dir: &Path,
     name: &str,
@@ -82,11 +82,11 @@ pub async fn create(
     }
 }
 
-/// Takes a workspace away, with its state. One with objects only where `force` says so: they stay
-/// in the world, and nobody knows of them any more. Its history here stays.
+/// Deletes a workspace and its state; one with objects only with `force`. The objects stay in the
+/// target system without a state. The store's history stays.
 ///
 /// # Errors
-/// It is the one that is selected or the default one, it is not there, or it has objects.
+/// The workspace is selected or the default one, does not exist, or has objects.
 pub async fn delete(
     dir: &Path,
     name: &str,
@@ -130,7 +130,7 @@ fn is_locked(done: &Result<(), HomeError>) -> bool {
     matches!(done, Err(HomeError::Locked { .. }))
 }
 
-/// What is on record of it is of no state any more: one that is made under this name begins anew.
+/// Clears the store's copy of the state, so a new workspace with this name starts empty.
 async fn forget(dir: &Path, name: &str) -> Result<(), InitError> {
     let folder = home::store_below(dir, name);
     if !folder.path().join(".flightdeck").is_dir() {
@@ -149,15 +149,15 @@ fn has_objects(text: &[u8]) -> bool {
     match statefile::StateFile::read(text) {
         Ok(Some(state)) => state.resources.iter().any(|r| !r.instances.is_empty()),
         Ok(None) => false,
-        // What cannot be read may have some.
+        // A state that cannot be read may have objects.
         Err(_) => true,
     }
 }
 
-/// Selects a workspace, for every program that works in this directory.
+/// Selects a workspace for every program in this directory.
 ///
 /// # Errors
-/// Its name is none, or the selection cannot be written.
+/// The name is invalid, or the selection cannot be written.
 pub fn select(dir: &Path, name: &str) -> Result<(), InitError> {
     home::checked(name, "what was given").map_err(|e| InitError::Refused(e.to_string()))?;
     let file = home::data(dir).join("environment");
@@ -166,10 +166,10 @@ pub fn select(dir: &Path, name: &str) -> Result<(), InitError> {
     })
 }
 
-/// Whether another workspace can be selected: what the environment says goes before it.
+/// Checks that a selection has an effect: `TF_WORKSPACE` takes precedence.
 ///
 /// # Errors
-/// The environment names one.
+/// `TF_WORKSPACE` is set.
 pub fn selectable() -> Result<(), InitError> {
     match std::env::var_os("TF_WORKSPACE").filter(|name| !name.is_empty()) {
         None => Ok(()),
@@ -180,10 +180,10 @@ pub fn selectable() -> Result<(), InitError> {
     }
 }
 
-/// Takes the lock of this id on the state of a workspace away from whoever has it.
+/// Removes the lock with this id from a workspace's state.
 ///
 /// # Errors
-/// It is not locked, the lock has another id, or the backend cannot do that.
+/// There is no lock, its id differs, or the backend cannot remove it.
 pub async fn force_unlock(
     dir: &Path,
     named: &str,

@@ -1,4 +1,4 @@
-//! Which `provider` block a resource uses. Pure.
+//! Resolves the `provider` block of a resource. Pure.
 
 use crate::engine::words::{ConfigKey, whole_provider};
 use lang::addr::ModulePath;
@@ -7,23 +7,23 @@ use lang::syntax::ast::Expr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The block that a resource uses, and what chooses among its instances.
+/// Provider block of a resource, and the expression that selects an instance.
 pub struct Route<'a> {
-    /// The block: without an instance.
+    /// Key of the block, without an instance.
     pub block: ConfigKey,
     pub by: Option<By<'a>>,
 }
 
-/// An expression that is the key of a provider instance.
+/// Expression for the key of a provider instance.
 #[derive(Clone)]
 pub struct By<'a> {
     pub key: &'a Expr,
-    /// The module whose call passes the instance, and whose instances know `each` and `count` of
-    /// it; `None` where the resource itself says which.
+    /// Module whose call passes the instance, and in whose instances the expression's `each` and
+    /// `count` are defined; `None` if the resource itself has the expression.
     pub module: Option<ModulePath>,
 }
 
-/// The address behind a local name in a module.
+/// Provider address of a local name in a module.
 pub fn address_of(module: &Module, local: &str) -> Arc<str> {
     match module.required_providers.get(local) {
         Some(required) => whole_provider(&required.source).into(),
@@ -31,14 +31,12 @@ pub fn address_of(module: &Module, local: &str) -> Arc<str> {
     }
 }
 
-/// The local provider name that a resource type uses when nothing else is said: the part before the
-/// first underscore.
+/// Default local provider name of a resource type: the part before the first underscore.
 pub fn implied_local_name(kind: &str) -> &str {
     kind.split_once('_').map_or(kind, |(first, _)| first)
 }
 
-/// The block that configures a reference made in a module, found by following what callers pass or
-/// share.
+/// Resolves a reference in a module to its block, following the providers that calls pass or share.
 pub fn resolve<'a>(root: &'a Module, module: &Module, reference: &'a ProviderRef) -> Route<'a> {
     let mut by = reference.key.as_deref().map(|key| By { key, module: None });
     let block = follow(
@@ -90,10 +88,10 @@ fn follow<'a>(
                 name = outer.name.clone();
                 alias = outer.alias.clone();
             }
-            // Only default configurations are shared without being passed.
+            // Only default configurations are inherited without being passed.
             None if alias.is_some() => break,
             None => {
-                // The same provider may have another local name at the caller's.
+                // The caller may use another local name for the same provider.
                 if address_of(parent, &name) != address {
                     let other = parent
                         .required_providers
@@ -126,7 +124,7 @@ pub fn block<'a>(
         .find(|p| *p.name == *name && p.alias.as_ref() == alias)
 }
 
-/// The key of a `provider` block.
+/// Key of a `provider` block.
 pub fn key_of(module: &Module, block: &ProviderConfig) -> ConfigKey {
     ConfigKey {
         address: address_of(module, &block.name),
@@ -136,7 +134,7 @@ pub fn key_of(module: &Module, block: &ProviderConfig) -> ConfigKey {
     }
 }
 
-/// The `provider` block behind a key, where there is one.
+/// The `provider` block of a key, if there is one.
 pub fn block_of<'a>(root: &'a Module, key: &ConfigKey) -> Option<&'a ProviderConfig> {
     let module = root.descendant(&key.module.0)?;
     module
@@ -145,8 +143,8 @@ pub fn block_of<'a>(root: &'a Module, key: &ConfigKey) -> Option<&'a ProviderCon
         .find(|p| address_of(module, &p.name) == key.address && p.alias == key.alias)
 }
 
-/// Whether the configuration has what a key names: the block, or the empty one that stands for none
-/// in the root; and its instance.
+/// Does the configuration have the block of a key, with its instance? The root has an implicit
+/// empty block for each provider.
 pub fn is_there(root: &Module, key: &ConfigKey) -> bool {
     match block_of(root, key) {
         Some(block) => match (&block.instances, &key.instance) {
@@ -157,7 +155,7 @@ pub fn is_there(root: &Module, key: &ConfigKey) -> bool {
     }
 }
 
-/// Every provider address that a configuration names, root first: required or used.
+/// Every provider address that a configuration requires or uses, root module first.
 pub fn addresses(root: &Module) -> Vec<Arc<str>> {
     let mut out: Vec<Arc<str>> = Vec::new();
     for address in root.all().into_iter().flat_map(named) {
@@ -168,7 +166,7 @@ pub fn addresses(root: &Module) -> Vec<Arc<str>> {
     out
 }
 
-/// The provider addresses that one module names, some of them more than once.
+/// Provider addresses in one module, with repetitions.
 fn named(module: &Module) -> impl Iterator<Item = Arc<str>> {
     let required = module.required_providers.keys();
     let blocks = module.providers.iter().map(|p| &p.name);
@@ -177,8 +175,7 @@ fn named(module: &Module) -> impl Iterator<Item = Arc<str>> {
     declared.chain(used.map(|r| address_of(module, provider_name(r))))
 }
 
-/// What one module needs, by provider address: the conditions on versions as they are written, each
-/// with the local name that it is written for.
+/// Providers of one module by address: version constraints as written, each with its local name.
 pub fn required(module: &Module) -> BTreeMap<Arc<str>, Vec<(Arc<str>, Arc<str>)>> {
     let mut all: BTreeMap<_, Vec<_>> = named(module).map(|a| (a, Vec::new())).collect();
     let required = module.required_providers.iter();
@@ -192,7 +189,7 @@ pub fn required(module: &Module) -> BTreeMap<Arc<str>, Vec<(Arc<str>, Arc<str>)>
     all
 }
 
-/// The local name of the provider that a resource uses.
+/// Local provider name of a resource.
 pub fn provider_name(resource: &lang::config::Resource) -> &str {
     resource
         .provider
@@ -200,7 +197,7 @@ pub fn provider_name(resource: &lang::config::Resource) -> &str {
         .map_or_else(|| implied_local_name(&resource.name.kind), |p| &p.name)
 }
 
-/// The block that a resource uses.
+/// Key of the block that a resource uses.
 pub fn for_resource(
     root: &Module,
     module: &Module,
@@ -209,8 +206,8 @@ pub fn for_resource(
     route_of(root, module, resource).block
 }
 
-/// The block whose configuration a function is called with, by the local name and the alias that
-/// its call gives: where there is none, the root's, or the provider without any configuration.
+/// Block for a provider function, by the local name and alias of its call: if there is none, the
+/// root's block or an unconfigured provider.
 pub fn for_function<'a>(
     root: &'a Module,
     module: &Module,
@@ -229,7 +226,7 @@ pub fn for_function<'a>(
     }
 }
 
-/// The block that a resource uses, and what chooses among its instances.
+/// Block of a resource, and the expression that selects an instance.
 pub fn route_of<'a>(
     root: &'a Module,
     module: &Module,

@@ -1,22 +1,23 @@
-//! What a reference in an expression points at. Pure; places come from the traversal.
+//! Parses references in expressions. Pure.
 
 use lang::addr::{InstanceKey, Mode, Resource};
 use lang::diag::Diagnostic;
 use lang::syntax::ast::{Step, StepKind, Traversal};
 use std::sync::Arc;
 
-/// What the beginning of a traversal names, and how many steps after the root that beginning has.
+/// Object that a traversal's first steps refer to; `used` is the number of these steps after the
+/// root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ref {
     Var(Arc<str>),
     Local(Arc<str>),
-    /// A resource, with its instance key where that is constant.
+    /// A resource, with its instance key if constant.
     Resource {
         resource: Resource,
         key: Option<InstanceKey>,
         used: usize,
     },
-    /// A module call as a whole, or with a key only.
+    /// A module call without an output, with an optional key.
     Module {
         call: Arc<str>,
         key: Option<InstanceKey>,
@@ -35,7 +36,7 @@ pub enum Ref {
     Path(Arc<str>),
     /// `terraform.…`, `tofu.…`.
     Terraform(Arc<str>),
-    /// A check block's name; only `depends_on` and the like may meet it.
+    /// A check block's name; only valid in places such as `depends_on`.
     Check(Arc<str>),
 }
 
@@ -46,7 +47,7 @@ fn attr(step: Option<&Step>) -> Option<Arc<str>> {
     }
 }
 
-/// The instance key that a constant index step stands for.
+/// Instance key of a constant index step.
 pub fn key_of(step: Option<&Step>) -> Option<InstanceKey> {
     match &step?.kind {
         StepKind::Attr(_) => None,
@@ -64,10 +65,10 @@ fn invalid(traversal: &Traversal, detail: String) -> Diagnostic {
     Diagnostic::error("Invalid reference", detail).at(traversal.span())
 }
 
-/// Reads a reference.
+/// Parses a reference.
 ///
 /// # Errors
-/// What is wrong with it, at its place; whether the thing exists is not looked at.
+/// The reference is malformed. Its target may still be missing.
 pub fn parse(t: &Traversal) -> Result<Ref, Diagnostic> {
     let first = t.steps.first();
     let one = |what: &str| {
