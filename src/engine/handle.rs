@@ -1,5 +1,4 @@
-//! The engine's handle: everything else holds a clone of it. Its methods are the verbs of the
-//! product.
+//! Handle to the engine, held by the front ends. Its methods are the commands of the product.
 
 mod around;
 mod event_log;
@@ -43,18 +42,18 @@ struct Shared {
 }
 
 impl Engine {
-    /// Opens the workspace's store. The workspace's lock is taken when something first changes it.
+    /// Opens the workspace's store. The workspace lock is taken by the first change.
     ///
     /// # Errors
-    /// When the store cannot be opened, or the workspace is no directory.
+    /// The store cannot be opened, or the workspace is not a directory.
     pub async fn start(settings: Settings) -> Result<Self, EngineError> {
         Self::speaking(Dialects::of_workspace(&settings), settings).await
     }
 
-    /// As [`Engine::start`], with dialects that are not all ours.
+    /// Like [`Engine::start`], with additional dialects.
     ///
     /// # Errors
-    /// As [`Engine::start`].
+    /// See [`Engine::start`].
     pub async fn speaking(dialects: Dialects, settings: Settings) -> Result<Self, EngineError> {
         if !settings.workspace.is_dir() {
             return Err(NotThere::Directory(settings.workspace).into());
@@ -111,12 +110,12 @@ impl Engine {
         })
     }
 
-    /// The settings it was started with.
+    /// Settings of the engine.
     pub fn settings(&self) -> &Settings {
         &self.shared.settings
     }
 
-    /// The stage of this name.
+    /// Number of the stage with this name.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -125,13 +124,13 @@ impl Engine {
         Ok(found.map(|stage| stage.id))
     }
 
-    /// What is seen now, and every event after it, with no gap.
+    /// Current view, and a subscription to all later events without a gap.
     pub fn subscribe(&self) -> (View, Subscription) {
         self.shared.bus.subscribe()
     }
 
-    /// Says, in a notice and as a list, which plugin processes of this workspace have lost their
-    /// flightdeck; one that only reads says nothing. The list is kept up until it is empty.
+    /// Reports an unused rescue file, and plugin processes of this workspace whose flightdeck has
+    /// ended. A read-only engine reports no processes. The list is updated until it is empty.
     pub async fn tell_orphans(&self) {
         self.shared.work.tell_rescue_file().await;
         self.shared.work.tell_orphans().await;
@@ -139,27 +138,27 @@ impl Engine {
         self.shared.tasks.spawn(work.follow_orphans());
     }
 
-    /// Warns where the state is read without the store, which this user may not open.
+    /// Warns if the state is read without the store, which this user may not open.
     pub fn tell_unread_store(&self) {
         self.shared.work.tell_unread_store();
     }
 
-    /// Looks again for those: some were ended.
+    /// Updates the list of such processes after some were ended.
     pub async fn look_for_orphans(&self) {
         self.shared.work.look_for_orphans().await;
     }
 
-    /// Takes the workspace's lock and holds it until [`shutdown`](Self::shutdown) (the console
-    /// does). A second holder is told who has it; the engine goes on read-only.
+    /// Takes the workspace lock until [`shutdown`](Self::shutdown), for the console. If another
+    /// process has it, the engine continues read-only.
     ///
     /// # Errors
-    /// [`EngineError::Locked`] where somebody else has it.
+    /// [`EngineError::Locked`] if another process has the lock.
     pub async fn hold_lock(&self) -> Result<(), EngineError> {
         self.shared.work.lock().await
     }
 
     /// Launches the plugins that the configuration and the state need, and fetches their schemas.
-    /// Failures are in the events; with `strict` they are the answer too.
+    /// Failures are events; with `strict` they are also the result.
     ///
     /// # Errors
     /// Errors of the configuration; with `strict`, a plugin that did not register.
@@ -167,7 +166,7 @@ impl Engine {
         self.shared.work.load_plugins().await
     }
 
-    /// Which providers the configuration and the state need. Launches none.
+    /// Providers that the configuration and the state need. Launches none.
     ///
     /// # Errors
     /// Errors of the configuration; the state cannot be read.
@@ -178,20 +177,19 @@ impl Engine {
         self.shared.work.required_providers(request).await
     }
 
-    /// What expressions can be worked out over: the configuration, its variables and the state as
-    /// they are now. What is wrong with the configuration is in the events.
+    /// Evaluator of expressions over the present configuration, variables and state. Diagnostics
+    /// are events.
     ///
     /// # Errors
-    /// The configuration cannot be read, a plugin did not register.
+    /// The configuration cannot be read, or a plugin did not register.
     pub async fn evaluator(&self, request: StageRequest) -> Result<Evaluator, EngineError> {
         Box::pin(self.shared.work.evaluator(request)).await
     }
 
-    /// Variables that need a value and have none: of a request, or of a stage that is to be
-    /// deployed with its flags.
+    /// Variables without a value: for a request, or for deploying a stage with the request's flags.
     ///
     /// # Errors
-    /// There is no such stage, or it cannot be read any more.
+    /// There is no such stage, or it is not readable any more.
     pub async fn unset_variables(
         &self,
         request: StageRequest,
@@ -200,10 +198,10 @@ impl Engine {
         self.shared.work.unset_variables(request, stage).await
     }
 
-    /// A graph as a text that programs draw (DOT).
+    /// Renders a graph in DOT.
     ///
     /// # Errors
-    /// Errors of the configuration, a plugin that did not register, a stage that does not fit.
+    /// Errors of the configuration, a plugin that did not register, a stale stage.
     pub async fn draw(
         &self,
         what: DrawnGraph,
@@ -212,8 +210,8 @@ impl Engine {
         Box::pin(self.shared.work.draw(what, request)).await
     }
 
-    /// Says what is wrong with the configuration whatever its variables are and whatever is in the
-    /// state; in the events.
+    /// Validates the configuration for any values of variables and any state. Diagnostics are
+    /// events.
     ///
     /// # Errors
     /// Errors of the configuration, a plugin that did not register, cancellation.
@@ -221,30 +219,29 @@ impl Engine {
         Box::pin(self.shared.work.validate(request)).await
     }
 
-    /// Plugins that the workspace itself brings and that nobody has said yes to; they are not
-    /// launched.
+    /// Workspace plugins without trust; they are not launched.
     ///
     /// # Errors
-    /// Errors of the configuration, plugins that cannot be looked for.
+    /// Errors of the configuration, a failed search.
     pub async fn untrusted_plugins(&self) -> Result<Vec<WorkspacePlugin>, EngineError> {
         self.shared.work.untrusted().await
     }
 
-    /// Remembers a yes for these very plugins, by their digests, in the user's own data directory.
+    /// Trusts plugins by their digests, in the user's data directory.
     ///
     /// # Errors
-    /// It cannot be kept.
+    /// The decision cannot be saved.
     pub async fn trust_plugins(&self, plugins: Vec<WorkspacePlugin>) -> Result<(), EngineError> {
         self.shared.work.give_trust(plugins).await
     }
 
-    /// The next stage or deploy is the last that is asked for: plugins stop as soon as it needs
-    /// them no more, beside what it has to keep. Nothing can be launched afterwards.
+    /// Declares that the next stage or deploy is the last. Plugins stop as soon as it does not need
+    /// them, while it stores its results. Nothing can be launched afterwards.
     pub fn nothing_follows(&self) {
         self.shared.work.nothing_follows();
     }
 
-    /// Works out the changes.
+    /// Computes a stage.
     ///
     /// # Errors
     /// Errors of the configuration and of plans, a plugin that did not register, a held lock,
@@ -253,7 +250,7 @@ impl Engine {
         Box::pin(self.shared.work.stage(request)).await
     }
 
-    /// A stage that was worked out before; the newest where `None`.
+    /// A stored stage; the newest for `None`.
     ///
     /// # Errors
     /// There is none, or it cannot be read.
@@ -261,40 +258,39 @@ impl Engine {
         self.shared.work.staged(stage).await
     }
 
-    /// Terraform's plan representation of a stage.
+    /// Stage in OpenTofu's JSON plan format.
     ///
     /// # Errors
-    /// There is no such stage, or it cannot be read any more.
+    /// There is no such stage, or it is not readable any more.
     pub async fn plan_json(&self, stage: StageId) -> Result<serde_json::Value, EngineError> {
         Box::pin(self.shared.work.plan_json(stage)).await
     }
 
-    /// The plan representation of what was worked out before the newest staging failed, where
-    /// somebody follows each step; told once.
+    /// Partial plan of the newest failed staging, if a client follows each step; returned once.
     pub fn errored_plan(&self) -> Option<serde_json::Value> {
         self.shared.work.errored_plan()
     }
 
-    /// A stage as the text of a file of its own, which holds sensitive values.
+    /// Stage as a plan file, which has sensitive values.
     ///
     /// # Errors
-    /// There is no such stage, or it cannot be read any more.
+    /// There is no such stage, or it is not readable any more.
     pub async fn stage_file(&self, stage: StageId) -> Result<String, EngineError> {
         Box::pin(self.shared.work.stage_file(stage)).await
     }
 
-    /// The stage in a file's text, which is decrypted as the configuration says.
+    /// Reads a plan file, decrypted by the configuration's methods.
     ///
     /// # Errors
-    /// The text is none of a stage, or is encrypted in another way.
+    /// The text is not a plan file, or is encrypted in another way.
     pub async fn stage_in_file(&self, text: String) -> Result<StageFile, EngineError> {
         self.shared.work.opened(text).await
     }
 
-    /// What the text of a state file says; `name` is what it is called in errors.
+    /// Reads a state file; `name` is used in errors.
     ///
     /// # Errors
-    /// It is none, or encrypted in another way than the configuration says.
+    /// The text is not a state, or is encrypted in another way than configured.
     pub async fn state_in_file(
         &self,
         name: &str,
@@ -303,15 +299,15 @@ impl Engine {
         self.shared.work.state_in_file(name, text).await
     }
 
-    /// Takes in a stage from a file's text; the answer is its number here, to be deployed by.
+    /// Adds the stage of a plan file to the store; returns its number for a deploy.
     ///
     /// # Errors
-    /// The text is none of a stage, or it cannot be kept.
+    /// The text is not a plan file, or it cannot be stored.
     pub async fn take_in_stage(&self, text: String) -> Result<StageId, EngineError> {
         self.shared.work.take_in_stage(text).await
     }
 
-    /// Narrows or widens what the next deploy of a stage applies; closed under dependency.
+    /// Changes the selection of a stage; the result is closed under dependency.
     ///
     /// # Errors
     /// There is no such stage or change.
@@ -319,31 +315,30 @@ impl Engine {
         Box::pin(self.shared.work.select(stage, select)).await
     }
 
-    /// Compares a stage with the workspace as it is now: configuration, state, plugins, files.
-    /// Launches nothing.
+    /// Compares a stage with the present configuration, state, plugins and files. Launches nothing.
     ///
     /// # Errors
-    /// The stage is stale, or this cannot be found out.
+    /// The stage is stale, or the comparison failed.
     pub async fn check_stage(&self, stage: StageId) -> Result<(), EngineError> {
         Box::pin(self.shared.work.check_stage(stage)).await
     }
 
-    /// Applies a stage's selection. Ends when the deploy has ended; failures of operations are in
-    /// the answer.
+    /// Deploys a stage's selection. Returns when the deploy has ended; failures of operations are
+    /// in the result.
     ///
     /// # Errors
-    /// The stage is stale, the workspace is held, the store cannot be written.
+    /// The stage is stale, the workspace is locked, or the store cannot be written.
     pub async fn deploy(&self, request: DeployRequest) -> Result<DeploySummary, EngineError> {
         Box::pin(self.shared.work.deploy(request)).await
     }
 
-    /// Goes one rung down the cancel ladder of the running deploy (or stage). The answer: whether
-    /// anything runs that heeds it; what does not, such as reading the state, may be dropped.
+    /// Goes to a rung of the cancel ladder of the running deploy or stage. Returns true if running
+    /// work reacts to it; other work, such as reading the state, may be dropped.
     pub fn cancel(&self, rung: CancelRung) -> bool {
         self.shared.work.cancel(rung, &self.shared.tasks)
     }
 
-    /// How many replacements of the running deploy have begun and not ended.
+    /// Number of replacements in progress in the running deploy.
     pub fn replacing(&self) -> usize {
         self.shared.bus.with_view(|v| {
             v.deploy
@@ -357,7 +352,7 @@ impl Engine {
     /// Starts, stops, restarts, enables or disables one plugin.
     ///
     /// # Errors
-    /// There is no such plugin, or it did not come up.
+    /// There is no such plugin, or it did not start.
     pub async fn plugin(
         &self,
         plugin: &PluginId,
@@ -366,28 +361,28 @@ impl Engine {
         self.shared.work.plugin(plugin, command).await
     }
 
-    /// The schema of a plugin.
+    /// Schema of a plugin.
     ///
     /// # Errors
-    /// There is no such plugin, or it did not come up.
+    /// There is no such plugin, or it did not start.
     pub async fn schema(&self, plugin: &PluginId) -> Result<Arc<ProviderSchema>, EngineError> {
         self.shared.work.schema(plugin).await
     }
 
-    /// As [`schema`](Self::schema), with the plugin's texts about its types: labels, summaries,
-    /// descriptions, examples.
+    /// Like [`schema`](Self::schema), with the plugin's documentation of its types: labels,
+    /// summaries, descriptions, examples.
     ///
     /// # Errors
-    /// As [`schema`](Self::schema).
+    /// See [`schema`](Self::schema).
     pub async fn documented(&self, plugin: &PluginId) -> Result<Arc<ProviderSchema>, EngineError> {
         self.shared.work.documented(plugin).await
     }
 
-    /// Lists every provider that is installed, whether the configuration needs it or not, and
-    /// launches none. Each is in the events.
+    /// Lists every installed provider, needed or not, and launches none. Each is reported as an
+    /// event.
     ///
     /// # Errors
-    /// The places where providers are installed cannot be told.
+    /// The installation directories cannot be determined.
     pub async fn find_installed(&self) -> Result<Vec<PluginId>, EngineError> {
         Box::pin(self.shared.work.find_installed()).await
     }
@@ -402,18 +397,17 @@ impl Engine {
         self.shared.memory.deploy_record(deploy).await
     }
 
-    /// Failures since then (all where `None`), grouped by fingerprint, newest first.
+    /// Failures since a time (all for `None`), grouped by fingerprint, newest first.
     pub async fn failures(&self, since: Option<UnixMs>) -> Result<Vec<FailureGroup>, EngineError> {
         self.shared.memory.failures(since).await
     }
 
-    /// What plugins said, oldest first.
+    /// Log lines of plugins and the engine, oldest first.
     pub async fn logs(&self, query: LogQuery) -> Result<Vec<LogRow>, EngineError> {
         self.shared.memory.logs(query).await
     }
 
-    /// What was begun and has no end on record, in words and by address: one warning each, oldest
-    /// first.
+    /// Unknown outcomes as warnings, oldest first.
     pub async fn unknown_outcomes(&self) -> Result<Vec<Diagnostic>, EngineError> {
         Ok(self
             .shared
@@ -426,11 +420,11 @@ impl Engine {
             .collect())
     }
 
-    /// Stops every plugin, writes what is not written, gives the lock back. A deploy that runs
-    /// starts nothing more and is waited for.
+    /// Stops every plugin, finishes all writes and releases the lock. A running deploy starts
+    /// nothing more and is waited for.
     pub async fn shutdown(&self) {
         self.shared.work.shutdown().await;
-        // Until here, so that the end can be read too.
+        // Metrics stay available until here, so that the end is visible in them.
         drop(lock(&self.shared.served).take());
         let traces = lock(&self.shared.traces).take();
         if let Some(traces) = traces {

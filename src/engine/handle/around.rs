@@ -1,4 +1,4 @@
-//! The verbs around a workspace: what it needs is fetched, its directory's other workspaces.
+//! Commands around a workspace: installation, and the other workspaces of its directory.
 
 use super::Engine;
 use crate::engine::bus::Bus;
@@ -11,18 +11,18 @@ use crate::engine::words::{Absent, Bring, EventKind, StageRequest};
 use crate::engine::workspace::{home, named};
 
 impl Engine {
-    /// Fetches the modules and providers that the configuration needs, and makes its backend ready;
-    /// how it goes is in the events. An engine that has begun before is to be begun anew then.
+    /// Installs modules and providers and initializes the backend; progress is reported by events.
+    /// Restart an engine that is already in use afterwards.
     ///
     /// # Errors
-    /// Something is not to be had, the configuration is wrong, cancellation.
-    /// [`EngineError::StatesToBring`] where there are states at the place that the backend was
-    /// before and `bring` does not say what becomes of them.
+    /// A download failed, the configuration is wrong, cancellation. [`EngineError::StatesToBring`]
+    /// if the backend changed, there are states at the old place, and `bring` does not decide about
+    /// them.
     pub async fn install(&self, bring: Bring) -> Result<(), EngineError> {
         Box::pin(self.shared.work.install(bring)).await
     }
 
-    /// The name of the workspace that this engine works on, as operators know it.
+    /// Name of this engine's workspace, for operators.
     pub fn workspace_name(&self) -> &str {
         match self.shared.settings.named.as_str() {
             "" => named::DEFAULT,
@@ -30,26 +30,26 @@ impl Engine {
         }
     }
 
-    /// The names of the directory's workspaces, the default one first.
+    /// Names of the directory's workspaces, the default one first.
     ///
     /// # Errors
-    /// It is not known where they are, or they cannot be told.
+    /// The backend cannot be located or listed.
     pub async fn workspaces(&self) -> Result<Vec<String>, EngineError> {
         let dir = &self.shared.settings.workspace;
         let names = named::list(dir, &StageRequest::default()).await;
         names.map_err(unprepared)
     }
 
-    /// An engine on another workspace of the same directory, which is made first where `create`
-    /// says so, and is selected for every program that works there. This one goes on: it is for the
-    /// caller to shut it down, and before the other one takes the lock where both are on the same
-    /// workspace.
+    /// Starts an engine on another workspace of the same directory, created first with `create`,
+    /// and selects that workspace. This engine keeps running. Shut it down before the new one takes
+    /// the lock if both use the same workspace.
     ///
     /// # Errors
-    /// There is no such workspace, or one already; its store cannot be opened. Nothing is selected
-    /// then.
+    /// The workspace does not exist, or exists already with `create`; its store cannot be opened.
+    /// Nothing is selected then.
     pub async fn on_workspace(&self, name: &str, create: bool) -> Result<Self, EngineError> {
         let (dir, asked) = (&self.shared.settings.workspace, StageRequest::default());
+        // Without this check, `TF_WORKSPACE` would silently override the new selection.
         if name != self.workspace_name() {
             named::selectable().map_err(unprepared)?;
         }
@@ -73,8 +73,7 @@ impl Engine {
     }
 }
 
-/// What the configuration says of the state's home. One that cannot be read is told when something
-/// is to be done with it.
+/// Location of the state by the configuration. Errors are reported when the state is first used.
 pub(super) fn said_of_home(settings: &Settings, bus: &Bus) -> home::Whereabouts {
     let asked = StageRequest::with_variables(settings.variables.clone());
     let found = home::of(&settings.workspace, &settings.named, &asked);

@@ -1,5 +1,4 @@
-//! Repeats the engine's events in the log that `TF_LOG` asks for. Events are fit for everybody to
-//! see: what is sensitive is masked in them.
+//! Copies the engine's events to the `TF_LOG` log. Events are already redacted.
 
 use crate::engine::bus::{Bus, Listener};
 use crate::engine::logging::ENGINE_LOG;
@@ -7,7 +6,7 @@ use crate::engine::words::{Event, EventKind, PluginEvent, Severity};
 use std::sync::Arc;
 use tracing::{Level, event};
 
-/// Repeats events from now on, where they are logged at all.
+/// Starts to copy events, if the log is enabled.
 pub(super) fn start(bus: &Bus) {
     if tracing::enabled!(target: ENGINE_LOG, Level::ERROR) {
         bus.listen(Arc::new(EventLog));
@@ -20,7 +19,7 @@ impl Listener for EventLog {
     fn hear(&self, heard: &Event) {
         let text = || serde_json::to_string(heard).unwrap_or_default();
         match &heard.kind {
-            // Lines of plugins are logged before a flood of them is thinned out.
+            // Plugin lines are logged elsewhere, before excess lines are dropped.
             EventKind::Plugin(PluginEvent::Log { .. }) => {}
             EventKind::Diagnostic(diagnostic) => match diagnostic.severity {
                 Severity::Error => {

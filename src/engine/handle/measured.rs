@@ -1,4 +1,4 @@
-//! What is measured, served while an engine works.
+//! Metrics endpoint of an engine.
 
 use super::{Engine, Shared};
 use crate::engine::error::EngineError;
@@ -8,16 +8,16 @@ use crate::engine::words::EventKind;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// How often a port is tried that another engine had, and how long after each other.
+/// Attempts to bind the port that a former engine had, and the pause between them.
 const TRIES: usize = 20;
 const BETWEEN: Duration = Duration::from_millis(50);
 
 impl Engine {
-    /// Counts from now on what happens, and serves it at this address for programs that watch,
-    /// until [`shutdown`](Self::shutdown). A notice says where.
+    /// Starts to count events and serves metrics at this address until
+    /// [`shutdown`](Self::shutdown). A notice has the address.
     ///
     /// # Errors
-    /// Nothing can be listened for at this address.
+    /// The address cannot be bound.
     pub async fn serve_metrics(&self, address: SocketAddr) -> Result<(), EngineError> {
         let Shared { bus, tasks, .. } = &*self.shared;
         let served = metrics::serve(address, bus, tasks).await;
@@ -35,12 +35,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Serves metrics where an engine did that has ended; where that cannot be, a notice says so.
+    /// Serves metrics at the address of an engine that has ended; a notice reports a failure.
     pub async fn go_on_serving(&self, address: Option<SocketAddr>) {
         let Some(address) = address else {
             return;
         };
-        // The one that has ended may be about to leave its port.
+        // The former engine may still be closing its port.
         for _ in 0..TRIES {
             if self.serve_metrics(address).await.is_ok() {
                 return;
@@ -53,7 +53,7 @@ impl Engine {
         }
     }
 
-    /// Where metrics are served, if they are.
+    /// Address of the metrics endpoint, if there is one.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         lock(&self.shared.served).as_ref().map(|s| s.address)
     }

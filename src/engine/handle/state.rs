@@ -1,4 +1,4 @@
-//! The verbs that look at the state, or change it by hand.
+//! Commands that read the state or change it manually.
 
 use super::Engine;
 use crate::engine::error::EngineError;
@@ -6,22 +6,20 @@ use crate::engine::state::Settled;
 use crate::engine::words::*;
 
 impl Engine {
-    /// Takes an object that is there into the state. What is unknown of the address is settled by
-    /// it.
+    /// Imports an existing object into the state. Settles the unknown outcomes of the address.
     ///
     /// # Errors
-    /// The address is not in the configuration or has an object already, its provider knows no such
-    /// object, a held lock.
+    /// The address is not in the configuration or already has an object, the provider does not find
+    /// the object, or a lock is held.
     pub async fn import(&self, object: ImportObject) -> Result<StateChange, EngineError> {
         Box::pin(self.shared.work.import(object)).await
     }
 
-    /// Takes objects out of the state without destroying them: instances, whole resources or
-    /// modules, deposed objects by the name that lists show. What is unknown of them is settled by
-    /// it.
+    /// Removes objects from the state without destroying them: instances, resources, modules, or
+    /// deposed objects by their listed names. Settles their unknown outcomes.
     ///
     /// # Errors
-    /// One of them is not there, which keeps all of them; a held lock.
+    /// An address does not exist, which keeps all of them; a lock is held.
     pub async fn forget(
         &self,
         addresses: Vec<String>,
@@ -30,21 +28,21 @@ impl Engine {
         self.shared.work.forget(addresses, dry_run).await
     }
 
-    /// Marks the current object of an instance to be replaced, or takes that mark away, which
-    /// settles what is unknown of its provisioners.
+    /// Taints the current object of an instance, or untaints it, which settles the unknown outcomes
+    /// of its provisioners.
     ///
     /// # Errors
-    /// There is no such object, or it is so already; a held lock.
+    /// There is no such object, or it is already in that condition; a lock is held.
     pub async fn taint(&self, address: String, tainted: bool) -> Result<StateChange, EngineError> {
         self.shared.work.taint(address, tainted).await
     }
 
-    /// Gives what is at an address another one: an instance, a whole resource, a module. With
-    /// `dry_run` nothing is changed.
+    /// Moves an instance, a resource or a module to another address. With `dry_run` nothing is
+    /// changed.
     ///
     /// # Errors
-    /// It is not there, something is at the other address, they are of different kinds; a held
-    /// lock.
+    /// The object does not exist, the new address is taken, the addresses are of different kinds; a
+    /// lock is held.
     pub async fn rename(
         &self,
         from: String,
@@ -54,11 +52,10 @@ impl Engine {
         self.shared.work.rename(from, to, dry_run).await
     }
 
-    /// Says of all objects of one provider that they belong to another. With `dry_run` nothing is
-    /// changed.
+    /// Assigns all objects of one provider to another. With `dry_run` nothing is changed.
     ///
     /// # Errors
-    /// One of them is no address of a provider; a held lock.
+    /// An address is not a provider's; a lock is held.
     pub async fn replace_provider(
         &self,
         from: String,
@@ -68,11 +65,11 @@ impl Engine {
         self.shared.work.replace_provider(from, to, dry_run).await
     }
 
-    /// Puts a state file's text into the place of the state; `None` where it was so already. With
-    /// `force` also one that is older, or of another lineage.
+    /// Replaces the state with a state file's text; `None` if it was equal. With `force`, accepts
+    /// an older state or one of another lineage.
     ///
     /// # Errors
-    /// It is no state, or may not be put there; a held lock.
+    /// The text is not a state or is refused; a lock is held.
     pub async fn push_state(
         &self,
         text: Vec<u8>,
@@ -81,7 +78,7 @@ impl Engine {
         self.shared.work.push_state(text, force).await
     }
 
-    /// The outputs that the state has, by name.
+    /// Outputs of the state, by name.
     ///
     /// # Errors
     /// The state cannot be read.
@@ -89,21 +86,21 @@ impl Engine {
         self.shared.memory.outputs().await
     }
 
-    /// Changes of the state by hand, newest first; all that are kept for a `limit` of 0.
+    /// Manual changes of the state, newest first; all stored ones for a `limit` of 0.
     pub async fn state_changes(&self, limit: u32) -> Result<Vec<StateChange>, EngineError> {
         Ok(self.shared.memory.store().state_changes(limit).await?)
     }
 
-    /// The state, for showing.
+    /// State for display.
     pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
         self.shared.memory.state_rows().await
     }
 
-    /// Goes on with one of two states that were changed apart. The answer: the file that the other
-    /// is kept in, where there was anything to keep.
+    /// Continues with one of two conflicting states. Returns the file with the other, if there was
+    /// anything to save.
     ///
     /// # Errors
-    /// Somebody else works on the workspace or on the state, or it cannot be read or written.
+    /// The workspace or the state is locked, or the state cannot be read or written.
     pub async fn use_state(
         &self,
         with: Settled,
@@ -111,13 +108,12 @@ impl Engine {
         self.shared.work.use_state(with).await
     }
 
-    /// The state as state version 4.
+    /// State as state version 4.
     pub async fn export_state(&self) -> Result<statefile::StateFile, EngineError> {
         self.shared.memory.export_state().await
     }
 
-    /// The state as its representation for programs (`format_version` 1.0), sensitive values
-    /// included.
+    /// State in OpenTofu's JSON format (`format_version` 1.0), including sensitive values.
     ///
     /// # Errors
     /// The state cannot be read.
