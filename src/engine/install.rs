@@ -1,6 +1,5 @@
-//! What a configuration needs and is not there: its modules and providers, fetched and laid out as
-//! other tools of the language do. Needs no store and no lock of the state; keeps nothing but
-//! files.
+//! Installation of a configuration's modules and providers, in OpenTofu's directory layout. Uses
+//! neither the store nor the state lock; writes files only.
 
 mod choose;
 mod elsewhere;
@@ -39,56 +38,56 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// What registries are told of who asks.
+/// User agent for registries.
 const AGENT: &str = concat!("flightdeck/", env!("CARGO_PKG_VERSION"));
 
-/// What is to be installed.
+/// Options of an installation.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// The directory of the configuration.
+    /// Directory of the configuration.
     pub dir: PathBuf,
     /// The selected workspace; empty for the default one.
     pub named: String,
-    /// Values of variables: sources of modules may rest on them.
+    /// Values of variables; module sources may depend on them.
     pub values: StageRequest,
-    /// Whether newer versions are taken than those that are installed and locked.
+    /// Take newer versions than those installed and locked.
     pub upgrade: bool,
-    /// Directories of provider packages that are looked at in the place of all others, as they were
-    /// given; an empty one alone takes back what was recorded of them before.
+    /// Directories of provider packages that replace all other sources, as given; a single empty
+    /// one removes the recorded ones.
     pub plugin_dirs: Vec<PathBuf>,
-    /// What may become of the lock file.
+    /// Permission to change the lock file.
     pub lockfile: Lockfile,
-    /// What is said of the backend beside the configuration.
+    /// Options for the backend.
     pub backend: InitBackend,
 }
 
-/// What may become of the lock file.
+/// Permission to change the lock file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Lockfile {
-    /// It is written where there is something new to say.
+    /// Write it if it changes.
     #[default]
     Written,
-    /// It stays as it is; a need that it does not meet is an error.
+    /// Do not write it; a missing entry is an error.
     ReadOnly,
 }
 
-/// What came of it.
+/// Result of an installation.
 #[derive(Debug, Default)]
 pub struct Installed {
-    /// How many modules there are, local ones too.
+    /// Number of modules, including local ones.
     pub modules: usize,
-    /// How many providers there are, without those that are part of the program.
+    /// Number of providers, without the built-in ones.
     pub providers: usize,
-    /// What was done about the backend, in words.
+    /// Messages about the backend.
     pub told: Vec<String>,
     /// Warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Installs. `stop` ends it at the next wait; what is whole by then stays.
+/// Installs modules and providers. `stop` ends it at the next wait; complete downloads stay.
 ///
 /// # Errors
-/// Something is not to be had, or the configuration is wrong.
+/// A download failed, or the configuration is wrong.
 pub async fn install(
     request: Request,
     tell: Tell,
@@ -101,7 +100,7 @@ pub async fn install(
             .map_err(EngineError::unable("nothing can be installed"))?;
     }
     plugin_dirs::record(&request)?;
-    // The home of the state comes first: what is there is asked for providers.
+    // The backend comes first, because the state there names further providers.
     let initialized = init_backend(&request.dir, &request.named, &request.backend).await;
     let words = initialized.map_err(unprepared)?.told;
     let runtime = tokio::runtime::Handle::current();
@@ -139,10 +138,10 @@ pub async fn install(
     Ok(installed)
 }
 
-/// Installs the modules alone. `stop` ends it at the next wait; what is whole by then stays.
+/// Installs only modules. `stop` ends it at the next wait; complete downloads stay.
 ///
 /// # Errors
-/// Something is not to be had, or the configuration is wrong.
+/// A download failed, or the configuration is wrong.
 pub async fn get(
     request: Request,
     tell: Tell,
@@ -165,7 +164,7 @@ pub async fn get(
     })?
 }
 
-/// Why the backend could not be made ready or asked.
+/// Converts an error of the backend's initialization.
 pub fn unprepared(error: InitError) -> EngineError {
     match error {
         InitError::Configuration(why) => EngineError::Diagnostics(all(&why.diags, &why.sources)),
@@ -179,7 +178,7 @@ fn refused(error: PlacesError) -> EngineError {
     EngineError::because(error)
 }
 
-/// The provider configurations that the state names, where it can be looked at.
+/// Provider configurations in the state, if it can be read.
 fn in_state(
     request: &Request,
     warnings: &mut Vec<Diagnostic>,
@@ -263,7 +262,7 @@ fn all(diags: &Diagnostics, sources: &SourceMap) -> Vec<Diagnostic> {
     told::tell_all(diags.iter(), sources, &Secrets::default())
 }
 
-/// The registries, with what the CLI configuration and the environment say of them.
+/// Registry services with the settings of the CLI configuration and the environment.
 fn services(places: &Places, around: &Surroundings) -> Result<Services, FetchError> {
     let said = &places.registries;
     let number =
@@ -293,8 +292,8 @@ fn services(places: &Places, around: &Surroundings) -> Result<Services, FetchErr
     Ok(Services::new(http, credentials, said.hosts.clone()))
 }
 
-/// The program of a credentials helper: in the first of the folders for plugins that has it, none
-/// of them the workspace's.
+/// Program of a credentials helper: the first one in the plugin directories outside of the
+/// workspace.
 fn helper(places: &Places, name: &str) -> PathBuf {
     let program = format!("terraform-credentials-{name}");
     let folders = places
@@ -308,7 +307,7 @@ fn helper(places: &Places, name: &str) -> PathBuf {
         .unwrap_or_else(|| Path::new(&program).to_owned())
 }
 
-/// Words without a place in the configuration.
+/// Diagnostic without a place in the configuration.
 fn plain(severity: Severity, summary: &str, detail: String) -> Diagnostic {
     Diagnostic {
         severity,

@@ -1,4 +1,4 @@
-//! Which version of a provider is taken, and which places are asked for it.
+//! Selection of a provider's version and sources.
 
 use super::Step;
 use super::provider::{Job, Trouble};
@@ -10,7 +10,7 @@ const UNKNOWN: &str = "Failed to query available provider packages";
 const UNFIT: &str = "Locked provider version does not fit";
 
 impl Job {
-    /// The version that is locked, or else the newest that is wanted with what each place has.
+    /// The locked version, else the newest allowed one with the list of each source.
     pub(super) async fn version(&self) -> Result<(Version, Vec<Listed>), Trouble> {
         let locked = self.locked.as_ref().filter(|_| !self.shared.upgrade);
         if let Some(entry) = locked
@@ -33,7 +33,7 @@ impl Job {
         }
     }
 
-    /// The places to ask.
+    /// Sources to query.
     pub(super) fn places(&self) -> Vec<Source> {
         match &self.shared.only {
             Some(source) => vec![source.clone()],
@@ -41,7 +41,7 @@ impl Job {
         }
     }
 
-    /// The newest version that is wanted, and what each place has.
+    /// The newest allowed version, and the list of each source.
     async fn choose(&self) -> Result<(Version, Vec<Listed>), Trouble> {
         let mut lists = Vec::new();
         for source in self.places() {

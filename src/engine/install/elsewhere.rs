@@ -1,6 +1,6 @@
-//! Packages that are not for running here: their hashes for the lock file, and a mirror of them.
-//! They come from their registries, or from the one place that is named, whatever the CLI
-//! configuration says; what is fetched for hashes alone is thrown away.
+//! `providers lock` and `providers mirror`: packages for other platforms. They come from their
+//! registries or the one named source, regardless of the CLI configuration. Packages fetched only
+//! for hashes are discarded.
 
 use super::error::InstallError;
 use super::provider::{Done, Job, Shared};
@@ -22,46 +22,46 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// What is wanted.
+/// Options of both commands.
 #[derive(Debug, Clone, Default)]
 pub struct Elsewhere {
-    /// The directory of the configuration.
+    /// Directory of the configuration.
     pub dir: PathBuf,
     /// The selected workspace; empty for the default one.
     pub named: String,
-    /// Values of variables: sources of modules may rest on them.
+    /// Values of variables; module sources may depend on them.
     pub values: StageRequest,
-    /// Kinds of machines; this one where there are none.
+    /// Platforms; this machine's if empty.
     pub platforms: Vec<String>,
     pub from: From,
-    /// Addresses of providers; all that the configuration needs where there are none.
+    /// Provider addresses; all needed ones if empty.
     pub providers: Vec<String>,
 }
 
-/// Where packages come from.
+/// Source of packages.
 #[derive(Debug, Clone, Default)]
 pub enum From {
-    /// Each from its own registry.
+    /// Each provider's own registry.
     #[default]
     Registries,
-    /// A directory that is laid out as a mirror.
+    /// Directory in the layout of a mirror.
     Directory(PathBuf),
-    /// The address of a mirror.
+    /// Address of a mirror.
     Mirror(String),
 }
 
-/// What came of it.
+/// Result of both commands.
 #[derive(Debug, Default)]
 pub struct Written {
-    /// How many providers were looked at.
+    /// Number of processed providers.
     pub providers: usize,
-    /// Whether files are not as they were before.
+    /// Were files changed?
     pub changed: bool,
     /// Warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// What all of it rests on.
+/// Inputs of both commands.
 pub(super) struct Ground {
     needs: Needs,
     pub(super) before: LockFile,
@@ -71,10 +71,10 @@ pub(super) struct Ground {
     pub(super) warnings: Vec<Diagnostic>,
 }
 
-/// Writes the hashes of packages into the lock file; what it has stays.
+/// Adds hashes of packages to the lock file; existing entries stay.
 ///
 /// # Errors
-/// Something is not to be had, or the configuration is wrong.
+/// A download failed, or the configuration is wrong.
 pub async fn lock(
     wanted: Elsewhere,
     tell: Tell,
@@ -86,7 +86,7 @@ pub async fn lock(
         .iter()
         .map(|(address, entry)| (address.clone(), entry.clone()))
         .collect();
-    // Versions are agreed on, packages are not: what the source says of them counts alone.
+    // Locked versions are binding, locked hashes are not: only the source's hashes count.
     let locked = locks(&before, &ground.needs, &mut ground.warnings).into_iter();
     let mut versions: BTreeMap<ProviderAddress, LockEntry> =
         locked.map(|(address, e)| (address, bare(e))).collect();
@@ -127,11 +127,11 @@ pub async fn lock(
     })
 }
 
-/// Puts packages from their registries into a directory that is laid out as a mirror, with the
-/// indexes that a mirror at an address needs.
+/// Downloads packages from their registries to a directory in the layout of a mirror, with the
+/// indexes of a network mirror.
 ///
 /// # Errors
-/// Something is not to be had, or the configuration is wrong.
+/// A download failed, or the configuration is wrong.
 pub async fn mirror(
     wanted: Elsewhere,
     dir: PathBuf,
@@ -202,7 +202,7 @@ impl Ground {
     }
 }
 
-/// Reads what is needed and what is locked.
+/// Loads the configuration's requirements and the lock file.
 async fn ground(wanted: &Elsewhere) -> Result<Ground, EngineError> {
     let wanted = wanted.clone();
     let read = tokio::task::spawn_blocking(move || {
@@ -237,7 +237,7 @@ async fn ground(wanted: &Elsewhere) -> Result<Ground, EngineError> {
         .map_err(EngineError::task("the configuration could not be read"))?
 }
 
-/// Leaves those that are named, which must be needed.
+/// Keeps only the named providers, which must be needed.
 fn chosen(needs: &mut Needs, named: &[String]) -> Result<(), InstallError> {
     let mut wanted = BTreeSet::new();
     for text in named {
@@ -256,7 +256,7 @@ fn chosen(needs: &mut Needs, named: &[String]) -> Result<(), InstallError> {
     Ok(())
 }
 
-/// Tells of hashes where others tell of what is installed.
+/// Reports hashes in place of installations.
 fn hashed(tell: &Tell, platform: &str) -> Tell {
     let (tell, platform) = (tell.clone(), platform.to_owned());
     Arc::new(move |step| match step {
@@ -275,7 +275,7 @@ fn hashed(tell: &Tell, platform: &str) -> Tell {
     })
 }
 
-/// The version alone.
+/// The entry without hashes.
 fn bare(entry: LockEntry) -> LockEntry {
     LockEntry {
         hashes: Vec::new(),
@@ -283,7 +283,7 @@ fn bare(entry: LockEntry) -> LockEntry {
     }
 }
 
-/// What is known of a provider, with what was found besides.
+/// Merges the lock entry with the new hashes.
 fn merged(before: Option<LockEntry>, done: &Done, need: Option<&Need>) -> LockEntry {
     let known = before.filter(|entry| entry.version == done.version);
     let hashes: BTreeSet<String> = known

@@ -1,4 +1,4 @@
-//! Why what a configuration needs is not written down as it should be.
+//! Errors of writing files during an installation.
 
 use crate::engine::error::EngineError;
 use crate::engine::state::HomeError;
@@ -7,7 +7,7 @@ use statefile::ReadError;
 use statefile::encryption::EncryptionError;
 use std::path::{Path, PathBuf};
 
-/// Why the files that an installation leaves are not written, or packages not looked for.
+/// Reasons why installation files cannot be written or a named provider is refused.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum InstallError {
     #[error(
@@ -26,7 +26,7 @@ pub(super) enum InstallError {
         path: PathBuf,
         source: std::io::Error,
     },
-    /// A provider was named whose packages are not needed.
+    /// A named provider that the configuration does not need.
     #[error(
         "the configuration needs no provider {}; `flightdeck providers` shows those that it needs", one_line(.0)
     )]
@@ -34,7 +34,7 @@ pub(super) enum InstallError {
 }
 
 impl InstallError {
-    /// For a lock file that could not be written.
+    /// Error of writing a lock file.
     pub(super) fn lockfile(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Lockfile { path, source }
@@ -47,7 +47,7 @@ impl From<InstallError> for EngineError {
     }
 }
 
-/// Why the state is not asked for the providers that it needs.
+/// Reasons why the state's providers cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnseenError {
     #[error(transparent)]

@@ -1,5 +1,5 @@
-//! A mirror of packages in a directory: archives, and the indexes that tell what there is to
-//! whoever asks a server for it. Owns the indexes of the providers that are put there.
+//! Provider mirror in a directory: archives, and index files for serving them over HTTP. Owns the
+//! indexes of the providers written.
 
 use super::Step;
 use super::provider::{Job, Trouble};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const UNTOLD: &str = "The index of the mirror is not written";
 
 impl Job {
-    /// Puts the packages for these kinds of machines into a mirror, and tells them in its indexes.
+    /// Adds the packages of these platforms to a mirror and updates its indexes.
     pub(super) async fn mirrored(&self, dir: &Path, platforms: &[String]) -> Result<(), Trouble> {
         let (version, lists) = self.version().await?;
         drop(lists);
@@ -36,7 +36,7 @@ impl Job {
         Err((UNTOLD, format!("{} {version}: {why}.", self.address)))
     }
 
-    /// Puts one package there. The answer is its hashes.
+    /// Adds one package; returns its hashes.
     async fn put(
         &self,
         folder: &Path,
@@ -76,8 +76,7 @@ fn archive(name: &str, version: &Version, platform: &str) -> String {
     format!("terraform-provider-{name}_{version}_{platform}.zip")
 }
 
-/// Writes the indexes of a provider anew, with what they said before of versions and machines that
-/// are not meant now.
+/// Rewrites the indexes of a provider, and keeps their entries for other versions and platforms.
 fn index(
     folder: &Path,
     name: &str,
@@ -91,7 +90,7 @@ fn index(
     let mut versions = before(&all, "versions");
     versions.insert(version.to_string(), json!({}));
     let mut archives = before(&one, "archives");
-    // What nobody has any more is not told.
+    // Entries of removed archives are dropped.
     archives.retain(|platform, _| folder.join(archive(name, version, platform)).is_file());
     for (platform, hashes) in found {
         let url = archive(name, version, &platform);
@@ -99,12 +98,12 @@ fn index(
     }
     archives.sort_keys();
     versions.sort_keys();
-    // Who reads the list of versions finds what it has.
+    // The version's file is written first, so that each listed version has one.
     put_json(&one, json!({ "archives": archives }))?;
     put_json(&all, json!({ "versions": versions }))
 }
 
-/// What an index says; nothing where it is none.
+/// Member of an index; empty if the index is missing or invalid.
 fn before(path: &PathBuf, member: &str) -> Map<String, Value> {
     let text = fsroot::read_regular(path).unwrap_or_default();
     let mut all: Value = serde_json::from_slice(&text).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Modules, installed while the configuration is read: which ones a module calls is known once it
-//! is there. Owns the manifest until it is written.
+//! Installs modules while the configuration is loaded, because the calls of a module are known only
+//! after its download. Owns the manifest until it is written.
 
 use super::place::copy;
 use super::{Request, Step, Tell};
@@ -16,18 +16,18 @@ use std::path::{Path, PathBuf};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-/// Installs what is asked for and is not there.
+/// Installs requested modules that are missing.
 pub(super) struct Installer<'a> {
     root: PathBuf,
-    /// The folder of the modules, seen from the root.
+    /// Modules directory, relative to the root.
     folder: PathBuf,
-    /// The same, for writing.
+    /// Modules directory, for writing.
     to: Below,
     manifest: Manifest,
     before: Manifest,
     services: &'a Services,
     upgrade: bool,
-    /// Packages that came in this run, by address: a second call copies them.
+    /// Packages downloaded in this run, by address; further calls copy them.
     fetched: HashMap<String, PathBuf>,
     versions: HashMap<String, Vec<String>>,
     tell: Tell,
@@ -35,9 +35,9 @@ pub(super) struct Installer<'a> {
     runtime: Handle,
 }
 
-/// A package that is to be had.
+/// A package to download.
 struct Package {
-    /// Its address, with the directory within.
+    /// Address, with the directory inside.
     remote: RemoteModule,
     token: Option<String>,
     version: Option<Version>,
@@ -94,12 +94,12 @@ impl<'a> Installer<'a> {
         })
     }
 
-    /// Whether it was ended from outside.
+    /// Was the installation cancelled?
     pub(super) fn stopped(&self) -> bool {
         self.stop.is_cancelled()
     }
 
-    /// Writes the manifest, where there are modules at all and it says something new.
+    /// Writes the manifest, if there are modules and it changed.
     pub(super) fn keep(&self, diags: &mut Diagnostics) {
         let none = self.manifest.records.len() == 1 && self.before.records.is_empty();
         if none || self.manifest == self.before {
@@ -115,7 +115,7 @@ impl<'a> Installer<'a> {
         }
     }
 
-    /// What is known of a module and still holds.
+    /// Valid record of an installed module.
     fn standing(&self, asked: &Asked<'_>, source: &str) -> Option<Record> {
         let record = self.manifest.records.get(&asked.key)?;
         let fits = match (&record.version, asked.version) {
@@ -203,12 +203,12 @@ impl<'a> Installer<'a> {
                 "The package of module \"{}\" could not be fetched from {}: {}.",
                 asked.name,
                 fetch::redacted(address),
-                // The last words of a program may be a sentence.
+                // The message of a failed program may end with a dot.
                 why.trim_end().trim_end_matches('.')
             );
             told(asked, "Failed to download module", detail)
         };
-        // The folder is there, and no link, before anything is fetched into it.
+        // Ensures that the parent directories exist and are no links.
         if let Err(e) = place.create_parents().and_then(|()| place.remove_all()) {
             return failed(format!("{} is in the way: {e}", to.display()));
         }
@@ -257,6 +257,7 @@ impl<'a> Installer<'a> {
             );
             told(asked, "Error accessing remote module registry", detail)
         })?;
+        // A registry must not make this machine read its own files.
         if remote.package.starts_with("file:") {
             let detail = format!(
                 "The registry {} names a path of this machine for {}, which is none of its business.",
@@ -272,7 +273,7 @@ impl<'a> Installer<'a> {
         })
     }
 
-    /// The newest version that is wanted.
+    /// The newest allowed version.
     fn version(&mut self, asked: &Asked<'_>, module: &RegistryModule) -> Told<Version> {
         let package = format!("{}/{}", module.host, module.package());
         let texts = match self.versions.get(&package) {
@@ -289,7 +290,7 @@ impl<'a> Installer<'a> {
         };
         let mut all: Vec<Version> = texts.iter().filter_map(|text| text.parse().ok()).collect();
         let wanted = asked.version.cloned().unwrap_or_default();
-        // One that is not released yet must be named exactly.
+        // A pre-release must be requested exactly.
         all.retain(|version| version.prerelease.is_empty() || names(&wanted, version));
         all.sort();
         let Some(newest) = all.last() else {
@@ -314,7 +315,7 @@ impl<'a> Installer<'a> {
     }
 }
 
-/// Whether a constraint is this version, and nothing else.
+/// Does a constraint allow exactly this version?
 fn names(wanted: &VersionConstraint, version: &Version) -> bool {
     [format!("{version}"), format!("v{version}")]
         .iter()
@@ -340,7 +341,7 @@ impl config::Packages for Installer<'_> {
         if self.stopped() {
             return None;
         }
-        // A name that is none is told elsewhere; it would be a path here.
+        // An invalid name is reported elsewhere; here it would become a path.
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
         if asked.name.is_empty() || !asked.name.chars().all(plain) {
             return None;

@@ -1,4 +1,4 @@
-//! How things come to lie in their places: locks that other tools honour, links, copies.
+//! File operations of an installation: locks shared with other tools, links, copies.
 
 use crate::engine::plugin::find::HashError;
 use fsroot::Below;
@@ -6,11 +6,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long is waited for another one that installs the same package.
+/// Time limit for another process that installs the same package.
 const LOCK: Duration = Duration::from_secs(600);
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The lock of a package's place, which other tools honour.
+/// Locks a package's directory, in a way that other tools respect.
 pub(super) async fn lock(to: &Below) -> std::io::Result<File> {
     use nix::fcntl::{FcntlArg, fcntl};
     let mut name = to.name();
@@ -33,7 +33,7 @@ pub(super) async fn lock(to: &Below) -> std::io::Result<File> {
     }
 }
 
-/// Why a package that lies elsewhere is not linked to.
+/// Reasons why a package in another directory cannot be linked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LinkError {
     #[error(transparent)]
@@ -44,17 +44,17 @@ pub(super) enum LinkError {
     Other { package: PathBuf, hash: String },
     #[error(transparent)]
     Link(#[from] std::io::Error),
-    /// Its files could not be looked at on another thread.
+    /// The task that reads its files failed.
     #[error(transparent)]
     Task(#[from] tokio::task::JoinError),
 }
 
-/// A link to a package in the place of whatever is there.
+/// Replaces a path with a link to a package.
 pub(super) fn linked(package: &Path, to: &Below) -> std::io::Result<()> {
     to.replace_by_link(&std::path::absolute(package)?)
 }
 
-/// A copy of a package, links as links.
+/// Copies a package; links stay links.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<(), Box<std::io::Error>> {
     if std::fs::symlink_metadata(from)?.is_symlink() {
         return Ok(std::os::unix::fs::symlink(std::fs::read_link(from)?, to)?);

@@ -1,5 +1,5 @@
-//! `-plugin-dir`: directories of packages that are looked at in the place of all others, and the
-//! word of them that other tools of the language leave in the data directory.
+//! `-plugin-dir`: package directories that replace all other sources, and the file in the data
+//! directory that records them, as in OpenTofu.
 
 use super::Request;
 use super::error::InstallError;
@@ -7,10 +7,10 @@ use crate::engine::plugin::find::{Method, MethodKind, Places};
 use crate::engine::workspace::home;
 use std::path::{Path, PathBuf};
 
-/// The file in the data directory that names them.
+/// File in the data directory.
 const FILE: &str = "plugin_path";
 
-/// The directories that were given; none where they are taken back.
+/// The given directories; none if they are reset.
 fn given(request: &Request) -> &[PathBuf] {
     match &request.plugin_dirs[..] {
         [only] if only.as_os_str().is_empty() => &[],
@@ -18,8 +18,8 @@ fn given(request: &Request) -> &[PathBuf] {
     }
 }
 
-/// Writes down which directories were given, as they were given; takes the word of earlier ones
-/// away where they are taken back. Without a word of any, what is written stays.
+/// Records the given directories, or removes the record if they are reset. Without the flag, the
+/// record stays.
 pub(super) fn record(request: &Request) -> Result<(), InstallError> {
     if request.plugin_dirs.is_empty() {
         return Ok(());
@@ -39,7 +39,7 @@ pub(super) fn record(request: &Request) -> Result<(), InstallError> {
     })
 }
 
-/// Has providers come from these directories alone, where some were given.
+/// Restricts the sources to these directories, if there are any.
 pub(super) fn alone(request: &Request, places: &mut Places) {
     let all = given(request);
     if all.is_empty() {

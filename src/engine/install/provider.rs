@@ -1,4 +1,4 @@
-//! One provider: its version chosen, its package had, checked and put where it belongs.
+//! Installation of one provider: selects a version, downloads, verifies and places its package.
 
 use super::place::{LinkError, linked, lock};
 use super::requirements::Need;
@@ -15,24 +15,24 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What all providers of a run share.
+/// Shared parts of all providers in a run.
 pub(super) struct Shared {
     pub(super) places: Places,
     pub(super) services: Arc<Services>,
     pub(super) upgrade: bool,
     pub(super) tell: Tell,
-    /// Whether a signature must be there even where the default registry names no key.
+    /// Require a signature even if the default registry names no key.
     pub(super) strict: bool,
     pub(super) expired_is_wrong: bool,
     pub(super) cache: HashCache,
-    /// The kind of machine that packages are for.
+    /// Platform of the packages.
     pub(super) platform: String,
-    /// The one place to ask, whatever the CLI configuration says.
+    /// The only source to query, regardless of the CLI configuration.
     pub(super) only: Option<Source>,
 }
 
 impl Shared {
-    /// For this kind of machine, from wherever the CLI configuration says.
+    /// For this platform, with the sources of the CLI configuration.
     pub(super) fn new(
         places: Places,
         around: &Surroundings,
@@ -54,24 +54,24 @@ impl Shared {
     }
 }
 
-/// A provider that is there.
+/// An installed provider.
 #[derive(Debug, Clone)]
 pub(super) struct Done {
     pub(super) version: Version,
     pub(super) hashes: BTreeSet<String>,
-    /// Whether hashes for other kinds of machines are known.
+    /// Hashes for other platforms are known.
     pub(super) complete: bool,
     pub(super) warnings: Vec<String>,
 }
 
-/// Why it is not: summary and detail.
+/// Failure: summary and detail.
 pub(super) type Trouble = (&'static str, String);
 
 pub(super) struct Job {
     pub(super) shared: Arc<Shared>,
     pub(super) address: ProviderAddress,
     pub(super) need: Need,
-    /// What the lock file has for it.
+    /// Entry in the lock file.
     pub(super) locked: Option<LockEntry>,
 }
 
@@ -99,7 +99,7 @@ impl Job {
         Ok(done)
     }
 
-    /// What the lock file says the package of a version may be.
+    /// Hashes that the lock file allows for a version.
     fn allowed(&self, version: &Version) -> Vec<String> {
         let entry = self.locked.as_ref().filter(|e| e.version == *version);
         let hashes = entry.map(|e| e.hashes.clone()).unwrap_or_default();
@@ -118,7 +118,7 @@ impl Job {
             .join(name)
             .join(version.to_string())
             .join(&self.shared.platform);
-        // A plugin cache is a place of the operator's, who may have made it of links.
+        // The plugin cache is the operator's directory and may contain links.
         if base == self.shared.places.workspace {
             Below::new(base, inner)
         } else {
@@ -126,7 +126,7 @@ impl Job {
         }
     }
 
-    /// What is there already, where it is what the lock file says.
+    /// Installed package, if its hash is in the lock file.
     async fn there(&self, base: &Path, version: &Version, warnings: Vec<String>) -> Option<Done> {
         let allowed = self.allowed(version);
         let dir = self.package_dir(base, version).path();
@@ -153,7 +153,8 @@ impl Job {
             Some(done) => done,
             None => match self.taken(&cache, version).await {
                 Some(done) => done,
-                // Other workspaces use the cache, and trust it.
+                // Other workspaces use and trust the cache, so packages of this workspace stay out
+                // of it.
                 None if from.iter().any(|source| self.is_brought(source)) => {
                     return self.install_into(&own, version, from).await;
                 }
@@ -174,7 +175,7 @@ impl Job {
         Ok(done)
     }
 
-    /// What is in the cache, where it is taken without a word of it in the lock file.
+    /// Package in the cache, if configuration allows its use without a hash in the lock file.
     async fn taken(&self, cache: &Path, version: &Version) -> Option<Done> {
         let dir = self.package_dir(cache, version).path();
         if !self.shared.places.may_break_lock || !self.allowed(version).is_empty() || !dir.is_dir()
@@ -198,7 +199,7 @@ impl Job {
         )
     }
 
-    /// The package of the first place that has it.
+    /// Package from the first source that has it.
     pub(super) async fn first<'s>(
         &self,
         version: &Version,
@@ -266,6 +267,7 @@ impl Job {
                 let obtained = obtained.map_err(|e| self.failed(version, &e.to_string()))?;
                 let mut vouched = obtained.vouched;
                 let is_mirrored = matches!(package.checks, Checks::Hashes { .. });
+                // A mirror's hashes do not prove a signature, so they are not recorded as verified.
                 if is_mirrored && self.must_be_signed() {
                     vouched.clear();
                 }
@@ -273,7 +275,7 @@ impl Job {
             }
         };
         if is_brought && let Err(source) = self.shared.places.record_taken(&h1) {
-            // Nothing but the record tells it from a package of the user's own.
+            // Only this record distinguishes it from the user's own packages.
             to.remove_all().ok();
             let why = format!("its provenance cannot be recorded: {source}");
             return Err(self.failed(version, &why));
@@ -299,7 +301,7 @@ impl Job {
         })
     }
 
-    /// Whether a package from there is one that the workspace itself brings.
+    /// Is this source inside the workspace?
     fn is_brought(&self, source: &Source) -> bool {
         match source {
             Source::Directory(path) => self.shared.places.are_brought_from(path),
@@ -311,7 +313,7 @@ impl Job {
         self.shared.strict || self.address.host.as_deref() != Some(DEFAULT_HOST)
     }
 
-    /// How strictly signatures are meant.
+    /// Signature policy.
     pub(super) fn policy(&self) -> Policy {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Policy {
@@ -321,7 +323,7 @@ impl Job {
         }
     }
 
-    /// Tells how far a download is.
+    /// Reports the progress of a download.
     pub(super) fn on_bytes(&self) -> impl Fn(u64, Option<u64>) + Send + Sync + use<> {
         let (tell, what) = (self.shared.tell.clone(), self.address.to_string());
         move |done, total| {
@@ -333,7 +335,7 @@ impl Job {
         }
     }
 
-    /// Has an archive unpacked to where it belongs. What is there already must be the same.
+    /// Unpacks an archive into its place; an existing package must be equal.
     async fn unpack(
         &self,
         package: &fetch::ProviderPackage,
@@ -363,7 +365,7 @@ impl Job {
         match hash.ok().and_then(Result::ok) {
             Some(hash) if hash == obtained.h1 => Ok(obtained),
             _ if std::fs::remove_dir(to).is_ok() => {
-                // It was empty.
+                // The existing directory was empty.
                 std::fs::rename(&new, to).map_err(file)?;
                 Ok(obtained)
             }
@@ -374,7 +376,7 @@ impl Job {
         }
     }
 
-    /// Links to a package that lies unpacked elsewhere.
+    /// Links to an unpacked package.
     async fn link_package(
         &self,
         package: &Path,
@@ -384,7 +386,7 @@ impl Job {
         let (shared, dir) = (self.shared.clone(), package.to_owned());
         let hash = tokio::task::spawn_blocking(move || shared.cache.package(&dir)).await;
         let hash = hash??;
-        // Hashes of archives alone vouch for no unpacked package.
+        // Hashes of archives cannot verify an unpacked package.
         if !allowed.is_empty() && !allowed.contains(&hash) {
             return Err(LinkError::Other {
                 package: package.to_owned(),

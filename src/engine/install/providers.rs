@@ -1,5 +1,5 @@
-//! All providers that are needed, side by side, and the lock file that is agreed on then. Owns the
-//! lock file until it is written.
+//! Installs all needed providers concurrently and writes the lock file. Owns the lock file until it
+//! is written.
 
 use super::error::InstallError;
 use super::provider::{Done, Job, Shared};
@@ -17,13 +17,12 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// How many packages come at a time.
+/// Number of concurrent installations.
 const AT_A_TIME: usize = 8;
-/// The registry whose providers have a twin of the same name in the default one.
+/// Registry whose providers have equivalents in the default one.
 const OTHER: &str = "registry.terraform.io";
 
-/// Installs all that is needed, and writes the lock file. The answer is how many there are, and
-/// warnings.
+/// Installs all needed providers and writes the lock file. Returns their number and warnings.
 pub(super) async fn providers(
     request: &Request,
     needs: Needs,
@@ -81,8 +80,8 @@ pub(super) async fn providers(
     Ok((done.len(), warnings))
 }
 
-/// What is locked, by provider; a provider of the other registry stands for its twin in the default
-/// one, in its version, with no word of what its package is.
+/// Lock entries by provider. An entry of the other registry also stands for the equivalent provider
+/// in the default registry: with its version, but without hashes.
 pub(super) fn locks(
     before: &LockFile,
     needs: &Needs,
@@ -116,7 +115,7 @@ pub(super) fn locks(
     locks
 }
 
-/// Carries out the jobs, so many at a time. What is wrong with one stops no other.
+/// Runs the jobs concurrently, up to the limit. A failure does not stop the others.
 pub(super) async fn all(
     jobs: Vec<Job>,
     stop: &CancellationToken,
@@ -135,7 +134,7 @@ pub(super) async fn all(
     loop {
         let next = tokio::select! { biased;
             () = stop.cancelled() => {
-                // What is fetched is thrown away; what is put in its place is there whole.
+                // Partial downloads are discarded; placed packages are complete.
                 running.shutdown().await;
                 return Err(EngineError::Cancelled);
             }
@@ -171,7 +170,7 @@ pub(super) async fn all(
     Err(EngineError::Diagnostics(told.collect()))
 }
 
-/// Writes the lock file, where there is something new to say.
+/// Writes the lock file if it changed.
 fn keep(
     request: &Request,
     before: &LockFile,
@@ -247,7 +246,7 @@ fn keep(
     Ok(())
 }
 
-/// Puts a text in the place of a file, whole or not at all.
+/// Replaces a file's text atomically.
 pub(super) fn write(path: &Path, text: &str) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Which providers are needed, and in which versions: by the configuration, and by the state.
+//! Required providers with their version constraints, from configuration and state.
 
 use crate::engine::plugin::find::{Constraints, ProviderAddress};
 use crate::engine::words::{ConfigKey, DEFAULT_HOST};
@@ -6,25 +6,25 @@ use crate::engine::workspace::provider_addr;
 use lang::config::Module;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The host of what is part of the language.
+/// Host of the language's built-in providers.
 const BUILTIN: &str = "terraform.io";
-/// The host of what is part of this program.
+/// Host of bundled providers.
 const BUNDLED: &str = "flightdeck.internal";
-/// The registry of the language's other tool; the default one is meant in its place.
+/// Terraform's registry; the default one replaces it.
 const OTHER: &str = "registry.terraform.io";
 
-/// What is wanted of one provider.
+/// Requirements of one provider.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Need {
     pub(super) constraints: Constraints,
-    /// As they are written, in all modules.
+    /// Constraints as written, in all modules.
     pub(super) texts: Vec<String>,
 }
 
 pub(super) type Needs = BTreeMap<ProviderAddress, Need>;
 
-/// What a configuration and a state need; `in_state` has provider configurations as a state names
-/// them. The second answer is what is wrong with it.
+/// Requirements of a configuration and a state; `in_state` has provider configurations in a state's
+/// form. The second value is a list of errors.
 pub(super) fn needs(root: &Module, in_state: &BTreeSet<String>) -> (Needs, Vec<String>) {
     let mut needs = Needs::new();
     let mut wrong = Vec::new();
@@ -48,7 +48,8 @@ pub(super) fn needs(root: &Module, in_state: &BTreeSet<String>) -> (Needs, Vec<S
         let Some(address) = key.and_then(|key| key.address.parse::<ProviderAddress>().ok()) else {
             continue;
         };
-        // Where nobody says otherwise the other registry's is the same one.
+        // A state written by Terraform refers to the same provider in the default registry, unless
+        // the configuration names the other one.
         let other = address.host.as_deref() == Some(OTHER) && !needs.contains_key(&address);
         let address = if other {
             address.on(DEFAULT_HOST)

@@ -1,5 +1,4 @@
-//! Where the packages of one provider are to be had, in the order of asking: directories, mirrors,
-//! its own registry.
+//! Sources of a provider's packages, in the order of queries: directories, mirrors, its registry.
 
 use crate::engine::plugin::find::{
     MethodKind, MirrorKind, Places, ProviderAddress, Seen, scan, scan_for,
@@ -8,7 +7,7 @@ use fetch::{Checks, FetchError, PackageLocation, Platform, Provider, ProviderPac
 use semver::Version;
 use std::path::{Path, PathBuf};
 
-/// One place.
+/// One source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
     Directory(PathBuf),
@@ -16,22 +15,22 @@ pub(super) enum Source {
     Registry,
 }
 
-/// A package of a version.
+/// Package of a version.
 pub(super) enum Package {
-    /// It lies unpacked.
+    /// Unpacked directory.
     Unpacked(PathBuf),
-    /// It is an archive.
+    /// Archive.
     Packed(ProviderPackage),
 }
 
-/// What one place has of a provider.
+/// Versions of a provider at one source.
 pub(super) struct Listed {
     pub(super) source: Source,
     pub(super) versions: Vec<Version>,
     pub(super) warnings: Vec<String>,
 }
 
-/// The places for a provider.
+/// Sources of a provider.
 pub(super) fn sources(places: &Places, address: &ProviderAddress) -> Vec<Source> {
     if let Some(methods) = &places.methods {
         let served = methods.iter().filter(|method| method.serves(address));
@@ -46,7 +45,7 @@ pub(super) fn sources(places: &Places, address: &ProviderAddress) -> Vec<Source>
             })
             .collect();
     }
-    // What lies in one of the usual directories is taken from there alone.
+    // A provider in an implied local mirror is installed from there only.
     let implied = places
         .mirrors
         .iter()
@@ -66,7 +65,7 @@ pub(super) fn sources(places: &Places, address: &ProviderAddress) -> Vec<Source>
 }
 
 impl Source {
-    /// The place in words.
+    /// Name of the source, for messages.
     pub(super) fn words(&self, address: &ProviderAddress) -> String {
         match self {
             Self::Directory(path) => format!("the directory {}", path.display()),
@@ -80,7 +79,7 @@ impl Source {
         }
     }
 
-    /// What there is of a provider; nothing where it is not known there.
+    /// Versions of a provider; empty if the source does not have it.
     pub(super) async fn list(
         &self,
         services: &Services,
@@ -117,7 +116,7 @@ impl Source {
         })
     }
 
-    /// The package of a version for a kind of machine, where it is there.
+    /// Package of a version for a platform, if there is one.
     pub(super) async fn package(
         &self,
         services: &Services,

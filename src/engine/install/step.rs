@@ -1,7 +1,7 @@
-//! Who hears of what is told while something is installed.
+//! Progress steps of an installation.
 
 pub use crate::engine::words::InstallStep as Step;
 use std::sync::Arc;
 
-/// Hears of each step, on whatever thread it happens.
+/// Receives each step, on any thread.
 pub type Tell = Arc<dyn Fn(Step) + Send + Sync>;
