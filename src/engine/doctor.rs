@@ -1,6 +1,5 @@
-//! What is wrong with a machine, a workspace and what belongs to it: each finding with its remedy,
-//! and with a hand that does it where that is safe. Launches nothing, locks nothing, changes
-//! nothing but what it is asked to mend.
+//! `doctor`: checks machine and workspace. Each finding has a remedy, and a fix if that is safe.
+//! Launches and locks nothing, and changes only what it is asked to fix.
 
 mod finding;
 mod machine;
@@ -19,10 +18,10 @@ pub use mend::{MendError, mend};
 use crate::engine::settings::Settings;
 use finding::Findings;
 
-/// Looks at everything, one thing after the other; what cannot be looked at is a finding too.
+/// Runs all checks in order; a check that cannot run is a finding too.
 pub async fn examine(settings: &Settings) -> Vec<Finding> {
     let (here, mut found) = (settings.clone(), Findings::default());
-    // Reading a large configuration takes a while.
+    // Loading a large configuration takes time.
     let looked = tokio::task::spawn_blocking(move || {
         let mut found = Findings::default();
         machine::examine(&here.workspace, &mut found);

@@ -1,10 +1,10 @@
-//! What is found: words, a remedy, and what can be done about it at once.
+//! Findings: text, remedy and fix.
 
 use crate::engine::process::ProcessIdentity;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What a finding is about.
+/// Subject of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Area {
@@ -17,7 +17,7 @@ pub enum Area {
 }
 
 impl Area {
-    /// The word for it.
+    /// Name of the area.
     pub fn word(self) -> &'static str {
         match self {
             Self::Machine => "machine",
@@ -30,7 +30,7 @@ impl Area {
     }
 }
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -40,34 +40,34 @@ pub enum Level {
     Error,
 }
 
-/// One thing that was looked at.
+/// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     pub area: Area,
     pub level: Level,
-    /// What is so.
+    /// Description.
     pub text: String,
-    /// What to do about it.
+    /// Suggested action.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
-    /// What `--fix` does about it.
+    /// Action of `--fix`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Mend>,
 }
 
-/// What is safe to be done without a question.
+/// Fix that is safe without confirmation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Mend {
-    /// Takes a file from everybody but its owner.
+    /// Restricts a file to its owner.
     MakePrivate { path: PathBuf },
-    /// Removes a word about a lock that nobody has.
+    /// Removes lock info of a lock that no process has.
     Remove { path: PathBuf },
-    /// Ends a plugin process that nobody owns, and all that it has started.
+    /// Ends a plugin process without an owner, and its whole group.
     Stop { process: ProcessIdentity },
 }
 
-/// What was found so far.
+/// Findings so far.
 #[derive(Debug, Default)]
 pub(super) struct Findings(Vec<Finding>);
 
@@ -84,21 +84,21 @@ impl Findings {
         self.add(area, Level::Error, text.into());
     }
 
-    /// What to do about the last one.
+    /// Sets the remedy of the last finding.
     pub(super) fn remedy(&mut self, text: impl Into<String>) {
         if let Some(last) = self.0.last_mut() {
             last.remedy = Some(text.into());
         }
     }
 
-    /// What can be done about the last one at once.
+    /// Sets the fix of the last finding.
     pub(super) fn fix(&mut self, mend: Mend) {
         if let Some(last) = self.0.last_mut() {
             last.fix = Some(mend);
         }
     }
 
-    /// A file with secrets that others can read.
+    /// Adds a finding about a file with secrets that others can read.
     pub(super) fn open_to_others(&mut self, area: Area, text: impl Into<String>, path: PathBuf) {
         self.warning(area, text);
         self.remedy(format!("`chmod 600 {}`", path.display()));

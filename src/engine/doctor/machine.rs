@@ -1,4 +1,4 @@
-//! The machine: what every workspace on it needs.
+//! Checks of the machine.
 
 use super::finding::{Area, Findings};
 use crate::engine::process::ProcessIdentity;
@@ -6,19 +6,19 @@ use lang::config::LANGUAGE_VERSION;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Below this a deploy may end for want of room.
+/// Below this, a deploy may run out of space, in bytes.
 const LITTLE_SPACE: u64 = 200 << 20;
-/// Below this nothing can be kept.
+/// Below this, nothing can be stored, in bytes.
 const NO_SPACE: u64 = 4 << 20;
-/// A plugin needs about this much.
+/// Approximate memory of a plugin, in bytes.
 const LITTLE_MEMORY: u64 = 256 << 20;
-/// A plugin process takes some, and so does each of its connections.
+/// Each plugin process and connection needs some file descriptors.
 const FEW_FILES: u64 = 256;
-/// The name of a socket may be so long, with the zero at its end.
+/// Size of a socket path on Linux, including the terminating zero.
 const SOCKET_NAME: usize = 108;
-/// What comes after the temporary directory in such a name: a folder of ours, a name of a plugin's.
+/// Longest part after the temporary directory: a directory of ours and the plugin's socket.
 const AFTER_TEMP: usize = "/flightdeck-XXXXXXXXXX/plugin4294967295".len();
-/// File systems whose locks are those of another machine, by what `statfs` says.
+/// File systems whose locks belong to another machine, by their `statfs` type.
 const REMOTE: [(u32, &str); 5] = [
     (0x6969, "NFS"),
     (0xFF53_4D42, "CIFS"),
@@ -55,7 +55,7 @@ pub(super) fn examine(dir: &Path, found: &mut Findings) {
     }
 }
 
-/// Room on the disk, and what kind of disk it is.
+/// Checks disk space and file system type.
 fn space(dir: &Path, found: &mut Findings) {
     let area = Area::Machine;
     match rustix::fs::statvfs(dir) {
@@ -109,7 +109,7 @@ fn memory(found: &mut Findings) {
     }
 }
 
-/// Where plugins make their sockets.
+/// Checks the directory of plugin sockets.
 fn temp(dir: &Path, found: &mut Findings) {
     let area = Area::Machine;
     let shown = dir.display();
@@ -127,7 +127,7 @@ fn temp(dir: &Path, found: &mut Findings) {
     }
 }
 
-/// Tokens that others can read.
+/// Checks for tokens that others can read.
 fn credentials(name: &str, found: &mut Findings) {
     let Some(home) = std::env::var_os("HOME").map(PathBuf::from) else {
         return;

@@ -1,4 +1,4 @@
-//! What can be done at once about a finding.
+//! Fixes of findings.
 
 use super::finding::Mend;
 use crate::engine::process::ProcessIdentity;
@@ -7,12 +7,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long a process may take to end when it is asked to.
+/// Time limit for a process to end on request.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often it is looked at meanwhile.
+/// Interval of checks meanwhile.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// Why something could not be done.
+/// Reasons why a fix failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MendError {
     #[error("{} could not be changed: {source}", path.display())]
@@ -28,10 +28,10 @@ pub enum MendError {
     Stays(u32),
 }
 
-/// Does it; the answer says what was done.
+/// Applies a fix and describes it.
 ///
 /// # Errors
-/// It could not be done; nothing else was.
+/// The fix failed; nothing else was changed.
 pub async fn mend(what: &Mend) -> Result<String, MendError> {
     match what {
         Mend::MakePrivate { path } => {
@@ -55,9 +55,10 @@ pub async fn mend(what: &Mend) -> Result<String, MendError> {
     }
 }
 
-/// Asks the group of a process to end, and ends it where it does not.
+/// Ends a process group with SIGTERM, then SIGKILL.
 async fn stop(process: &ProcessIdentity) -> Result<String, MendError> {
     let pid = process.pid;
+    // Checked by identity first, because the pid may belong to another process by now.
     if !process.is_running() {
         return Err(MendError::Gone(pid));
     }

@@ -1,4 +1,4 @@
-//! Plugins: where each was found, what is missing, how the last launch went. Launches none.
+//! Checks of plugins: location, missing ones, result of the last launch. Launches none.
 
 use super::finding::{Area, Findings};
 use super::workspace::counted;
@@ -62,7 +62,7 @@ pub(super) fn examine(
     }
 }
 
-/// Plugins whose newest launch failed.
+/// Checks for plugins whose last launch failed.
 pub(super) async fn last_launches(store: &Store, found: &mut Findings) {
     let area = Area::Plugins;
     let rows = match store.plugins().await {

@@ -1,5 +1,5 @@
-//! Plugin processes that outlived whoever launched them, told by the record of launches: number,
-//! start time and boot.
+//! Check for plugin processes that outlived their flightdeck, found by recorded pid, start time and
+//! boot.
 
 use super::finding::{Area, Findings, Mend};
 use crate::engine::plugin::orphans::{self, Orphan};
@@ -15,7 +15,7 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) {
         if !dir.join(".flightdeck").join("flightdeck.db").is_file() {
             continue;
         }
-        // What cannot be read is told where the record is looked at.
+        // The check of the store reports its errors.
         let opened =
             tokio::task::spawn_blocking(move || Store::open(dir.as_path(), Access::ReadOnly));
         let Ok(Ok(store)) = opened.await else {
@@ -32,7 +32,7 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) {
     }
 }
 
-/// Directories that may have a store: of the workspace itself, and of those with a name.
+/// Directories that may have a store: the workspace itself and its named workspaces.
 fn stores(workspace: &Path) -> Vec<PathBuf> {
     let mut all = vec![home::store_dir(workspace, "")];
     let named = workspace.join(".flightdeck").join("workspaces");
@@ -41,7 +41,7 @@ fn stores(workspace: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Tells of the processes of one plugin; the answer is how many.
+/// Reports the processes of one plugin; returns their number.
 fn of_plugin(row: &PluginRow, found: &mut Findings) -> usize {
     let all = orphans::of(row);
     let count = all.len();

@@ -1,4 +1,4 @@
-//! The record of the workspace: whether it can be used, who works on it, what it does not know.
+//! Checks of the store: readable, lock owner, unknown outcomes.
 
 use super::finding::{Area, Findings};
 use super::workspace::counted;
@@ -10,7 +10,7 @@ use crate::engine::workspace::home;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// Looks at it; the answer is the store, where there is one that can be read.
+/// Runs the checks; returns the store if it is readable.
 pub(super) async fn examine(settings: &Settings, found: &mut Findings) -> Option<Store> {
     let area = Area::Record;
     let dir = home::store_below(&settings.workspace, &settings.named);
@@ -78,7 +78,7 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) -> Option
     Some(store)
 }
 
-/// Reports a rescue file that was not used yet.
+/// Reports an unused rescue file.
 fn rescued(path: &Path, found: &mut Findings) {
     if let Some(rescue) = waiting_rescue(path) {
         found.warning(
@@ -95,14 +95,14 @@ fn rescued(path: &Path, found: &mut Findings) {
     }
 }
 
-/// Whether it is the very process that looks.
+/// Is the lock owner this process?
 fn is_own(holder: &LockHolder) -> bool {
     let own = this_process("");
     let who = |h: &LockHolder| (h.pid, h.start_time, h.boot_id.clone(), h.host.clone());
     who(&own) == who(holder)
 }
 
-/// The store has what is sensitive as plain text.
+/// Checks the store's permissions, because it has sensitive values as plain text.
 fn private(path: &Path, found: &mut Findings) {
     let Ok(meta) = std::fs::metadata(path) else {
         return;

@@ -1,4 +1,4 @@
-//! Where the state lives: whether it can be read, who has its lock, how it stands to the record.
+//! Checks of the state: readable, lock owner, difference from the store's copy.
 
 use super::finding::{Area, Findings, Mend};
 use super::workspace::counted;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// Looks at it; the answer is the providers that it names.
+/// Runs the checks; returns the providers in the state.
 pub(super) async fn examine(
     settings: &Settings,
     store: Option<&Store>,
@@ -70,7 +70,7 @@ pub(super) async fn examine(
     providers
 }
 
-/// Compares it with the record.
+/// Compares the state with the store's copy.
 async fn on_record(state: &StateOfRecord, found: &mut Findings) {
     let area = Area::State;
     if let Err(why) = state.read().await {
@@ -94,12 +94,12 @@ async fn on_record(state: &StateOfRecord, found: &mut Findings) {
     }
 }
 
-/// Why the state cannot be looked into.
+/// Reasons why the state cannot be read.
 #[derive(Debug, thiserror::Error)]
 enum ContentError {
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// Work on another thread came to no end.
+    /// A task on another thread failed.
     #[error(transparent)]
     Task(#[from] tokio::task::JoinError),
     #[error("the state cannot be opened: {0}")]
@@ -108,7 +108,7 @@ enum ContentError {
     Unreadable(#[from] ReadError),
 }
 
-/// What is there, out of its envelope.
+/// Reads and decrypts the state.
 async fn content(
     settings: &Settings,
     place: &Whereabouts,
@@ -133,7 +133,7 @@ fn told(file: &StateFile, found: &mut Findings) {
             counted(objects, "object")
         ),
     );
-    // What flightdeck writes itself has that number.
+    // flightdeck writes this version itself.
     let newer = match (
         file.terraform_version.parse::<Version>(),
         TERRAFORM_VERSION.parse::<Version>(),
@@ -159,7 +159,7 @@ fn providers(file: &StateFile) -> BTreeSet<String> {
         .collect()
 }
 
-/// Who has the lock on the file, or had it and is gone.
+/// Checks for a lock, or for lock info left behind.
 fn locked(dir: &Path, file: &Path, found: &mut Findings) {
     match left_lock(dir, file) {
         LeftLock::Nobody => {}
@@ -183,7 +183,7 @@ fn locked(dir: &Path, file: &Path, found: &mut Findings) {
     }
 }
 
-/// What is not encrypted, and everybody can read.
+/// Checks for a plain-text state that everyone can read.
 fn private(path: &Path, place: &Whereabouts, found: &mut Findings) {
     let open = std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o007 != 0);
     if open && !place.encryption.encrypts() {

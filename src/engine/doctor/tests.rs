@@ -6,7 +6,7 @@ use crate::engine::process::ProcessIdentity;
 use crate::engine::words::{LaunchAttempt, PluginId, PluginRow, now_ms};
 use std::process::{Command, Stdio};
 
-/// What is on record of a launch.
+/// Recorded launch of a process.
 fn launch(process: &ProcessIdentity, began: i64) -> PluginRow {
     let attempt = serde_json::json!({
         "number": 1, "limit": 5, "began": began, "phases": [], "pid": process.pid,
@@ -21,7 +21,7 @@ fn launch(process: &ProcessIdentity, began: i64) -> PluginRow {
     }
 }
 
-/// A process whose parent is gone, in a group of its own, which does not end when it is asked to.
+/// A process whose parent has ended, in its own group, that ignores SIGTERM.
 fn orphan() -> ProcessIdentity {
     let mut parent = Command::new("sh")
         .args([
@@ -38,7 +38,7 @@ fn orphan() -> ProcessIdentity {
     ProcessIdentity::of(out.trim().parse().unwrap()).unwrap()
 }
 
-/// Ends it, however the test does.
+/// Ends the process at the end of the test.
 struct Ended(ProcessIdentity);
 
 impl Drop for Ended {
@@ -58,8 +58,8 @@ async fn a_plugin_process_without_its_owner_is_told_with_evidence_and_ended() {
         found[0].text.contains(&process.pid.to_string()),
         "{found:?}"
     );
-    // One that has its number, and was started at another time, is not meant; nor one of a launch
-    // before this machine was started.
+    // A process with the same pid but another start time does not count, and neither does a launch
+    // before the last boot.
     let other = ProcessIdentity {
         start_time: process.start_time + 1,
         ..process.clone()

@@ -1,4 +1,4 @@
-//! The directory and its configuration.
+//! Checks of the directory and its configuration.
 
 use super::finding::{Area, Findings};
 use crate::engine::settings::Settings;
@@ -8,7 +8,7 @@ use lang::config::{Module, is_config_dir};
 use rustix::fs::{Access, access};
 use std::sync::Arc;
 
-/// Looks at it; the answer is the configuration, where it can be read.
+/// Runs the checks; returns the configuration if it is readable.
 pub(super) fn examine(settings: &Settings, found: &mut Findings) -> Option<Arc<Module>> {
     let area = Area::Workspace;
     let dir = &settings.workspace;
@@ -21,7 +21,7 @@ pub(super) fn examine(settings: &Settings, found: &mut Findings) -> Option<Arc<M
         found.remedy("go to the directory that has .tf files, or name it with -C");
         return None;
     }
-    // By itself: variables need no values for this.
+    // Partial loading, because variables need no values here.
     match load::load(dir, &settings.named, &StageRequest::default(), true) {
         Ok((loaded, warnings)) => {
             let modules = loaded.root.all();
